@@ -403,7 +403,7 @@ class WithSessions(OnDisk):
         first = await asyncio.wait_for(turn.events().__anext__(), PATIENCE)
         assert isinstance(first.body, events.Thought)
         self.assertEqual(first.body.subject, "Warning")
-        self.assertIn("The mode yolo is not in use any more", str(first.body.description))
+        self.assertIn("The mode yolo is no longer used", str(first.body.description))
         # Nor after a restart, of which they would be told again.
         await agent.stop()
         summary = self.transcripts.of(ID).summary()

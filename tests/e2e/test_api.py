@@ -171,7 +171,7 @@ class Chat(ApiCase):
         self.assertRegex(reply["message"], "[\u4e00-\u9fff]")
         self.assertRegex(reply["toolCalls"][0]["error"], "[\u4e00-\u9fff]")
         path = f"/sessions/{reply['sessionId']}/messages"
-        for headers, sentence in ((chinese, "此调用需要确认"), ({}, "It wants to be confirmed")):
+        for headers, sentence in ((chinese, "此调用需要确认"), ({}, "It needs a confirmation")):
             (turn,) = (await self.get(path, headers=headers))["messages"]
             (result,) = data(turn["events"], "tool_result")
             self.assertIn(sentence, result["error"])

@@ -366,7 +366,7 @@ class Disks(ProgramCase):
         filler = small_disk.fill(disk)
         long = "x" * small_disk.PAGE
         reply = self.say(long, id)
-        self.assertIn("The disk does not take what is said here", reply["warnings"][0])
+        self.assertIn("The disk refuses to store what is said here", reply["warnings"][0])
         self.assertFalse(self.is_saved())
         refused = self.ask("GET", "/readyz")
         self.assertEqual(refused["code"], "NOT_READY")

@@ -1,1 +1,1 @@
-"""What lasts: conversations, their files, and the sessions that are opened for them."""
+"""What lasts: conversations, their files, and the opening of sessions for them."""

@@ -1,5 +1,5 @@
-"""Images and documents that belong to a conversation, on disk beside its transcript; told to the
-agent within a message."""
+"""Images and documents of a conversation, on disk beside its transcript; the agent gets them in a
+message."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ..events.turn_events import Attachment
 from ..wording.failure import ATTACHMENT_NOT_FOUND, VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 
-# Bytes of one, of all of a conversation, and of those of one message: Gemini takes 20 MB in all,
-# written with a third more.
+# The most bytes of one attachment, of all of a conversation, and of those of one message: Gemini
+# takes 20 MB in all, in an encoding that adds a third.
 MAX_BYTES, MAX_ALL, MAX_MESSAGE = 10 << 20, 64 << 20, 14 << 20
-# How many a conversation has at most.
+# The most attachments of a conversation.
 MAX_COUNT = 100
 ID = re.compile(r"[0-9a-f]{32}")
 PDF = "application/pdf"
-# How the files begin that are taken, by what they are.
+# The beginnings of the accepted files, by type.
 BEGINNINGS = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -47,12 +47,12 @@ class Parts:
 
 
 class Attachments:
-    """Those of one conversation, in a folder below its own one. All methods block, and raise
-    AgentError and OSError."""
+    """The attachments of one conversation, in a folder inside the conversation's own. All methods
+    block, and raise AgentError and OSError."""
 
     def __init__(self, folder: str) -> None:
         self._folder = os.path.join(folder, "attachments")
-        # Held by who adds one, so that several at once stay within the limits.
+        # Held while one is added, so that several at once stay within the limits.
         self._adding = threading.Lock()
 
     def add(self, name: str, data: bytes) -> Attachment:
@@ -72,13 +72,13 @@ class Attachments:
         for folder in (os.path.dirname(self._folder), self._folder):
             private_files.make_folder(folder)
         private_files.write(self._path(added.id), data)
-        # What has no description is none: a crash in between costs the new one only.
+        # Data without a description does not count: a crash in between costs only the new one.
         private_files.write(self._path(added.id) + ".json", json.dumps(asdict(added)).encode())
         return added
 
     def all(self) -> list[Attachment]:
-        """In the order of their names; without those whose description is damaged, or was deleted
-        just now."""
+        """In the order of their names; without those whose description is damaged or was just
+        deleted."""
         try:
             names = os.listdir(self._folder)
         except FileNotFoundError:
@@ -92,13 +92,13 @@ class Attachments:
 
     def get(self, id: str) -> Attachment:
         try:
-            # The id becomes a path.
+            # The id becomes part of a path.
             if not ID.fullmatch(id):
                 raise FileNotFoundError
             with open(self._path(id) + ".json", encoding="utf-8") as file:
                 found = Attachment(**json.load(file))
             if found.id != id or not (isinstance(found.name, str) and isinstance(found.size, int)):
-                raise ValueError("Expected what was written here.")
+                raise ValueError("Expected the content that was written here.")
             return found
         except (FileNotFoundError, ValueError, TypeError):
             raise _unknown(id) from None
@@ -112,7 +112,7 @@ class Attachments:
             raise _unknown(id) from None
 
     def remove(self, id: str) -> None:
-        """Also one with a damaged description."""
+        """Also removes one with a damaged description."""
         if not ID.fullmatch(id):
             raise _unknown(id)
         removed = 0
@@ -124,7 +124,7 @@ class Attachments:
             raise _unknown(id)
 
     def parts(self, ids: Sequence[str], admitted: AgentCapabilities) -> Parts:
-        """As members of a message, for an agent with these capabilities."""
+        """The attachments as parts of a message, for an agent with these capabilities."""
         found = [self.get(id) for id in ids]
         if sum(it.size for it in found) > MAX_MESSAGE:
             told = sentence("The attachments of a message have at most {n} bytes.", n=MAX_MESSAGE)
@@ -134,13 +134,15 @@ class Attachments:
     def _part(self, it: Attachment, admitted: AgentCapabilities) -> messages.Block:
         data = base64.b64encode(self.read(it.id)).decode("ascii")
         if admitted.embedded_context:
-            # Images, too: beside another resource or a file the CLI drops those that are sent as
-            # images (docs/gemini-cli-acp.md 11.67).
+            # Images as well: beside another resource or a file, the CLI drops those that are sent
+            # as images (docs/gemini-cli-acp.md 11.67).
             return messages.resource_block("file:///" + it.name, it.media_type, blob=data)
         if admitted.image and it.media_type != PDF:
             return messages.image_block(it.media_type, data)
         told = sentence(
-            "The agent takes no {type}, which {name} is.", type=it.media_type, name=it.name
+            "The agent does not accept {type}, the type of {name}.",
+            type=it.media_type,
+            name=it.name,
         )
         raise AgentError(VALIDATION_ERROR, told)
 
@@ -149,7 +151,7 @@ class Attachments:
 
 
 def _type_of(data: bytes) -> str:
-    """By what it holds: what the client or the name says of it may be wrong. Raises AgentError."""
+    """The type of the content; the client and the name may be wrong. Raises AgentError."""
     for beginning, media_type in BEGINNINGS:
         if data.startswith(beginning):
             return media_type
@@ -163,7 +165,7 @@ def _type_of(data: bytes) -> str:
 
 
 def _plain(name: str) -> str:
-    """The name without folders and without what no name needs, never empty."""
+    """The name without folders and unneeded characters, never empty."""
     last = re.split(r"[/\\]", name)[-1]
     shown = "".join(letter for letter in last if letter.isprintable()).strip(" .")
     return shown[:200] or "attachment"

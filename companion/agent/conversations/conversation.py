@@ -1,6 +1,6 @@
-"""One conversation about one workspace: a session of the agent for as long as that lives, and then
-another one under the same id, which knows what was said. The transcript is what it is; the agent's
-own memory can always be made of it."""
+"""One conversation about one workspace. It has a session of the agent for as long as that lives,
+and then another one under the same id, which knows what was said. The transcript is the truth; the
+agent's own memory can always be made from it."""
 
 from __future__ import annotations
 
@@ -29,23 +29,24 @@ from .reminder import as_resources
 from .transcripts import Summary, Transcript
 from .turn_undo import UNDONE, FileChange, TurnUndo
 
-# For the model, which takes the files for what it wrote.
+# For the model, which believes that the files are as it wrote them.
 UNDID = (
     "The user has undone changes of yours: these files are as they were before. Read them again"
     " before you edit them.\n{}\n"
 )
 UNSAVED = sentence(
-    "The disk does not take what is said here: unless it does later, it will be missing after a"
-    " restart."
+    "The disk refuses to store what is said here. Unless it does so later, it will be missing"
+    " after a restart."
 )
 
 
 @dataclass(frozen=True)
 class SessionInfo:
-    """`agent` is the CLI's id, `turns` counts those that were begun, `usage` adds up those that
-    ended; times are in UTC. `modes` are those that the agent offers, none without a session.
-    `tool_servers` are names and kinds of those that the conversation brought along. It `is_saved`
-    where the disk took all that was said; `workspace` is empty where it is not known any more."""
+    """`agent` is the CLI's id. `turns` counts the turns that began; `usage` is the sum of those
+    that ended. Times are in UTC. `modes` are those that the agent offers, empty without a session.
+    `tool_servers` are names and kinds of the tool servers that the conversation brought along. It
+    `is_saved` if the disk accepted everything that was said. `workspace` is empty if it is not
+    known."""
 
     id: str
     agent: str
@@ -64,9 +65,9 @@ class SessionInfo:
 
 
 class Conversation:
-    """`cli` is the one that it is held with, for good. `record` is what is known of it, `session`
-    the agent's session, `past` are its turns as they are on disk, `turn` is the running or last
-    one. `told` hears every event."""
+    """`cli` is the CLI of the conversation, for good. `record` is what is known of it. `session` is
+    the agent's session. `past` are its turns as they are on disk; `turn` is the running or last
+    one. `told` gets every event."""
 
     def __init__(
         self,
@@ -85,7 +86,7 @@ class Conversation:
         self.edits = TurnUndo(transcript.folder)
         self._told = told
         self._is_reserved = self._is_cancelled = False
-        # The events of the turn, and the turn in which was told that the disk refuses.
+        # The events of the turn, and the turn that reported that the disk refuses.
         self._log: EventLog | None = None
         self._warned_in = ""
 
@@ -115,9 +116,9 @@ class Conversation:
         )
 
     def reserve(self) -> None:
-        """Nobody else can begin a turn until `release`. Raises AgentError.
+        """Keep others from beginning a turn until `release`. Raises AgentError.
 
-        Two at once would be worse than refused: the agent ends the first one silently
+        A second turn has to be refused: the agent would silently end the first one
         (docs/gemini-cli-acp.md 2.13).
         """
         if self.is_busy:
@@ -128,27 +129,27 @@ class Conversation:
         self._is_reserved = self._is_cancelled = False
 
     def cancel(self) -> None:
-        """End the turn, or keep the one from being said for which the conversation is reserved."""
+        """End the turn; or, if the conversation is reserved, keep its message from being sent."""
         self._is_cancelled = self._is_reserved
         if self.turn is not None:
             self.turn.cancel()
 
     def update(self, update: messages.SessionUpdate) -> None:
-        """The agent tells something: what comes of the turn, or what it was loaded with."""
+        """The agent reports something: part of a turn, or of the session that it loads."""
         if self.turn is not None and self._runs:
             self.turn.update(update)
         else:
             self.session.repeat(update)
 
     async def choose(self, wanted: Mapping[str, str]) -> None:
-        """A "model", a "mode" or both from now on. Raises AgentError; VALIDATION_ERROR where the
-        agent does not offer one of them, SESSION_BUSY while a turn runs."""
+        """Use another "model", another "mode", or both from now on. Raises AgentError;
+        VALIDATION_ERROR if the agent does not offer one of them, SESSION_BUSY while a turn runs."""
         if self._runs:
             raise failure.busy()
         await self.session.choose(wanted)
 
     async def attaching(self, said: Message, ids: Sequence[str]) -> Message:
-        """What is said, with these attachments; once there is a session. Raises AgentError."""
+        """The message with these attachments. Needs a session. Raises AgentError."""
         agent = self.session.agent
         if not ids or agent is None:
             return said
@@ -162,8 +163,8 @@ class Conversation:
         asks: bool,
         ended: Callable[[events.Body], None],
     ) -> Turn:
-        """A turn that runs, or one that is over where it was cancelled before; once there is a
-        session. The arguments are the turn's. Raises AgentError."""
+        """Begin a turn; it is over at once if it was cancelled before. Needs a session. The
+        arguments are the turn's. Raises AgentError."""
         agent = self.session.agent
         if agent is None:
             raise AgentError(VALIDATION_ERROR, sentence("The conversation has no session."))
@@ -196,7 +197,7 @@ class Conversation:
         Raises AgentError, code SESSION_BUSY while a turn runs."""
         self.reserve()
         try:
-            # Without a limit: nobody else may work on the files before the thread is done.
+            # Without a time limit: nobody else may change the files before the thread is done.
             files = await on_disk(partial(self.edits.undo, turn), None)
         finally:
             self.release()
@@ -207,7 +208,7 @@ class Conversation:
         return files if files or await self.past.since(turn) else None
 
     async def remove(self) -> None:
-        """Forget all of it; it is not to be used any more. Raises AgentError, OSError."""
+        """Delete everything of it; it must not be used afterwards. Raises AgentError, OSError."""
         if self.session.is_closed:
             raise failure.no_session(self.id)
         if self.is_busy or self.session.is_opening:
@@ -222,7 +223,7 @@ class Conversation:
         self.session.forget()
 
     def tell_unsaved(self) -> None:
-        """Tell in the turn that runs, once, that the disk does not take what is said."""
+        """Report once, in the running turn, that the disk refuses what is said."""
         log = self._log
         if log is None or log.is_over or not self.record.transcript.is_refused:
             return
@@ -243,7 +244,7 @@ class Conversation:
         self.tell_unsaved()
         record.transcript.write_soon()
         if not turn.is_over and reminders:
-            # One that was cancelled before has reminded nobody.
+            # The reminder of a cancelled turn was not sent.
             session.reminder = ""
             record.change(replace(record.state, undone=()))
 
@@ -255,7 +256,7 @@ class Conversation:
 
 
 def forget(transcript: Transcript, cli: Cli, state: ConversationState) -> None:
-    """Delete what is on disk of a conversation with this state, and what the CLI has of its
+    """Delete what is on disk of a conversation with this state, and the CLI's files of its
     sessions. Blocks. Raises OSError."""
     transcript.remove()
     for session in filter(None, (state.session, state.loading)):
@@ -263,5 +264,5 @@ def forget(transcript: Transcript, cli: Cli, state: ConversationState) -> None:
 
 
 def _undone(paths: Sequence[str]) -> str:
-    """What the agent is told of turns that were undone."""
+    """The text that tells the agent which turns were undone."""
     return UNDID.format("\n".join(paths)) if paths else ""

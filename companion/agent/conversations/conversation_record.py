@@ -1,4 +1,4 @@
-"""What a conversation knows of itself beside what was said, and what its file has of that."""
+"""What is known of a conversation beside what was said, and what its file has of that."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .transcripts import Summary, Transcript, title_of
 
 
 class ConversationRecord:
-    """`has_begun` says that the conversation had a session some time; from then on it is on disk.
-    `turns` counts the turns that were begun, `usage` adds up those before the last one."""
+    """`has_begun` says that the conversation has had a session; from then on it is on disk. `turns`
+    counts the turns that began; `usage` is the sum of those before the last one."""
 
     def __init__(self, transcript: Transcript, summary: Summary) -> None:
         self.id, self.workspace = summary.id, summary.workspace
@@ -47,7 +47,7 @@ class ConversationRecord:
         self.change(replace(self.state, title=title))
 
     def own(self, is_temporary: bool = False) -> None:
-        """Somebody uses the conversation by its id, from now on. A temporary one is deleted when
-        the server ends."""
+        """Somebody uses the conversation by its id from now on. A temporary one is deleted when the
+        server ends."""
         if not self.state.is_owned:
             self.change(replace(self.state, is_owned=True, is_temporary=is_temporary))

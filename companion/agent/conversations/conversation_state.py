@@ -1,5 +1,5 @@
-"""What a conversation keeps over a restart beside its turns: what the user chose, its session of
-the agent, what the agent is still to be told; as a frozen record, and as changes in its file."""
+"""What a conversation keeps over a restart beside its turns: the user's choices, its session of the
+agent, and what the agent still has to learn. A frozen record, and changes in its file."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Mapping
 from ..acp import tool_servers
 from ..acp.tool_servers import ToolServer
 
-# What stands in the file for something that is so.
+# The value in the file for something that is true.
 YES = "yes"
 
 
 @dataclass(frozen=True)
 class ConversationState:
-    """What is empty is not known, or was not chosen. `agent` is the CLI's id, `session` that of its
-    last session, `loading` that of a recording which may be on its disk. Somebody uses one that
-    `is_owned` by its id; one that `is_temporary` does not outlive the server. `servers` are the
-    tool servers that it brought along, `undone` the paths of which the agent is still to be
-    told."""
+    """An empty member is not known, or was not chosen. `agent` is the CLI's id. `session` is the id
+    of its last session; `loading` is that of a recording that may be on its disk. `is_owned` says
+    that somebody uses it by its id. `is_temporary` says that it is deleted with the end of the
+    server. `servers` are the tool servers that it brought along. `undone` are the paths that the
+    agent still has to be told of."""
 
     title: str = ""
     agent: str = ""
@@ -34,8 +34,7 @@ class ConversationState:
 
     @classmethod
     def of(cls, changes: Mapping[str, str]) -> ConversationState:
-        """From the last changes of each kind in a file; what a later release has there is passed
-        over."""
+        """From the last changes of each kind in a file; kinds of a later release are skipped."""
         texts = ("title", "agent", "model", "mode", "session", "loading")
         return cls(
             **{name: changes.get(name, "") for name in texts},
@@ -46,12 +45,12 @@ class ConversationState:
         )
 
     def choosing(self, wanted: Mapping[str, str]) -> ConversationState:
-        """With another "model", another "mode", or both."""
+        """The state with another "model", another "mode", or both."""
         model, mode = wanted.get("model", self.model), wanted.get("mode", self.mode)
         return replace(self, model=model, mode=mode)
 
     def changes_since(self, before: ConversationState) -> dict[str, str]:
-        """What has to be written of it into a file that has `before`."""
+        """The changes to write into a file that has the state `before`."""
         mine, others = self._texts, before._texts
         return {name: mine[name] for name in mine if mine[name] != others[name]}
 

@@ -1,5 +1,5 @@
-"""The agent's session in which a conversation is held: opened when it is needed, opened again when
-its process has ended, with the model and the mode that were chosen."""
+"""The agent's session of a conversation: opened when it is needed, and opened again after its
+process has ended, with the model and the mode that were chosen."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from .conversation_record import ConversationRecord
 from .past_turns import PastTurns, on_disk
 from .session_opener import SessionOpener
 
-# Seconds for the choice of a model, which takes none.
+# Seconds for the choice of a model, which is immediate.
 CHOOSING = 10.0
 REMINDED = sentence(
-    "The agent was started anew and could not take up this conversation; it was given its text to"
+    "The agent was restarted and could not resume this conversation; it was given its text to"
     " read instead."
 )
 NOT_AGAIN = {
     messages.MODEL: sentence(
-        "The model {name} is not in use any more, for the agent refused it: {reason}"
+        "The model {name} is no longer used, because the agent refused it: {reason}"
     ),
     messages.MODE: sentence(
-        "The mode {name} is not in use any more, for the agent refused it: {reason}"
+        "The mode {name} is no longer used, because the agent refused it: {reason}"
     ),
 }
 
 
 class HeldSession:
-    """`agent` is the session as turns use it, None if there is none so far. `reminder` is a text
-    that the agent needs with the next message, because its session does not know what was said.
-    Nothing is opened any more once it `is_closed`."""
+    """`agent` is the session as turns use it, None if there is none yet. `reminder` is a text that
+    the agent needs with the next message, because its session does not know what was said. Once it
+    `is_closed`, nothing is opened any more."""
 
     def __init__(self, cli: Cli, record: ConversationRecord, past: PastTurns) -> None:
         self.agent: AgentSession | None = None
@@ -56,14 +56,14 @@ class HeldSession:
         self._modes = Modes()
         self._opener = SessionOpener(cli, record.workspace)
         self._opener.servers = record.state.servers
-        # Choices that the agent did not accept again, as sentences.
+        # Choices that the agent refused in a new session, as sentences.
         self._refused: tuple[Words, ...] = ()
         # Held while a session is opened.
         self._opening = asyncio.Lock()
 
     @property
     def id(self) -> str | None:
-        """The agent's id of the session that is open, or that is being loaded."""
+        """The agent's id of the session that is open or being loaded."""
         return self._opener.loading or (None if self.agent is None else self.agent.session.id)
 
     @property
@@ -81,13 +81,14 @@ class HeldSession:
         return Modes(self._modes.available, chosen or self._modes.current)
 
     def bring(self, servers: Sequence[ToolServer]) -> None:
-        """Have these tool servers in all sessions of the conversation; before the first one."""
+        """Use these tool servers in all sessions of the conversation. Must come before the
+        first."""
         if servers:
             self._opener.servers = tuple(servers)
             self._record.change(replace(self._record.state, servers=tuple(servers)))
 
     async def connect(self, client: Client) -> None:
-        """Make sure of a session in this process, which the next turn needs. Raises AgentError."""
+        """Make sure that there is a session in this process; a turn needs it. Raises AgentError."""
         async with self._opening:
             if self.is_closed:
                 raise failure.no_session(self._record.id)
@@ -144,24 +145,24 @@ class HeldSession:
         turns = (await self._past.history()).turns if record.turns else None
         last = record.state.session
         loading = "" if turns is None else await self._announce_recording()
-        # A tool server that does not start would hold up all others.
+        # A tool server that does not start would delay all others.
         async with asyncio.Lock() if self._opener.servers else client.opening:
             opened = await self._opener.open(client, loading, last, turns)
         session, self.reminder = opened.session, opened.reminder
         self._models, self._modes = opened.models, opened.modes
         record.begin()
         record.change(replace(record.state, session=session.id, agent=self._cli.id))
-        # The CLI's files of other sessions are of no use any more.
+        # The CLI's files of other sessions are useless now.
         await self._remove_recordings({last, loading} - {"", session.id})
         if loading:
             record.change(replace(record.state, loading=""))
         await self._choose_again(session)
-        # Only now: with another mode than is told, nothing may be said in it.
+        # Set only now: while the mode is not the announced one, nothing may be said.
         self.agent = AgentSession(session, self._cli)
 
     async def _announce_recording(self) -> str:
-        """The id for a recording that the CLI is to load. It is on disk before the recording is:
-        whoever deletes the conversation then finds the recording, also after a crash. Raises
+        """The id for a recording that the CLI is to load. It is on disk before the recording is, so
+        that whoever deletes the conversation finds the recording, even after a crash. Raises
         AgentError."""
         id = str(uuid.uuid4())
         await self._remove_recordings({self._record.state.loading} - {""})
@@ -174,9 +175,9 @@ class HeldSession:
             await in_thread(partial(self._cli.remove_recordings, each))
 
     async def _choose_again(self, session: Session) -> None:
-        """Choose in a new session what was chosen before. A choice that the agent does not accept
-        any more, such as a mode in a folder that is not trusted now, is given up. Raises AgentError
-        if the agent is gone."""
+        """Apply the user's choices to a new session. A choice that the agent now refuses, such as a
+        mode in a folder that is no longer trusted, is dropped. Raises AgentError if the agent has
+        ended."""
         state = self._record.state
         for what, name in {messages.MODEL: state.model, messages.MODE: state.mode}.items():
             try:

@@ -1,23 +1,23 @@
-"""Files that a message names as `@path`, as Gemini CLI's own prompt has it; over the agent's
-protocol the CLI leaves such words as they are (docs/gemini-cli-acp.md 11.69)."""
+"""Files that a message names as `@path`, as Gemini CLI's own prompt allows. The agent's protocol
+leaves such words unchanged (docs/gemini-cli-acp.md 11.69)."""
 
 from __future__ import annotations
 
 import re
 from typing import Callable, Iterator
 
-# In quotation marks, or up to a blank that has no backslash before it. Not within a word, as in an
-# address of an e-mail.
+# In quotation marks, or up to a blank without a backslash before it. Not within a word, as in an
+# e-mail address.
 MENTION = re.compile(r'(?<![\w@.])@(?:"([^"\n]+)"|((?:\\.|[^\s\\"])+))')
-# What ends a sentence and not a path.
+# Characters that end a sentence and not a path.
 MARKS = ".,;:!?)]}>'"
-# Mentions of one message that are looked at, and letters of each.
+# The most mentions of one message that are examined, and the letters of each.
 MAX_COUNT, MAX_LENGTH = 100, 4096
 
 
 def mentioned(text: str, find: Callable[[str], str | None]) -> list[str]:
-    """What the mentions lead to, each once; `find` gives that of a path as it was written, or None
-    where it leads nowhere: then the words are but words."""
+    """The files that are mentioned, each once. `find` gives the file for a path as it was written,
+    or None if there is none; then the words are only words."""
     found: dict[str, None] = {}
     for number, candidates in enumerate(_mentions(text)):
         if number == MAX_COUNT:

@@ -1,4 +1,4 @@
-"""The turns of one conversation as its transcript holds them: all of them, or a page."""
+"""The turns of one conversation as its transcript has them: all of them, or a page."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from ..wording.failure import INTERNAL_ERROR, STREAM_ERROR, AgentError
 from ..wording.sentence import sentence
 from .transcripts import History, Page, Summary, Transcript
 
-# Seconds for a transcript to be read.
+# Seconds to read a transcript.
 READING = 60.0
 DAMAGED = events.Thought(
     events.WARNING, sentence("Some of this turn could not be read from the disk.")
 )
-# How a turn ends during which the server ended.
+# The end of a turn during which the server ended.
 BROKEN_OFF = events.Error(STREAM_ERROR, sentence("The server ended before this turn did."))
 
 T = TypeVar("T")
 
 
 class PastTurns:
-    """`summary` is what the transcript had when the server started. All methods raise AgentError
-    where the disk cannot be read."""
+    """`summary` is the summary of the transcript when the server started. All methods raise
+    AgentError if the disk cannot be read."""
 
     def __init__(self, transcript: Transcript, summary: Summary) -> None:
         self._transcript = transcript
         self._summary = summary
 
     async def history(self) -> History:
-        """All that was said."""
+        """Everything that was said."""
         history = await on_disk(self._transcript.read)
         if history is None:
             return History(self._summary.id, self._summary.workspace, self._summary.created)
@@ -41,20 +41,20 @@ class PastTurns:
         return history
 
     async def page(self, limit: int, before: str | None) -> Page | None:
-        """The last `limit` turns; those before the turn `before`, where that is given, and None
-        where there is no such turn."""
+        """The last `limit` turns; with `before`, the last ones before that turn. None if there is
+        no such turn."""
         page = await on_disk(partial(self._transcript.page, limit, before))
         self._end(page.turns if page is not None else ())
         return page
 
     async def since(self, turn: str) -> tuple[PastTurn, ...] | None:
-        """The turn and those that follow it; None where there is no such turn."""
+        """The turn and those after it; None if there is no such turn."""
         turns = await on_disk(partial(self._transcript.since, turn))
         self._end(turns or ())
         return turns
 
     def _end(self, turns: Sequence[PastTurn]) -> None:
-        """Those that were cut off by the end of a server; and those of which something is lost."""
+        """Mark turns that the end of a server cut off, and turns of which something is lost."""
         for turn in turns:
             if turn.id in self._summary.unfinished and not turn.is_over:
                 number = turn.events[-1].number + 1 if turn.events else 1
@@ -68,7 +68,7 @@ class PastTurns:
 
 
 async def on_disk(work: Callable[[], T], seconds: float | None = READING) -> T:
-    """What work with a conversation's files gives. Raises AgentError where the disk does not."""
+    """The result of work with a conversation's files. Raises AgentError if the disk gives none."""
     try:
         return await in_thread(work, seconds)
     except (OSError, asyncio.TimeoutError) as error:

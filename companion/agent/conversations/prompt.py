@@ -1,4 +1,4 @@
-"""A user's message as the agent's protocol wants it, with attached files."""
+"""A user's message in the form of the agent's protocol, with attached files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .attachments import Parts
 
 @dataclass(frozen=True)
 class Message:
-    """What the user says: as they wrote it, and as the parts of a `session/prompt`."""
+    """The user's message: as they wrote it, and as the parts of a `session/prompt`."""
 
     text: str
     files: tuple[str, ...]
@@ -24,15 +24,15 @@ class Message:
     attachments: tuple[Attachment, ...] = ()
 
     def attaching(self, added: Parts) -> Message:
-        """The same with these attachments."""
+        """The message with these attachments added."""
         return replace(self, parts=(*self.parts, *added.blocks), attachments=added.attachments)
 
 
 def message(
     text: str, files: Sequence[str], workspace: str, worded: Callable[[str], str]
 ) -> Message:
-    """Relative paths begin at the workspace; `worded` is how the CLI wants the text. Looks at the
-    files, which may take a while. Raises AgentError."""
+    """Relative paths start at the workspace. `worded` gives the text in the CLI's form. Inspects
+    the files, which may take a while. Raises AgentError."""
     links = [_link(path, workspace) for path in files]
     return Message(text, tuple(files), (text_block(worded(text)), *links))
 
@@ -44,9 +44,9 @@ def _link(path: str, workspace: str) -> Block:
     except (OSError, ValueError):
         told = sentence("There is no file {path}.", path=path)
         raise AgentError(FILE_NOT_FOUND, told) from None
-    # The CLI would wait for a pipe's writer, for ever and with one of its four threads.
+    # The CLI would wait for ever for a pipe's writer, with one of its four threads.
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         told = sentence("{path} is neither a file nor a folder.", path=path)
         raise AgentError(VALIDATION_ERROR, told)
-    # Not as a URI should be: the CLI cuts off seven letters and takes the rest as a path.
+    # Not a proper URI: the CLI cuts off seven letters and takes the rest as a path.
     return link_block("file://" + whole, os.path.basename(whole))

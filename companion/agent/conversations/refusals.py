@@ -1,4 +1,4 @@
-"""What the disk has refused of conversations: tried again now and then."""
+"""Writes of conversations that the disk has refused, tried again from time to time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Callable, Iterable
 from ...base.log import logger
 from .conversation import Conversation
 
-# Seconds between two tries where nothing is said.
+# Seconds between two attempts while nothing is said.
 PAUSE = 10.0
 
 
 class Refusals:
-    """Those of the conversations that there are whenever somebody asks. The loop owns it, but where
-    a method says otherwise."""
+    """The refused writes of the present conversations. Belongs to the loop, except where a method
+    says otherwise."""
 
     def __init__(self, conversations: Iterable[Conversation]) -> None:
         self._conversations = conversations
@@ -23,22 +23,22 @@ class Refusals:
 
     @property
     def are_there(self) -> bool:
-        """Whether the disk does not take what is said."""
+        """Whether the disk refuses what is said."""
         return any(each.record.transcript.is_waiting for each in self._conversations)
 
     def listener(self) -> Callable[[], None]:
-        """What any thread may call that meets one."""
+        """A function to be called, by any thread, when the disk refuses."""
         loop = asyncio.get_running_loop()
 
         def noticed() -> None:
-            # A loop that is closed has nobody who waits.
+            # If the loop is closed, nobody waits.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._try_later)
 
         return noticed
 
     def try_at_last(self) -> None:
-        """Nobody will try again. Blocks; from any thread, once nothing is said any more."""
+        """The last attempt. Blocks; may be called from any thread once nothing is said any more."""
         for each in self._conversations:
             if each.record.transcript.is_waiting:
                 each.record.transcript.write(is_last=True)

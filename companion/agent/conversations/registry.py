@@ -1,5 +1,5 @@
-"""All conversations, in the order of their last use, as their transcripts hold them; talks with
-nobody itself."""
+"""All conversations with their transcripts, in the order of their last use. Talks with nobody
+itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .refusals import Refusals
 from .transcripts import Summary, Transcript, Transcripts
 from .turns import Turns
 
-# Conversations that there may be; more are refused, and none is dropped for a new one.
+# The most conversations. Further ones are refused; none is deleted for a new one.
 MAX_CONVERSATIONS = 2000
 # Seconds that the disk gets at the end.
 WRITING = 5.0
@@ -42,9 +42,8 @@ class Conversations:
         self.refusals, self.turns = Refusals(self), Turns(self)
 
     async def load(self) -> None:
-        """Take up those that are on disk; one that cannot be read at all is passed over, and stays
-        there, and those that were to be temporary are deleted. To be called before anything
-        else."""
+        """Load the conversations that are on disk. One that cannot be read is skipped and stays on
+        disk; temporary ones are deleted. Must be called before everything else."""
         self._transcripts.refused = self.refusals.listener()
         found = await in_thread(lambda: list(_summaries(self._transcripts, self._clis)))
         for transcript, summary in sorted(found, key=lambda pair: pair[1].last_used):
@@ -64,10 +63,10 @@ class Conversations:
     def find(
         self, workspace: str, session_id: str | None, new: bool, agent: str | None, usual: str
     ) -> Conversation:
-        """The one by its id; without an id the last used one of the workspace with that CLI that
-        nobody has asked for by its id, for such a one is somebody's own; where there is none or
-        `new` says so, one that is not remembered yet. `usual` is the CLI where `agent` names none.
-        Raises AgentError."""
+        """The conversation with this id. Without an id, the last used one of the workspace with
+        that CLI that nobody has asked for by its id (those belong to somebody). If there is none,
+        or with `new`, a new one that is not in the registry yet. `usual` is the CLI if `agent` is
+        None. Raises AgentError."""
         if session_id is not None and not new:
             return self._by_its_id(session_id, agent)
         if not os.path.isabs(workspace) or not os.path.isdir(workspace):
@@ -88,7 +87,7 @@ class Conversations:
             raise AgentError(
                 failure.VALIDATION_ERROR,
                 sentence(
-                    "There are {count} conversations, which is the most; delete some.",
+                    "There are {count} conversations, which is the limit; delete some.",
                     count=MAX_CONVERSATIONS,
                 ),
             )
@@ -97,17 +96,17 @@ class Conversations:
         return self._conversation(self._transcripts.of(summary.id), summary, cli)
 
     def remember(self, conversation: Conversation) -> None:
-        """As the one that was used last."""
+        """Put it in the registry as the last used one."""
         self._by_id.pop(conversation.id, None)
         self._by_id[conversation.id] = conversation
 
     def restore(self, conversation: Conversation) -> None:
-        """Remember one again that was forgotten meanwhile, because another attempt to open its
-        session failed."""
+        """Put a conversation back that was removed meanwhile, because another attempt to open its
+        session had failed."""
         self._by_id.setdefault(conversation.id, conversation)
 
     def forget(self, conversation: Conversation) -> None:
-        """One that never began, of which nothing is on disk."""
+        """Remove one that never began, so that nothing of it is on disk."""
         self._by_id.pop(conversation.id, None)
 
     async def remove(self, session_id: str) -> None:
@@ -121,8 +120,8 @@ class Conversations:
         self._by_id.pop(session_id, None)
 
     async def write(self, then: Callable[[], None]) -> None:
-        """All that was told so far, to the disk, and do `then`. Who calls this waits for a time
-        only, for some disks never answer."""
+        """Write everything so far to the disk, then call `then`. The caller waits only for a
+        limited time, because some disks never answer."""
 
         def work() -> None:
             try:
@@ -135,11 +134,11 @@ class Conversations:
             await in_thread(work, WRITING)
 
     def _by_its_id(self, session_id: str, agent: str | None) -> Conversation:
-        """From now on it is somebody's own. Raises AgentError."""
+        """From now on it belongs to somebody. Raises AgentError."""
         known = self.known(session_id)
         if agent not in (None, known.cli.id):
             told = sentence(
-                "The conversation is one with {cli}; begin another for another agent.",
+                "This conversation belongs to {cli}; begin another one for another agent.",
                 cli=known.cli.name,
             )
             raise AgentError(failure.VALIDATION_ERROR, told)
@@ -158,9 +157,9 @@ def _summaries(
     for transcript in transcripts:
         try:
             summary = transcript.summary()
-            # A later release may write other files, and know more CLIs.
+            # A later release may write other files, and support more CLIs.
             if summary is None or _agent(summary) not in clis:
-                logger.warning("%s is no conversation that can be read here", transcript.path)
+                logger.warning("%s is not a conversation that can be read here", transcript.path)
                 continue
             if summary.state.is_temporary:
                 # Its server was killed before it could delete it.

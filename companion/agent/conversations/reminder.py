@@ -1,5 +1,4 @@
-"""What was said in a conversation, as a text that goes along with the next message to an agent that
-has lost it."""
+"""The conversation as a text that is sent with the next message, to an agent that has lost it."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from ..acp.messages import Block, resource_block, text_block
 from ..events import turn_events as events
 from ..events.turn_events import PastTurn
 
-# Characters of the text that goes along; the CLI sends nothing where it is beyond the context.
+# Characters of this text; if it is beyond the model's context, the CLI sends nothing.
 MAX_TEXT = 1_000_000
 INTRODUCTION = (
     "This is the conversation so far, which you have lost. Go on from there; do not repeat or"
@@ -19,14 +18,14 @@ INTRODUCTION = (
 
 
 def as_text(turns: Sequence[PastTurn]) -> str:
-    """The conversation for the model to read, its end where it is long."""
+    """The conversation for the model to read; of a long one only its end."""
     parts = [text for turn in turns for text in _told(turn)]
     text = "\n\n".join(parts)
     return INTRODUCTION + text[-MAX_TEXT:] if text else ""
 
 
 def as_resources(texts: Sequence[str]) -> list[Block]:
-    """Parts before those of a message, which arrive as they are."""
+    """The texts as parts before those of a message; they reach the model unchanged."""
     parts = [
         resource_block(f"file:///conversation-{number}", "text/plain", text=text)
         for number, text in enumerate(texts, 1)

@@ -1,4 +1,4 @@
-"""Opens the agent's sessions for one conversation: new ones, and those that remember."""
+"""Opens the agent's sessions for one conversation: new ones, and ones that remember."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ..wording.failure import TIMED_OUT, AgentError
 from ..wording.sentence import sentence
 from .reminder import as_text
 
-# Seconds for a session, which starts the user's tool servers.
+# Seconds to open a session, which starts the user's tool servers.
 OPENING = 60.0
-# Seconds for a recording to be written.
+# Seconds to write a recording.
 WRITING = 60.0
-# Seconds for the agent to repeat what it loaded, which takes some tenths of one.
+# Seconds for the agent to repeat what it loaded; it takes some tenths of a second.
 REPEATING = 10.0
 REPEATED = (
     messages.UserMessageChunk,
@@ -36,8 +36,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Opened:
-    """`models` and `modes` are what it offers. `reminder` is what was said, where the session knows
-    nothing of it; or empty."""
+    """`models` and `modes` are those that the session offers. `reminder` is the conversation as a
+    text if the session does not remember it, else empty."""
 
     session: Session
     models: messages.Models = field(default_factory=messages.Models)
@@ -46,8 +46,8 @@ class Opened:
 
 
 class SessionOpener:
-    """`servers` are those that the sessions get beside the CLI's own. `loading` is the id of the
-    session that is being loaded, whose updates are for `repeat`."""
+    """`servers` are the tool servers of the sessions beside the CLI's own. `loading` is the id of
+    the session that is being loaded; its updates go to `repeat`."""
 
     def __init__(self, cli: Cli, workspace: str) -> None:
         self.loading = ""
@@ -60,8 +60,8 @@ class SessionOpener:
     async def open(
         self, client: Client, id: str, last: str, turns: Sequence[PastTurn] | None
     ) -> Opened:
-        """`turns` are what the session should remember, `id` is for a recording of it, which may
-        be there where this fails; `last` is the id of the session before. Raises AgentError."""
+        """`turns` are what the session should remember. `id` is for a recording of them, which may
+        exist even if this fails. `last` is the id of the session before. Raises AgentError."""
         tool_servers.check(self.servers, client.capabilities)
         if turns is not None:
             loaded = await self._resume(client, id, last, turns)
@@ -71,7 +71,7 @@ class SessionOpener:
         return self._opened(client, told, "" if turns is None else as_text(turns))
 
     def repeat(self, update: messages.SessionUpdate) -> None:
-        """The agent repeats a piece of what it loads; nothing says which one is the last."""
+        """The agent repeats a piece of what it loads; nothing marks the last piece."""
         if isinstance(update, REPEATED):
             self._left -= 1
         if self._left <= 0:
@@ -91,7 +91,7 @@ class SessionOpener:
         try:
             return await asyncio.wait_for(client.begin(request), OPENING)
         except asyncio.TimeoutError:
-            # No fault of the process, which others use.
+            # This is not a fault of the process, which others use.
             told = sentence(
                 "The tool servers of the conversation did not start within {seconds} seconds.",
                 seconds=f"{OPENING:g}",
@@ -101,7 +101,7 @@ class SessionOpener:
     async def _resume(
         self, client: Client, id: str, last: str, turns: Sequence[PastTurn]
     ) -> Opened | None:
-        """None where the agent takes no session that remembers."""
+        """None if the agent has no session that remembers."""
         find = partial(self._cli.resumption, self._workspace, id, last, turns)
         try:
             found = await in_thread(find, WRITING)
@@ -114,7 +114,7 @@ class SessionOpener:
                 client, messages.reopen_session(found.method, id, self._workspace, self._params)
             )
             if found.updates:
-                # What came later would count as the answer to the next message.
+                # Later updates would count as the answer to the next message.
                 await asyncio.wait_for(self._has_repeated.wait(), REPEATING)
             return self._opened(client, told)
         except (AgentError, OSError, asyncio.TimeoutError) as error:

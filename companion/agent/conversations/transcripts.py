@@ -1,20 +1,23 @@
-"""The conversations on disk, so that they outlive the server: one file for each, of JSON lines that
-are only ever appended.
+"""The conversations on disk, so that they survive the end of the server. Each has one file of JSON
+lines, to which lines are only ever appended.
 
-The first line is `{"type": "conversation", "version": 1, "id", "workspace", "created"}`. Then come
+The first line is `{"type": "conversation", "version": 1, "id", "workspace", "created"}`. After it
+come
 
     {"type": "message", "turn", "time", "text", "files", "attachments"}    what the user said
     {"type": "event", "turn", "number", "time", "body": {"type", ...}}   what came of it
     {"type": "change", "title" | "model" | "mode" | "session" | "owned" | ...}   what was set
-    {"type": "gap"}   lines are missing before this one: the disk took nothing for too long
+    {"type": "gap"}   lines are missing before this one: the disk refused them for too long
 
-A sentence of ours in a body is {"template", "values"}, to be told in any language; what the CLI
-said is a text, and so are our sentences in files of earlier releases. Times are ISO 8601 in UTC.
-A line that is damaged, as the last one is after a crash, costs itself, also the first one.
-Lines are written by a thread, in their order and within milliseconds of what they tell: when the
-process is killed, that is what may be missing. What the user said, and how a turn ended, outlives a
-power cut as soon as it is written. What the disk does not take is held and tried again; beyond a
-limit, what is held longest is lost.
+A sentence of ours in a body is {"template", "values"}, so that it can be shown in any language.
+What the CLI said is a text, and so are our sentences in files of earlier releases. Times are ISO
+8601 in UTC. A damaged line, such as the last one after a crash, affects no other line, even if it
+is the first.
+
+A thread writes the lines in order, within milliseconds. If the process is killed, the lines of
+these milliseconds are missing. A user's message and the end of a turn survive a power cut as soon
+as they are written. Lines that the disk refuses are kept and tried again; beyond a limit the oldest
+of them are lost.
 """
 
 from __future__ import annotations
@@ -47,30 +50,30 @@ from .conversation_state import ConversationState
 
 VERSION = 1
 SUFFIX, BESIDE = ".jsonl", ".files"
-# When lines are dropped that are held; of all other types, first.
+# When a kept line is dropped; lines of all other types go first.
 DROPPED = {"conversation": NEVER, "change": AFTER_ALL_OTHERS}
-# Bytes of one file; a conversation that has more takes no messages any more.
+# Bytes of one file; a conversation beyond this accepts no more messages.
 MAX_BYTES = 64 << 20
-# Bytes of all conversations that are held while the disk takes nothing.
+# Bytes of all conversations that are kept while the disk refuses.
 MAX_UNWRITTEN = 64 << 20
-# Seconds before a disk that has refused is tried again.
+# Seconds until a disk that has refused is tried again.
 PAUSE = 1.0
-# Characters of a title that is made of the first message.
+# Characters of a title that is made from the first message.
 MAX_TITLE = 80
-# What conversations are called, and what is looked for in a first line that is damaged.
+# The ids of conversations; also searched for in a damaged first line.
 ID = re.compile("[0-9a-f]{32}")
 WORKSPACE = re.compile(rb'"workspace":("(?:[^"\\]|\\.)*")')
-# What a line of our own that is damaged may raise as it is read.
+# Errors that a damaged line of our own may raise when it is read.
 DAMAGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 # The members of bodies that may be sentences of ours.
 SENTENCES = frozenset({"description", "display_result", "error", "message"})
-# How an event's line begins, and what the last one of a turn has in it.
+# The beginning of an event's line, and a part of the last event of a turn.
 EVENT = b'{"type":"event",'
-# How the first line of a turn begins, after the end of the line before.
+# The beginning of the first line of a turn, after the end of the line before.
 MESSAGE = b'\n{"type":"message",'
-# Where lines were dropped. Who reads it takes it for a line that is damaged.
+# Marks the place of dropped lines. Readers count it as a damaged line.
 GAP = b'{"type":"gap"}\n'
-# Bytes that are read at a time on the way from the end of a file to its beginning.
+# Bytes that are read at a time from the end of a file towards its beginning.
 BLOCK = 1 << 18
 ENDS = (b'"body":{"type":"complete"', b'"body":{"type":"error"')
 BODIES = {
@@ -90,8 +93,8 @@ BODIES = {
 
 @dataclass(frozen=True)
 class Summary:
-    """What is to be known of a conversation without its turns; `unfinished` are the ids of the
-    turns without an end."""
+    """The data of a conversation without its turns. `unfinished` are the ids of the turns without
+    an end."""
 
     id: str
     workspace: str
@@ -106,8 +109,8 @@ class Summary:
 
 @dataclass
 class History:
-    """A conversation as its file tells it; `changes` are the last of each kind. `workspace` is
-    empty where nobody knows it any more; `damaged` counts the lines that could not be read."""
+    """A conversation as its file has it. `changes` are the last of each kind. `workspace` is empty
+    if it is not known. `damaged` counts the lines that could not be read."""
 
     id: str
     workspace: str
@@ -147,23 +150,23 @@ class History:
 
 @dataclass(frozen=True)
 class Page:
-    """Some turns that follow each other, and whether there are earlier ones."""
+    """Some successive turns, and whether there are earlier ones."""
 
     turns: tuple[PastTurn, ...]
     has_earlier: bool
 
 
-# A line that is still to be written, as the values that stand in it.
+# A line that is still to be written, as its values.
 Line = Union[TurnEvent, Mapping[str, Any]]
 
 
 class Transcript:
-    """The file of one conversation. What is told here from one thread is written by another, in
-    its order and soon; what reads or removes the file blocks, and first sees to that.
+    """The file of one conversation. One thread reports here; another one writes soon, in the same
+    order. Methods that read or remove the file block, and write everything first.
 
-    Where the disk refuses that is logged once, and `refused` called by the thread that writes; the
-    conversation goes on, and what was told is tried again with what comes, and upon `write_soon`.
-    What is asked of it belongs together: a method more than the twenty."""
+    If the disk refuses, that is logged once, and the thread that writes calls `refused`. The
+    conversation continues, and the refused lines are tried again with the next ones and with
+    `write_soon`. The class has a method more than the twenty: its questions belong together."""
 
     def __init__(
         self,
@@ -175,19 +178,19 @@ class Transcript:
     ) -> None:
         self.path = os.path.join(folder, id + SUFFIX)
         self._file = LineFile(self.path)
-        # For what belongs to the conversation beside the transcript.
+        # For the conversation's other files.
         self.folder = os.path.join(folder, id + BESIDE)
         self._id = id
         self._writer = writer
         self._refused = refused
-        # Whether the disk took all that it was given, and whether it takes nothing now; read by
-        # others, too.
+        # Whether the disk accepted everything so far, and whether it refuses now. Other threads
+        # read these as well.
         self.is_saved, self.is_refused = True, False
         self._pending: deque[Line] = deque()
-        # Held by the thread that works on the file, to which the rest belongs.
+        # Held by the thread that works on the file; it protects the fields below.
         self._working = threading.Lock()
-        # What the disk has not taken so far, whether that makes the file, whether it is to outlive
-        # a power cut, and when it may be tried again.
+        # The lines that the disk has not taken so far, whether they create the file, whether they
+        # must survive a power cut, and when they may be tried again.
         self._unwritten = UnwrittenLines(f"conversation {id}")
         self._limit = limit
         self._is_new = self._is_lasting = False
@@ -201,17 +204,18 @@ class Transcript:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the disk may take later what it refused."""
+        """Whether the disk may later accept what it has refused."""
         return self.is_refused and not self._is_lost
 
     def begin(self, workspace: str, created: datetime) -> None:
-        """Make the file. What comes later goes into this file only: a new one in the place of one
-        that somebody removed would be nobody's conversation."""
+        """Create the file. Later lines go only into this file: if somebody removed it, a new file
+        would not be a conversation."""
         line = {"type": "conversation", "version": VERSION, "id": self._id}
         self._add({**line, "workspace": workspace, "created": created.isoformat()})
 
     def message(self, turn: str, said: events.Message) -> None:
-        """Written with what is told next, or upon `write_soon`: it need not hold up the message."""
+        """Written with the next event, or by `write_soon`, so that it does not delay the
+        message."""
         now = datetime.now(timezone.utc).isoformat()
         self._pending.append(
             {"type": "message", "turn": turn, "time": now, **dataclasses.asdict(said)}
@@ -225,18 +229,18 @@ class Transcript:
         self._add({"type": "change", **changes})
 
     def write_soon(self) -> None:
-        """All that was told so far, by the other thread; to wake that takes a moment."""
+        """Have the other thread write everything so far; waking it takes a moment."""
         self._writer.soon(self.write)
 
     def write(self, is_last: bool = False) -> None:
-        """All that was told so far; not where the disk has refused it a moment ago, unless nobody
-        will try again."""
+        """Write everything so far. Skipped if the disk has refused a moment ago, unless this is the
+        last attempt."""
         with self._working, self._limit.apart(self._unwritten):
             self._not_before *= not is_last
             self._write_pending()
 
     def remove(self) -> None:
-        """With the folder beside it. Raises OSError. What is told later is not written."""
+        """Remove the file and the folder beside it. Raises OSError. Later lines are not written."""
         with self._working, self._limit.apart(self._unwritten):
             with suppress(FileNotFoundError):
                 os.unlink(self.path)
@@ -252,20 +256,20 @@ class Transcript:
                 logger.warning("files of a deleted conversation are still there: %s", error)
 
     def read(self) -> History | None:
-        """None where it is no conversation of ours, or nothing is left of it. Raises OSError. May
+        """None if it is not a conversation of ours, or nothing of it is left. Raises OSError. May
         take a while."""
         with self._opened() as (file, size):
             return self._noted(_read(file, size, self._id, lambda line: True))
 
     def summary(self) -> Summary | None:
-        """The same without what was said, which takes a fraction of the time and no memory."""
+        """The same without what was said; needs little time and no memory."""
         with self._opened() as (file, size):
             history = self._noted(_read(file, size, self._id, _counts))
         return None if history is None else history.summary
 
     def page(self, limit: int, before: str | None) -> Page | None:
-        """The last `limit` turns; those before the turn `before`, where that is given, and None
-        where there is no such turn. Reads no more of the file than it has to. Raises OSError."""
+        """The last `limit` turns; with `before`, the last ones before that turn. None if there is
+        no such turn. Reads only the needed part of the file. Raises OSError."""
         with self._opened() as (file, size):
             starts = _starts(file, size)
             end = size if before is None else _start_of(file, starts, before)
@@ -273,12 +277,12 @@ class Transcript:
                 return None
             wanted = list(islice(starts, limit))
             has_earlier = next(starts, None) is not None
-            # Before the first message that can be read, there may be what is left of others.
+            # Before the first readable message there may be remains of other turns.
             start = wanted[-1] if has_earlier else 0
             return Page(self._turns(file, start, end), has_earlier)
 
     def since(self, turn: str) -> tuple[PastTurn, ...] | None:
-        """The turn and those that follow it; None where there is no such turn. Raises OSError."""
+        """The turn and those after it; None if there is no such turn. Raises OSError."""
         with self._opened() as (file, size):
             start = _start_of(file, _starts(file, size), turn)
             return None if start is None else self._turns(file, start, size)
@@ -290,7 +294,7 @@ class Transcript:
         return tuple(part.turns)
 
     def _noted(self, history: History | None) -> History | None:
-        """Log once what could not be read; an id tells nobody what was said."""
+        """Log once that something could not be read, with the id, which reveals nothing."""
         if history is not None and history.damaged and not self._is_known_damaged:
             self._is_known_damaged = True
             what = "lines that cannot be read; the rest of it is there"
@@ -299,7 +303,7 @@ class Transcript:
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[IO[bytes], int]]:
-        """The file with all that was told so far, and its size then."""
+        """The file with everything so far, and its size at that moment."""
         with self._working, self._limit.apart(self._unwritten):
             self._write_pending()
             file: IO[bytes] = io.BytesIO() if self._is_new else open(self.path, "rb")
@@ -340,7 +344,7 @@ class Transcript:
             self._file.append(self._unwritten.data(GAP), self._is_new, self._is_lasting)
         except OSError as error:
             self._not_before = monotonic() + PAUSE
-            # A file that somebody removed is not made anew: it would be nobody's.
+            # A file that somebody removed is not created again.
             self._is_lost = isinstance(error, FileNotFoundError) and not self._is_new
             if self._is_lost:
                 self._unwritten.clear()
@@ -352,7 +356,7 @@ class Transcript:
             return
         if self.is_refused:
             logger.info("the disk takes a conversation again that it has refused")
-        # What was dropped is not on disk, and never will be.
+        # Dropped lines are not on disk and never will be.
         self._lacks_lines = self._lacks_lines or not self._unwritten.is_whole
         self.is_saved = not self._lacks_lines
         self.is_refused = self._is_new = self._is_lasting = False
@@ -360,8 +364,8 @@ class Transcript:
 
 
 class Transcripts:
-    """The folder of all of them. `refused` is called by the thread that writes where the disk does
-    not take what is said. Raises OSError, NotPrivate."""
+    """The folder of all transcripts. The thread that writes calls `refused` if the disk refuses.
+    Raises OSError, NotPrivate."""
 
     def __init__(self, folder: str) -> None:
         private_files.make_folder(folder)
@@ -372,21 +376,21 @@ class Transcripts:
 
     def __iter__(self) -> Iterator[Transcript]:
         found = (self.of(name[: -len(SUFFIX)]) for name in sorted(os.listdir(self.folder)))
-        # A pipe would be waited for without an end.
+        # Reading a pipe would wait for ever.
         return (each for each in found if os.path.isfile(each.path))
 
     def of(self, id: str) -> Transcript:
         return Transcript(self.folder, id, self._writer, self._limit, lambda: self.refused())
 
     def sweep(self) -> None:
-        """Remove what a crash has left of conversations that were being deleted. Raises OSError."""
+        """Remove what a crash has left of conversations during their deletion. Raises OSError."""
         for name in os.listdir(self.folder):
             id, beside = os.path.splitext(name)
             if beside == BESIDE and not os.path.exists(os.path.join(self.folder, id + SUFFIX)):
                 shutil.rmtree(os.path.join(self.folder, name))
 
     def write(self) -> None:
-        """All that any of them was told so far."""
+        """Write everything so far of all of them."""
         self._writer.finish()
 
 
@@ -397,7 +401,7 @@ def title_of(text: str) -> str:
 
 
 def _counts(line: bytes) -> bool:
-    """Whether the line counts for a summary: all but events, and the ends of turns."""
+    """Whether the line counts for a summary: all lines except events, and the ends of turns."""
     return not line.startswith(EVENT) or any(end in line for end in ENDS)
 
 
@@ -425,7 +429,7 @@ def _read(file: IO[bytes], size: int, id: str, wanted: Callable[[bytes], bool]) 
 
 
 def _rest(first: bytes, lines: Iterable[bytes], id: str) -> History | None:
-    """What is left of a conversation whose first line is damaged; None where that is nothing."""
+    """The rest of a conversation whose first line is damaged; None if there is none."""
     if not ID.fullmatch(id):
         return None
     history = History(id, _workspace(first), datetime.now(timezone.utc))
@@ -437,7 +441,7 @@ def _rest(first: bytes, lines: Iterable[bytes], id: str) -> History | None:
 
 
 def _workspace(first: bytes) -> str:
-    """As the damaged line has it; empty where it has none."""
+    """The workspace in the damaged line; empty if there is none."""
     found = WORKSPACE.search(first)
     with suppress(ValueError):
         return str(json.loads(found.group(1).decode("utf-8"))) if found else ""
@@ -462,7 +466,7 @@ def _fill(history: History, lines: Iterable[bytes]) -> None:
             _take(history, values)
             is_after_damage = is_after_damage and values["type"] != "message"
         except DAMAGED:
-            # An empty one is left where a line was begun before a crash.
+            # A crash in the middle of a line leaves an empty one.
             history.damaged += bool(line.strip())
             is_after_damage = is_after_damage or bool(line.strip())
             if history.turns and not history.turns[-1].is_over:
@@ -470,15 +474,16 @@ def _fill(history: History, lines: Iterable[bytes]) -> None:
 
 
 def _begin_again(history: History, line: Mapping[str, Any]) -> None:
-    """The message may be lost of the turn that the line is about. Raises one of DAMAGED."""
+    """Continue after lost lines: the message of this line's turn may be lost. Raises one of
+    DAMAGED."""
     if line["type"] == "event" and line["turn"] not in {turn.id for turn in history.turns}:
         turn = PastTurn(str(line["turn"]), _time(line["time"]), "", is_whole=False)
         history.turns.append(turn)
 
 
 def _starts(file: IO[bytes], at: int) -> Iterator[int]:
-    """Where the turns before this place begin, the last one first; without parsing a line, for a
-    line feed stands at the ends of lines only."""
+    """Where the turns before this place begin, the last one first. No line is parsed, because line
+    feeds are only at the ends of lines."""
     following = b""
     while at > 0:
         block = min(BLOCK, at)
@@ -495,7 +500,7 @@ def _starts(file: IO[bytes], at: int) -> Iterator[int]:
 
 
 def _start_of(file: IO[bytes], starts: Iterator[int], turn: str) -> int | None:
-    """Where the turn begins; `starts` then go on before it."""
+    """Where the turn begins; `starts` then continue before it."""
     # As it is written: the id is the first member after the type.
     begin = MESSAGE[1:] + b'"turn":%b,' % json.dumps(turn).encode("ascii")
     for start in starts:

@@ -37,13 +37,13 @@ class TurnUndo:
 
     def note(self, turn: str, path: str, before: bytes | None, after: bytes) -> None:
         """A turn is about to change a file from `before`, None if it does not exist, to `after`. If
-        the disk refuses to store that, the turn goes on, and cannot be undone."""
+        the disk refuses to store that, the turn continues and cannot be undone."""
         if before == after:
             return
         try:
             self._store.add(turn, path, before, after)
         except (OSError, NotPrivate) as error:
-            logger.warning("a turn cannot be undone, for the disk does not take it: %s", error)
+            logger.warning("a turn cannot be undone, because the disk refuses it: %s", error)
 
     def files(self, turn: str) -> list[FileChange]:
         """What the turn changed. Raises OSError."""

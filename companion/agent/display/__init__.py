@@ -1,1 +1,1 @@
-"""Events as they are shown and told to clients."""
+"""Events in the form in which clients get them."""

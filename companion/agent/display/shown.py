@@ -1,7 +1,7 @@
-"""What a person is shown of an event before they decide: the member `shown` beside the raw texts.
+"""What a person sees of an event before they decide: the member `shown` beside the raw texts.
 
-Short texts are always in it. Long ones, nearly all of which can be shown as they are, are in it
-only where they differ from the raw ones.
+Short texts are always in it. A long text is in it only if it differs from the raw one; nearly all
+long texts can be shown unchanged.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ def line(text: str, language: str) -> str:
 
 
 def lines(text: str, language: str) -> str:
-    """A command, or what else may have several lines."""
+    """A command, or another text that may have several lines."""
     return shown(text, REMARKS[language])
 
 
 def args_of(args: Mapping[str, Any], language: str) -> dict[str, Any]:
-    """`{"args"}` with every text in it as it is shown, or nothing."""
+    """`{"args"}` with every text in it as it is shown; empty if all are shown unchanged."""
     found = _texts(args, language)
     return {} if found == args else {"args": found}
 
 
 def diff(value: Diff, language: str) -> dict[str, str]:
-    """`{"path", "oldText", "newText"}`, where both texts have the lines that they have. A CR before
-    each of their line ends is no difference to be seen."""
+    """`{"path", "oldText", "newText"}`, both texts with their lines. A CR before every line end of
+    both texts is not a visible difference."""
     old, new = value.old_text, value.new_text
     if not any("\n" in text.replace("\r\n", "") for text in (old, new)):
         old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
@@ -48,7 +48,7 @@ def diff(value: Diff, language: str) -> dict[str, str]:
 
 
 def different(**texts: str | None) -> dict[str, str]:
-    """Those that cannot be shown as they are, with their lines."""
+    """The texts that cannot be shown unchanged, with their lines."""
     found = {name: spelled(text) for name, text in texts.items() if text is not None}
     return {name: text for name, text in found.items() if text != texts[name]}
 

@@ -1,4 +1,4 @@
-"""Events as the API's specification writes them in JSON, in Chinese or English; sends nothing."""
+"""Events as JSON in the form of the API's specification, in Chinese or English. Sends nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..turn import outcomes
 from ..wording.sentence import CHINESE, ENGLISH, Sentence, said, sentence
 from . import shown
 
-# Where a tool call stands.
+# The states of a tool call.
 STATUSES: Mapping[str, Sentence] = {
     events.PENDING: sentence("{tool} waits for a decision..."),
     events.EXECUTING: sentence("Running {tool}..."),
@@ -27,7 +27,7 @@ REASONS: Mapping[str, Sentence] = {
     events.MAX_TURN_REQUESTS: sentence("The turn had too many requests, or went in a loop."),
     events.EMPTY: sentence("The model said nothing; its answer may have been blocked."),
 }
-# What a tool did where it shows nothing itself, by its name; {subject} is what it did that to.
+# What a tool did if it shows nothing itself, by its name; {subject} is what it did that to.
 PHRASES: Mapping[str, Sentence] = {
     "read_file": sentence("Read {subject}."),
     "read_many_files": sentence("Read several files."),
@@ -41,11 +41,11 @@ PHRASES: Mapping[str, Sentence] = {
     "google_web_search": sentence("Searched the web for {subject}."),
     "save_memory": sentence("Remembered it."),
 }
-# The arguments that say what a tool does something to, the first one that is there.
+# The arguments that name this subject; the first one that exists counts.
 SUBJECTS = ("command", "file_path", "dir_path", "path", "pattern", "query", "url", "prompt")
-DESCRIPTION = sentence("The tool call {tool} wants to be confirmed.")
+DESCRIPTION = sentence("The tool call {tool} needs a confirmation.")
 PROMPT = sentence("Run the tool {tool}?")
-# What the outcomes are called, where the CLI's English labels are not what the reader wants.
+# The names of the outcomes, where the CLI's English labels are not right for the reader.
 LABELS: Mapping[str, Sentence] = {
     outcomes.ONCE: sentence("Allow once"),
     outcomes.ALWAYS: sentence("Allow for this conversation"),
@@ -59,9 +59,10 @@ LABELS: Mapping[str, Sentence] = {
 def as_seed(event: TurnEvent, language: str = CHINESE) -> dict[str, Any]:
     """`{"type", "data", "timestamp"}`; `language` is CHINESE or ENGLISH.
 
-    Beyond the specification every `data` has `sessionId` and `turnId`, a confirmation `args`,
-    `options` and `diff`, a result `args`, a completion `reason` and `usage`; what can be rejected
-    has `rejected`, and what a person is to see of it `shown` (see the module of that name).
+    In addition to the specification, every `data` has `sessionId` and `turnId`; a confirmation has
+    `args`, `options` and `diff`; a result has `args`; a completion has `reason` and `usage`. Events
+    that can be rejected have `rejected`. `shown` is what a person should see (see the module of
+    that name).
     """
     data = _DATA[event.body.type](event.body, language)
     return {
@@ -191,7 +192,7 @@ def _tool_result(body: events.ToolResult, language: str) -> dict[str, Any]:
 
 
 def display_result(body: events.ToolResult, language: str) -> str:
-    """What a person wants to see of a result, never empty."""
+    """The result as a person wants to see it; never empty."""
     if body.display_result:
         return said(body.display_result, language)
     phrase = PHRASES.get(body.name, STATUSES[events.COMPLETED])

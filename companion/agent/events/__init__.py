@@ -1,1 +1,1 @@
-"""What happens in a turn, as values."""
+"""The events of a turn, as values."""

@@ -1,4 +1,4 @@
-"""The events of all conversations as they happen, for readers who follow more than one turn."""
+"""The events of all conversations as they happen, for readers that follow more than one turn."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any, AsyncGenerator
 
 from .turn_events import TurnEvent
 
-# Events that are remembered for readers who come back, and characters in all of them.
+# The most events that are kept for readers who come back, and the characters in all of them.
 MAX_EVENTS, MAX_CHARACTERS = 10_000, 16 << 20
 
 
 class Gone(Exception):
-    """The event after which somebody wants to go on is forgotten, or never was."""
+    """The event after which a reader wants to continue is no longer kept, or never existed."""
 
 
 class EventFeed:
-    """All methods are called on one loop. Readers hold nothing of their own."""
+    """All methods are called on one loop. Readers keep no events of their own."""
 
     def __init__(self) -> None:
         self._recent: deque[tuple[TurnEvent, int]] = deque()
         self._characters = 0
-        # Events before the recent ones.
+        # The number of events before the kept ones.
         self._forgotten = 0
         self._grown = asyncio.Event()
 
@@ -40,8 +40,9 @@ class EventFeed:
     def follow(
         self, session_id: str | None, after: tuple[str, int] | None
     ) -> AsyncGenerator[TurnEvent, None]:
-        """The events from now on, of one conversation or of all; those after the turn and number
-        `after`, too. Ends for a reader so slow that their next event is forgotten. Raises Gone."""
+        """The events from now on, of one conversation or of all; with `after`, a turn and a number,
+        also those since that event. Ends if the reader is so slow that its next event is no longer
+        kept. Raises Gone."""
         place = self._end if after is None else self._place_of(after) + 1
         return self._read(place, session_id)
 
@@ -67,7 +68,7 @@ class EventFeed:
 
 
 def _size(value: Any) -> int:
-    """Characters of all texts in it."""
+    """The number of characters of all texts in it."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, dict):

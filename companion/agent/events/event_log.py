@@ -12,7 +12,7 @@ from .turn_events import Body, Content, Message, ToolCall, TurnEvent
 
 
 class EventLog:
-    """All methods are called on one loop. `session_id` is the conversation's; `told` hears every
+    """All methods are called on one loop. `session_id` is the conversation's. `told` gets every
     event as it comes."""
 
     def __init__(self, session_id: str, told: Callable[[TurnEvent], None]) -> None:
@@ -21,8 +21,8 @@ class EventLog:
         self._told = told
         self._events: list[TurnEvent] = []
         self._grown = asyncio.Event()
-        # The end of the answer so far, for the piece that will close it: its last character, and
-        # the half of a surrogate pair that may follow.
+        # The end of the answer so far, kept for the piece that will close it: its last character,
+        # and a half surrogate pair that may follow.
         self._held = self._half = ""
 
     @property
@@ -36,13 +36,13 @@ class EventLog:
 
     @property
     def has_answer(self) -> bool:
-        """Whether the model has said something, or called a tool."""
+        """Whether the model has said something or called a tool."""
         return bool(self._held) or any(
             isinstance(event.body, (Content, ToolCall)) for event in self._events
         )
 
     async def read(self, after: int = 0) -> AsyncIterator[TurnEvent]:
-        """The events with a number above `after`, those to come included; ends with the last."""
+        """The events with a number above `after`, including future ones; ends with the last."""
         while True:
             grown = self._grown
             while after < len(self._events):
@@ -56,8 +56,8 @@ class EventLog:
             await grown.wait()
 
     def say(self, text: str) -> None:
-        """Add a piece of the answer. Its last character waits for what follows, so that the piece
-        that turns out to be the last one has a text."""
+        """Add a piece of the answer. Its last character is kept back, so that the last piece of a
+        run is never empty."""
         text, self._half = pair(self._half, text)
         if text:
             text, self._held = (self._held + text)[:-1], text[-1]
@@ -65,21 +65,21 @@ class EventLog:
             self._append(Content(text))
 
     def add(self, body: Body) -> TurnEvent:
-        """Add anything else; a run of pieces before it is closed."""
+        """Add anything else; closes a run of pieces before it."""
         last, self._held, self._half = self._held, "", ""
         if last:
             self._append(Content(last, is_partial=False))
         return self._append(body)
 
     def note(self, body: Message) -> TurnEvent:
-        """An event for others than the readers: what the user said, with the number 0."""
+        """An event for others than the readers: the user's message, with the number 0."""
         return TurnEvent(0, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
 
     def _append(self, body: Body) -> TurnEvent:
         number = len(self._events) + 1
         event = TurnEvent(number, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
         self._events.append(event)
-        # First, for they are in a hurry.
+        # Readers wake first, because they are in a hurry.
         grown, self._grown = self._grown, asyncio.Event()
         grown.set()
         self._told(event)

@@ -1,5 +1,5 @@
-"""One call of a tool, read from what the agent's protocol tells of it; guesses what that leaves out
-and reads no file.
+"""One call of a tool, read from the agent's protocol. Derives what the protocol leaves out, and
+reads no file.
 
 Source: docs/gemini-cli-acp.md 4. The CLI's protocol has no tool names and no arguments.
 """
@@ -19,7 +19,7 @@ from .turn_events import Diff, ToolResult
 READ_MANY = "read_many_files"
 RESOLVE_PROMPT = "resolve-prompt-"
 SHELL = "run_shell_command"
-# How the names of servers' tools begin, and the titles of their calls: "add (sums MCP Server)".
+# The beginning of the names of servers' tools; the titles of their calls: "add (sums MCP Server)".
 OF_SERVER = "mcp_"
 SERVER_TITLE = re.compile(r".* \((?P<server>.+) MCP Server\)", re.DOTALL)
 # The names by which the CLI shows its own tools.
@@ -47,7 +47,7 @@ SHELL_NOTE = re.compile(
 
 @dataclass(frozen=True)
 class Call:
-    """What the protocol tells of a call. `text` is what the agent shows of it, `kind` is "edit",
+    """A call as the protocol describes it. `text` is what the agent shows of it. `kind` is "edit",
     "execute", "read", ... as in the protocol."""
 
     id: str
@@ -65,18 +65,18 @@ class Call:
 
     @property
     def is_attachment(self) -> bool:
-        """Whether it asks for a file that the user attached; the agent tells no end of those."""
+        """Whether it asks for a file that the user attached; the agent reports no end of those."""
         return self.id.startswith(RESOLVE_PROMPT)
 
     @property
     def is_of_server(self) -> bool:
-        """Whether the tool is one of a tool server."""
+        """Whether the tool belongs to a tool server."""
         return self.name.startswith(OF_SERVER)
 
     @property
     def server(self) -> str:
-        """The tool server's name; "" where it is not known for certain: the CLI puts an argument
-        named "command" in the title's place, and arguments that are long are not told at all."""
+        """The tool server's name; "" if it is not certain: the CLI replaces the title by an
+        argument named "command", and does not send long arguments at all."""
         found = SERVER_TITLE.fullmatch(self.title)
         known = _members(self.text) if self.is_of_server else None
         is_certain = known is not None and "command" not in known
@@ -84,7 +84,7 @@ class Call:
 
     @property
     def command(self) -> str:
-        """What would run or be written: all of it, for it is decided on."""
+        """The whole text that would run or be written, because somebody decides on it."""
         if self.name == SHELL:
             return str(self.args.get("command") or self.title)
         if self.is_of_server:
@@ -95,7 +95,7 @@ class Call:
 
     @property
     def summary(self) -> Words:
-        """What came of it, for a person."""
+        """The result of the call, for a person."""
         if self.text or self.diff is None:
             return self.text
         before, after = self.diff.old_text.count("\n"), self.diff.new_text.count("\n")
@@ -106,8 +106,8 @@ class Call:
 
 @dataclass(frozen=True)
 class Record:
-    """A call as the CLI recorded it. `status` is the CLI's word for it, "" where it has none;
-    `ended` is the time at which it ended, as the CLI writes it."""
+    """A call as the CLI recorded it. `status` is the CLI's word, "" if it has none. `ended` is when
+    the call ended, as the CLI writes it."""
 
     name: str = ""
     display_name: str = ""
@@ -120,7 +120,7 @@ class Record:
 
 
 def read(told: ToolCallUpdate, name: str = "", args: Mapping[str, Any] | None = None) -> Call:
-    """`name` and `args` are given where the agent tells them."""
+    """`name` and `args` are given if the agent sends them."""
     name = name or name_of(told.id)
     diff = _diff(told)
     text = "\n".join(told.texts)
@@ -130,7 +130,8 @@ def read(told: ToolCallUpdate, name: str = "", args: Mapping[str, Any] | None = 
 
 
 def result(call: Call, before: Call | None, record: Record | None, success: bool) -> ToolResult:
-    """What came of a call: `call` as the agent tells its end, `before` as it told its begin."""
+    """The result of a call: `call` as the agent reports its end, `before` as it reported its
+    beginning."""
     record = record or Record()
     args = record.args or call.args or (before.args if before else {})
     text = record.output or record.error or call.text
@@ -143,7 +144,7 @@ def result(call: Call, before: Call | None, record: Record | None, success: bool
 
 
 def ended(call: Call, reason: Words, rejected: bool) -> ToolResult:
-    """The result that the agent does not tell of."""
+    """The result that the agent does not report."""
     return ToolResult(call.id, call.name, call.args, "", "", False, reason, rejected)
 
 
@@ -160,7 +161,7 @@ def name_of(id: str) -> str:
         return "read_file"
     at = id.find("__")
     while at > 0:
-        # A name may have two underscores in it; where it is said twice, there is no doubt.
+        # A name may contain two underscores; if it occurs twice, there is no doubt.
         if id[at + 2 :].startswith(id[:at] + "_"):
             return id[:at]
         at = id.find("__", at + 1)
@@ -174,7 +175,7 @@ def _diff(told: ToolCallUpdate) -> Diff | None:
 
 
 def _arguments(name: str, title: str, text: str, diff: Diff | None, path: str) -> dict[str, Any]:
-    """As many of the arguments as can be known for certain."""
+    """The arguments that are certain."""
     if name == SHELL:
         return {"command": title, **_noted(text)}
     if diff is not None:
@@ -186,7 +187,7 @@ def _arguments(name: str, title: str, text: str, diff: Diff | None, path: str) -
 
 
 def _noted(text: str) -> dict[str, Any]:
-    """What the note beside a command tells of its other arguments."""
+    """The other arguments in the note beside a command."""
     note = SHELL_NOTE.fullmatch(text)
     if note is None:
         return {}
@@ -196,7 +197,7 @@ def _noted(text: str) -> dict[str, Any]:
 
 
 def _members(text: str) -> dict[str, Any] | None:
-    """Those of the object that the text holds as JSON; None where it holds none."""
+    """The members of the object that the text contains as JSON; None if it contains none."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

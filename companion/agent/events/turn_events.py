@@ -1,7 +1,7 @@
-"""What happens in a turn, as frozen values; knows neither the agent's protocol nor who listens.
+"""The events of a turn, as frozen values. Knows neither the agent's protocol nor the listeners.
 
-There are eight kinds of the API's specification, and what the user said. All text is Unicode
-without halves of surrogate pairs, so that it can always be encoded.
+There are the eight kinds of the API's specification, and the user's message. All text is Unicode
+without half surrogate pairs, so that it can always be encoded.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any, ClassVar, Mapping, Sequence, Union
 
 from ..wording.sentence import Words
 
-# Where a tool call can stand.
+# The states of a tool call.
 PENDING, EXECUTING, COMPLETED, FAILED = "pending", "executing", "completed", "failed"
 
-# The subject of a thought that tells something about the conversation.
+# The subject of a thought that is a notice about the conversation.
 WARNING = "Warning"
 # Why a turn ended without an error.
 END_TURN, CANCELLED, MAX_TOKENS = "end_turn", "cancelled", "max_tokens"
 MAX_TURN_REQUESTS, EMPTY = "max_turn_requests", "empty"
-# In the place of a message that the disk has lost.
+# Replaces a message that the disk has lost.
 LOST = "[What the user said here is lost.]"
 
 
@@ -35,8 +35,8 @@ class Content:
 
 @dataclass(frozen=True)
 class Thought:
-    """A thought of the model; or, with the subject WARNING, something about the conversation that
-    the user should know. `subject` may be empty."""
+    """A thought of the model; with the subject WARNING, a notice about the conversation for the
+    user. `subject` may be empty."""
 
     type: ClassVar[str] = "thought"
     subject: str
@@ -47,8 +47,8 @@ class Thought:
 class ToolCall:
     """The model calls a tool; comes once for each call.
 
-    `args` is what is known of the arguments before the tool ran: for files their path, for
-    commands the command, often less than what `ToolResult.args` says.
+    `args` are the arguments known before the tool runs: for files their path, for commands the
+    command; often less than `ToolResult.args`.
     """
 
     type: ClassVar[str] = "tool_call"
@@ -62,7 +62,7 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ToolExecution:
-    """Where the call stands: PENDING, EXECUTING, COMPLETED or FAILED; `rejected` where it failed
+    """The state of the call: PENDING, EXECUTING, COMPLETED or FAILED; `rejected` if it failed
     because it was not allowed to run."""
 
     type: ClassVar[str] = "tool_execution"
@@ -74,7 +74,7 @@ class ToolExecution:
 
 @dataclass(frozen=True)
 class Option:
-    """One way to decide. `label` is the English word for it, mostly the agent's."""
+    """One possible decision. `label` is the English word for it, mostly the agent's."""
 
     outcome: str
     label: str
@@ -82,7 +82,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Diff:
-    """What a tool would make of a file. `path` is absolute; `old_text` is empty for a new file."""
+    """The change that a tool would make. `path` is absolute; `old_text` is empty for a new file."""
 
     path: str
     old_text: str
@@ -91,9 +91,9 @@ class Diff:
 
 @dataclass(frozen=True)
 class ToolConfirmation:
-    """The call waits for somebody to decide on it.
+    """The call waits for a decision.
 
-    `command` is what would run or be written, `args` what is known of the arguments. `options` are
+    `command` is what would run or be written. `args` are the arguments known so far. `options` are
     the outcomes that can be chosen for this call.
     """
 
@@ -110,11 +110,11 @@ class ToolConfirmation:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What came of the call; the last event about it.
+    """The result of the call; the last event about it.
 
-    `result` is what the model is told, `display_result` what the tool shows a person of it, often
-    nothing. `args` are the arguments as far as they are known now. `error` says why it failed or
-    was rejected, which is a failure, too: it was not allowed to run.
+    `result` is what the model gets. `display_result` is what the tool shows to a person, often
+    nothing. `args` are the arguments known now. `error` says why the call failed. A rejected call
+    counts as failed, because it was not allowed to run.
     """
 
     type: ClassVar[str] = "tool_result"
@@ -130,7 +130,7 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens as the model counted them; by model's name where several took part."""
+    """Tokens as the model counted them, by the model's name if several took part."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -140,7 +140,7 @@ class Usage:
 @dataclass(frozen=True)
 class Complete:
     """The turn is over. `reason` is END_TURN, CANCELLED, MAX_TOKENS, MAX_TURN_REQUESTS (also for
-    the CLI's own detection of loops) or EMPTY (the model said nothing, or was not let)."""
+    the CLI's own detection of loops) or EMPTY (the model said nothing, or was blocked)."""
 
     type: ClassVar[str] = "complete"
     reason: str
@@ -153,8 +153,8 @@ class Complete:
 
 @dataclass(frozen=True)
 class Error:
-    """The turn broke off; no `Complete` follows. `code` is one of those in `failure`, `message`
-    a sentence, `details` more of it or empty."""
+    """The turn broke off; no `Complete` follows. `code` is one of those in `failure`. `message` is
+    a sentence; `details` are more of it, or empty."""
 
     type: ClassVar[str] = "error"
     code: str
@@ -164,8 +164,8 @@ class Error:
 
 @dataclass(frozen=True)
 class Attachment:
-    """An image or a document of a conversation. `name` is the user's, without a folder; `size` is
-    in bytes."""
+    """An image or a document of a conversation. `name` is the user's name for it, without a folder.
+    `size` is in bytes."""
 
     id: str
     name: str
@@ -175,8 +175,8 @@ class Attachment:
 
 @dataclass(frozen=True)
 class Message:
-    """What the user said, which begins a turn; not among the events of the turn itself. `files` are
-    the paths of what is read along."""
+    """The user's message, which begins a turn; not among the events of the turn itself. `files` are
+    the paths of the files to read with it."""
 
     type: ClassVar[str] = "message"
     text: str
@@ -199,8 +199,8 @@ Body = Union[
 
 @dataclass(frozen=True)
 class TurnEvent:
-    """A body with its place: `number` counts the turn's events from 1 (a Message has 0), `time` is
-    in UTC, `session_id` is the conversation's and stays when the agent is started anew."""
+    """A body with its place. `number` counts the turn's events from 1 (a Message has 0). `time` is
+    in UTC. `session_id` is the conversation's and stays the same when the agent is restarted."""
 
     number: int
     time: datetime
@@ -215,8 +215,8 @@ class TurnEvent:
 
 @dataclass
 class PastTurn:
-    """A message of the user, and the events that came of it; `time` is in UTC. Where some of that
-    could not be read it is not `is_whole`; a message that is lost has no text."""
+    """A message of the user with its events; `time` is in UTC. `is_whole` is False if some of it
+    could not be read; a lost message has no text."""
 
     id: str
     time: datetime
@@ -236,7 +236,7 @@ class PastTurn:
 
     @property
     def said(self) -> str:
-        """What the user said, and the names of what was attached."""
+        """The user's message, and the names of the attachments."""
         names = ", ".join(it.name for it in self.attachments)
         text = self.text or ("" if self.is_whole else LOST)
         return f"{text}\n[Attached: {names}]" if names else text

@@ -1,1 +1,1 @@
-"""The processes of the agents, and who the user is to them."""
+"""The processes of the agents, and the user's accounts with them."""

@@ -1,4 +1,5 @@
-"""Who the user is to a CLI's model: configured, logged in, logged out, one change at a time."""
+"""The user's account with a CLI's model: configured, logged in, logged out; one change at a
+time."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ class Account:
 
     @property
     def credentials(self) -> Credentials:
-        """Those in use. Raises AgentError, code AUTH_NOT_SET."""
+        """The credentials in use. Raises AgentError, code AUTH_NOT_SET."""
         if self._credentials is None:
             told = sentence("No credentials are configured for {cli}.", cli=self._cli.name)
             raise AgentError(failure.AUTH_NOT_SET, told)
@@ -62,8 +63,8 @@ class Account:
         )
 
     async def configure(self, credentials: Credentials) -> None:
-        """Use these from now on, after a restart too. Every conversation gets a new session of the
-        CLI.
+        """Use these credentials from now on, also after a restart. Every conversation gets a new
+        session of the CLI.
 
         Codes: VALIDATION_ERROR; SESSION_BUSY while a turn runs; AUTH_CONFIG_FAILED.
         """
@@ -83,10 +84,10 @@ class Account:
             await self._use(credentials)
 
     async def begin_login(self) -> Login | None:
-        """Log in with Google: where to go for a code; None where somebody is logged in already.
-        While a login waits for its code this is the same one.
+        """Begin a login with Google: gives where to get a code; None if somebody is already logged
+        in. While a login waits for its code, it is the same one.
 
-        Codes: VALIDATION_ERROR where another kind is configured; SESSION_BUSY; OAUTH_INIT_FAILED;
+        Codes: VALIDATION_ERROR if another kind is configured; SESSION_BUSY; OAUTH_INIT_FAILED;
         CLIENT_NOT_INITIALIZED.
         """
         if not self._cli.has_google_login:
@@ -109,10 +110,10 @@ class Account:
             return login
 
     async def finish_login(self, code: str) -> None:
-        """The code that Google showed the user.
+        """Finish the login with the code that Google showed the user.
 
-        Codes: VALIDATION_ERROR where no login waits or the text is no code; AUTH_REQUIRED where
-        Google refuses it (`details` then is the next place to go, or empty); NETWORK_ERROR.
+        Codes: VALIDATION_ERROR if no login waits or the text is not a code; AUTH_REQUIRED if
+        Google refuses it (`details` is then the next address, or empty); NETWORK_ERROR.
         """
         async with self._changing:
             if self._login is None or self._login.is_over:
@@ -121,23 +122,23 @@ class Account:
             await self._use(self._credentials)
 
     async def abandon_login(self) -> None:
-        """End a login under way, if there is one."""
+        """End a login that waits for a code, if there is one."""
         if self._login is not None:
             await self._login.abandon()
 
     async def clear(self) -> None:
-        """Forget kind, key and project; a login with Google stays for when it is chosen again."""
+        """Forget kind, key and project. A login with Google is kept, in case it is chosen again."""
         async with self._without_login():
             await self._forget()
 
     async def logout(self) -> None:
-        """Forget everything about who the user is."""
+        """Forget the whole account."""
         async with self._without_login():
             await self._forget()
             self._cli.forget_login()
 
     def learn(self, last: events.Body) -> None:
-        """From how a turn ends, what the credentials are worth."""
+        """Learn from the end of a turn whether the credentials are valid."""
         if isinstance(last, events.Error):
             self.learn_error(last.code)
         elif isinstance(last, events.Complete) and last.success:
@@ -150,15 +151,16 @@ class Account:
 
     @asynccontextmanager
     async def _without_login(self) -> AsyncIterator[None]:
-        """Alone with who the user is, and no login under way, whose code would come to another."""
-        # Now, for who begins one has the lock until the CLI says where to go.
+        """Holds the account alone, with no login waiting: its code would belong to another
+        account."""
+        # Outside the lock, because a login that begins holds it until the CLI gives the address.
         await self.abandon_login()
         async with self._changing:
             await self.abandon_login()
             yield
 
     async def _forget(self) -> None:
-        # The file first: ending the process takes seconds, in which we may be ended ourselves.
+        # The file first: it takes seconds to end the process, and we may be ended meanwhile.
         self._store.clear()
         await self._use(None)
 

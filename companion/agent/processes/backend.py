@@ -1,4 +1,4 @@
-"""One CLI as the engine offers it: its home, its processes, and who the user is to it."""
+"""One CLI as the engine offers it: its home, its processes, and the user's account."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from .runner import Launch
 
 @dataclass(frozen=True)
 class AgentInfo:
-    """A CLI that is offered. `processes` are those that run, `starts` counts all there were;
-    `has_google_login` says what it can; `is_usual` that it is taken where nobody names any."""
+    """A CLI that is offered. `processes` are the running ones; `starts` counts all that ever ran.
+    `has_google_login` says whether it can log in with Google. `is_usual` says that it is used if
+    none is named."""
 
     id: str
     name: str
@@ -41,7 +42,7 @@ def make_cli(id: str, state: str, trusted: bool) -> Cli:
 
 
 class Backend:
-    """`state` is the engine's folder, which is there."""
+    """`state` is the engine's folder, which exists."""
 
     def __init__(self, launch: Launch, cli: Cli, state: str, turns: Turns) -> None:
         folder = _folder(state, cli.id)
@@ -54,7 +55,7 @@ class Backend:
 
     @property
     def can_start(self) -> bool:
-        """Whether a process runs, or its program is there to be started."""
+        """Whether a process runs, or its program exists and can be started."""
         return bool(self.pool.running) or is_there(self._launch.command)
 
     async def stop(self) -> None:
@@ -79,12 +80,13 @@ class Backend:
 
 
 def _folder(state: str, id: str) -> str:
-    """Gemini CLI's things lie in the engine's folder itself, where they were first."""
+    """Gemini CLI's files are in the engine's folder itself, where they were before there were other
+    CLIs."""
     return state if id == USUAL else os.path.join(state, id)
 
 
 class Backends:
-    """Those that are offered, the usual one first, whose id is `usual`."""
+    """The CLIs that are offered, the usual one first; `usual` is its id."""
 
     def __init__(
         self,
@@ -102,7 +104,7 @@ class Backends:
         return iter(self._by_id.values())
 
     def __getitem__(self, agent: str | None) -> Backend:
-        """By the CLI's id, the usual one for None. Raises AgentError, code AGENT_NOT_FOUND."""
+        """The CLI with this id, the usual one for None. Raises AgentError, code AGENT_NOT_FOUND."""
         found = self._by_id.get(agent or self.usual)
         if found is None:
             told = sentence(
@@ -114,21 +116,21 @@ class Backends:
         return found
 
     def taking(self, kind: str) -> Backend:
-        """The first for credentials of this kind. Raises AgentError, code AGENT_NOT_FOUND."""
+        """The first CLI for credentials of this kind. Raises AgentError, code AGENT_NOT_FOUND."""
         found = next((it for it in self if kind in it.cli.kinds), None)
-        # One that is not offered, which is said.
+        # Otherwise one that is not offered; the error then names it.
         return found or self[next(id for id, cli in CLIS.items() if kind in cli.kinds)]
 
     def infos(self) -> tuple[AgentInfo, ...]:
-        """Starts none."""
+        """Starts no process."""
         return tuple(it.info(it.cli.id == self.usual) for it in self)
 
     @property
     def processes(self) -> tuple[ProcessInfo, ...]:
-        """All that run."""
+        """All running processes."""
         return tuple(each for it in self for each in it.pool.running)
 
     @property
     def can_start(self) -> bool:
-        """Whether each CLI runs, or its program is there to be started."""
+        """Whether each CLI runs, or its program exists and can be started."""
         return all(backend.can_start for backend in self)

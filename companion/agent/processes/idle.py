@@ -1,5 +1,5 @@
-"""The CLI's memory, given back while nobody uses it: it returns none by itself, so a large one is
-ended, and the next use starts another."""
+"""Frees the CLI's memory while nobody uses it. The CLI gives none back by itself, so a large
+process is ended, and the next use starts another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Callable, Iterator
 from ...base.log import logger
 from .runner import Runner
 
-# Bytes of memory from which on it is ended, and seconds in which nobody may have used it.
+# Bytes of memory from which a process is ended, and the seconds for which nobody must have used it.
 LARGE, IDLE = 600 << 20, 60.0
 
 
@@ -26,7 +26,7 @@ class IdleWatch:
 
     @contextmanager
     def using(self) -> Iterator[None]:
-        """While somebody talks with the process it is let be, and for IDLE after that."""
+        """Keep the process while somebody talks with it, and for IDLE after that."""
         self._users += 1
         try:
             yield
@@ -35,12 +35,12 @@ class IdleWatch:
             self.used()
 
     def used(self) -> None:
-        """Look after IDLE, and not before."""
+        """Check after IDLE, and not before."""
         self.stop()
         self._timer = asyncio.get_running_loop().call_later(IDLE, self._look)
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop checking."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -48,8 +48,8 @@ class IdleWatch:
         self._ending = asyncio.ensure_future(self._end_if_large())
 
     async def _end_if_large(self) -> None:
-        # Whoever uses it looks again afterwards. Nothing waits between this and the end of the
-        # process's being the one that is used.
+        # Every use starts another check afterwards. Nothing is awaited between this and the moment
+        # when the process is no longer the current one.
         if not self._users and not self._is_busy() and self._runner.memory > LARGE:
             logger.info("%s is large and nobody uses it, so it is ended", self._runner.name)
             await self._runner.stop()

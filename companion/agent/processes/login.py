@@ -1,6 +1,6 @@
-"""A login with Google by a code: the CLI says where to go, a person brings the code back.
+"""A login with Google by a code: the CLI gives an address, and a person brings back the code.
 
-It has a process of its own, for while the CLI waits for a code it takes every line for one
+It has a process of its own, because while the CLI waits for a code it takes every line for one
 (docs/gemini-cli-acp.md 7.42).
 """
 
@@ -29,19 +29,19 @@ from .pool import Pool
 
 # Seconds that the CLI waits for the code.
 LIFETIME = 300.0
-# Seconds until the CLI shows where to go, and until Google says what it thinks of a code.
+# Seconds until the CLI gives the address, and until Google answers to a code.
 SHOWING, EXCHANGING = 60.0, 60.0
 URL = re.compile(r"https://accounts\.google\.com/[!-~]+")
-# Characters of a code; Google's have fewer than a hundred.
+# The most characters of a code; Google's have fewer than a hundred.
 MAX_CODE = 2000
-# How the CLI's log says why a code did not do.
+# The CLI's log says with this why a code was refused.
 FAILED = "Failed to authenticate with authorization code:"
-ABANDONED = sentence("The login was given up.")
+ABANDONED = sentence("The login was cancelled.")
 
 
 @dataclass(frozen=True)
 class Login:
-    """Where the user has to go, and until when (UTC) the code can be brought back."""
+    """The address for the user, and until when (UTC) the code is accepted."""
 
     url: str
     expires: datetime
@@ -60,7 +60,7 @@ class GoogleLogin(Listener):
         self._request: asyncio.Future[None] | None = None
         self._shown = asyncio.Event()
         self._url = ""
-        # Why the last code did not do, in the CLI's words.
+        # Why the last code was refused, in the CLI's words.
         self._failure = ""
         self._timer: asyncio.TimerHandle | None = None
         self._expires = datetime.now(timezone.utc)
@@ -71,16 +71,16 @@ class GoogleLogin(Listener):
 
     @property
     def place(self) -> Login:
-        """Where to go now; a wrong code leads to another place."""
+        """The present address; a wrong code leads to another one."""
         return Login(self._url, self._expires)
 
     async def begin(self) -> Login | None:
-        """Where to go; None where the login that is there still holds. Raises AgentError."""
+        """Gives the address; None if the existing login is still valid. Raises AgentError."""
         client = self._client = await self._connect()
         self._request = asyncio.ensure_future(
             client.request(self._cli.authentication(self._credentials))
         )
-        # Whoever brings the code hears what came of it; nobody else has to.
+        # Whoever brings the code gets the result; an error without a code need not be reported.
         self._request.add_done_callback(lambda it: it.cancelled() or it.exception())
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(LIFETIME, lambda: asyncio.ensure_future(self.abandon()))
@@ -96,10 +96,10 @@ class GoogleLogin(Listener):
         return self.place
 
     async def finish(self, code: str) -> None:
-        """Bring the code. Raises AgentError; AUTH_REQUIRED where Google refuses it, with the next
-        place to go in `details` as long as another code may be tried."""
+        """Send the code. Raises AgentError; AUTH_REQUIRED if Google refuses it, with the next
+        address in `details` as long as another code may be tried."""
         code = code.strip()
-        # A line feed would end the line, and what follows would be taken for the protocol.
+        # A line feed would end the line, and the rest would count as the protocol.
         if not code or not code.isprintable() or len(code) > MAX_CODE:
             raise AgentError(
                 VALIDATION_ERROR, sentence("Expected the code that Google showed, in one line.")
@@ -121,7 +121,7 @@ class GoogleLogin(Listener):
         await self._finish(AUTH_REQUIRED)
 
     async def abandon(self) -> None:
-        """End it, also while it begins. Does nothing where it has ended."""
+        """End the login, even while it begins. Does nothing if it has ended."""
         self._is_abandoned = True
         if self._connecting is not None and not self._connecting.done():
             self._connecting.cancel()
@@ -152,7 +152,7 @@ class GoogleLogin(Listener):
             self._failure = text[len(FAILED) :].strip()
 
     def ended(self) -> None:
-        """The request fails, which says it."""
+        """The request fails, which reports it."""
 
     async def _connect(self) -> Client:
         connecting = self._connecting = asyncio.ensure_future(
@@ -170,7 +170,7 @@ class GoogleLogin(Listener):
         return client
 
     async def _wait(self, seconds: float) -> bool:
-        """For an address or an answer; whether one came."""
+        """Wait for an address or an answer; gives whether one came."""
         if self._request is None:
             return False
         shown = asyncio.ensure_future(self._shown.wait())
@@ -180,7 +180,7 @@ class GoogleLogin(Listener):
         return bool(done)
 
     async def _finish(self, code: str) -> None:
-        """The CLI has answered. Raises AgentError where it refused."""
+        """The CLI has answered. Raises AgentError if it refused."""
         error = self._request.exception() if self._request is not None else None
         if self._is_abandoned:
             raise AgentError(code, ABANDONED)

@@ -1,4 +1,4 @@
-"""The processes of one CLI, and which conversation is in which."""
+"""The processes of one CLI, and which conversation is in which of them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .runner import Launch, Runner
 
 @dataclass(frozen=True)
 class ProcessInfo:
-    """A process that runs, with its bytes of memory (0 where this machine does not say) and the
-    number of its conversations."""
+    """A running process, with its bytes of memory (0 if this machine does not tell) and the number
+    of its conversations."""
 
     pid: int
     version: str
@@ -30,8 +30,9 @@ class ProcessInfo:
 
 
 class Place(Listener):
-    """Room for one process, with the conversations that have their sessions in it: a dead one is
-    started again there. It hears what the process says, for these conversations alone."""
+    """A place for one process, with the conversations that have their sessions in it. A process
+    that died is started again there. It gets what the process sends, for these conversations
+    only."""
 
     def __init__(self, launch: Launch, cli: Cli, opening: asyncio.Lock) -> None:
         self.runner = Runner(launch, cli, self, opening)
@@ -57,7 +58,7 @@ class Place(Listener):
         return ProcessInfo(client.process.pid, client.version, self.runner.memory, len(self))
 
     def enter(self, conversation: Conversation) -> None:
-        """It is used here, now."""
+        """The conversation is used here, now."""
         self.leave(conversation)
         self._conversations[conversation] = None
 
@@ -69,7 +70,7 @@ class Place(Listener):
         with self.idle.using():
             yield
 
-    # What the process says.
+    # Messages of the process.
 
     def update(self, session: str, update: messages.SessionUpdate) -> None:
         conversation = self._of_session(session)
@@ -81,7 +82,7 @@ class Place(Listener):
         if turn is not None:
             turn.permission(request)
         elif self.runner.running is not None:
-            # Nobody began what this asks for, so nobody can want it.
+            # No turn asks for this, so nobody can decide.
             self.runner.running.answer(request.id, messages.decision(None))
 
     def write_file(self, request: messages.WriteTextFile) -> None:
@@ -106,7 +107,7 @@ class Place(Listener):
         logger.info("%s ended", self._cli.name)
 
     def _of_session(self, session: str) -> Conversation | None:
-        # The last used ones first, for it is asked with every word of an answer.
+        # The last used ones first, because this is called for every word of an answer.
         newest = reversed(self._conversations)
         return next((each for each in newest if each.session.id == session), None)
 
@@ -121,7 +122,7 @@ class Pool:
     """As many places as `launch` says. All methods are called on one loop."""
 
     def __init__(self, launch: Launch, cli: Cli) -> None:
-        # They have one home, and so one lock in it.
+        # They share one home, and so one lock in it.
         opening = asyncio.Lock()
         self._places = [Place(launch, cli, opening) for _ in range(launch.processes)]
 
@@ -135,14 +136,14 @@ class Pool:
         return tuple(each for each in found if each is not None)
 
     def place_of(self, conversation: Conversation) -> Place:
-        """Where it is, and stays; a new one gets the place with the fewest."""
+        """The place of the conversation, for good; a new one gets the place with the fewest."""
         here = [place for place in self._places if conversation in place]
         place = here[0] if here else min(self._places, key=len)
         place.enter(conversation)
         return place
 
     def leave(self, conversation: Conversation) -> None:
-        """It is not used any more."""
+        """The conversation is not used any more."""
         for place in self._places:
             place.leave(conversation)
 
@@ -153,7 +154,7 @@ class Pool:
             await place.runner.client(credentials)
 
     async def connect(self, credentials: Credentials, listener: Listener) -> Client:
-        """A process beside those of the places. Raises AgentError."""
+        """A process apart from those of the places. Raises AgentError."""
         return await self._places[0].runner.connect(credentials, listener)
 
     async def stop(self) -> None:

@@ -24,16 +24,16 @@ from ..wording.failure import (
 )
 from ..wording.sentence import sentence
 
-# Seconds for the start, which takes two, and for taking over credentials, which takes none.
+# Seconds for the start, which takes two, and for the credentials, which take none.
 STARTING, AUTHENTICATING = 60.0, 60.0
 
 
 @dataclass(frozen=True)
 class Launch:
     """How the agent is started. `environment` and `settings` are the operator's own additions:
-    variables of the process, members of the CLI's settings.json. `model` is that of new sessions,
-    `agent` the CLI's id, `processes` how many of them may run. `fallback` counts until somebody
-    configures, clears or logs out."""
+    variables of the process, members of the CLI's settings.json. `model` is that of new sessions.
+    `agent` is the CLI's id. `processes` is the number of its processes that may run. `fallback`
+    counts until somebody configures, clears or logs out."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -45,8 +45,8 @@ class Launch:
 
 
 class Runner:
-    """All methods are called on one loop. `listener` hears what the agent says; `opening` is held
-    by who opens a session, in any process with the same home."""
+    """All methods are called on one loop. `listener` gets what the agent sends. `opening` is held
+    while a session is opened, in any process with the same home."""
 
     def __init__(self, launch: Launch, cli: Cli, listener: Listener, opening: asyncio.Lock) -> None:
         self.starts = 0
@@ -65,7 +65,7 @@ class Runner:
         return client if client is not None and client.is_running else None
 
     async def client(self, credentials: Credentials) -> Client:
-        """A client that is authenticated; starts the process where none runs. Raises AgentError."""
+        """An authenticated client; starts the process if none runs. Raises AgentError."""
         async with self._lock:
             running = self.running
             if running is not None:
@@ -83,13 +83,13 @@ class Runner:
             return client
 
     async def connect(self, credentials: Credentials, listener: Listener) -> Client:
-        """A process of its own that was not authenticated yet. Raises AgentError."""
+        """A new process that is not authenticated yet. Raises AgentError."""
         try:
             self._cli.prepare(credentials, self._launch.settings)
             environment = self._cli.environment(credentials, self._launch.environment)
             process = await Process.start(self._command, environment, self._cli.folder)
         except private_files.NotPrivate as error:
-            told = sentence("The folder of {cli} is not closed to other users.", cli=self._cli.name)
+            told = sentence("Other users can read the folder of {cli}.", cli=self._cli.name)
             raise AgentError(CLIENT_NOT_INITIALIZED, told, str(error)) from error
         except OSError as error:
             reason = error.strerror or error
@@ -113,7 +113,7 @@ class Runner:
         return client
 
     def hear(self, noise: str) -> None:
-        """A line past the protocol, which may be the CLI asking for a login."""
+        """A line outside the protocol; the CLI may be asking for a login."""
         if self._cli.asks_for_login(noise):
             self._wants_login.set()
 
@@ -126,12 +126,12 @@ class Runner:
 
     @property
     def name(self) -> str:
-        """The CLI's."""
+        """The CLI's name."""
         return self._cli.name
 
     @property
     def memory(self) -> int:
-        """Bytes of memory that the process holds; 0 where this machine does not say."""
+        """Bytes of memory of the process; 0 if this machine does not tell."""
         if sys.platform == "win32":
             return 0
         client = self.running
@@ -156,7 +156,7 @@ class Runner:
         try:
             await asyncio.wait({request, asking}, return_when=asyncio.FIRST_COMPLETED)
             if not request.done():
-                raise AgentError(AUTH_REQUIRED, sentence("The login with Google has run out."))
+                raise AgentError(AUTH_REQUIRED, sentence("The login with Google has expired."))
             request.result()
         except AgentError as error:
             code = error.code if error.code == STREAM_ERROR else AUTH_CONFIG_FAILED

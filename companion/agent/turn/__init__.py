@@ -1,1 +1,1 @@
-"""A message of the user and all that comes of it."""
+"""A message of the user with all its results."""

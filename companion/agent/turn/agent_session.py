@@ -1,5 +1,5 @@
-"""One session of the agent as turns use it: the protocol's session, the CLI that it is one of, what
-that recorded, and what the user approved in it."""
+"""One session of the agent as turns use it: the protocol's session, its CLI, the CLI's recording,
+and the user's approvals in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .outcomes import Approvals
 
 
 class AgentSession:
-    """The agent forgets with a session what was approved in it, and so do we."""
+    """With a session the agent forgets what was approved in it, and so does this."""
 
     def __init__(self, session: Session, cli: Cli) -> None:
         self.session = session
@@ -23,11 +23,11 @@ class AgentSession:
         return self.cli.read_call(told)
 
     def writes_through_us(self, path: str) -> bool:
-        """Whether the CLI asks us to write the file; others it writes by itself."""
+        """Whether the CLI asks us to write the file; it writes other files by itself."""
         return self.cli.writes_through_us(path, self.session.folder)
 
     def answer_write(self, request: WriteTextFile, refusal: str) -> None:
-        """It was written, or the model is to read why it was not."""
+        """Confirm the write, or give the model a refusal to read."""
         client = self.session.client
         if refusal:
             client.refuse(request.id, self.cli.refusal(refusal))

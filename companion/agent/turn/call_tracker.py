@@ -1,7 +1,7 @@
-"""The tool calls of one turn, each from its first word to its result, and the decisions on them.
+"""The tool calls of one turn, each from its first message to its result, and the decisions on them.
 
-It fills in what the agent does not say (docs/gemini-cli-acp.md 4): that an approved tool runs, that
-a rejected one was rejected, what a tool was given and gave.
+It adds what the agent does not say (docs/gemini-cli-acp.md 4): that an approved tool runs, that a
+rejected one was rejected, and the arguments and results of tools.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from .agent_session import AgentSession
 from .file_writes import FileWrites, Note
 from .outcomes import CANCEL, MODIFY, ONCE, PendingPermission
 
-# What a call's result says where the agent says nothing.
+# The results of calls for which the agent gives none.
 REJECTED = sentence("Rejected by the user.")
 UNANSWERED = sentence("Nobody decided on it in time, so it was rejected.")
-UNATTENDED = sentence("It wants to be confirmed and nobody could be asked, so it was rejected.")
+UNATTENDED = sentence("It needs a confirmation and nobody could be asked, so it was rejected.")
 STOPPED = sentence("The turn ended before the tool did.")
 
 
 class CallTracker:
-    """Writes into the log and answers the agent. `patience` is in seconds, for a decision; None
-    where nobody is there to decide, and such calls are rejected at once. `note` hears in a thread
-    of each file before it changes."""
+    """Writes events into the log and answers the agent. `patience` is the seconds for a decision;
+    None if nobody can decide: then calls that need a decision are rejected at once. `note` is
+    called in a thread with each file before it changes."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class CallTracker:
         self._patience = patience
         self._calls: dict[str, Call] = {}
         self._pending: dict[str, PendingPermission] = {}
-        # Calls whose end is told, though the agent may still tell it.
+        # Calls whose end was reported, although the agent may still report it.
         self._told: set[str] = set()
 
     @property
@@ -71,8 +71,8 @@ class CallTracker:
         return tuple(event for event in events if event is not None)
 
     def confirm(self, call_id: str, outcome: str, new_text: str | None = None) -> None:
-        """Decide on a call; the first decision counts. `new_text` is what MODIFY has to be
-        written. Raises AgentError."""
+        """Decide on a call; only the first decision counts. `new_text` is the text to write, for
+        MODIFY. Raises AgentError."""
         pending = self._pending.get(call_id)
         if pending is None:
             raise failure.no_call(call_id)
@@ -93,12 +93,12 @@ class CallTracker:
         self._approve(pending.call)
 
     def begin(self, call: Call) -> None:
-        """A call that needs nobody's word, or whose first word this is."""
+        """A call that needs no decision, or the first message about a call."""
         if self._introduce(call):
             self._tell_status(call, EXECUTING)
 
     async def change(self, call: Call) -> None:
-        """The agent tells more of a call, or its end."""
+        """The agent reports more of a call, or its end."""
         known = self._calls.get(call.id)
         if call.status not in (COMPLETED, FAILED):
             self.begin(call)
@@ -107,13 +107,14 @@ class CallTracker:
             return
         self._introduce(call)
         record = await self._agent.recording.find(call.id)
-        # docs/gemini-cli-acp.md 4.29: so it calls a command that was ended with the turn, too.
+        # docs/gemini-cli-acp.md 4.29: it reports success also for a command that ended with the
+        # turn.
         success = call.status == COMPLETED and not self.is_cancelled
-        # The end of a call that failed does not tell the file.
+        # The end of a failed call does not contain the file.
         written = self.writes.end(known or call)
         if written is not None:
             success = written.success
-            # The CLI takes it for an error, and shows that.
+            # The CLI takes this for an error, and shows that.
             call = replace(call, text="", diff=None)
             record = Record(output=str(written.told), args=record.args if record else {})
         elif success and call.diff is not None:
@@ -150,7 +151,7 @@ class CallTracker:
         self._pending[call.id] = pending
 
     async def write(self, request: WriteTextFile) -> None:
-        """The agent wants a file written, for one of the calls."""
+        """The agent asks to write a file, for one of the calls."""
         try:
             text = self._agent.cli.text_to_write(request)
             told = await self.writes.write(request.path, text)
@@ -159,9 +160,10 @@ class CallTracker:
         self._agent.answer_write(request, str(told))
 
     def cancel(self) -> None:
-        """What waits for a decision will not run, nor what the agent asks for from now on."""
+        """Calls that wait for a decision will not run, nor will those that the agent asks for
+        now."""
         self.is_cancelled = self.writes.is_cancelled = True
-        # An answer that came after the turn's cancellation would still run the tool
+        # An answer after the turn's cancellation would still run the tool
         # (docs/gemini-cli-acp.md 5.37).
         for pending in list(self._pending.values()):
             self._settle(pending)
@@ -169,7 +171,7 @@ class CallTracker:
             self._reject(pending.call, STOPPED)
 
     def close(self) -> None:
-        """The turn is over: no call goes on."""
+        """The turn is over: no call continues."""
         for pending in list(self._pending.values()):
             self._settle(pending)
             self._reject(pending.call, STOPPED)
@@ -189,7 +191,7 @@ class CallTracker:
             pending.timer.cancel()
 
     def _introduce(self, call: Call, requires_confirmation: bool = False) -> bool:
-        """Show a call that was not shown yet; whether it was not."""
+        """Report a call that was not reported yet; gives whether it was new."""
         if call.id in self._calls:
             return False
         self._calls[call.id] = call

@@ -1,5 +1,5 @@
-"""The agent's writes of files, which go through us: an edit can be written as the user changed it,
-and what differs from what they saw is not written at all.
+"""The agent's writes of files, which go through us. An edit can be written as the user changed it;
+a text that differs from what they saw is not written.
 
 Source: docs/gemini-cli-acp.md 8.
 """
@@ -19,14 +19,14 @@ from ..events.turn_events import Diff
 from ..wording.failure import TOOL_INVALID_OUTCOME, AgentError
 from ..wording.sentence import Sentence, Words, sentence
 
-# Seconds for a file to be written.
+# Seconds to write a file.
 WRITING = 60.0
 BOM = "\ufeff"
 CHANGED = sentence(
     "{path} has changed since the user was asked about this edit, so nothing was written. Read the"
     " file again before you edit it."
 )
-# It reaches the model as "Error writing to file: ...", the only way to tell it within the turn.
+# The model gets it as "Error writing to file: ...", the only message that reaches it in the turn.
 NOTE = (
     "This is no failure: the user changed your text before it was written. {path} now holds what"
     " follows. Do not write your own text again.\n{text}"
@@ -34,7 +34,7 @@ NOTE = (
 CANCELLED = sentence("The turn was cancelled, so nothing was written.")
 
 
-# A file is about to change, from these bytes, None where it is not there, to those.
+# Called before a file changes, with its bytes before (None if it does not exist) and after.
 Note = Callable[[str, Optional[bytes], bytes], None]
 
 
@@ -48,7 +48,7 @@ class NotWritten(Exception):
 
 @dataclass(frozen=True)
 class Seen:
-    """An edit as the user decided on it: `diff` is what they were shown, `text` what they want
+    """An edit as the user decided on it. `diff` is what they were shown. `text` is what they want
     written instead, None for what was shown. Line ends are those of the diff."""
 
     diff: Diff
@@ -57,16 +57,16 @@ class Seen:
 
 @dataclass(frozen=True)
 class Written:
-    """What came of a write that did not go as the agent wanted it; `told` is what the model was
-    told of it."""
+    """The result of a write that differs from the agent's wish; `told` is what the model was
+    told."""
 
     success: bool
     told: Words
 
 
 class FileWrites:
-    """Those of one turn, on its loop. `through_us` says of a path whether the CLI asks us to write
-    the file; others it writes by itself. `note` hears in a thread of each file before it
+    """The writes of one turn, on its loop. `through_us` says whether the CLI asks us to write a
+    path; it writes other files by itself. `note` is called in a thread with each file before it
     changes."""
 
     def __init__(self, through_us: Callable[[str], bool], note: Note) -> None:
@@ -79,7 +79,7 @@ class FileWrites:
 
     def decide(self, call: Call, text: str | None) -> None:
         """The user approved the call; `text` is what they want written instead. Raises AgentError
-        where that cannot be."""
+        if that is not possible."""
         if call.diff is None:
             return
         if text is not None and not self._through_us(call.diff.path):
@@ -93,8 +93,8 @@ class FileWrites:
         self._seen[call.id] = Seen(call.diff, text)
 
     async def write(self, path: str, content: str) -> Words:
-        """What the agent has to be told of it, "" where it went as the agent wanted. The boundary
-        of a write: whatever happens, it gets its answer."""
+        """Gives what the agent has to be told, "" if all went as it wanted. The boundary of a
+        write: whatever happens, the agent gets its answer."""
         seen = next((it for it in self._seen.values() if it.diff.path == path), None)
         success = False
         told: Words = ""
@@ -116,25 +116,26 @@ class FileWrites:
         return told
 
     async def note_own(self, diff: Diff) -> None:
-        """The CLI itself has written a file, as far as its protocol tells."""
+        """The CLI itself has written a file, according to its protocol."""
         if self._through_us(diff.path):
             return
         with suppress(OSError, ValueError, asyncio.TimeoutError):
             await in_thread(lambda: _note_edit(diff, self._note), WRITING)
 
     def end(self, call: Call) -> Written | None:
-        """The call is over: what came of its write, None where it went as the agent wanted."""
+        """The call is over. Gives the result of its write; None if that went as the agent
+        wanted."""
         self._seen.pop(call.id, None)
         return self._written.pop(str(call.args.get("file_path")), None)
 
 
 def _nothing(path: str, before: bytes | None, after: bytes) -> None:
-    """For writes that nobody wants to hear of."""
+    """For writes that nobody follows."""
 
 
 def write(path: str, content: str, seen: Seen | None, note: Note = _nothing) -> str:
-    """Write `content`, or what the user made of it; `seen` is None where nobody was asked. `note`
-    hears of it before. What the model has to be told, or "". Raises NotWritten, OSError."""
+    """Write `content`, or the user's version of it; `seen` is None if nobody was asked. Calls
+    `note` before. Gives what the model has to be told, or "". Raises NotWritten, OSError."""
     is_changed, text = False, content
     if seen is not None:
         is_changed = seen.text is not None and _plain(seen.text) != _plain(content)
@@ -149,9 +150,10 @@ def write(path: str, content: str, seen: Seen | None, note: Note = _nothing) -> 
 
 
 def before_edit(diff: Diff, after: bytes) -> bytes:
-    """What a file that the CLI wrote itself held before, by the diff that it told: nothing also
-    where it was not there, which the CLI tells alike; to remove it could cost a file of the user's.
-    Raises ValueError where the file does not hold what the diff says."""
+    """The bytes of a file before the CLI wrote it, according to the CLI's diff. They are empty also
+    if there was no file: the diff does not tell the difference, and an undo that removes the file
+    could cost a file of the user. Raises ValueError if the file does not contain what the diff
+    says."""
     text = after.decode("utf-8")
     if _plain(text) != _plain(diff.new_text):
         raise ValueError("Expected the file to hold what the diff says.")
@@ -165,8 +167,9 @@ def _note_edit(diff: Diff, note: Note) -> None:
 
 
 def _is_as_seen(path: str, seen: Seen, is_changed: bool) -> bool:
-    """Whether the file still holds what the user was shown. Of other encodings than UTF-8 that
-    cannot be told, so only the agent's own text may be written there. Raises OSError."""
+    """Whether the file still has the content that the user was shown. That cannot be known in
+    encodings other than UTF-8, so there only the agent's own text may be written. Raises OSError.
+    """
     try:
         return _plain((read_file(path) or b"").decode("utf-8")) == _plain(seen.diff.old_text)
     except UnicodeDecodeError:
@@ -186,7 +189,7 @@ def _plain(text: str) -> str:
 
 
 def read_file(path: str) -> bytes | None:
-    """None where there is none. Raises OSError."""
+    """None if there is no file. Raises OSError."""
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -195,8 +198,8 @@ def read_file(path: str) -> bytes | None:
 
 
 def write_file(path: str, data: bytes) -> None:
-    """In place, as the CLI would: through links, with the mode that the file has. What it held is
-    there again where the disk does not take all of it. Raises OSError."""
+    """Write in place, as the CLI does: through links, and keeping the file's mode. If the disk does
+    not take all of it, the old content is restored. Raises OSError."""
     before = read_file(path)
     try:
         _overwrite(path, data)
@@ -205,7 +208,7 @@ def write_file(path: str, data: bytes) -> None:
             if before is None:
                 os.unlink(path)
             else:
-                # Its room is still its own, also on a full disk.
+                # The file still has the space for it, even on a full disk.
                 _overwrite(path, before)
         raise
 

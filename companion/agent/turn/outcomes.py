@@ -1,7 +1,7 @@
-"""How a call of a tool can be decided: the six outcomes, and which of them a request offers.
+"""The possible decisions on a call of a tool: the six outcomes, and which of them a request offers.
 
-Source: the API's specification. The CLI takes any of the six for any call and runs some of them as
-something else (docs/gemini-cli-acp.md 5).
+Source: the API's specification. The CLI accepts any of the six for any call, and treats some of
+them as something else (docs/gemini-cli-acp.md 5).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ..wording.sentence import sentence
 ONCE, ALWAYS, CANCEL = "proceed_once", "proceed_always", "cancel"
 ALWAYS_SERVER, ALWAYS_TOOL = "proceed_always_server", "proceed_always_tool"
 MODIFY = "modify_with_editor"
-# The agent offers that nowhere, and has no word for it.
+# The agent never offers this and has no word for it.
 EDIT = "Edit"
 OUTCOMES = (ONCE, ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, MODIFY, CANCEL)
-# What an approval is for: all edits, a tool of a server, or all tools of a server.
+# The scope of an approval: all edits, a tool of a server, or all tools of a server.
 Scope = Tuple[str, ...]
 
 
 @dataclass
 class PendingPermission:
     """A call that waits for the answer to a permission request. `is_changeable` says that it is an
-    edit that is written by us. `event` and `timer` are there once somebody was asked."""
+    edit that we write. `event` and `timer` exist once somebody was asked."""
 
     request: PermissionRequest
     call: Call
@@ -58,17 +58,17 @@ class PendingPermission:
         )
 
     def option(self, outcome: str) -> str:
-        """What to tell the agent. Raises AgentError; the call then goes on waiting."""
+        """The option for the agent. Raises AgentError; the call then continues to wait."""
         if outcome not in OUTCOMES:
             raise not_among(OUTCOMES, outcome)
         if outcome == MODIFY:
             if self.call.diff is None:
                 told = sentence("Only an edit of a file can be changed.")
                 raise AgentError(TOOL_INVALID_OUTCOME, told)
-            # The agent's own editor opens nowhere; the text is changed as it is written.
+            # The agent's own editor opens nowhere; the text is changed when it is written.
             return ONCE
         offered = [option.outcome for option in self.offered]
-        # The narrower of the two that tools of servers have instead.
+        # Tools of servers have two others instead; this is the narrower one.
         for option in (outcome, ALWAYS_TOOL if outcome == ALWAYS else outcome):
             if option in offered or option in (ONCE, CANCEL):
                 return option
@@ -80,11 +80,11 @@ class PendingPermission:
 
 
 class Approvals:
-    """What the user approved for good in one conversation.
+    """The user's lasting approvals in one conversation.
 
-    The agent is told to run such a call once, for what it would remember goes further: a tool of a
-    server would be approved for all conversations, and edits change the mode of the session
-    (docs/gemini-cli-acp.md 5.34, 5.35). What was approved of commands it remembers by itself.
+    The agent is told to run such a call once, because its own memory goes further: it would approve
+    a tool of a server for all conversations, and edits change the mode of the session
+    (docs/gemini-cli-acp.md 5.34, 5.35). Approvals of commands it remembers by itself.
     """
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Approvals:
         return not self._scopes.isdisjoint(_scopes(call).values())
 
     def remember(self, call: Call, option: str) -> str:
-        """What to tell the agent instead of the option."""
+        """The option for the agent, in place of the chosen one."""
         scope = _scopes(call).get(option)
         if scope is None:
             return option
@@ -108,7 +108,6 @@ def _scopes(call: Call) -> Mapping[str, Scope]:
         return {ALWAYS: ("edits",)}
     if not call.is_of_server:
         return {}
-    # Two tools may have one name, as far as it can be read off the call's id: the title tells them
-    # apart.
+    # Two tools may have the same name, as far as the call's id shows it; their titles differ.
     tool = ("tool", call.name, call.title)
     return {ALWAYS_TOOL: tool, ALWAYS_SERVER: ("server", call.server) if call.server else tool}

@@ -1,6 +1,6 @@
-"""One turn: a message of the user and all that comes of it, as a list of events that grows.
+"""One turn: a message of the user with all its results, as a list of events that grows.
 
-It hears the agent through `update`, `permission` and `write_file`.
+It gets the agent's messages through `update`, `permission` and `write_file`.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from .agent_session import AgentSession
 from .call_tracker import CallTracker
 from .file_writes import Note
 
-# Seconds that the agent gets to end a turn that was cancelled; it needs a twentieth of one.
+# Seconds that the agent gets to end a cancelled turn; it needs a twentieth of one.
 CANCELLING = 5.0
-# The agent's word for a change of its mode, within the answer (docs/gemini-cli-acp.md 2.18).
+# The agent's mark for a change of its mode, within the answer (docs/gemini-cli-acp.md 2.18).
 MODE_UPDATE = re.compile(r"\[MODE_UPDATE\] \w+\s*")
 THOUGHT = re.compile(r"\*\*(.*?)\*\*\n?(.*)", re.DOTALL)
 RETRYING = "Retrying"
 REASONS = (END_TURN, CANCELLED, MAX_TOKENS, MAX_TURN_REQUESTS)
-# What the agent says within a turn, in its order.
+# What the agent says within a turn, in order.
 Said = Union[messages.SessionUpdate, messages.PermissionRequest]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds for a decision, and for the turn as a whole."""
+    """The seconds for a decision, and for the whole turn."""
 
     confirmation: float = 600.0
     turn: float = 3600.0
@@ -57,9 +57,9 @@ class Limits:
 class Turn:
     """Runs from `start` (inside a loop) until `is_over`.
 
-    `asks` says whether somebody is there to decide on tools; without, such calls are rejected.
-    `ended` is called with the last body, before anybody reads it; `note`, in a thread, with each
-    file before it changes.
+    `asks` says whether somebody can decide on tools; otherwise calls that need a decision are
+    rejected. `ended` is called with the last body, before anybody reads it. `note` is called in a
+    thread, with each file before it changes.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Turn:
         self._error: AgentError | None = None
         self._task: asyncio.Task[None] | None = None
 
-    # What a listener sees and does.
+    # For listeners.
 
     @property
     def is_over(self) -> bool:
@@ -95,7 +95,7 @@ class Turn:
         return self._log.last_number
 
     def events(self, after: int = 0) -> AsyncIterator[TurnEvent]:
-        """The events with a number above `after`, those to come included; ends with the last.
+        """The events with a number above `after`, including future ones; ends with the last.
 
         Any number of readers may read, each at its own pace.
         """
@@ -107,13 +107,14 @@ class Turn:
         return self._calls.confirmations
 
     def confirm(self, call_id: str, outcome: str, new_text: str | None = None) -> None:
-        """Decide on a call; the first decision counts. Raises AgentError."""
+        """Decide on a call; only the first decision counts. Raises AgentError."""
         self._calls.confirm(call_id, outcome, new_text)
 
     def cancel(self) -> None:
-        """End it soon; what waits for a decision will not run. Does nothing once it is over.
+        """End the turn soon; calls that wait for a decision will not run. Does nothing once it is
+        over.
 
-        Before `start` it keeps the message from being said at all.
+        Before `start`, the message is not sent at all.
         """
         if self.is_over or self._calls.is_cancelled:
             return
@@ -122,7 +123,7 @@ class Turn:
             self._session.cancel()
             asyncio.get_running_loop().call_later(CANCELLING, self._give_up)
 
-    # What the agent tells.
+    # Messages of the agent.
 
     def start(self, parts: Sequence[messages.Block], warnings: Sequence[Words] = ()) -> None:
         """`warnings` are what the user should know first."""
@@ -131,7 +132,7 @@ class Turn:
         if self._calls.is_cancelled:
             self._end(self._complete(CANCELLED))
             return
-        # Sent at once: a cancellation that overtook it would be for nothing.
+        # Sent at once, so that a cancellation cannot overtake it.
         self._task = asyncio.ensure_future(self._run(self._session.prompt(parts)))
 
     def update(self, update: messages.SessionUpdate) -> None:
@@ -141,7 +142,7 @@ class Turn:
         self._inbox.put_nowait(request)
 
     def write_file(self, request: messages.WriteTextFile) -> None:
-        # Not after what was said before: the agent says nothing more until it has its answer.
+        # Not queued behind earlier messages: the agent says nothing more until it has its answer.
         asyncio.ensure_future(self._calls.write(request))
 
     def retried(self, attempt: int, status: str) -> None:
@@ -159,10 +160,10 @@ class Turn:
                 )
             self._log.add(Thought(RETRYING, told))
 
-    # What comes of it.
+    # Results.
 
     async def _run(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:
-        """The boundary of a turn: a bug of ours ends it with an error and leaves nobody waiting."""
+        """The boundary of a turn: a bug here ends it with an error and leaves nobody waiting."""
         prompt.add_done_callback(lambda _: self._inbox.put_nowait(None))
         limit = asyncio.get_running_loop().call_later(self._limits.turn, self._time_out)
         try:
@@ -204,7 +205,7 @@ class Turn:
         elif text.strip():
             self._log.add(Thought("", text.strip()))
 
-    # How it ends.
+    # The end.
 
     def _time_out(self) -> None:
         seconds = f"{self._limits.turn:g}"
@@ -218,7 +219,7 @@ class Turn:
         if not self.is_over and self._task is not None:
             self._end(_error(self._error) or self._complete(CANCELLED))
             self._task.cancel()
-            # It would go on unseen, with tools that need nobody's word.
+            # It would continue unseen, with tools that need no decision.
             self._session.client.give_up()
 
     def _finish(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:

@@ -1,1 +1,1 @@
-"""What is said to people, in their language, and what can go wrong."""
+"""Sentences for people, in their language, and the possible failures."""

@@ -1,4 +1,4 @@
-"""What we say to people, in Chinese: by the English template, with the same {names}."""
+"""Our sentences for people in Chinese: by the English template, with the same {names}."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "Searched the web for {subject}.": "已在网上搜索 {subject}",
     "Remembered it.": "已记住",
     "{path} ({before} -> {after} lines)": "{path}（{before} -> {after} 行）",
-    "The tool call {tool} wants to be confirmed.": "需要确认工具调用: {tool}",
+    "The tool call {tool} needs a confirmation.": "需要确认工具调用: {tool}",
     "Run the tool {tool}?": "是否执行工具调用: {tool}",
     "Allow once": "允许一次",
     "Allow for this conversation": "在本会话中允许",
@@ -43,7 +43,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "It failed.": "执行失败。",
     "Rejected by the user.": "用户已拒绝。",
     "Nobody decided on it in time, so it was rejected.": "未在规定时间内作出决定，因此已被拒绝。",
-    "It wants to be confirmed and nobody could be asked, so it was rejected.": (
+    "It needs a confirmation and nobody could be asked, so it was rejected.": (
         "此调用需要确认，但无人可以确认，因此已被拒绝。"
     ),
     "The turn ended before the tool did.": "对话在工具执行完之前已结束。",
@@ -76,29 +76,29 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     ),
     # Of conversations.
     "There is no conversation {session}.": "会话不存在：{session}",
-    "There are {count} conversations, which is the most; delete some.": (
+    "There are {count} conversations, which is the limit; delete some.": (
         "会话数量已达上限（{count} 个），请删除一些。"
     ),
     "Expected the absolute path of a folder as workspace; got {got}.": (
         "工作目录应为已存在目录的绝对路径；收到的是 {got}。"
     ),
     "A message is being answered; cancel it first.": "正在回答一条消息，请先取消。",
-    "The conversation is at work on another message.": "会话正在处理另一条消息。",
+    "The conversation is busy with another message.": "会话正在处理另一条消息。",
     "The conversation cannot be read.": "无法读取会话。",
     "The conversation cannot be deleted: {reason}.": "无法删除会话：{reason}。",
     "The conversation has no session.": "会话尚未建立。",
     "The conversation is full; begin a new one.": "会话已满，请开始新会话。",
-    "The agent was started anew and could not take up this conversation; it was given its text to"
-    " read instead.": "CLI 已重新启动，无法恢复此会话；已改为把会话文本交给它阅读。",
+    "The agent was restarted and could not resume this conversation; it was given its text to read"
+    " instead.": "CLI 已重新启动，无法恢复此会话；已改为把会话文本交给它阅读。",
     "The server ended before this turn did.": "服务器在此对话结束之前已停止。",
-    "The model {name} is not in use any more, for the agent refused it: {reason}": (
+    "The model {name} is no longer used, because the agent refused it: {reason}": (
         "不再使用模型 {name}，因为 CLI 拒绝了它：{reason}"
     ),
-    "The mode {name} is not in use any more, for the agent refused it: {reason}": (
+    "The mode {name} is no longer used, because the agent refused it: {reason}": (
         "不再使用模式 {name}，因为 CLI 拒绝了它：{reason}"
     ),
-    "The disk does not take what is said here: unless it does later, it will be missing after a"
-    " restart.": "无法把此会话写入磁盘；若之后仍无法写入，重启后其内容将会丢失。",
+    "The disk refuses to store what is said here. Unless it does so later, it will be missing"
+    " after a restart.": "无法把此会话写入磁盘；若之后仍无法写入，重启后其内容将会丢失。",
     "The folder of this conversation is not known any more; begin a new one.": (
         "此会话的工作目录已无法得知，请新建一个会话。"
     ),
@@ -121,9 +121,9 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "Vertex AI needs an API key, or a project and a location.": (
         "Vertex AI 需要 API 密钥，或者项目和区域。"
     ),
-    "The login was given up.": "登录已被放弃。",
+    "The login was cancelled.": "登录已取消。",
     "{cli} has no login with Google.": "{cli} 没有 Google 登录。",
-    "The conversation is one with {cli}; begin another for another agent.": (
+    "This conversation belongs to {cli}; begin another one for another agent.": (
         "该会话属于 {cli}；如需其他代理，请新建会话。"
     ),
     "This server does not offer the agent {got}; it offers {offered}.": (
@@ -136,13 +136,15 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "Google cannot be reached.": "无法连接到 Google。",
     "Google did not accept the code.": "Google 没有接受此授权码。",
     "Nobody has logged in with Google yet.": "尚未使用 Google 登录。",
-    "The login with Google has run out.": "Google 登录已过期。",
+    "The login with Google has expired.": "Google 登录已过期。",
     # Of attachments and tool servers.
     "A conversation has at most {count} attachments with {size} bytes in all.": (
         "每个会话最多可有 {count} 个附件，总计不超过 {size} 字节。"
     ),
     "The attachments of a message have at most {n} bytes.": "一条消息的附件总计不能超过 {n} 字节。",
-    "The agent takes no {type}, which {name} is.": "代理不接受 {type} 类型的附件 {name}。",
+    "The agent does not accept {type}, the type of {name}.": (
+        "代理不接受 {type} 类型的附件 {name}。"
+    ),
     "Expected the content of an attachment to be one of {types}; this file has other content.": (
         "附件的内容必须是以下类型之一：{types}。"
     ),
@@ -163,7 +165,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "The model cannot be reached, or the connection broke off.": "无法连接到模型，或连接已中断。",
     "Node.js 20 or newer is needed and was not found.": "需要 Node.js 20 或更高版本，但没有找到。",
     "{cli} was not found in {place}.": "在 {place} 中找不到 {cli}。",
-    "The folder of {cli} is not closed to other users.": ("{cli} 的目录没有对其他用户关闭。"),
+    "Other users can read the folder of {cli}.": "其他用户可以读取 {cli} 的目录。",
     "{cli} cannot be started: {reason}.": "无法启动 {cli}：{reason}。",
     "{cli} ended unexpectedly.": "{cli} 意外退出。",
     "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else."

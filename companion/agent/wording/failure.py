@@ -1,4 +1,4 @@
-"""What can go wrong with the agent, as codes and sentences; knows nobody whom it is told to."""
+"""The possible failures of the agent, as codes and sentences. Does not know their readers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Mapping, Sequence
 from .sentence import Words, sentence
 from .surrogates import clean
 
-# The names under which the API's clients know them.
+# The names of the codes for the API's clients.
 VALIDATION_ERROR = "VALIDATION_ERROR"
 AUTH_NOT_SET = "AUTH_NOT_SET"
 AUTH_REQUIRED = "AUTH_REQUIRED"
@@ -22,7 +22,7 @@ TOOL_CALL_NOT_FOUND = "TOOL_CALL_NOT_FOUND"
 TOOL_INVALID_OUTCOME = "TOOL_INVALID_OUTCOME"
 NETWORK_ERROR = "NETWORK_ERROR"
 INTERNAL_ERROR = "INTERNAL_ERROR"
-# Ours, for what those clients could not meet.
+# Our own, for cases that the specification does not have.
 FILE_NOT_FOUND = "FILE_NOT_FOUND"
 SESSION_NOT_FOUND = "SESSION_NOT_FOUND"
 AGENT_NOT_FOUND = "AGENT_NOT_FOUND"
@@ -31,9 +31,9 @@ ATTACHMENT_NOT_FOUND = "ATTACHMENT_NOT_FOUND"
 TOOL_SERVERS_DISABLED = "TOOL_SERVERS_DISABLED"
 TIMED_OUT = "TIMED_OUT"
 
-# Levels of JSON in JSON that are unpacked: the CLI wraps the API's answer twice at most.
+# Levels of JSON in JSON that are unpacked: the CLI wraps the API's answer at most twice.
 MAX_DEPTH = 4
-# What the CLI's messages have in them when credentials are at fault, whatever their number says.
+# Parts of the CLI's messages when credentials are wrong, whatever their number says.
 AUTH_MARKS = (
     "API_KEY_INVALID",
     "API key not valid",
@@ -48,8 +48,8 @@ QUOTA_MARKS = ("RESOURCE_EXHAUSTED", "quota")
 
 
 class AgentError(Exception):
-    """Something was asked of the agent that cannot be. `code` is one of the constants above,
-    `message` a sentence for the user, or the CLI's own words; `details` more of it or empty."""
+    """The agent cannot do what was asked. `code` is one of the constants above. `message` is a
+    sentence for the user, or the CLI's own words. `details` are more of it, or empty."""
 
     def __init__(self, code: str, message: Words, details: str = "") -> None:
         super().__init__(str(message))
@@ -69,7 +69,7 @@ def no_session(session_id: str) -> AgentError:
 
 
 def busy() -> AgentError:
-    return AgentError(SESSION_BUSY, sentence("The conversation is at work on another message."))
+    return AgentError(SESSION_BUSY, sentence("The conversation is busy with another message."))
 
 
 def not_among(expected: Sequence[str], got: str) -> AgentError:
@@ -79,7 +79,7 @@ def not_among(expected: Sequence[str], got: str) -> AgentError:
 
 
 def from_rpc(error: Mapping[str, Any]) -> AgentError:
-    """What the agent's JSON-RPC error means.
+    """The meaning of the agent's JSON-RPC error.
 
     {"code": 400, "message": '{"error": {"status": "INVALID_ARGUMENT", "message": "API key ..."}}'}
     is AUTH_REQUIRED with the innermost sentence.
@@ -90,18 +90,18 @@ def from_rpc(error: Mapping[str, Any]) -> AgentError:
     if details and raw in ("Internal error", ""):
         raw = details
     code = _code(number, raw + details)
-    # Only now: the escapes of JSON inside of JSON can spell halves, too.
+    # Only now, because the escapes of JSON in JSON can contain half pairs as well.
     message = UNREACHABLE if code == NETWORK_ERROR else clean(innermost(raw))
     return AgentError(code, message, clean(raw))
 
 
 def is_network(text: str) -> bool:
-    """Whether the CLI's words are those for a connection that failed."""
+    """Whether the CLI's words describe a failed connection."""
     return any(mark in text for mark in NETWORK_MARKS)
 
 
 def innermost(message: str, depth: int = MAX_DEPTH) -> str:
-    """The sentence inside of JSON inside of JSON; the message itself where there is none."""
+    """The sentence inside JSON inside JSON; the message itself if there is none."""
     start = message.find("{")
     if start < 0 or not depth:
         return message

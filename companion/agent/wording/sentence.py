@@ -1,5 +1,5 @@
-"""What we say to people: a template with values, so that it can be told in their language. What the
-CLI or the model says is a plain text, and stays as it is."""
+"""Our sentences for people: a template with values, so that it can be shown in their language.
+Words of the CLI or the model are plain texts and stay unchanged."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PLACE = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Sentence:
-    """`template` is the English sentence with {names} in it, `values` are what stands there: texts,
-    numbers and other sentences."""
+    """`template` is the English sentence with {names} in it. `values` are the texts, numbers and
+    other sentences for these names."""
 
     template: str
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Sentence:
         return said(self, ENGLISH)
 
     def filled(self, **values: Any) -> Sentence:
-        """The same with these values, too."""
+        """The same sentence with additional values."""
         return Sentence(self.template, {**self.values, **values})
 
 
@@ -35,13 +35,12 @@ Words = Union[str, Sentence]
 
 
 def sentence(template: str, /, **values: Any) -> Sentence:
-    """To be called with a template that stands there as a text: tests look for those that have no
-    translation."""
+    """Must be called with a literal template: a test searches for those without a translation."""
     return Sentence(template, values)
 
 
 def said(words: Words, language: str) -> str:
-    """In the language; in English where there is no translation."""
+    """The text in the language; in English if there is no translation."""
     if isinstance(words, str):
         return words
     translated = TRANSLATIONS[language].get(words.template, words.template)
@@ -50,12 +49,12 @@ def said(words: Words, language: str) -> str:
         known = words.values.get(found.group(1), found.group())
         return said(known, language) if isinstance(known, Sentence) else str(known)
 
-    # Not by str.format: a template may come from a file, and a place without a value is no error.
+    # Not by str.format: a template may come from a file, and a missing value must not be an error.
     return PLACE.sub(value, translated)
 
 
 def restored(value: Any) -> Words:
-    """From what `dataclasses.asdict` has made of it. Raises KeyError, TypeError."""
+    """From the result of `dataclasses.asdict`. Raises KeyError, TypeError."""
     if isinstance(value, str):
         return value
     values = value["values"].items()

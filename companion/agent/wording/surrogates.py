@@ -1,4 +1,4 @@
-"""Halves of surrogate pairs, which Node can send and UTF-8 cannot carry; knows only text.
+"""Half surrogate pairs, which Node can send and UTF-8 cannot contain. Knows only text.
 
 JavaScript counts in UTF-16, so a text that is cut anywhere may end in half a character.
 """
@@ -19,7 +19,7 @@ def pair(held: str, text: str) -> tuple[str, str]:
 
 
 def clean(value: Any) -> Any:
-    """The same JSON value; pairs are joined, halves that stand alone become U+FFFD."""
+    """The same JSON value with pairs joined; halves without their other half become U+FFFD."""
     if isinstance(value, str):
         if value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value):
             return value
