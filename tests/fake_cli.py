@@ -27,7 +27,7 @@ class FakeCli:
     def __init__(
         self, environment: Mapping[str, str], version: str = "2025-06-18", folder: str = ""
     ) -> None:
-        self._folder = folder
+        self.folder = folder
         self.port = int(environment["GEMINI_CLI_IDE_SERVER_PORT"])
         self.headers = {
             "Authorization": "Bearer " + environment["GEMINI_CLI_IDE_AUTH_TOKEN"],
@@ -78,7 +78,7 @@ class FakeCli:
         return [
             params
             for name, params in self.notifications
-            if name == method and params.get("filePath", self._folder).startswith(self._folder)
+            if name == method and params.get("filePath", self.folder).startswith(self.folder)
         ]
 
     def context(self) -> list[dict[str, Any]]:

@@ -10,7 +10,8 @@
 Each row is a test of the class. Of two columns the first is what happens; two more columns are what
 happens next, and what is seen then. A step is a word of the class: a row of its `words`, by the
 pattern of its text, or a method under `word`; `&` joins what one does in a row. What is looked at
-is a row of `seen`: the rest of the step is the value, as `told` says it. A word may be a coroutine
+is a row of `seen`: the rest of the step is the value, as `told` says it; a class with `compare` may
+wait for it. A word may be a coroutine
 or a generator, as the test runner of its class has it. A step that no word takes, or that several
 take, is an error of the import.
 """
@@ -84,9 +85,11 @@ def _words(cls: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
             yield pattern + " (.+)", _compared(look)
 
 
-def _compared(look: Callable[..., Any]) -> Callable[..., None]:
-    def compare(self: Any, *arguments: Any) -> None:
-        self.assertEqual(told(look(self, *arguments[:-1])), arguments[-1])
+def _compared(look: Callable[..., Any]) -> Callable[..., Any]:
+    def compare(self: Any, *arguments: Any) -> Any:
+        if hasattr(self, "compare"):
+            return self.compare(lambda: look(self, *arguments[:-1]), arguments[-1])
+        return self.assertEqual(told(look(self, *arguments[:-1])), arguments[-1])
 
     return compare
 

@@ -3,67 +3,217 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import threading
-from typing import Any, Generator, Sequence
+from typing import Any, Sequence
 from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.answer import Answer
-from GeminiCompanion.companion.ide import file_content, sessions
+from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.questions import Question, TextWithdrawal, UnwrittenTexts
 from GeminiCompanion.companion.ui.review import head, open_diffs, record, restoring
 
-from .adapter import AdapterTestCase, saved_state, text_of
+from ..tables import rows, told, word
+from .adapter import saved_state, text_of
+from .desk import DeskCase, text
+from .reviewing import Steps
 
-Steps = Generator[Any, Any, None]
 
+@rows("""
+    the file is left and read only the proposal right and editable and both can be seen
+        c connects | c proposes new for a.py
+        | -a.py reads old; +a.py reads new; -a.py can be edited: no; +a.py can be edited: yes
+        | +a.py is unsaved: no; -a.py is in sight: yes; +a.py is in sight: yes
+        | the groups of -a.py and +a.py are 1, 2; the key bindings of +a.py find a.py: yes
+    the keyboard stays where the user types
+        typing.py is open; c connects | c proposes new for a.py | the keyboard is in typing.py
+    the keyboard goes to the proposal where the setting says so
+        focus_diff is set to true; typing.py is open; c connects | c proposes new for a.py
+        | the keyboard is in +a.py
+    a new file has an empty left side
+        c connects | c proposes text for a new file new.py | -new.py reads nothing
+    a second diff for the same path replaces the first silently
+        c connects & proposes one for a.py; +a.py is the first
+        | c proposes two for a.py | the first is there: no; what waits is +a.py; +a.py reads two
+        | +a.py has the keyboard; run accept_diff | c heard a.py accepted two
+    accepting sends the text as edited and closes both sides
+        c connects & proposes new for a.py
+        | mine is typed into +a.py; +a.py has the keyboard; run accept_diff
+        | c heard a.py accepted new/mine; +a.py is there: no; -a.py is there: no
+        | a.py is on disk as old
+    rejecting says so and closes both sides
+        c connects & proposes new for a.py | +a.py has the keyboard; run reject_diff
+        | c heard a.py rejected; +a.py is there: no; -a.py is there: no
+    closing the tab rejects once
+        c connects & proposes new for a.py | +a.py is shut | -a.py is there: no
+        | c has heard all | c heard a.py rejected
+    saving the proposal accepts it
+        c connects & proposes new for a.py | +a.py has the keyboard; do save
+        | c heard a.py accepted new
+    close diff gives the edited text and no decision follows
+        c connects & proposes new for a.py; mine is typed into +a.py
+        | c closes a.py in its terminal and gets new/mine | +a.py is there: no
+        | c closes a.py and gets none; c has heard all
+        | c heard nothing; the tabs are a.py (your edits): new/mine
+    a diff opened again right after it was closed stays open
+        c connects & proposes one for a.py | c closes a.py and proposes two at once; c has heard all
+        | the proposals read two; c heard nothing
+    two CLIs get their own decisions
+        c connects; d connects; c proposes one for a.py; +a.py is the first; d proposes two for a.py
+        | the first has the keyboard; run accept_diff
+        | c heard a.py accepted one; d heard nothing
+    layout and focus come back after the last diff
+        typing.py is open; the layout is remembered; c connects & proposes 1 for a.py
+        | c proposes 2 for b.py | the layout is as before: no
+        | +a.py has the keyboard; run accept_diff | +a.py is there: no; the layout is as before: no
+        | run reject_diff | what waits is nothing; the layout is as before: yes
+        | the keyboard is in typing.py; the group of typing.py is 0
+    what the file was when the user accepted is remembered until it is written
+        a.py holds was; c connects & proposes new for a.py; +a.py has the keyboard
+        | run accept_diff | the digest of was is kept: yes | a.py holds new
+        | the digest of was is kept: no
+    while others wait the next diff gets the keyboard of a decided one
+        typing.py is open; c connects & proposes 1 for a.py & proposes 2 for b.py
+        | +b.py has the keyboard; the companion knows that +b.py has it; run accept_diff
+        | +b.py is there: no; the keyboard is in +a.py
+    dividers that the user moved meanwhile do no harm
+        the layout is remembered; c connects & proposes 1 for a.py
+        | the user moves the dividers; +a.py has the keyboard; run reject_diff
+        | +a.py is there: no; the layout is as before: yes
+        | c proposes 1 for a.py; the user moves the dividers; +a.py has the keyboard
+        | what waits is +a.py | run reject_diff | +a.py is there: no; the layout is as before: yes
+    groups that the user made meanwhile are left alone
+        the layout comes back at the end; c connects & proposes 1 for a.py; the user makes a group
+        | run reject_diff | +a.py is there: no; groups: 4
+    a clone of the proposal decides nothing
+        c connects & proposes 1 for a.py; +a.py has the keyboard | do clone_file
+        | the views of +a.py are 2 | its clone is closed; c has heard all
+        | c heard nothing; +a.py is a proposal: yes
+    a diff whose CLI is gone makes way and what was typed stays
+        a CLI is gone as soon as it leaves; c connects & proposes older for a.py
+        | mine is typed into +a.py; +a.py is the first; c leaves; d connects
+        | connected CLIs: 1 | d proposes newer for a.py
+        | the first is a proposal: no; the first reads older/mine
+        | the first goes without a word: no
+        | +a.py has the keyboard; run accept_diff | d heard a.py accepted newer
+    a left side that comes back alone is closed
+        c connects & proposes 1 for a.py; +a.py is no proposal any more
+        | the diffs of before are adopted | -a.py is there: no | c closes a.py and gets 1
+    a diff closed while it opens does not stay
+        c connects | c opens and closes a.py together; c proposes 2 for b.py | what waits is +b.py
+    one of a CLI that is gone is marked until the CLI is back
+        a CLI is gone as soon as it leaves; no CLI is there; c connects & proposes 1 for a.py
+        | c leaves | the name of +a.py tells that its CLI is gone: yes
+        | c comes back | +a.py is called a.py (proposed)
+    one can be released and its text stays as a tab
+        a CLI is gone as soon as it leaves; no CLI is there; c connects & proposes 1 for a.py
+        | c leaves | the name of +a.py tells that its CLI is gone: yes
+        | mine is typed into +a.py; +a.py has the keyboard; run release_diff
+        | what waits is nothing; groups: 1; the tabs are a.py (released proposal): 1/mine
+        | +a.py is unsaved: yes; +a.py goes without a word: no; the keyboard is in +a.py
+    releasing one lets an interrupted CLI go on
+        c connects & proposes 1 for a.py; +a.py has the keyboard | run release_diff
+        | c heard a.py rejected; groups: 1; +a.py is there: yes
+    a file that changed on disk is asked about and can be seen
+        c connects & proposes new for a.py; mine is typed into +a.py; a.py holds else
+        | +a.py has the keyboard; run accept_diff | it is asked: changed on disk; c heard nothing
+        | the answer is See | -a.py reads else; +a.py reads new/mine
+        | run accept_diff | c heard a.py accepted new/mine; questions: 0
+    unsaved changes in another tab are asked about
+        a.py is open with old; c connects & proposes new for a.py; unsaved is typed into a.py
+        | +a.py has the keyboard; run accept_diff | it is asked: unsaved changes
+        | the answer is none; c has heard all | +a.py is a proposal: yes; c heard nothing
+    an emptied proposal is asked about and can be rejected but not accepted
+        c connects & proposes new for a.py; +a.py has the keyboard; do select_all; do left_delete
+        | run accept_diff | it is asked: emptied; offered is Accept all the same: no
+        | the answer is Reject the proposal | c heard a.py rejected
+    a proposal that was empty is accepted without a question
+        c connects & proposes nothing for a.py; +a.py has the keyboard | run accept_diff
+        | c heard a.py accepted nothing; questions: 0
+    accept and reject are enabled only where a diff waits
+        c connects | the window offers no, no | c proposes 1 for a.py | the window offers yes, yes
+""")
+class Diffs(DeskCase):
+    def layout_comes_back(self) -> None:
+        self.before_it = self.window.layout()
+        self.addCleanup(self.window.set_layout, self.before_it)
 
-class OpenDiff(AdapterTestCase):
-    def test_the_file_is_left_and_read_only_the_proposal_right_and_editable(self) -> Steps:
-        cli = yield from self.connect()
-        path = self.write("a.py", "old\n")
-        right = yield from self.diff(cli, path, "new\n")
-        left = open_diffs.partner(right)
-        self.assertEqual((text_of(left), text_of(right)), ("old\n", "new\n"))
-        self.assertEqual((left.is_read_only(), right.is_read_only()), (True, False))
-        self.assertLess(self.window.get_view_index(left)[0], self.window.get_view_index(right)[0])
-        self.assertFalse(right.is_dirty())
+    def move_dividers(self) -> None:
+        layout = self.window.layout()
+        layout["rows"] = [row * 0.5 for row in layout["rows"][:-1]] + [1.0]
+        self.window.set_layout(layout)
 
-    def test_both_sides_can_be_seen(self) -> Steps:
-        cli = yield from self.connect()
-        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
-        for view in (right, open_diffs.partner(right)):
-            group = self.window.get_view_index(view)[0]
-            self.assertEqual(self.window.active_view_in_group(group), view)
+    def make_group(self) -> None:
+        layout = self.window.layout()
+        layout["rows"] = [0.0, 0.2, 0.4, 1.0]
+        layout["cells"] = [[0, 0, 2, 1], [0, 1, 2, 2], [0, 2, 1, 3], [1, 2, 2, 3]]
+        self.window.set_layout(layout)
 
-    def test_the_right_side_carries_the_settings_for_key_bindings(self) -> Steps:
-        cli = yield from self.connect()
-        path = self.write("a.py", "old\n")
-        right = yield from self.diff(cli, path, "new\n")
-        self.assertIs(right.settings().get("gemini_companion_diff"), True)
-        self.assertEqual(right.settings().get("gemini_companion_diff_path"), path)
+    @word("c closes a.py and proposes two at once")
+    def close_and_propose(self) -> Steps:
+        closed = self.cli.call("closeDiff", filePath=self.path("a.py"))
+        opened = self.cli.call("openDiff", filePath=self.path("a.py"), newContent="two\n")
+        yield lambda: closed.done() and opened.done()
 
-    def test_the_keyboard_stays_where_the_user_types(self) -> Steps:
-        view = yield from self.open("typing.py", "x\n")
-        cli = yield from self.connect()
-        yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
-        self.assertEqual(self.window.active_view(), view)
+    @word("c opens and closes a.py together")
+    def open_and_close(self) -> Steps:
+        path = self.write("a.py", "a\n")
+        opened = ("openDiff", {"filePath": path, "newContent": "1\n"})
+        yield self.cli.post_together(opened, ("closeDiff", {"filePath": path})).done
 
-    def test_the_keyboard_goes_to_the_proposal_where_the_setting_says_so(self) -> Steps:
-        settings = sublime.load_settings("GeminiCompanion.sublime-settings")
-        settings.set("focus_diff", True)
-        self.addCleanup(settings.set, "focus_diff", False)
-        cli = yield from self.connect()
-        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
-        self.assertEqual(self.window.active_view(), right)
+    def offers(self) -> list[bool]:
+        names = ("GeminiCompanionAcceptDiffCommand", "GeminiCompanionRejectDiffCommand")
+        return [getattr(plugin, name)(self.window).is_enabled() for name in names]
 
-    def test_a_new_file_has_an_empty_left_side(self) -> Steps:
-        cli = yield from self.connect()
-        right = yield from self.diff(cli, os.path.join(self.folder, "new.py"), "text")
-        self.assertEqual(text_of(open_diffs.partner(right)), "")
+    words = {
+        r"\+a.py is the first": lambda t: t.by_name.update({"first": t.by_name["+a.py"]}),
+        "the first has the keyboard": lambda t: t.focus("first"),
+        "the layout is remembered": lambda t: setattr(t, "before_it", t.window.layout()),
+        "the layout comes back at the end": layout_comes_back,
+        "the companion knows that (.+) has it": lambda t, name: t.until_equal(
+            lambda: plugin._host.running.editor.keyboard, t.view(name)
+        ),
+        "the user moves the dividers": move_dividers,
+        "the user makes a group": make_group,
+        "its clone is closed": lambda t: next(
+            it for it in t.view("+a.py").buffer().views() if it != t.view("+a.py")
+        ).close(),
+        "(.+) is no proposal any more": lambda t, name: [
+            t.view(name).settings().erase(key) for key in (record.STAMP, record.RECORD)
+        ],
+        "the diffs of before are adopted": lambda t: t.assertEqual(restoring.adopt(t.window), []),
+    }
+    seen = {
+        r"the groups of (\S+) and (\S+) are": lambda t, *names: [
+            t.window.get_view_index(t.view(name))[0] for name in names
+        ],
+        r"the group of (\S+) is": lambda t, name: t.window.get_view_index(t.view(name))[0],
+        r"the key bindings of \+a.py find a.py:": lambda t: (
+            t.view("+a.py").settings().get("gemini_companion_diff") is True
+            and t.view("+a.py").settings().get("gemini_companion_diff_path") == t.path("a.py")
+        ),
+        "the first is there:": lambda t: t.view("first").is_valid(),
+        "the first is a proposal:": lambda t: record.is_diff(t.view("first")),
+        "the first reads": lambda t: text_of(t.view("first"))[:-1].replace("\n", "/"),
+        "the first goes without a word:": lambda t: t.view("first").is_scratch(),
+        "the proposals read": lambda t: [text_of(it).strip() for it in open_diffs.diffs(t.window)],
+        "the layout is as before:": lambda t: t.window.layout() == t.before_it,
+        r"the digest of (\S+) is kept:": lambda t, words: (
+            hashlib.sha256(text(words).encode()).hexdigest() in saved_state()
+        ),
+        r"the views of (\S+) are": lambda t, name: len(t.view(name).buffer().views()),
+        r"the name of (\S+) tells that its CLI is gone:": lambda t, name: (
+            "CLI gone" in t.view(name).name()
+        ),
+        "offered is (.+):": lambda t, row: row in [it[0] for it in t.asked[0]["items"]],
+        "the window offers": offers,
+    }
+
+    @word("connected CLIs: 1")
+    def one_connected(self) -> Steps:
+        yield from self.until_connected(1)
 
     def test_a_file_that_cannot_be_read_holds_up_neither_its_diff_nor_others(self) -> Steps:
         cli = yield from self.connect()
@@ -73,6 +223,11 @@ class OpenDiff(AdapterTestCase):
         self.assertIn("cannot be read", text_of(open_diffs.partner(first)))
         second = yield from self.diff(cli, self.write("b.py", "old\n"), "new\n")
         self.assertEqual(text_of(open_diffs.partner(second)), "old\n")
+        with mock.patch.object(file_content, "_read", side_effect=ZeroDivisionError):
+            self.window.focus_view(second)
+            self.run_command("accept_diff")
+            yield from self.answer("Accept all the same")
+        yield lambda: cli.received("ide/diffAccepted")
 
     def test_a_file_that_never_answers_is_shown_as_one_that_cannot_be_read(self) -> Steps:
         cli = yield from self.connect()
@@ -91,18 +246,18 @@ class OpenDiff(AdapterTestCase):
         right = yield from self.diff(cli, self.write("a.py", ""), text)
         self.assertEqual(text_of(right), text)
 
-    def test_a_second_diff_for_the_same_path_replaces_the_first_silently(self) -> Steps:
+    def test_a_file_in_another_encoding_is_asked_about_and_can_be_accepted_all_the_same(
+        self,
+    ) -> Steps:
         cli = yield from self.connect()
-        path = self.write("a.py", "old\n")
-        first = yield from self.diff(cli, path, "one\n")
-        second = yield from self.diff(cli, path, "two\n")
-        yield lambda: not first.is_valid()
-        self.assertEqual(list(open_diffs.diffs(self.window)), [second])
-        self.assertEqual(text_of(second), "two\n")
-        self.window.focus_view(second)
-        self.window.run_command("gemini_companion_accept_diff")
+        with open(self.path("latin.txt"), "wb") as file:
+            file.write(b"gr\xfc\xdfe\n")
+        right = yield from self.diff(cli, self.path("latin.txt"), "new\n")
+        self.window.focus_view(right)
+        self.run_command("accept_diff")
+        yield from self.is_asked("UTF-8")
+        yield from self.answer("Accept all the same")
         yield lambda: cli.received("ide/diffAccepted")
-        self.assertEqual(cli.received("ide/diffRejected"), [])
 
     def test_a_folder_as_path_is_an_error_and_leaves_no_view(self) -> Steps:
         cli = yield from self.connect()
@@ -112,171 +267,6 @@ class OpenDiff(AdapterTestCase):
         self.assertTrue(answer.result()["isError"])
         self.assertIn("is a folder", answer.result()["content"][0]["text"])
         self.assertEqual(self.window.views(), before)
-
-
-class Decision(AdapterTestCase):
-    def test_accepting_sends_the_text_as_edited_and_closes_both_sides(self) -> Steps:
-        cli = yield from self.connect()
-        path = self.write("a.py", "old\n")
-        right = yield from self.diff(cli, path, "new\n")
-        left = open_diffs.partner(right)
-        right.run_command("append", {"characters": "mine\n"})
-        self.window.run_command("gemini_companion_accept_diff")
-        yield lambda: cli.received("ide/diffAccepted")
-        self.assertEqual(
-            cli.received("ide/diffAccepted"), [{"filePath": path, "content": "new\nmine\n"}]
-        )
-        yield lambda: not right.is_valid() and not left.is_valid()
-        with open(path, encoding="utf-8") as file:
-            self.assertEqual(file.read(), "old\n")
-
-    def test_rejecting_says_so_and_closes_both_sides(self) -> Steps:
-        cli = yield from self.connect()
-        path = self.write("a.py", "old\n")
-        right = yield from self.diff(cli, path, "new\n")
-        self.window.run_command("gemini_companion_reject_diff")
-        yield lambda: cli.received("ide/diffRejected")
-        self.assertEqual(cli.received("ide/diffRejected"), [{"filePath": path}])
-        yield lambda: not right.is_valid()
-
-    def test_closing_the_tab_rejects_once(self) -> Steps:
-        cli = yield from self.connect()
-        path = self.write("a.py", "old\n")
-        right = yield from self.diff(cli, path, "new\n")
-        left = open_diffs.partner(right)
-        right.close()
-        yield lambda: cli.received("ide/diffRejected")
-        yield lambda: not left.is_valid()
-        self.assertEqual(cli.received("ide/diffRejected"), [{"filePath": path}])
-
-    def test_saving_the_proposal_accepts_it(self) -> Steps:
-        cli = yield from self.connect()
-        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
-        self.window.focus_view(right)
-        self.window.run_command("save")
-        yield lambda: cli.received("ide/diffAccepted")
-
-    def test_close_diff_gives_the_edited_text_as_json_and_no_decision_follows(self) -> Steps:
-        cli = yield from self.connect()
-        path = self.write("a.py", "old\n")
-        right = yield from self.diff(cli, path, "new\n")
-        right.run_command("append", {"characters": "mine\n"})
-        answer = cli.call("closeDiff", filePath=path, suppressNotification=True)
-        yield answer.done
-        content = json.loads(answer.result()["content"][0]["text"])
-        self.assertEqual(content, {"content": "new\nmine\n"})
-        self.assertFalse(right.is_valid())
-        again = cli.call("closeDiff", filePath=path)
-        yield again.done
-        self.assertEqual(again.result(), {"content": [{"type": "text", "text": "{}"}]})
-        self.assertEqual(cli.received("ide/diffRejected") + cli.received("ide/diffAccepted"), [])
-        # This CLI writes nothing, so what the user typed comes back.
-        yield lambda: self.tabs() == {"a.py (your edits)": "new\nmine\n"}
-
-    def test_a_diff_opened_again_right_after_it_was_closed_stays_open(self) -> Steps:
-        cli = yield from self.connect()
-        path = self.write("a.py", "old\n")
-        yield from self.diff(cli, path, "one\n")
-        closed = cli.call("closeDiff", filePath=path)
-        opened = cli.call("openDiff", filePath=path, newContent="two\n")
-        yield lambda: closed.done() and opened.done()
-        yield from self.until_heard(cli)
-        yield from self.until_turn()
-        self.assertEqual([text_of(v) for v in open_diffs.diffs(self.window)], ["two\n"])
-        self.assertEqual(cli.received("ide/diffRejected"), [])
-
-    def test_two_clis_get_their_own_decisions(self) -> Steps:
-        one = yield from self.connect()
-        two = yield from self.connect()
-        path = self.write("a.py", "old\n")
-        first = yield from self.diff(one, path, "one\n")
-        yield from self.diff(two, path, "two\n")
-        self.window.focus_view(first)
-        self.window.run_command("gemini_companion_accept_diff")
-        yield lambda: one.received("ide/diffAccepted")
-        self.assertEqual(one.received("ide/diffAccepted")[0]["content"], "one\n")
-        self.assertEqual(two.received("ide/diffAccepted"), [])
-
-    def test_layout_and_focus_come_back_after_the_last_diff(self) -> Steps:
-        view = yield from self.open("typing.py", "x\n")
-        layout = self.window.layout()
-        cli = yield from self.connect()
-        first = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
-        yield from self.diff(cli, self.write("b.py", "b\n"), "2\n")
-        self.assertNotEqual(self.window.layout(), layout)
-        self.window.focus_view(first)
-        self.window.run_command("gemini_companion_accept_diff")
-        yield lambda: not first.is_valid()
-        self.assertNotEqual(self.window.layout(), layout)
-        self.window.run_command("gemini_companion_reject_diff")
-        yield lambda: not list(open_diffs.diffs(self.window))
-        yield lambda: self.window.layout() == layout
-        self.assertEqual(self.window.active_view(), view)
-        self.assertEqual(self.window.get_view_index(view)[0], 0)
-
-    def test_what_the_file_was_when_the_user_accepted_is_remembered_until_it_is_written(
-        self,
-    ) -> Steps:
-        cli = yield from self.connect()
-        digest = hashlib.sha256(b"as it was\n").hexdigest()
-        right = yield from self.diff(cli, self.write("a.py", "as it was\n"), "new\n")
-        self.window.focus_view(right)
-        self.window.run_command("gemini_companion_accept_diff")
-        yield lambda: digest in saved_state()
-        self.write("a.py", "new\n")
-        yield lambda: digest not in saved_state()
-
-    def test_while_others_wait_the_next_diff_gets_the_keyboard_of_a_decided_one(self) -> Steps:
-        yield from self.open("typing.py", "x\n")
-        cli = yield from self.connect()
-        first = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
-        second = yield from self.diff(cli, self.write("b.py", "b\n"), "2\n")
-        self.window.focus_view(second)
-        yield lambda: plugin._host.running.editor.keyboard == second
-        self.window.run_command("gemini_companion_accept_diff")
-        yield lambda: not second.is_valid()
-        yield lambda: plugin._host.running.editor.keyboard == first
-        self.assertEqual(self.window.active_view(), first)
-
-    def test_dividers_that_the_user_moved_meanwhile_do_no_harm(self) -> Steps:
-        cli = yield from self.connect()
-        before = self.window.layout()
-        for _ in range(2):
-            right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
-            layout = self.window.layout()
-            layout["rows"] = [row * 0.5 for row in layout["rows"][:-1]] + [1.0]
-            self.window.set_layout(layout)
-            self.window.focus_view(right)
-            self.window.run_command("gemini_companion_reject_diff")
-            yield lambda: not right.is_valid()  # noqa: B023
-            yield lambda: self.window.layout() == before
-
-    def test_groups_that_the_user_made_meanwhile_are_left_alone(self) -> Steps:
-        cli = yield from self.connect()
-        before = self.window.layout()
-        self.addCleanup(self.window.set_layout, before)
-        right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
-        layout = self.window.layout()
-        layout["rows"] = [0.0, 0.2, 0.4, 1.0]
-        layout["cells"] = [[0, 0, 2, 1], [0, 1, 2, 2], [0, 2, 1, 3], [1, 2, 2, 3]]
-        self.window.set_layout(layout)
-        self.window.run_command("gemini_companion_reject_diff")
-        yield lambda: not right.is_valid()
-        yield from self.until_turn()
-        self.assertEqual(self.window.num_groups(), 4)
-
-    def test_a_clone_of_the_proposal_decides_nothing(self) -> Steps:
-        cli = yield from self.connect()
-        right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
-        self.window.focus_view(right)
-        self.window.run_command("clone_file")
-        yield lambda: len(right.buffer().views()) == 2
-        clone = next(view for view in right.buffer().views() if view != right)
-        clone.close()
-        yield from self.until_turn()
-        yield from self.until_heard(cli)
-        self.assertEqual(cli.received("ide/diffRejected"), [])
-        self.assertTrue(record.is_diff(right))
 
     def test_a_tab_dragged_to_another_window_still_answers_its_cli(self) -> Steps:
         cli = yield from self.connect()
@@ -294,26 +284,6 @@ class Decision(AdapterTestCase):
         yield lambda: self.window.num_groups() == groups - 2
         other.run_command("close_window")
         yield lambda: len(sublime.windows()) == 1
-
-    def test_a_diff_whose_cli_is_gone_makes_way_and_what_was_typed_stays(self) -> Steps:
-        soon = mock.patch.object(sessions, "ABSENT", 0.0)
-        soon.start()
-        self.addCleanup(soon.stop)
-        gone = yield from self.connect()
-        path = self.write("a.py", "a\n")
-        old = yield from self.diff(gone, path, "old proposal\n")
-        old.run_command("append", {"characters": "mine\n"})
-        gone.close()
-        yield gone.stream_ended.is_set
-        cli = yield from self.connect()
-        yield from self.until_connected(1)
-        yield from self.diff(cli, path, "new proposal\n")
-        yield lambda: not record.is_diff(old)
-        self.assertEqual(text_of(old), "old proposal\nmine\n")
-        self.assertFalse(old.is_scratch())
-        self.window.run_command("gemini_companion_accept_diff")
-        yield lambda: cli.received("ide/diffAccepted")
-        self.assertEqual(cli.received("ide/diffAccepted")[0]["content"], "new proposal\n")
 
     def test_diffs_restored_with_other_ids_are_taken_up_and_nobody_elses_tab_is(self) -> Steps:
         mine = yield from self.open("mine.py", "mine\n")
@@ -338,144 +308,93 @@ class Decision(AdapterTestCase):
         yield lambda: not left.is_valid()
         self.assertTrue(mine.is_valid())
 
-    def test_a_left_side_that_comes_back_alone_is_closed(self) -> Steps:
-        cli = yield from self.connect()
-        path = self.write("a.py", "a\n")
-        right = yield from self.diff(cli, path, "1\n")
-        left = open_diffs.partner(right)
-        right.settings().erase(record.STAMP)
-        right.settings().erase(record.RECORD)
-        self.assertEqual(restoring.adopt(self.window), [])
-        yield lambda: not left.is_valid()
-        # Else it would be shown again at the next restart.
-        yield cli.call("closeDiff", filePath=path).done
 
-    def test_a_diff_closed_while_it_opens_does_not_stay(self) -> Steps:
-        cli = yield from self.connect()
-        path = self.write("a.py", "a\n")
-        post = cli.post_together(
-            ("openDiff", {"filePath": path, "newContent": "1\n"}), ("closeDiff", {"filePath": path})
-        )
-        yield post.done
-        other = yield from self.diff(cli, self.write("b.py", "b\n"), "2\n")
-        self.assertEqual(list(open_diffs.diffs(self.window)), [other])
-
-
-class Asked(AdapterTestCase):
-    """`questions` are the quick panels that were shown: items, answer, placeholder."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.questions: list[Any] = []
-        asked = mock.patch.object(sublime.Window, "show_quick_panel", self.ask)
-        asked.start()
-        self.addCleanup(asked.stop)
-
-    def ask(self, items: Any, on_select: Any, **options: Any) -> None:
-        self.questions.append((items, on_select, options["placeholder"]))
-
-
-class Kept(Asked):
+@rows("""
+    it can be opened as a new tab and goes on waiting
+        accepted alone is 1 for a.py | its text is chosen; the answer is Open
+        | the text in front is 1 of no file; unwritten are a.py: 1
+        | d connects | d heard a.py accepted 1; unwritten are nothing
+    it can be applied to the file which the user then saves
+        a.py holds old; accepted alone is 1 for a.py | its text is chosen; the answer is Apply
+        | the file's tab a.py reads 1; a.py is unsaved: yes; unwritten are nothing
+        | a.py does undo | a.py reads old
+    it can be applied to a file that is not there yet
+        accepted alone is 1 for new.py | its text is chosen; the answer is Apply
+        | the file's tab new.py reads 1; the files are nothing
+    it is put beside a tab with unsaved changes and the user is told
+        a.py is open with old; accepted alone is 1 for a.py; unsaved is typed into a.py
+        | its text is chosen; the answer is Apply | the user was told: unsaved changes
+        | a.py reads old/unsaved; the tab a.py reads 1; unwritten are nothing
+    it is put beside a tab that is read only
+        a.py is open with old; a.py cannot be edited; accepted alone is 1 for a.py
+        | its text is chosen; the answer is Apply | the tab a.py reads 1; a.py reads old
+    once discarded no CLI is told to write it
+        accepted alone is 1 for a.py | its text is chosen; the answer is Discard
+        | unwritten are nothing | d connects | d heard a.py rejected
+    one that a CLI got meanwhile is not applied
+        accepted alone is 1 for a.py; its text is chosen; d connects
+        | d heard a.py accepted 1 | the answer is Apply
+        | the user was told: meanwhile; a.py has a tab: no
+    one that a CLI got meanwhile leaves an open tab as it was
+        a.py is open with old; accepted alone is 1 for a.py; its text is chosen; d connects
+        | d heard a.py accepted 1 | the answer is Apply
+        | the user was told: meanwhile; a.py reads old; a.py is unsaved: no
+""")
+class Kept(DeskCase):
     """What was accepted while no CLI was there."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        soon = mock.patch.object(sessions, "ABSENT", 0.0)
-        soon.start()
-        self.addCleanup(soon.stop)
-
-    def accept_alone(self, name: str, text: str) -> Generator[Any, Any, str]:
-        """Accept a proposal after its CLI has left; gives the path."""
-        cli = yield from self.connect()
-        path = os.path.join(self.folder, name)
-        right = yield from self.diff(cli, path, text)
-        cli.close()
-        yield cli.stream_ended.is_set
+    @word(r"accepted alone is (\S+) for (\S+)")
+    def accept_alone(self, words: str, name: str) -> Steps:
+        """Accept a proposal after its CLI has left."""
+        self.absent_at_once()
+        yield from self.connects("c")
+        yield from self.proposes("c", words, "a new file ", name)
+        yield from self.leaves("c")
         yield from self.until_connected(0)
-        self.window.focus_view(right)
-        self.window.run_command("gemini_companion_accept_diff")
-        yield lambda: not right.is_valid()
-        return path
+        self.focus("+" + name)
+        self.run_command("accept_diff")
+        yield lambda: not self.view("+" + name).is_valid()
 
-    def choose(self, index: int) -> Steps:
-        """Choose the test's own text, and what becomes of it."""
-        yield from self.choose_text()
-        yield from self.answer(index)
-
+    @word("its text is chosen")
     def choose_text(self) -> Steps:
-        self.window.run_command("gemini_companion_show_unwritten_edits")
-        yield lambda: self.questions
-        items, answer, _ = self.questions.pop()
-        answer(next(at for at, item in enumerate(items) if item[1].startswith(self.folder)))
+        self.run_command("show_unwritten_edits")
+        yield lambda: self.asked
+        panel = self.asked.pop()
+        chosen = [it[1].startswith(self.folder) for it in panel["items"]].index(True)
+        panel["on_select"](chosen)
         yield from self.until_turn()
 
-    def answer(self, index: int) -> Steps:
-        yield lambda: self.questions
-        _, answer, _ = self.questions.pop()
-        answer(index)
-        yield from self.until_turn()
+    @word("unwritten are (.+)")
+    def until_unwritten(self, expected: str) -> Steps:
+        """Until these are the texts, with their names, that no CLI has got."""
 
-    def until_unwritten(self, *expected: tuple[str, str]) -> Steps:
-        """Until these are the texts, with their paths, that no CLI has got."""
+        def look(unwritten: Sequence[tuple[str, str]]) -> str:
+            ours = [it for it in unwritten if it[0].startswith(self.folder)]
+            return told([f"{os.path.basename(path)}: {it.strip()}" for path, it in ours])
 
-        def look(unwritten: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-            return [it for it in unwritten if it[0].startswith(self.folder)]
+        yield from self.until_answered(UnwrittenTexts(self.window.id()), look, expected)
 
-        question = UnwrittenTexts(self.window.id())
-        yield from self.until_answered(question, look, list(expected))
+    def tab_of(self, name: str) -> str:
+        found = self.window.find_open_file(self.path(name))
+        if found is None:
+            return "no tab"
+        self.by_name[name] = found
+        return text_of(found).strip()
 
-    def test_it_can_be_opened_as_a_new_tab_and_goes_on_waiting(self) -> Steps:
-        path = yield from self.accept_alone("a.py", "1\n")
-        yield from self.choose(1)
-        self.assertEqual(text_of(self.window.active_view()), "1\n")
-        self.assertIsNone(self.window.active_view().file_name())
-        yield from self.until_unwritten((path, "1\n"))
-        cli = yield from self.connect()
-        yield lambda: cli.received("ide/diffAccepted")
-        yield from self.until_unwritten()
-
-    def test_it_can_be_applied_to_the_file_which_the_user_then_saves(self) -> Steps:
-        self.write("a.py", "old\n")
-        path = yield from self.accept_alone("a.py", "1\n")
-        yield from self.choose(0)
-        yield lambda: self.window.find_open_file(path)
-        view = self.window.find_open_file(path)
-        yield lambda: text_of(view) == "1\n"
-        self.assertTrue(view.is_dirty())
-        view.run_command("undo")
-        self.assertEqual(text_of(view), "old\n")
-        yield from self.until_unwritten()
-
-    def test_it_can_be_applied_to_a_file_that_is_not_there_yet(self) -> Steps:
-        path = yield from self.accept_alone("new.py", "1\n")
-        yield from self.choose(0)
-        yield lambda: self.window.find_open_file(path)
-        view = self.window.find_open_file(path)
-        yield lambda: text_of(view) == "1\n"
-        self.assertFalse(os.path.exists(path))
-
-    def test_it_is_put_beside_a_tab_with_unsaved_changes_and_the_user_is_told(self) -> Steps:
-        view = yield from self.open("a.py", "old\n")
-        yield from self.accept_alone("a.py", "1\n")
-        view.run_command("append", {"characters": "unsaved\n"})
-        with mock.patch.object(plugin._host.editor, "tell") as tell:
-            yield from self.choose(0)
-            yield lambda: tell.called
-        self.assertIn("unsaved changes", tell.call_args[0][0])
-        self.assertEqual(text_of(view), "old\nunsaved\n")
-        self.assertEqual(self.tabs().get("a.py"), "1\n")
-        yield from self.until_unwritten()
-
-    def test_it_is_put_beside_a_tab_that_is_read_only(self) -> Steps:
-        view = yield from self.open("a.py", "old\n")
-        view.set_read_only(True)
-        yield from self.accept_alone("a.py", "1\n")
-        yield from self.choose(0)
-        yield lambda: self.tabs().get("a.py") == "1\n"
-        self.assertEqual(text_of(view), "old\n")
+    words = {r"(\S+) cannot be edited": lambda t, name: t.view(name).set_read_only(True)}
+    seen = {
+        "the text in front is": lambda t: (
+            f"{text_of(t.window.active_view()).strip()} of "
+            f"{t.window.active_view().file_name() or 'no file'}"
+        ),
+        r"the file's tab (\S+) reads": tab_of,
+        r"the tab (\S+) reads": lambda t, name: t.tabs().get(name, "").strip(),
+        r"(\S+) has a tab:": lambda t, name: t.tab_of(name) != "no tab",
+        "the files are": lambda t: os.listdir(t.folder),
+    }
 
     def test_it_is_withdrawn_only_once_it_stands_in_a_tab(self) -> Steps:
-        path = yield from self.accept_alone("a.py", "\tone\n")
+        yield from self.accept_alone("one", "a.py")
         seen: list[Any] = []
 
         def look(question: Question[Any]) -> Answer[Any]:
@@ -485,278 +404,87 @@ class Kept(Asked):
 
         ask = plugin._host.companion.ask
         with mock.patch.object(plugin._host.companion, "ask", look):
-            yield from self.choose(0)
+            yield from self.choose_text()
+            yield from self.answer("Apply")
             yield lambda: seen
-        self.assertEqual(seen, [{path: "\tone\n"}])
+        self.assertEqual(seen, [{self.path("a.py"): "one\n"}])
 
-    def test_once_discarded_no_cli_is_told_to_write_it(self) -> Steps:
-        yield from self.accept_alone("a.py", "1\n")
-        yield from self.choose(2)
-        yield from self.until_unwritten()
+
+LARGE = b"0123456\n" * 0x80001
+# What a file holds, None for none; what its left side is called, and its text where that is told.
+TRAITS = (
+    ("an ordinary file has none", b"old\n", "on disk", "old\n"),
+    ("a new file is called so", None, "new file", ""),
+    (
+        "line ends, mark and the lack of a final line end are named",
+        b"\xef\xbb\xbfone\r\ntwo",
+        "on disk, BOM, CRLF, no final line end",
+        None,
+    ),
+    (
+        "another encoding is named and its text shown",
+        "\ufeffgr\u00fc\u00df\n".encode("utf-16-le"),
+        "on disk, UTF-16",
+        "gr\u00fc\u00df\n",
+    ),
+    ("of a binary file a sentence is shown",
+     b"\x7fELF\xff\0\0", "", "The file is binary; 7 bytes."),
+    ("of a large one the changed part is shown", LARGE, "on disk, only the changed parts", None),
+    ("of one that is too large to be compared the beginning is shown",
+     LARGE[: 8 * 0x8001], "on disk, only the beginning", "0123456\n" * 8192),
+)  # fmt: skip
+
+
+class Traits(DeskCase):
+    """What the left side says of the file."""
+
+    def test_its_name_tells_the_traits_of_the_file(self) -> Steps:
         cli = yield from self.connect()
-        yield lambda: cli.received("ide/diffRejected")
-        self.assertEqual(cli.received("ide/diffAccepted"), [])
-
-    def test_one_that_a_cli_got_meanwhile_is_not_applied(self) -> Steps:
-        path = yield from self.accept_alone("a.py", "1\n")
-        yield from self.choose_text()
-        cli = yield from self.connect()
-        yield lambda: cli.received("ide/diffAccepted")
-        with mock.patch.object(plugin._host.editor, "tell") as tell:
-            yield from self.answer(0)
-            yield lambda: tell.called
-        self.assertIn("meanwhile", tell.call_args[0][0])
-        self.assertIsNone(self.window.find_open_file(path))
-
-    def test_one_that_a_cli_got_meanwhile_leaves_an_open_tab_as_it_was(self) -> Steps:
-        view = yield from self.open("a.py", "old\n")
-        yield from self.accept_alone("a.py", "1\n")
-        yield from self.choose_text()
-        cli = yield from self.connect()
-        yield lambda: cli.received("ide/diffAccepted")
-        with mock.patch.object(plugin._host.editor, "tell") as tell:
-            yield from self.answer(0)
-            yield lambda: tell.called
-        self.assertEqual(text_of(view), "old\n")
-        self.assertFalse(view.is_dirty())
+        for number, (sentence, data, name, shown) in enumerate(TRAITS):
+            with self.subTest(sentence):
+                path = self.path(f"{number}.txt")
+                if data is not None:
+                    with open(path, "wb") as file:
+                        file.write(data)
+                limit = 0x40000 if "too large" in sentence else file_content.LARGE
+                with mock.patch.object(file_content, "LARGE", limit):
+                    left = open_diffs.partner((yield from self.diff(cli, path, "new\n")))
+                self.assertIn(f"{number}.txt ({name}", left.name())
+                if shown is not None:
+                    self.assertEqual(text_of(left), shown)
+                if "changed parts" in name:
+                    self.assertIn("more lines of this change", text_of(left))
+                    self.assertLess(left.size(), 50_000)
 
 
-class Orphans(AdapterTestCase):
-    """Diffs whose CLI is gone."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        soon = mock.patch.object(sessions, "ABSENT", 0.0)
-        soon.start()
-        self.addCleanup(soon.stop)
-
-    def orphan(self, path: str) -> Generator[Any, Any, Any]:
-        """`cli, right = ...`"""
-        # The only one: of several each has a number in the tab's name.
-        yield from self.until_connected(0)
-        cli = yield from self.connect()
-        right = yield from self.diff(cli, path, "1\n")
-        cli.close()
-        yield lambda: "CLI gone" in right.name()
-        return cli, right
-
-    def test_they_are_marked_until_the_cli_is_back(self) -> Steps:
-        cli, right = yield from self.orphan(self.write("a.py", "a\n"))
-        cli.resume()
-        yield lambda: right.name() == "a.py (proposed)"
-
-    def test_one_can_be_released_and_its_text_stays_as_a_tab(self) -> Steps:
-        _, right = yield from self.orphan(self.write("a.py", "a\n"))
-        left = open_diffs.partner(right)
-        right.run_command("append", {"characters": "mine\n"})
-        self.window.focus_view(right)
-        self.window.run_command("gemini_companion_release_diff")
-        yield lambda: not left.is_valid()
-        self.assertTrue(right.is_valid())
-        self.assertEqual(text_of(right), "1\nmine\n")
-        self.assertTrue(right.is_dirty())
-        self.assertFalse(right.is_scratch())
-        self.assertEqual(list(open_diffs.diffs(self.window)), [])
-        self.assertEqual(self.window.num_groups(), 1)
-        self.assertEqual(self.window.active_view(), right)
-
-    def test_releasing_one_lets_an_interrupted_cli_go_on(self) -> Steps:
-        cli = yield from self.connect()
-        right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
-        self.window.focus_view(right)
-        self.window.run_command("gemini_companion_release_diff")
-        yield lambda: cli.received("ide/diffRejected")
-        yield lambda: self.window.num_groups() == 1
-        self.assertTrue(right.is_valid())
-
-
-class Traits(AdapterTestCase):
-    """What the left side's name says of the file."""
-
-    def left(self, data: bytes | None) -> Generator[Any, Any, sublime.View]:
-        cli = yield from self.connect()
-        path = os.path.join(self.folder, "a.txt")
-        if data is not None:
-            with open(path, "wb") as file:
-                file.write(data)
-        right = yield from self.diff(cli, path, "new\n")
-        return open_diffs.partner(right)
-
-    def test_an_ordinary_file_has_none(self) -> Steps:
-        left = yield from self.left(b"old\n")
-        self.assertEqual(left.name(), "a.txt (on disk)")
-
-    def test_a_new_file_is_called_so(self) -> Steps:
-        left = yield from self.left(None)
-        self.assertEqual(left.name(), "a.txt (new file)")
-
-    def test_line_ends_mark_and_the_lack_of_a_final_line_end_are_named(self) -> Steps:
-        left = yield from self.left(b"\xef\xbb\xbfone\r\ntwo")
-        self.assertEqual(left.name(), "a.txt (on disk, BOM, CRLF, no final line end)")
-
-    def test_another_encoding_is_named_and_its_text_shown(self) -> Steps:
-        left = yield from self.left("\ufeffgr\u00fc\u00df\n".encode("utf-16-le"))
-        self.assertEqual(left.name(), "a.txt (on disk, UTF-16)")
-        self.assertEqual(text_of(left), "gr\u00fc\u00df\n")
-
-    def test_of_a_binary_file_a_sentence_is_shown(self) -> Steps:
-        left = yield from self.left(b"\x7fELF\xff\0\0")
-        self.assertEqual(text_of(left), "The file is binary; 7 bytes.")
-
-    def test_of_a_large_one_the_changed_part_is_shown(self) -> Steps:
-        left = yield from self.left(b"0123456\n" * 0x80001)
-        self.assertEqual(left.name(), "a.txt (on disk, only the changed parts)")
-        self.assertIn("more lines of this change", text_of(left))
-        self.assertLess(left.size(), 50_000)
-
-    def test_of_one_that_is_too_large_to_be_compared_the_beginning_is_shown(self) -> Steps:
-        with mock.patch.object(file_content, "LARGE", 0x40000):
-            left = yield from self.left(b"0123456\n" * 0x8001)
-        self.assertEqual(left.name(), "a.txt (on disk, only the beginning)")
-        self.assertEqual(text_of(left), "0123456\n" * 8192)
-
-
-class Giants(AdapterTestCase):
+@rows("""
+    a part is shown and accepting leaves the text to the CLI
+        c connects & proposes a giant | +a.txt is a small part: yes; +a.txt can be edited: no
+        | +a.txt has the keyboard; run accept_diff | c heard a.txt accepted nothing
+    a decision in the terminal gets no text that is not whole
+        c connects & proposes a giant | c closes a.txt in its terminal and gets none
+        | +a.txt is there: no
+    one that is released leaves no half text behind
+        c connects & proposes a giant; +a.txt has the keyboard | run release_diff
+        | c heard a.txt rejected; +a.txt is there: no
+    a very long line is shown without wrapping and colors
+        c connects & proposes a long line
+        | the length of +a.txt is 114688; +a.txt is wrapped: no; +a.txt can be edited: yes
+""")
+class Giants(DeskCase):
     """Proposals that are too large to be edited."""
 
-    TEXT = "0123456\n" * 0x80001
-
-    def test_a_part_is_shown_and_accepting_leaves_the_text_to_the_cli(self) -> Steps:
-        cli = yield from self.connect()
+    @word("c proposes a (giant|long line)")
+    def propose_giant(self, what: str) -> Steps:
         path = self.write("a.txt", "old\n")
-        right = yield from self.diff(cli, path, self.TEXT)
-        self.assertIn("more lines of this change", text_of(right))
-        self.assertLess(right.size(), 50_000)
-        self.assertTrue(right.is_read_only())
-        self.window.focus_view(right)
-        self.window.run_command("gemini_companion_accept_diff")
-        yield lambda: cli.received("ide/diffAccepted")
-        decisions = cli.received("ide/diffAccepted")
-        self.assertEqual(decisions, [{"filePath": path, "content": ""}])
+        proposed = LARGE.decode() if what == "giant" else "x = 1  " * 0x4000
+        self.by_name["+a.txt"] = yield from self.diff(self.cli, path, proposed)
 
-    def test_a_decision_in_the_terminal_gets_no_text_that_is_not_whole(self) -> Steps:
-        cli = yield from self.connect()
-        path = self.write("a.txt", "old\n")
-        right = yield from self.diff(cli, path, self.TEXT)
-        answer = cli.call("closeDiff", filePath=path)
-        yield answer.done
-        self.assertEqual(json.loads(answer.result()["content"][0]["text"]), {})
-        yield lambda: not right.is_valid()
-
-    def test_one_that_is_released_leaves_no_half_text_behind(self) -> Steps:
-        cli = yield from self.connect()
-        right = yield from self.diff(cli, self.write("a.txt", "old\n"), self.TEXT)
-        self.window.focus_view(right)
-        self.window.run_command("gemini_companion_release_diff")
-        yield lambda: cli.received("ide/diffRejected")
-        yield lambda: not right.is_valid()
-
-    def test_a_very_long_line_is_shown_without_wrapping_and_colors(self) -> Steps:
-        cli = yield from self.connect()
-        right = yield from self.diff(cli, self.write("a.py", "old\n"), "x = 1  " * 0x4000)
-        self.assertEqual(right.size(), 7 * 0x4000)
-        self.assertIs(right.settings().get("word_wrap"), False)
-        self.assertFalse(right.is_read_only())
-
-
-class Doubt(Asked):
-    """What speaks against accepting is asked before anything is sent."""
-
-    def accept(self, right: sublime.View) -> Steps:
-        self.window.focus_view(right)
-        self.window.run_command("gemini_companion_accept_diff")
-        yield lambda: self.questions
-
-    def test_a_file_that_changed_on_disk_is_asked_about_and_can_be_seen(self) -> Steps:
-        cli = yield from self.connect()
-        path = self.write("a.py", "old\n")
-        right = yield from self.diff(cli, path, "new\n")
-        right.run_command("append", {"characters": "mine\n"})
-        self.write("a.py", "somebody else\n")
-        yield from self.accept(right)
-        _, answer, sentence = self.questions.pop()
-        self.assertIn("changed on disk", sentence)
-        self.assertEqual(cli.received("ide/diffAccepted"), [])
-        answer(0)
-        yield from self.until_turn()
-        self.assertEqual(text_of(open_diffs.partner(right)), "somebody else\n")
-        self.assertEqual(text_of(right), "new\nmine\n")
-        self.window.run_command("gemini_companion_accept_diff")
-        yield lambda: cli.received("ide/diffAccepted")
-        self.assertEqual(self.questions, [])
-
-    def test_a_file_that_cannot_be_read_any_more_is_asked_about(self) -> Steps:
-        cli = yield from self.connect()
-        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
-        with mock.patch.object(file_content, "_read", side_effect=ZeroDivisionError):
-            yield from self.accept(right)
-        _, answer, _ = self.questions.pop()
-        answer(1)
-        yield from self.until_turn()
-        yield lambda: cli.received("ide/diffAccepted")
-
-    def test_unsaved_changes_in_another_tab_are_asked_about(self) -> Steps:
-        view = yield from self.open("a.py", "old\n")
-        cli = yield from self.connect()
-        right = yield from self.diff(cli, view.file_name(), "new\n")
-        view.run_command("append", {"characters": "unsaved\n"})
-        yield from self.accept(right)
-        _, answer, sentence = self.questions.pop()
-        self.assertIn("unsaved changes", sentence)
-        answer(-1)
-        yield from self.until_turn()
-        self.assertTrue(record.is_diff(right))
-        self.assertEqual(cli.received("ide/diffAccepted"), [])
-
-    def test_an_emptied_proposal_is_asked_about_and_can_be_rejected_but_not_accepted(self) -> Steps:
-        cli = yield from self.connect()
-        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
-        self.window.focus_view(right)
-        self.window.run_command("select_all")
-        self.window.run_command("left_delete")
-        yield from self.accept(right)
-        items, answer, sentence = self.questions.pop()
-        self.assertIn("emptied", sentence)
-        names = [item[0] for item in items]
-        self.assertNotIn("Accept all the same", names)
-        answer(names.index("Reject the proposal"))
-        yield from self.until_turn()
-        yield lambda: cli.received("ide/diffRejected")
-        self.assertEqual(cli.received("ide/diffAccepted"), [])
-
-    def test_a_proposal_that_was_empty_is_accepted_without_a_question(self) -> Steps:
-        cli = yield from self.connect()
-        right = yield from self.diff(cli, self.write("a.py", "old\n"), "")
-        self.window.focus_view(right)
-        self.window.run_command("gemini_companion_accept_diff")
-        yield lambda: cli.received("ide/diffAccepted")
-        self.assertEqual(self.questions, [])
-
-    def test_a_file_in_another_encoding_is_asked_about_and_can_be_accepted_all_the_same(
-        self,
-    ) -> Steps:
-        cli = yield from self.connect()
-        path = os.path.join(self.folder, "latin.txt")
-        with open(path, "wb") as file:
-            file.write(b"gr\xfc\xdfe\n")
-        right = yield from self.diff(cli, path, "new\n")
-        yield from self.accept(right)
-        _, answer, sentence = self.questions.pop()
-        self.assertIn("UTF-8", sentence)
-        answer(1)
-        yield from self.until_turn()
-        yield lambda: cli.received("ide/diffAccepted")
-
-
-class Commands(AdapterTestCase):
-    def test_accept_and_reject_are_enabled_only_where_a_diff_waits(self) -> Steps:
-        from GeminiCompanion import plugin
-
-        commands = [
-            plugin.GeminiCompanionAcceptDiffCommand(self.window),
-            plugin.GeminiCompanionRejectDiffCommand(self.window),
-        ]
-        self.assertEqual([each.is_enabled() for each in commands], [False, False])
-        cli = yield from self.connect()
-        yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
-        self.assertEqual([each.is_enabled() for each in commands], [True, True])
+    seen = {
+        r"\+a.txt is a small part:": lambda t: (
+            "more lines of this change" in text_of(t.view("+a.txt"))
+            and t.view("+a.txt").size() < 50_000
+        ),
+        r"the length of \+a.txt is": lambda t: t.view("+a.txt").size(),
+        r"\+a.txt is wrapped:": lambda t: t.view("+a.txt").settings().get("word_wrap"),
+    }
