@@ -76,7 +76,7 @@ class DeskCase(ReviewCase):
                 return "-" + name[1:]
         return str(view.name())
 
-    def path(self, name: str) -> str:
+    def at(self, name: str) -> str:
         return os.path.join(self.folder, name)
 
     @word(r"(\S+) is open(?: with (\S+))?")
@@ -89,9 +89,9 @@ class DeskCase(ReviewCase):
 
     @word(r"(\w+) proposes (\S+) for (a new file )?(\S+)")
     def proposes(self, name: str, words: str, new: str | None, file: str) -> Steps:
-        if not new and not os.path.exists(self.path(file)):
+        if not new and not os.path.exists(self.at(file)):
             self.write(file, text("old"))
-        right = yield from self.diff(self.by_name[name], self.path(file), text(words))
+        right = yield from self.diff(self.by_name[name], self.at(file), text(words))
         self.by_name["+" + file] = right
 
     @word(r"(\S+) is reviewed from (\S+) to (\S+)")
@@ -113,7 +113,7 @@ class DeskCase(ReviewCase):
     @word(r"(\w+) closes (\S+)( in its terminal)? and gets (\S+)")
     def closes(self, name: str, file: str, decided: str | None, words: str) -> Steps:
         more = {"suppressNotification": True} if decided else {}
-        answer = self.by_name[name].call("closeDiff", filePath=self.path(file), **more)
+        answer = self.by_name[name].call("closeDiff", filePath=self.at(file), **more)
         yield answer.done
         found = json.loads(answer.result()["content"][0]["text"])
         self.assertEqual(found, {"content": text(words)} if words != "none" else {})
@@ -173,9 +173,7 @@ class DeskCase(ReviewCase):
     seen: dict[str, Callable[..., Any]] = {
         r"(\w+) heard": lambda t, name: decisions(t.by_name[name]),
         r"(\S+) reads": lambda t, name: words_of(text_of(t.view(name))),
-        r"(\S+) is on disk as": lambda t, name: words_of(
-            open(t.path(name), encoding="utf-8").read()
-        ),
+        r"(\S+) is on disk as": lambda t, name: words_of(open(t.at(name), encoding="utf-8").read()),
         "the tabs are": lambda t: [f"{name}: {words_of(it)}" for name, it in t.tabs().items()],
         r"(\S+) is there:": lambda t, name: t.view(name).is_valid(),
         r"(\S+) can be edited:": lambda t, name: not t.view(name).is_read_only(),

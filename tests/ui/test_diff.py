@@ -153,8 +153,8 @@ class Diffs(DeskCase):
 
     @word("c closes a.py and proposes two at once")
     def close_and_propose(self) -> Steps:
-        closed = self.cli.call("closeDiff", filePath=self.path("a.py"))
-        opened = self.cli.call("openDiff", filePath=self.path("a.py"), newContent="two\n")
+        closed = self.cli.call("closeDiff", filePath=self.at("a.py"))
+        opened = self.cli.call("openDiff", filePath=self.at("a.py"), newContent="two\n")
         yield lambda: closed.done() and opened.done()
 
     @word("c opens and closes a.py together")
@@ -192,7 +192,7 @@ class Diffs(DeskCase):
         r"the group of (\S+) is": lambda t, name: t.window.get_view_index(t.view(name))[0],
         r"the key bindings of \+a.py find a.py:": lambda t: (
             t.view("+a.py").settings().get("gemini_companion_diff") is True
-            and t.view("+a.py").settings().get("gemini_companion_diff_path") == t.path("a.py")
+            and t.view("+a.py").settings().get("gemini_companion_diff_path") == t.at("a.py")
         ),
         "the first is there:": lambda t: t.view("first").is_valid(),
         "the first is a proposal:": lambda t: record.is_diff(t.view("first")),
@@ -250,9 +250,9 @@ class Diffs(DeskCase):
         self,
     ) -> Steps:
         cli = yield from self.connect()
-        with open(self.path("latin.txt"), "wb") as file:
+        with open(self.at("latin.txt"), "wb") as file:
             file.write(b"gr\xfc\xdfe\n")
-        right = yield from self.diff(cli, self.path("latin.txt"), "new\n")
+        right = yield from self.diff(cli, self.at("latin.txt"), "new\n")
         self.window.focus_view(right)
         self.run_command("accept_diff")
         yield from self.is_asked("UTF-8")
@@ -375,7 +375,7 @@ class Kept(DeskCase):
         yield from self.until_answered(UnwrittenTexts(self.window.id()), look, expected)
 
     def tab_of(self, name: str) -> str:
-        found = self.window.find_open_file(self.path(name))
+        found = self.window.find_open_file(self.at(name))
         if found is None:
             return "no tab"
         self.by_name[name] = found
@@ -407,7 +407,7 @@ class Kept(DeskCase):
             yield from self.choose_text()
             yield from self.answer("Apply")
             yield lambda: seen
-        self.assertEqual(seen, [{self.path("a.py"): "one\n"}])
+        self.assertEqual(seen, [{self.at("a.py"): "one\n"}])
 
 
 LARGE = b"0123456\n" * 0x80001
@@ -442,7 +442,7 @@ class Traits(DeskCase):
         cli = yield from self.connect()
         for number, (sentence, data, name, shown) in enumerate(TRAITS):
             with self.subTest(sentence):
-                path = self.path(f"{number}.txt")
+                path = self.at(f"{number}.txt")
                 if data is not None:
                     with open(path, "wb") as file:
                         file.write(data)
