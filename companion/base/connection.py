@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import math
 from typing import Any, Callable, Iterator, TypeVar
 
 from aiohttp.http_exceptions import HttpProcessingError
@@ -20,6 +19,7 @@ from aiohttp.web_response import Response, StreamResponse
 from aiohttp.web_server import Server
 
 from .log import logger
+from .stall_watch import StallWatch
 
 T = TypeVar("T")
 
@@ -28,9 +28,6 @@ IDLE = 75.0
 # Seconds in which the rest of a body is read and dropped after an answer to its beginning. Without
 # this the answer could be lost when the connection closes.
 LINGERING = 10.0
-# Seconds within which a client must read some of an answer that waits for it. The kernel holds a
-# few megabytes and reports them only in large steps.
-STALLED = 60.0
 # For answers of the library: otherwise it sends its own name and Python's, with their versions.
 SERVER = {"Server": "GeminiCompanion"}
 # Bytes that the HTTP parser gets at a time: the one in Python copies the rest for each chunk.
@@ -45,6 +42,25 @@ ROUNDS = 8
 
 class TooManyChunks(RequestPayloadError):
     """The chunks of a body are uselessly small, or its trailers do not end."""
+
+
+class ChunkLimit:
+    """How much of a chunked body may be something other than its data."""
+
+    def __init__(self, body: StreamReader) -> None:
+        self._body = body
+        self._parsed = body.total_bytes
+
+    def is_exceeded_by(self, size: int) -> bool:
+        """Whether it is too much with the bytes that were parsed now; then the reader of the body
+        gets TooManyChunks."""
+        self._parsed += size
+        beside = self._parsed - self._body.total_bytes
+        allowed = CHUNKS_BESIDE + CHUNKS_SHARE * self._body.total_bytes
+        if self._body.is_eof() or beside <= allowed:
+            return False
+        self._body.set_exception(TooManyChunks())
+        return True
 
 
 def _is_our_failure(record: logging.LogRecord) -> bool:
@@ -63,8 +79,7 @@ class Connection(RequestHandler):
     the data. Ends if its client does not read an answer.
 
     While parsed requests wait for their turn, nothing more is parsed: the rest stays with the
-    sender. `begin` and `end` say when each request is handled. The class has more than twenty
-    methods, because the loop, the library and the server all call it for one connection."""
+    sender. `begin` and `end` say when each request is handled."""
 
     def __init__(self, server: Server, not_http: tuple[bytes, str], loop: Any = None) -> None:
         super().__init__(
@@ -77,7 +92,7 @@ class Connection(RequestHandler):
             logger=_http_logger,
         )
         self._not_http = not_http
-        self._stall_timer: asyncio.TimerHandle | None = None
+        self._stall_watch = StallWatch()
         self._must_resume = False
         self._unparsed = b""
         self._is_held = False
@@ -88,9 +103,8 @@ class Connection(RequestHandler):
         self._next_round: asyncio.Handle | None = None
         # The body of the request that began last.
         self._last_body: StreamReader = EMPTY_PAYLOAD
-        # The chunked body that is being read, and the number of its bytes that were parsed.
-        self._chunked: StreamReader | None = None
-        self._parsed = 0
+        # Of the chunked body that is being read.
+        self._chunk_limit: ChunkLimit | None = None
         self.must_drain = False
         # The handler that is cancelled if the client leaves; None for other handlers.
         self.ends_with_client: asyncio.Task[Any] | None = None
@@ -123,7 +137,7 @@ class Connection(RequestHandler):
         return examine(request)
 
     def data_received(self, data: bytes) -> None:
-        is_usual = len(data) <= PARSED_AT_ONCE and self._chunked is None and not self._unparsed
+        is_usual = len(data) <= PARSED_AT_ONCE and self._chunk_limit is None and not self._unparsed
         if is_usual and self._may_parse():
             # The usual case; or the library's own call, to continue with the data that it has.
             self._feed(data)
@@ -182,10 +196,9 @@ class Connection(RequestHandler):
         while self._unparsed and self._may_parse():
             piece = self._unparsed[:PARSED_AT_ONCE]
             self._unparsed = self._unparsed[PARSED_AT_ONCE:]
-            self._parsed += len(piece)
+            limit = self._chunk_limit
             self._feed(piece)
-            if self._chunked is not None and self._has_too_many_chunks(self._chunked):
-                self._chunked.set_exception(TooManyChunks())
+            if limit is not None and limit.is_exceeded_by(len(piece)):
                 # Data after this is not read.
                 self.close()
         self._hold(bool(self._unparsed))
@@ -201,19 +214,15 @@ class Connection(RequestHandler):
             elif was_held and self.transport is not None and not self._must_resume:
                 self.transport.resume_reading()
 
-    def _has_too_many_chunks(self, body: StreamReader) -> bool:
-        beside = self._parsed - body.total_bytes
-        return not body.is_eof() and beside > CHUNKS_BESIDE + CHUNKS_SHARE * body.total_bytes
-
     @contextlib.contextmanager
     def limits_chunks(self, body: StreamReader) -> Iterator[None]:
         """Use this while a chunked body is read: the connection ends if the bytes beside the data
         exceed the limit."""
-        self._chunked, self._parsed = body, body.total_bytes
+        self._chunk_limit = ChunkLimit(body)
         try:
             yield
         finally:
-            self._chunked = None
+            self._chunk_limit = None
 
     def pause_reading(self) -> None:
         self._must_resume = True
@@ -227,35 +236,20 @@ class Connection(RequestHandler):
     def pause_writing(self) -> None:
         super().pause_writing()
         self.must_drain = True
-        self._check_progress()
+        if self.transport is not None:
+            self._stall_watch.begin(self.transport)
 
     def resume_writing(self) -> None:
         super().resume_writing()
         self.must_drain = False
-        self._stop_checking()
+        self._stall_watch.end()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self._stop_checking()
+        self._stall_watch.end()
         self._stop_looking()
         super().connection_lost(exc)
         if self.ends_with_client is not None:
             self.ends_with_client.cancel()
-
-    def _check_progress(self, before: float = math.inf) -> None:
-        """Check every STALLED seconds whether fewer bytes wait than `before`."""
-        transport = self.transport
-        if transport is None:
-            return
-        waiting = transport.get_write_buffer_size()
-        if waiting >= before:
-            transport.abort()
-            return
-        loop = asyncio.get_running_loop()
-        self._stall_timer = loop.call_later(STALLED, self._check_progress, waiting)
-
-    def _stop_checking(self) -> None:
-        if self._stall_timer is not None:
-            self._stall_timer.cancel()
 
     def handle_error(
         self,
