@@ -50,19 +50,63 @@ class NoRecording:
         return None
 
 
+class NoGoogleLogin:
+    """For a CLI without a login with Google."""
+
+    is_offered = False
+
+    @property
+    def is_there(self) -> bool:
+        """Whether somebody has logged in; the login may have expired."""
+        return False
+
+    @property
+    def account(self) -> str | None:
+        """The e-mail address of the user who logged in."""
+        return None
+
+    def is_asked_for(self, noise: str) -> bool:
+        """Whether a line outside the protocol asks a person to log in."""
+        return False
+
+    def forget(self) -> None:
+        """Raises OSError."""
+
+
+class SessionFiles(ABC):
+    """What a CLI stores about its sessions."""
+
+    def recording(self, session: str) -> NoRecording:
+        """The recording with what the protocol leaves out about the session's calls."""
+        return NoRecording()
+
+    @abstractmethod
+    def resumption(
+        self, workspace: str, id: str, last: str, turns: Sequence[PastTurn]
+    ) -> Resumption | None:
+        """How to open a session that remembers what was said; None if that is not possible. `id` is
+        for a session that is written anew; `last` is the id of the one before. May write files and
+        take a while. Raises OSError."""
+
+    @abstractmethod
+    def remove(self, session: str) -> None:
+        """Remove everything that the CLI has stored about the session."""
+
+
 class Cli(ABC):
     """A CLI in a home of ours, which replaces the user's. `folder` is this home; it is created if
     it is missing, but its parent must exist. `trusted` says whether the CLI may use a workspace's
     own settings.
 
     `id` is its name in options, requests and transcripts. `kinds` are the kinds of credentials that
-    it accepts. All differences are methods of this class, so it has some more than the twenty.
+    it accepts, `login` is the login with Google in its home, `session_files` are there, too.
     """
 
     id = ""
     program: Program
     kinds: tuple[str, ...] = ()
-    has_google_login = False
+    login = NoGoogleLogin()
+    session_files: SessionFiles
 
     def __init__(self, folder: str, trusted: bool) -> None:
         self.folder = folder
@@ -96,7 +140,7 @@ class Cli(ABC):
         """The variables that lead it to Gemini's API at another address."""
         return {}
 
-    # Who the user is.
+    # Credentials.
 
     def check(self, credentials: Credentials) -> None:
         """Raises AgentError if something is missing or cannot be passed on."""
@@ -112,23 +156,6 @@ class Cli(ABC):
     @abstractmethod
     def authentication(self, credentials: Credentials) -> messages.Request[None]:
         """The request that passes on the credentials."""
-
-    def asks_for_login(self, noise: str) -> bool:
-        """Whether a line outside the protocol asks a person to log in."""
-        return False
-
-    @property
-    def has_login(self) -> bool:
-        """Whether somebody has logged in with Google in this home; the login may have expired."""
-        return False
-
-    @property
-    def account(self) -> str | None:
-        """The e-mail address of the user who logged in."""
-        return None
-
-    def forget_login(self) -> None:  # noqa: B027 (most have none)
-        """Raises OSError."""
 
     # Messages.
 
@@ -157,21 +184,3 @@ class Cli(ABC):
     def refusal(self, text: str) -> Any:
         """The `error` of an answer whose text the model is to read."""
         return {"code": jsonrpc.INTERNAL_ERROR, "message": text}
-
-    # Files of the CLI.
-
-    def recording(self, session: str) -> NoRecording:
-        """The recording with what the protocol leaves out about the session's calls."""
-        return NoRecording()
-
-    @abstractmethod
-    def resumption(
-        self, workspace: str, id: str, last: str, turns: Sequence[PastTurn]
-    ) -> Resumption | None:
-        """How to open a session that remembers what was said; None if that is not possible. `id` is
-        for a session that is written anew; `last` is the id of the one before. May write files and
-        take a while. Raises OSError."""
-
-    @abstractmethod
-    def remove_recordings(self, session: str) -> None:
-        """Remove everything that the CLI has stored about the session."""

@@ -19,7 +19,7 @@ from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from ..wording.surrogates import clean
 from . import gemini_resumption as resumption
-from .cli import Cli, Resumption, Retry
+from .cli import Cli, NoGoogleLogin, Resumption, Retry, SessionFiles
 from .cli_home import inherited, write_settings
 from .credentials import API_KEY, GOOGLE, VERTEX, Credentials
 from .gemini_recording import Recording
@@ -55,11 +55,12 @@ class GeminiCli(Cli):
     id = "gemini"
     program = Program("Gemini CLI", "gemini", "@google/gemini-cli", "bundle/gemini.js")
     kinds = (API_KEY, GOOGLE, VERTEX)
-    has_google_login = True
 
-    @property
-    def _own(self) -> str:
-        return os.path.join(self.folder, ".gemini")
+    def __init__(self, folder: str, trusted: bool) -> None:
+        super().__init__(folder, trusted)
+        self._own = os.path.join(folder, ".gemini")
+        self.login = GeminiLogin(self._own)
+        self.session_files = GeminiSessionFiles(self._own, trusted)
 
     def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         """Writes the settings each time, because the CLI adds the kind of login to them. With that
@@ -134,27 +135,6 @@ class GeminiCli(Cli):
         key = {"api-key": credentials.api_key} if credentials.kind == API_KEY else None
         return messages.authenticate(credentials.kind, key)
 
-    def asks_for_login(self, noise: str) -> bool:
-        return LOGIN_MARK in noise
-
-    @property
-    def has_login(self) -> bool:
-        return os.path.isfile(os.path.join(self._own, LOGIN))
-
-    @property
-    def account(self) -> str | None:
-        try:
-            with open(os.path.join(self._own, ACCOUNTS), encoding="utf-8") as file:
-                active = json.load(file)["active"]
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-        return clean(active) if isinstance(active, str) else None
-
-    def forget_login(self) -> None:
-        for name in (LOGIN, ACCOUNTS):
-            with suppress(FileNotFoundError):
-                os.unlink(os.path.join(self._own, name))
-
     def text_for(self, message: str) -> str:
         return text_for(message)
 
@@ -183,21 +163,59 @@ class GeminiCli(Cli):
         "[object Object]" (8.48)."""
         return text
 
+
+class GeminiLogin(NoGoogleLogin):
+    """`folder` is the CLI's own one in the home."""
+
+    is_offered = True
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    @property
+    def is_there(self) -> bool:
+        return os.path.isfile(os.path.join(self._folder, LOGIN))
+
+    @property
+    def account(self) -> str | None:
+        try:
+            with open(os.path.join(self._folder, ACCOUNTS), encoding="utf-8") as file:
+                active = json.load(file)["active"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return clean(active) if isinstance(active, str) else None
+
+    def is_asked_for(self, noise: str) -> bool:
+        return LOGIN_MARK in noise
+
+    def forget(self) -> None:
+        for name in (LOGIN, ACCOUNTS):
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(self._folder, name))
+
+
+class GeminiSessionFiles(SessionFiles):
+    """`folder` is the CLI's own one in the home."""
+
+    def __init__(self, folder: str, trusted: bool) -> None:
+        self._folder = folder
+        self._trusted = trusted
+
     def recording(self, session: str) -> Recording:
-        return Recording(self._own, session)
+        return Recording(self._folder, session)
 
     def resumption(
         self, workspace: str, id: str, last: str, turns: Sequence[PastTurn]
     ) -> Resumption | None:
-        if self.trusted and os.path.exists(os.path.join(workspace, ".gemini", "settings.json")):
+        if self._trusted and os.path.exists(os.path.join(workspace, ".gemini", "settings.json")):
             # A loaded session has the settings of the process's folder, not these
             # (docs/gemini-cli-acp.md 9.50).
             return None
-        updates = resumption.write_recording(self._own, workspace, id, turns)
+        updates = resumption.write_recording(self._folder, workspace, id, turns)
         return None if updates is None else Resumption(messages.LOAD, id, updates)
 
-    def remove_recordings(self, session: str) -> None:
-        resumption.remove_recordings(self._own, session)
+    def remove(self, session: str) -> None:
+        resumption.remove_recordings(self._folder, session)
 
 
 def text_for(message: str) -> str:

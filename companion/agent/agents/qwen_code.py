@@ -17,7 +17,7 @@ from ..events.tool_call import Call
 from ..events.turn_events import PastTurn, Usage
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
-from .cli import Cli, Resumption
+from .cli import Cli, Resumption, SessionFiles
 from .cli_home import inherited, write_settings
 from .credentials import OPENAI, Credentials
 from .message_text import BLANKS, NO_COMMAND
@@ -38,9 +38,10 @@ class QwenCode(Cli):
     program = Program("Qwen Code", "qwen", "@qwen-code/qwen-code", "cli-entry.js")
     kinds = (OPENAI,)
 
-    @property
-    def _own(self) -> str:
-        return os.path.join(self.folder, ".qwen")
+    def __init__(self, folder: str, trusted: bool) -> None:
+        super().__init__(folder, trusted)
+        self._own = os.path.join(folder, ".qwen")
+        self.session_files = QwenSessionFiles(self._own)
 
     def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         auth: dict[str, Any] = {"selectedType": OPENAI, "apiKey": credentials.api_key}
@@ -112,17 +113,24 @@ class QwenCode(Cli):
             text = text.replace("\r\n", "\n").replace("\n", "\r\n")
         return text
 
+
+class QwenSessionFiles(SessionFiles):
+    """`folder` is the CLI's own one in the home."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
     def resumption(
         self, workspace: str, id: str, last: str, turns: Sequence[PastTurn]
     ) -> Resumption | None:
         """It has its own recordings and resumes them itself."""
         return Resumption(messages.RESUME, last) if self._recordings(last) else None
 
-    def remove_recordings(self, session: str) -> None:
+    def remove(self, session: str) -> None:
         for path in self._recordings(session):
             with suppress(OSError):
                 os.unlink(path)
 
     def _recordings(self, session: str) -> list[str]:
         name = glob.escape(session) + ".jsonl"
-        return glob.glob(os.path.join(glob.escape(self._own), "projects", "*", "chats", name))
+        return glob.glob(os.path.join(glob.escape(self._folder), "projects", "*", "chats", name))

@@ -260,7 +260,7 @@ def forget(transcript: Transcript, cli: Cli, state: ConversationState) -> None:
     sessions. Blocks. Raises OSError."""
     transcript.remove()
     for session in filter(None, (state.session, state.loading)):
-        cli.remove_recordings(session)
+        cli.session_files.remove(session)
 
 
 def _undone(paths: Sequence[str]) -> str:

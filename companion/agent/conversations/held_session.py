@@ -172,7 +172,7 @@ class HeldSession:
 
     async def _remove_recordings(self, sessions: Iterable[str]) -> None:
         for each in sessions:
-            await in_thread(partial(self._cli.remove_recordings, each))
+            await in_thread(partial(self._cli.session_files.remove, each))
 
     async def _choose_again(self, session: Session) -> None:
         """Apply the user's choices to a new session. A choice that the agent now refuses, such as a

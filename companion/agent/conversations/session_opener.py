@@ -102,7 +102,7 @@ class SessionOpener:
         self, client: Client, id: str, last: str, turns: Sequence[PastTurn]
     ) -> Opened | None:
         """None if the agent has no session that remembers."""
-        find = partial(self._cli.resumption, self._workspace, id, last, turns)
+        find = partial(self._cli.session_files.resumption, self._workspace, id, last, turns)
         try:
             found = await in_thread(find, WRITING)
             if found is None:

@@ -54,11 +54,11 @@ class Account:
             return AuthStatus(False, None, False, False, None, False)
         is_google = credentials.kind == GOOGLE
         return AuthStatus(
-            not self._is_refused and (self._cli.has_login or not is_google),
+            not self._is_refused and (self._cli.login.is_there or not is_google),
             credentials.kind,
             bool(credentials.api_key),
             credentials.has_google_cloud,
-            self._cli.account if is_google else None,
+            self._cli.login.account if is_google else None,
             self._is_verified,
         )
 
@@ -90,7 +90,7 @@ class Account:
         Codes: VALIDATION_ERROR if another kind is configured; SESSION_BUSY; OAUTH_INIT_FAILED;
         CLIENT_NOT_INITIALIZED.
         """
-        if not self._cli.has_google_login:
+        if not self._cli.login.is_offered:
             told = sentence("{cli} has no login with Google.", cli=self._cli.name)
             raise AgentError(failure.VALIDATION_ERROR, told)
         async with self._changing:
@@ -135,7 +135,7 @@ class Account:
         """Forget the whole account."""
         async with self._without_login():
             await self._forget()
-            self._cli.forget_login()
+            self._cli.login.forget()
 
     def learn(self, last: events.Body) -> None:
         """Learn from the end of a turn whether the credentials are valid."""

@@ -71,7 +71,7 @@ class Backend:
             self.cli.name,
             is_usual,
             self.cli.kinds,
-            self.cli.has_google_login,
+            self.cli.login.is_offered,
             self.account.status().is_authenticated,
             self._launch.processes,
             self.pool.starts,

@@ -70,7 +70,7 @@ class Runner:
             running = self.running
             if running is not None:
                 return running
-            if credentials.kind == GOOGLE and not self._cli.has_login:
+            if credentials.kind == GOOGLE and not self._cli.login.is_there:
                 told = sentence("Nobody has logged in with Google yet.")
                 raise AgentError(AUTH_REQUIRED, told)
             client = await self.connect(credentials, self._listener)
@@ -114,7 +114,7 @@ class Runner:
 
     def hear(self, noise: str) -> None:
         """A line outside the protocol; the CLI may be asking for a login."""
-        if self._cli.asks_for_login(noise):
+        if self._cli.login.is_asked_for(noise):
             self._wants_login.set()
 
     async def stop(self) -> None:

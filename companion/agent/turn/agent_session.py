@@ -16,7 +16,7 @@ class AgentSession:
     def __init__(self, session: Session, cli: Cli) -> None:
         self.session = session
         self.cli = cli
-        self.recording = cli.recording(session.id)
+        self.recording = cli.session_files.recording(session.id)
         self.approvals = Approvals()
 
     def call(self, told: ToolCallUpdate) -> Call:
