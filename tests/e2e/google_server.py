@@ -3,25 +3,27 @@ Google's own addresses.
 
     with GoogleServer(folder) as google:      # the folder gets its certificates
         environment = google.environment      # variables for the CLI
-        google.code = "4/right"               # the code that it accepts
 
-It answers every model call with "From Code Assist.".
+It takes CODE for a login, and answers every model call with "From Code Assist.".
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import ssl
 import subprocess
+import tempfile
 import threading
+import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable
 from urllib.parse import parse_qs
 
 from model_server import USAGE
+from scripted import CODE, EMAIL
 
-EMAIL = "somebody@example.com"
 ANSWER = "From Code Assist."
 NAMES = "DNS:oauth2.googleapis.com,DNS:www.googleapis.com,DNS:cloudcode-pa.googleapis.com"
 TOKEN_INFO = {"email": EMAIL, "expires_in": 3600, "scope": "email"}
@@ -30,7 +32,6 @@ TIER = {"id": "standard-tier", "name": "Code Assist Standard", "isDefault": True
 
 class GoogleServer:
     def __init__(self, folder: str) -> None:
-        self.code = "4/right"
         # The sentence with which Code Assist refuses the account; empty where it does not.
         self.refusal = ""
         # What was asked, as host and path.
@@ -113,7 +114,7 @@ class GoogleServer:
         }
 
     def _token(self, form: dict[str, list[str]]) -> tuple[int, Any]:
-        if form.get("code", [self.code]) != [self.code]:
+        if form.get("code", [CODE]) != [CODE]:
             return 400, {"error": "invalid_grant", "error_description": "Malformed auth code."}
         tokens = {"access_token": "access", "refresh_token": "refresh", "expires_in": 3600}
         return 200, {**tokens, "token_type": "Bearer", "scope": "email"}
@@ -152,3 +153,15 @@ def _said() -> dict[str, Any]:
     content = {"role": "model", "parts": [{"text": ANSWER}]}
     candidate = {"content": content, "finishReason": "STOP", "index": 0}
     return {"response": {"candidates": [candidate], "usageMetadata": USAGE}}
+
+
+def start(test: type[unittest.TestCase]) -> tuple[GoogleServer, dict[str, str]]:
+    """One for the class, and the variables that lead a CLI to it. Raises SkipTest."""
+    if shutil.which("openssl") is None:
+        raise unittest.SkipTest("certificates are made with openssl")
+    folder = tempfile.mkdtemp(prefix="google-")
+    test.addClassCleanup(shutil.rmtree, folder, True)
+    google = GoogleServer(folder)
+    google.__enter__()
+    test.addClassCleanup(google.__exit__)
+    return google, google.environment

@@ -34,6 +34,8 @@ COMMAND = (sys.executable, "-I", "-S", os.path.abspath(__file__))
 VERSION = "1.2.3"
 # Its own folder, in the home that it was given.
 OWN = os.path.join(os.environ.get("GEMINI_CLI_HOME", ""), ".gemini")
+LOGIN, ACCOUNTS = (os.path.join(OWN, f"{it}.json") for it in ("oauth_creds", "google_accounts"))
+EMAIL, CODE = "somebody@example.com", "4/right"
 ONCE = {"optionId": "proceed_once", "name": "Allow", "kind": "allow_once"}
 NO = {"optionId": "cancel", "name": "Reject", "kind": "reject_once"}
 ALWAYS = {"optionId": "proceed_always", "name": "Allow for this session", "kind": "allow_always"}
@@ -55,13 +57,14 @@ LOOKS = re.compile(r"(echo|ls|cat|pwd)( [\w.-]+)*")
 BACKOFF, ATTEMPTS = 0.2, 3
 
 
-def find(folder: str) -> str:
+def find(folder: str, model_url: str = "") -> str:
     """A path for `--cli`; `folder` has to stand first in PATH, for a CLI is started by the first
     `node` there."""
     node, program = os.path.join(folder, "node"), os.path.join(folder, "gemini.js")
     words = " ".join(f"'{word}'" for word in COMMAND)
+    led = f"export GOOGLE_GEMINI_BASE_URL='{model_url}'\n" if model_url else ""
     with open(node, "w", encoding="utf-8") as file:
-        file.write(f'#!/bin/sh\nshift\nexec {words} "$@"\n')
+        file.write(f'#!/bin/sh\n{led}shift\nexec {words} "$@"\n')
     os.chmod(node, 0o755)
     open(program, "w").close()
     return program
@@ -571,17 +574,51 @@ class Turn:
         return str(outcome["optionId"]).startswith("proceed")
 
 
+class Login:
+    """With Google by a code, CODE, which comes as a line; the second wrong one ends it (7)."""
+
+    def __init__(self, agent: ScriptedAgent, id: int) -> None:
+        self.is_over = False
+        self._agent, self._id = agent, id
+        self._wrong = 0
+        self._show()
+
+    def _show(self) -> None:
+        print("https://accounts.google.com/o/oauth2/v2/auth?client_id=scripted", flush=True)
+
+    def take(self, code: str) -> None:
+        if code == CODE:
+            self.is_over = True
+            for path, told in (LOGIN, {}), (ACCOUNTS, {"active": EMAIL}):
+                with open(path, "w", encoding="utf-8") as file:
+                    json.dump(told, file)
+            self._agent.send(id=self._id, result={})
+            return
+        self._wrong += 1
+        self.is_over = self._wrong == 2
+        if self.is_over:
+            error = {"code": -32000, "message": "Failed to authenticate with user code."}
+            self._agent.send(id=self._id, error=error)
+        else:
+            _log("Failed to authenticate with authorization code: invalid_grant")
+            self._show()
+
+
 class ScriptedAgent:
     """Each prompt is answered by a thread of its own, for its questions come back as lines."""
 
     def __init__(self, model: str) -> None:
         self.model, self.key = model, ""
+        self._login: Login | None = None
         self._writing = threading.Lock()
         self._sessions: dict[str, Session] = {}
         self._answers: dict[int, queue.Queue[Mapping[str, Any]]] = {}
 
     def run(self) -> None:
         for line in sys.stdin:
+            if self._login is not None and not self._login.is_over:
+                self._login.take(line.strip())
+                continue
             message = json.loads(line)
             params = message.get("params", {})
             if "method" not in message:
@@ -646,8 +683,12 @@ class ScriptedAgent:
         self.send(id=id, result=told)
         return True
 
-    def _do_authenticate(self, id: int, params: Mapping[str, Any]) -> None:
+    def _do_authenticate(self, id: int, params: Mapping[str, Any]) -> bool | None:
+        if params["methodId"] == "oauth-personal" and not os.path.exists(LOGIN):
+            self._login = Login(self, id)
+            return True
         self.key = params.get("_meta", {}).get("api-key") or os.environ.get("GOOGLE_API_KEY", "")
+        return None
 
     def _do_session_set_mode(self, id: int, params: Mapping[str, Any]) -> None:
         mode, session = params["modeId"], self._sessions[params["sessionId"]]

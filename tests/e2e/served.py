@@ -10,33 +10,28 @@ import time
 from typing import Any
 from unittest import mock
 
-from agent_case import MODEL, PROGRAM
+import scripted
 from editor import Editor
 
 START = "Gemini Companion: Start API Server"
 STOP = "Gemini Companion: Stop API Server"
 PATIENCE = 180
-# The real CLI, led to the local model by the environment that the editor keeps from it.
-WRAPPER = """
-process.env.GOOGLE_GEMINI_BASE_URL = %s;
-process.env.NO_PROXY = "127.0.0.1";
-process.argv.push("--model", %s);
-import(%s);
-"""
 
 
 def set_up(root: str, data: str, model_url: str) -> Any:
     """What is to be patched while the editor is started: the folder `root` is the user's home, and
-    the editor's folder `data` has their settings."""
-    program = os.path.join(root, "gemini.js")
-    with open(program, "w") as file:
-        file.write(WRAPPER % tuple(map(json.dumps, (model_url, MODEL, PROGRAM))))
+    the editor's folder `data` has their settings. The CLI is the scripted one, led to the local
+    model past the environment, which the editor keeps from it."""
+    programs = os.path.join(root, "programs")
+    os.mkdir(programs)
+    program = scripted.find(programs, model_url)
     folder = os.path.join(data, "Packages", "User")
     os.makedirs(folder)
     with open(os.path.join(folder, "GeminiCompanion.sublime-settings"), "w") as file:
         json.dump({"api_port": 0, "cli_command": [program]}, file)
+    path = os.pathsep.join([programs, os.environ["PATH"]])
     cache = os.path.join(root, "cache")
-    return mock.patch.dict(os.environ, XDG_CACHE_HOME=cache, HOME=root)
+    return mock.patch.dict(os.environ, XDG_CACHE_HOME=cache, HOME=root, PATH=path)
 
 
 class Served:

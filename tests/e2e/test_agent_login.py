@@ -1,15 +1,13 @@
-"""The login with Google through the real Gemini CLI, against a Google of our own."""
+"""The login with Google: by a code with Gemini CLI, too, against a Google of our own."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
-from typing import Any
+from typing import Any, Mapping
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -18,7 +16,7 @@ from GeminiCompanion.companion.agent.agent import Agent  # noqa: E402
 from GeminiCompanion.companion.agent.agents.credentials import API_KEY, GOOGLE, Credentials  # noqa: E402
 from GeminiCompanion.companion.agent.wording import failure  # noqa: E402
 from GeminiCompanion.companion.agent.wording.failure import AgentError  # noqa: E402
-from google_server import ANSWER, EMAIL, GoogleServer  # noqa: E402
+from google_server import ANSWER, EMAIL, GoogleServer, start  # noqa: E402
 
 
 def children() -> set[str]:
@@ -30,23 +28,21 @@ def children() -> set[str]:
     return own - {str(listed.pid)}
 
 
-@unittest.skipIf(shutil.which("openssl") is None, "certificates are made with openssl")
-class GoogleLogin(AgentCase):
-    real = True
+class GoogleCase(AgentCase):
+    """`variables` lead the CLI to Google; the scripted one asks the model at once."""
+
     google: GoogleServer
+    variables: Mapping[str, str] | None = None
 
     @classmethod
     def setUpClass(cls) -> None:
-        folder = tempfile.mkdtemp(prefix="google-")
-        cls.addClassCleanup(shutil.rmtree, folder, True)
-        cls.google = GoogleServer(folder)
-        cls.google.__enter__()
-        cls.addClassCleanup(cls.google.__exit__, None, None, None)
+        if cls.real:
+            cls.google, cls.variables = start(cls)
         super().setUpClass()
 
     def setUp(self) -> None:
         super().setUp()
-        self.google.refusal = ""
+        self.model.will_play("hello", [ANSWER])
 
     async def google_agent(
         self, state: str = "", project: str = "project", **options: Any
@@ -54,9 +50,13 @@ class GoogleLogin(AgentCase):
         return await self.another_agent(
             state,
             credentials=Credentials(GOOGLE, project=project),
-            variables=self.google.environment,
+            variables=self.variables,
             **options,
         )
+
+
+class Codes(GoogleCase):
+    real = False
 
     async def test_a_code_logs_in_and_the_login_stays(self) -> None:
         state = os.path.join(self.workspace, "state")
@@ -104,6 +104,26 @@ class GoogleLogin(AgentCase):
         with self.assertRaises(AgentError) as caught:
             await agent.account.finish_login("4/right")
         self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
+
+
+class CodesAtGoogle(Codes):
+    real = True
+
+    async def test_an_account_that_google_does_not_serve_any_more_is_told_so(self) -> None:
+        self.google.refusal = "This client is no longer supported for individuals."
+        # With a project of its own an account is served all the same.
+        agent = await self.google_agent(project="")
+        await agent.account.begin_login()
+        with self.assertRaises(AgentError) as caught:
+            await agent.account.finish_login("4/right")
+            turn = await agent.chat(self.workspace, "hello")
+            await self.rest(turn)
+        self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
+        self.assertIn("no longer supported", str(caught.exception))
+
+
+class Waiting(GoogleCase):
+    """Logins that wait for their code."""
 
     async def test_a_login_that_is_begun_twice_is_one(self) -> None:
         agent = await self.google_agent()
@@ -153,18 +173,6 @@ class GoogleLogin(AgentCase):
         pid = agent.info().pid
         self.assertIsNone(await agent.account.begin_login())
         self.assertEqual(agent.info().pid, pid)
-
-    async def test_an_account_that_google_does_not_serve_any_more_is_told_so(self) -> None:
-        self.google.refusal = "This client is no longer supported for individuals."
-        # With a project of its own an account is served all the same.
-        agent = await self.google_agent(project="")
-        await agent.account.begin_login()
-        with self.assertRaises(AgentError) as caught:
-            await agent.account.finish_login("4/right")
-            turn = await agent.chat(self.workspace, "hello")
-            await self.rest(turn)
-        self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
-        self.assertIn("no longer supported", str(caught.exception))
 
 
 if __name__ == "__main__":

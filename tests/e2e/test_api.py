@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import time
 import unittest
 from typing import Any, Awaitable, Callable
@@ -21,7 +19,7 @@ from aiohttp import ClientConnectionError, FormData  # noqa: E402
 from api_case import LINES, SSE, ApiCase, Reply, Stream, data, said, types  # noqa: E402
 from GeminiCompanion.companion.api import routes  # noqa: E402
 from GeminiCompanion.companion.api.handlers import event_stream as stream_module  # noqa: E402
-from google_server import ANSWER, EMAIL, GoogleServer  # noqa: E402
+from google_server import ANSWER, EMAIL  # noqa: E402
 from model_server import AT_GATE, Failure, Gate, call, thought  # noqa: E402
 
 from tests.api.contract import Contract  # noqa: E402
@@ -729,22 +727,17 @@ class Everything(ApiCase):
         return str(told["attachmentId"])
 
 
-@unittest.skipIf(shutil.which("openssl") is None, "certificates are made with openssl")
 class GoogleLogin(ApiCase):
-    real = True
-    google: GoogleServer
+    """With the scripted CLI; at Google: `test_agent_login`."""
 
-    @classmethod
-    def setUpClass(cls) -> None:
-        folder = tempfile.mkdtemp(prefix="google-")
-        cls.addClassCleanup(shutil.rmtree, folder, True)
-        cls.google = GoogleServer(folder)
-        cls.google.__enter__()
-        cls.addClassCleanup(cls.google.__exit__, None, None, None)
-        super().setUpClass()
+    real = False
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.model.will_play("hello", [ANSWER])
 
     async def logging_in(self) -> Callable[..., Awaitable[Reply]]:
-        server = await self.another_server(variables=type(self).google.environment)
+        server = await self.another_server()
         kind = {"authType": "oauth-personal", "googleCloudProject": "project"}
         self.assertEqual((await self.post("/auth/config", kind, server=server)).status, 200)
         return functools.partial(self.ask, server=server)

@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_case import HERE, MODEL, PROGRAM, ROOT  # noqa: E402
+from agent_case import HERE, MODEL, ROOT  # noqa: E402
 from model_server import ModelServer, call, thought  # noqa: E402
 from test_api_program import PATIENCE, ProgramCase  # noqa: E402
 
@@ -25,7 +25,6 @@ PYTHON = python_of(os.path.join(VENV, "clients"))
 TYPES = ["thought", "content", "content", "complete"]
 
 
-@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
 @unittest.skipUnless(os.path.exists(MODULES), "the clients are not installed: make setup")
 class OthersClients(ProgramCase):
     def setUp(self) -> None:

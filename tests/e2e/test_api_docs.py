@@ -14,7 +14,7 @@ from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_case import MODEL, PROGRAM, ROOT  # noqa: E402
+from agent_case import MODEL, ROOT  # noqa: E402
 from GeminiCompanion.companion.api import __main__ as program  # noqa: E402
 from GeminiCompanion.companion.api import routes  # noqa: E402
 from model_server import ModelServer, call, thought  # noqa: E402
@@ -61,7 +61,6 @@ def matches(shown: str, text: str) -> bool:
 
 
 @unittest.skipUnless(shutil.which("curl") and shutil.which("bash"), "the examples want both")
-@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
 class Examples(ProgramCase):
     def play(self, model: ModelServer) -> None:
         path = os.path.join(self.workspace, "hello.txt")

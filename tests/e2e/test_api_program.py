@@ -1,4 +1,4 @@
-"""`python -m companion.api` as a user starts it, with the real Gemini CLI behind it."""
+"""`python -m companion.api` as a user starts it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import scripted  # noqa: E402
 import small_disk  # noqa: E402
 from agent_case import HERE, MODEL, PROGRAM, ROOT  # noqa: E402
 from GeminiCompanion.companion.api.client import ApiError, Client  # noqa: E402
@@ -30,24 +31,34 @@ PATIENCE = 180
 
 
 class ProgramCase(unittest.TestCase):
+    """With the scripted CLI, or the real one for `real` and with ALL=1."""
+
+    real = bool(os.environ.get("ALL"))
+
     def setUp(self) -> None:
+        if self.real and not os.path.exists(PROGRAM):
+            self.skipTest("the CLI is not installed: make setup")
         self.root = os.path.realpath(tempfile.mkdtemp(prefix="api program-"))
         self.addCleanup(shutil.rmtree, self.root, True)
         self.workspace = os.path.join(self.root, "workspace")
         os.mkdir(self.workspace)
         self.state = os.path.join(self.root, "cache", "state")
+        self.programs = os.path.join(self.root, "programs")
+        os.mkdir(self.programs)
+        self.cli = HERE if self.real else scripted.find(self.programs)
 
     def start(
         self, *arguments: str, module: str = "companion.api", **more: Any
     ) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", module, "--cli", HERE, "--state", self.state]
+        command = [sys.executable, "-m", module, "--cli", self.cli, "--state", self.state]
+        path = os.pathsep.join([*([] if self.real else [self.programs]), os.environ["PATH"]])
         process = subprocess.Popen(
             [*command, *arguments],
             cwd=more.pop("cwd", ROOT),
             stdout=more.pop("stdout", subprocess.PIPE),
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, **more.pop("variables", {})},
+            env={**os.environ, "PATH": path, **more.pop("variables", {})},
         )
         self.addCleanup(self.end, process)
         return process
@@ -97,7 +108,6 @@ class ProgramCase(unittest.TestCase):
             connection.close()
 
 
-@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
 class Serving(ProgramCase):
     def test_it_serves_the_cli_until_it_is_told_to_end_and_leaves_nothing(self) -> None:
         with ModelServer() as model:
@@ -300,6 +310,12 @@ class Serving(ProgramCase):
         for text in (*variables, *variables.values()):
             self.assertNotIn(text, seen)
 
+
+class Trusting(ProgramCase):
+    """What the real CLI takes from a workspace."""
+
+    real = True
+
     def test_settings_that_lie_in_the_workspace_count_only_where_they_are_trusted(self) -> None:
         marker = os.path.join(self.root, "started")
         server = {"command": "sh", "args": ["-c", f"touch '{marker}'; cat"]}
@@ -322,7 +338,6 @@ class Serving(ProgramCase):
                     process.communicate(timeout=PATIENCE)
 
 
-@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
 class Disks(ProgramCase):
     """What becomes of conversations on a disk that is full, or damaged what was there."""
 
@@ -407,7 +422,6 @@ class Disks(ProgramCase):
         self.assertRegex(self.end_in_order(process), f"{id} has lines that cannot be read")
 
 
-@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
 class OurClient(ProgramCase):
     """`companion.api.client`, as a script and as a program."""
 
@@ -491,7 +505,6 @@ class OurClient(ProgramCase):
         self.assertEqual((failed.returncode, failed.stdout), (2, ""))
 
 
-@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
 class Refusing(ProgramCase):
     def fails(self, *arguments: str, **more: Any) -> str:
         process = self.start(*arguments, **more)

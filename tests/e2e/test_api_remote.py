@@ -13,7 +13,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_case import MODEL, PROGRAM, ROOT  # noqa: E402
+from agent_case import MODEL, ROOT  # noqa: E402
 from GeminiCompanion.companion.api.client import ApiError, Client  # noqa: E402
 from model_server import ModelServer, call  # noqa: E402
 from test_api_program import PATIENCE, ProgramCase  # noqa: E402
@@ -22,7 +22,6 @@ PEM = os.path.join(ROOT, "tests", "certificates", "first.pem")
 NAME = "gemini.test:9000"
 
 
-@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
 class FromElsewhere(ProgramCase):
     def setUp(self) -> None:
         super().setUp()

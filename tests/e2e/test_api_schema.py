@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_case import HERE, MODEL, PROGRAM, ROOT  # noqa: E402
+from agent_case import HERE, MODEL, ROOT  # noqa: E402
 from model_server import ModelServer, call, thought  # noqa: E402
 from test_api_program import ProgramCase  # noqa: E402
 
@@ -38,7 +38,6 @@ ENDLESS, OPENAI = "^/events$|^/sessions/.*/events$", "^/v1/"
 KEY = {"authType": "gemini-api-key", "apiKey": "the-key"}
 
 
-@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
 @unittest.skipUnless(os.path.exists(SCHEMATHESIS), "schemathesis is not installed: make test")
 class Described(ProgramCase):
     def setUp(self) -> None:
@@ -76,36 +75,30 @@ class Described(ProgramCase):
         self.assertNotIn("Traceback", errors)
 
     def test_it_finds_nothing_in_what_the_server_answers(self) -> None:
-        """Without what changes the credentials: everything else would end with them."""
+        """Without what changes the credentials: everything else would end with them. Whatever
+        commands are made up, they find no other program."""
+        if self.real:
+            os.symlink(shutil.which("node") or "", os.path.join(self.programs, "node"))
         with ModelServer() as model:
             story = [thought("Looking", "around"), call("list_directory", dir_path=".")]
             model.will_play("", story, ["Done."])
-            process = self.serve("--gemini-url", model.url, "--model", MODEL)
+            options = ("--gemini-url", model.url, "--model", MODEL, "--allow-commands")
+            process = self.serve(*options, variables={"PATH": self.programs})
             self.ask("POST", "/auth/config", KEY)
             everything = "examples,coverage,fuzzing,stateful"
-            others = f"{CREDENTIALS}|{ENDLESS}|{OPENAI}|/execute-command"
+            others = f"{CREDENTIALS}|{ENDLESS}|{OPENAI}"
             self.asked("--exclude-path-regex", others, phases=everything)
             self.assertTrue(self.ask("POST", "/chat", {"message": "hello"})["success"])
             self.ends_well(process)
 
-    def test_it_finds_nothing_in_credentials_that_come_and_go(self) -> None:
+    def test_it_finds_nothing_in_credentials_that_come_and_go_and_commands_that_are_switched_off(
+        self,
+    ) -> None:
         process = self.serve()
-        # A login starts a CLI of its own each time, which takes seconds.
-        self.asked("--include-path-regex", CREDENTIALS if ROUNDS == 1 else "^/auth/")
-        self.ends_well(process)
-
-    def test_it_finds_nothing_in_commands_that_are_switched_off(self) -> None:
-        self.serve()
-        self.asked("--include-path", "/execute-command")
+        # A login starts a CLI of its own each time.
+        credentials = CREDENTIALS if ROUNDS == 1 else "^/auth/"
+        self.asked("--include-path-regex", f"{credentials}|^/execute-command$")
         self.assertEqual(os.listdir(self.workspace), ["file.txt", "folder"])
-
-    def test_it_finds_nothing_in_commands_that_are_switched_on(self) -> None:
-        # Whatever commands are made up, they find no other program.
-        programs = os.path.join(self.root, "programs")
-        os.mkdir(programs)
-        os.symlink(shutil.which("node") or "", os.path.join(programs, "node"))
-        process = self.serve("--allow-commands", variables={"PATH": programs})
-        self.asked("--include-path", "/execute-command")
         self.ends_well(process)
 
 
