@@ -18,7 +18,7 @@ from ..base import private_files
 from ..base.background import in_thread
 from ..base.folder_lock import FolderInUse, FolderLock
 from ..base.log import logger
-from . import saved_state
+from . import saved_state, state_file
 from .saved_state import SavedWorkspace
 
 # Seconds from a change to the save, so that several changes are saved together.
@@ -91,7 +91,7 @@ class Saving:
             return []
         with ExitStack() as failing:
             failing.callback(self._let_go)
-            saved, problem = await in_thread(partial(saved_state.load, self._path))
+            saved, problem = await in_thread(partial(state_file.load, self._path))
             failing.pop_all()
         if problem:
             logger.error("%s", problem)
@@ -174,7 +174,7 @@ class Saving:
     def _write(self, path: str, picture: list[SavedWorkspace]) -> str:
         """Runs in a thread."""
         with self._disk:
-            problem = saved_state.save(path, picture)
+            problem = state_file.save(path, picture)
             self._written = [] if problem else picture
             return problem
 
@@ -184,7 +184,7 @@ class Saving:
             try:
                 if saved_state.is_same(picture, self._written):
                     return ""
-                return saved_state.save(path, picture)
+                return state_file.save(path, picture)
             finally:
                 self._let_go()
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 DECISIONS, DELIVERY = "companion/ide/decisions.py", "companion/ide/delivery.py"
-SESSION, STATE = "companion/ide/session.py", "companion/ide/saved_state.py"
-SESSIONS = "companion/ide/sessions.py"
+SESSION, SESSIONS = "companion/ide/session.py", "companion/ide/sessions.py"
+STATE, STATE_FILE = "companion/ide/saved_state.py", "companion/ide/state_file.py"
+STATE_LINES = "companion/ide/state_lines.py"
 RESTORED, DIFFS = "companion/ide/restored_diffs.py", "companion/ide/diffs.py"
 DISK, WINDOWS = "companion/ide/disk_check.py", "companion/ide/windows.py"
 TURN, CALLS = "companion/agent/turn/turn.py", "companion/agent/turn/call_tracker.py"
@@ -479,43 +480,43 @@ FAULTS = (
     ),
     Fault(
         "untold decisions go before told ones where the file is full",
-        STATE,
+        STATE_FILE,
         "for state in (TOLD, DECIDED, OPEN):",
         "for state in (DECIDED, TOLD, OPEN):",
     ),
     Fault(
         "decisions go before the texts of open proposals",
-        STATE,
+        STATE_FILE,
         "for lighter in (_without_open_texts, _without_decisions):",
         "for lighter in (_without_decisions, _without_open_texts):",
     ),
     Fault(
         "the newest windows make way for the oldest",
-        STATE,
+        STATE_FILE,
         "key=lambda it: (it.has_texts, it.saved_at), reverse=True)",
         "key=lambda it: (it.has_texts, -it.saved_at), reverse=True)",
     ),
     Fault(
         "a window without texts pushes one with texts out",
-        STATE,
+        STATE_FILE,
         "key=lambda it: (it.has_texts, it.saved_at), reverse=True)",
         "key=lambda it: it.saved_at, reverse=True)",
     ),
     Fault(
         "an acceptance without its text is a rejection",
-        STATE,
+        STATE_LINES,
         '        text = members.need("text", _text_or_none)\n',
         '        text = members.get("text", _text_or_none, None)\n',
     ),
     Fault(
         "texts that are too old vanish without a word",
-        STATE,
+        STATE_FILE,
         "is_all = is_all and not it.has_texts",
         "pass",
     ),
     Fault(
         "a token that is too old is used",
-        STATE,
+        STATE_FILE,
         'young.append(it if is_known else replace(it, token=""))',
         "young.append(it)",
     ),

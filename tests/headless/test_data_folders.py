@@ -11,7 +11,7 @@ import time
 import unittest
 from unittest import mock
 
-from GeminiCompanion.companion.ide import saved_state
+from GeminiCompanion.companion.ide import saved_state, state_file
 from GeminiCompanion.companion.ide.decisions import OPEN, TOLD, Entry
 
 from headless import data_folders, session
@@ -142,7 +142,7 @@ class DataFolders(unittest.TestCase):
         """The file in an old folder that has what the package saves."""
         state = os.path.join(self.old(name), "Cache", "GeminiCompanion", "state.json")
         saved = saved_state.SavedWorkspace(("/a",), 1, "token", (), entries, time.time())
-        self.assertEqual(saved_state.save(state, [saved]), "")
+        self.assertEqual(state_file.save(state, [saved]), "")
         return state
 
     def test_a_folder_stays_that_has_texts_that_no_cli_has_written_or_that_were_not_read(
@@ -153,7 +153,7 @@ class DataFolders(unittest.TestCase):
         self.with_state("typed", entry._replace(text="mine"))
         self.with_state("told", entry._replace(state=TOLD, text="mine"))
         unread = self.with_state("unread")
-        os.rename(unread, unread + saved_state.UNREAD + "-2")
+        os.rename(unread, unread + state_file.UNREAD + "-2")
         with open(self.with_state("damaged"), "ab") as file:
             file.write(b"{")
         data_folders.sweep()

@@ -13,7 +13,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Mapping
 from unittest import mock
 
 from GeminiCompanion.companion.base.folder_lock import FolderInUse, FolderLock
-from GeminiCompanion.companion.ide import saved_state
+from GeminiCompanion.companion.ide import state_file
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Entry
 from GeminiCompanion.companion.ide.events import DiffAccepted
 from GeminiCompanion.companion.ide.questions import SavingBegun, UnwrittenTexts
@@ -84,7 +84,7 @@ class OutlivingTestCase(InLoop):
         asyncio.run(asyncio.wait_for(run(), PATIENCE))
 
     def load(self) -> dict[tuple[str, ...], SavedWorkspace]:
-        found, problem = saved_state.load(self.path)
+        found, problem = state_file.load(self.path)
         self.assertEqual(problem, "")
         return {each.folders: each for each in found}
 
@@ -98,7 +98,7 @@ class OutlivingTestCase(InLoop):
 
 class StopsAndStarts(OutlivingTestCase):
     def test_a_stop_before_the_server_is_there_loses_nothing(self) -> None:
-        saved_state.save(self.path, [self.saved("/a"), self.saved("/b")])
+        state_file.save(self.path, [self.saved("/a"), self.saved("/b")])
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",)})
@@ -109,7 +109,7 @@ class StopsAndStarts(OutlivingTestCase):
             self.assertEqual((entry.path, entry.text), (folder + "/a", "typed\n"))
 
     def test_without_a_port_decisions_are_kept_all_the_same(self) -> None:
-        saved_state.save(self.path, [self.saved("/a")])
+        state_file.save(self.path, [self.saved("/a")])
 
         async def step(windows: Windows) -> None:
             with mock.patch("socket.create_server", side_effect=OSError(24, "Too many")):
@@ -141,7 +141,7 @@ class StopsAndStarts(OutlivingTestCase):
 
     def test_a_new_window_leaves_one_with_the_same_folders_what_is_its_own(self) -> None:
         saved = [self.saved("/a", window_id=id, token=f"token-{id}") for id in (1, 2)]
-        saved_state.save(self.path, saved)
+        state_file.save(self.path, saved)
 
         async def step(windows: Windows) -> None:
             windows.set_windows({3: ("/a",), 2: ("/a",)})
@@ -154,7 +154,7 @@ class StopsAndStarts(OutlivingTestCase):
     def test_a_port_that_somebody_else_has_now_costs_the_token(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as other:
             port = other.getsockname()[1]
-            saved_state.save(self.path, [self.saved("/a", port=port)])
+            state_file.save(self.path, [self.saved("/a", port=port)])
 
             async def step(windows: Windows) -> None:
                 windows.set_windows({1: ("/a",)})
@@ -165,7 +165,7 @@ class StopsAndStarts(OutlivingTestCase):
         self.assertNotEqual(self.environments[1]["GEMINI_CLI_IDE_AUTH_TOKEN"], "token-of-/a")
 
     def test_a_state_that_cannot_be_read_is_told(self) -> None:
-        saved_state.save(self.path, [self.saved("/a")])
+        state_file.save(self.path, [self.saved("/a")])
         with open(self.path, "ab") as file:
             file.write(b"{half a li")
 
@@ -175,7 +175,7 @@ class StopsAndStarts(OutlivingTestCase):
 
         with self.assertLogs("GeminiCompanion", "WARNING"):
             self.run_with(step)
-        self.assertIn(saved_state.UNREAD, self.editor.told[0])
+        self.assertIn(state_file.UNREAD, self.editor.told[0])
 
     def test_a_full_disk_is_tried_again_until_it_takes_something(self) -> None:
         real = os.replace
@@ -195,7 +195,7 @@ class StopsAndStarts(OutlivingTestCase):
         self.assertIs(os.replace, real)
 
     def test_a_last_save_that_fails_is_told_at_the_next_start_until_one_succeeds(self) -> None:
-        saved_state.save(self.path, [self.saved("/a")])
+        state_file.save(self.path, [self.saved("/a")])
         full = mock.patch("os.replace", side_effect=OSError(28, "No space"))
 
         async def fill(windows: Windows) -> None:
@@ -216,9 +216,9 @@ class StopsAndStarts(OutlivingTestCase):
         self.editor.told.clear()
         with self.assertLogs("GeminiCompanion", "ERROR"):
             self.run_with(nothing)
-        self.assertEqual(self.editor.told, [saved_state.OUTDATED])
+        self.assertEqual(self.editor.told, [state_file.OUTDATED])
         self.run_with(nothing)
-        self.assertEqual(self.editor.told, [saved_state.OUTDATED])
+        self.assertEqual(self.editor.told, [state_file.OUTDATED])
 
     def test_a_disk_that_does_not_answer_holds_up_no_end(self) -> None:
         answers = threading.Event()
@@ -232,7 +232,7 @@ class StopsAndStarts(OutlivingTestCase):
             windows.set_windows({1: ("/a",)})
             DiffAccepted(1, "session", "/a/b", "mine\n").apply(windows)
 
-        with mock.patch.object(saved_state, "save", save), mock.patch(SAVING + ".LAST", 0.05):
+        with mock.patch.object(state_file, "save", save), mock.patch(SAVING + ".LAST", 0.05):
             with self.assertLogs("GeminiCompanion", "ERROR"):
                 self.run_with(step)
         self.assertIn("does not answer", self.editor.told[-1])
@@ -309,12 +309,12 @@ class TwoEditors(OutlivingTestCase):
         self.assertEqual(set(texts(second, 2)), {("/a/b", "first\n"), ("/a/c", "second\n")})
         self.assertEqual((self.other.told[-1], second.statuses()[0].unsaved), (TAKEN_OVER, ""))
         await later.aclose()
-        found, _ = saved_state.load(self.path)
+        found, _ = state_file.load(self.path)
         kept = {text for each in found for text in texts_of(each)}
         self.assertEqual(kept, {"first\n", "second\n"})
 
     async def test_one_that_is_about_to_end_is_waited_for(self) -> None:
-        saved_state.save(self.path, [self.saved("/a")])
+        state_file.save(self.path, [self.saved("/a")])
         lock = FolderLock(os.path.dirname(self.path))
         lock.acquire()
         with mock.patch(SAVING + ".HANDOVER", PATIENCE):
@@ -356,14 +356,14 @@ class TwoEditors(OutlivingTestCase):
     async def test_a_disk_that_answers_late_gives_the_folder_back_once_it_has_what_was_last(
         self,
     ) -> None:
-        answers, real = threading.Event(), saved_state.save
+        answers, real = threading.Event(), state_file.save
         self.addCleanup(answers.set)
 
         def save(path: str, workspaces: list[SavedWorkspace]) -> str:
             answers.wait(PATIENCE)
             return real(path, workspaces)
 
-        with mock.patch.object(saved_state, "save", save), mock.patch(SAVING + ".LAST", 0.05):
+        with mock.patch.object(state_file, "save", save), mock.patch(SAVING + ".LAST", 0.05):
             with self.assertLogs("GeminiCompanion", "ERROR"):
                 async with self.running(self.editor, 1) as first:
                     DiffAccepted(1, "session", "/a/b", "late\n").apply(first)
@@ -379,7 +379,7 @@ class OtherWindows(OutlivingTestCase):
         session = SavedSession("away", "2025-06-18", 3)
         told = accepted("/a/b")._replace(state=TOLD, decided_at=time.time())
         entries = (accepted("/a/a"), accepted("/a/told", event_id=3), told)
-        saved_state.save(self.path, [self.saved("/a", sessions=(session,), proposals=entries)])
+        state_file.save(self.path, [self.saved("/a", sessions=(session,), proposals=entries)])
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ()})
@@ -397,7 +397,7 @@ class OtherWindows(OutlivingTestCase):
         here = accepted("/a/here")._replace(state=OPEN)
         closed = accepted("/b/closed")._replace(state=OPEN)
         windows = [self.saved("/a", proposals=(here,)), self.saved("/b", proposals=(closed,))]
-        saved_state.save(self.path, windows)
+        state_file.save(self.path, windows)
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",), 2: ("/c",)})
@@ -411,7 +411,7 @@ class OtherWindows(OutlivingTestCase):
 
     def test_what_was_typed_into_a_diff_comes_back_in_a_window_with_other_folders(self) -> None:
         typed = accepted("/a/b", "typed\n")._replace(state=OPEN, proposed="another")
-        saved_state.save(self.path, [self.saved("/a", proposals=(typed,))])
+        state_file.save(self.path, [self.saved("/a", proposals=(typed,))])
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/b", "/a")})
@@ -422,7 +422,7 @@ class OtherWindows(OutlivingTestCase):
         self.assertFalse(self.load()[("/a",)].has_texts)
 
     def test_what_was_kept_elsewhere_stays_where_it_is(self) -> None:
-        saved_state.save(self.path, [self.saved("/a")])
+        state_file.save(self.path, [self.saved("/a")])
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/ab", "/a/deeper")})
