@@ -1,7 +1,7 @@
-"""All that Sublime Text can call: the listener, the commands, load and unload; an index.
+"""All that Sublime Text can call: the listener, the commands, load and unload. An index.
 
-The listener stands here, each handler in its class's own body, because Sublime registers no others
-(docs/sublime.md 3.2). What is imported here holds up Sublime's UI thread; `companion/ui/host.py`
+The listener is in this file, with each handler in its class's own body, because Sublime registers
+no others (docs/sublime.md 3.2). Imports here block Sublime's UI thread; `companion/ui/host.py`
 imports the rest on the worker.
 """
 
@@ -13,9 +13,8 @@ from typing import Any
 import sublime
 import sublime_plugin
 
-# Sublime reloads this file alone (docs/sublime.md 1.6); without this a new plugin.py would run on
-# old modules.
-# A copy first: the worker may import modules of the last load at this moment.
+# Sublime reloads only this file (docs/sublime.md 1.6); without this, a new plugin.py would run with
+# old modules. A copy first: the worker may be importing modules of the last load.
 _companion = __name__.rpartition(".")[0] + ".companion"
 _forgotten = [name for name in list(sys.modules) if name.startswith(_companion)]
 for _name in _forgotten:
@@ -130,7 +129,7 @@ def plugin_unloaded() -> None:
 
 
 class GeminiCompanionListener(sublime_plugin.EventListener):
-    """`_host.running` is what there is to be told; None before the start and after the stop."""
+    """Events go to `_host.running`, which is None before the start and after the stop."""
 
     def on_exit(self) -> None:
         _host.quit()

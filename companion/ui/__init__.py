@@ -1,1 +1,1 @@
-"""Sublime Text: views, commands and settings; beside plugin.py alone in importing `sublime`."""
+"""Sublime Text: views, commands and settings. Beside plugin.py only this room imports `sublime`."""

@@ -1,6 +1,6 @@
 """The API's server in the editor: at most one, for the folders of the window that started it.
 
-All of it runs on the UI thread, unless a method says otherwise.
+Everything runs on the UI thread, unless a method says otherwise.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from . import queues, settings, views
 from .stories import Stories
 
 if TYPE_CHECKING:
-    # Imported with the first server: most editors never have one.
+    # Imported with the first server, because most editors never have one.
     from ..api.server_thread import Service, Serving
 
 PANEL = "gemini_companion_api"
-# Where the package's resources have the files of the web page.
+# The folder in the package's resources with the files of the web page.
 PAGE = f"Packages/{__name__.partition('.')[0]}/companion/api/page/"
 NO_FOLDER = "Open the folder of your project first: the API server works in it."
 
 
 class Api:
-    """The commands ask and use this; until the start and after the stop it does nothing."""
+    """Used by the commands. Before the start and after the stop it does nothing."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
         self._stories = Stories(tell)
         self._service: Service | None = None
         self._is_importing = False
-        # The one that asked for it: its panel says where the server is.
+        # The window that asked for the server; its panel says where the server is.
         self._window: sublime.Window | None = None
 
     def can_start(self, window: sublime.Window) -> bool:
-        """Another window may always ask: it is told where the server runs."""
+        """Another window may always ask; it is told where the server runs."""
         return not self._is_running or window != self._window
 
     @property
@@ -64,7 +64,8 @@ class Api:
             self._service.stop()
 
     def unload(self) -> None:
-        """The package goes: end it, and tell nobody. The thread needs nothing of the package."""
+        """The package is unloaded: end the server without a message. The thread needs nothing of
+        the package."""
         self._stories.stop()
         self._stories = Stories(self._tell)
         service, self._service = self._service, None
@@ -73,14 +74,14 @@ class Api:
             service.stop()
 
     def quit(self) -> None:
-        """The editor quits and its API is gone."""
+        """The editor quits and its API no longer works."""
         self._is_importing = False
         service, self._service = self._service, None
         if service is not None:
             service.quit()
 
     def text(self) -> str:
-        """A line for the status; empty where there is no server."""
+        """A line for the status; empty if there is no server."""
         serving = self._service.serving if self._service is not None else None
         return f"Gemini CLI API: {serving.url}, for {serving.workspace}\n" if serving else ""
 
@@ -99,12 +100,12 @@ class Api:
         from ..api import state_folder
         from ..api.server_thread import Service, ServiceOptions
 
-        # The folder of `python -m companion.api`, and not one in Sublime's cache: token and login
-        # stay the same for the user's other programs, whoever starts the server.
+        # The folder of `python -m companion.api`, not one in Sublime's cache: token and login stay
+        # the same for the user's other programs, whoever starts the server.
         folder = state_folder.default_folder(os.environ)
 
         def told() -> None:
-            """On the service's thread."""
+            """Called on the service's thread."""
             queues.on_ui_thread(partial(self._heard, service))
 
         port, command = settings.of().api_port, settings.of(window).cli_command
@@ -126,7 +127,7 @@ class Api:
             self._tell(service.problem or "The API server has stopped.")
 
     def _show(self, serving: Serving) -> None:
-        """Where the server is, in a panel: the log must not have the token."""
+        """Show the server's address in a panel, because the log must not contain the token."""
         window = self._window
         if window is None or not window.is_valid():
             return
@@ -157,7 +158,7 @@ class Api:
 
 
 def _import(imported: Answer[None]) -> None:
-    """On the worker, which the import may hold up."""
+    """Runs on the worker, which the import may block."""
     try:
         from ..api import server_thread, state_folder  # noqa: F401
     except ImportError as error:
@@ -167,6 +168,6 @@ def _import(imported: Answer[None]) -> None:
 
 
 def page() -> dict[str, bytes]:
-    """The files of the web page by name; any thread. A package in a zip has no folder."""
+    """The files of the web page by name; from any thread. A package in a zip has no folder."""
     paths = [path for path in sublime.find_resources("*") if path.startswith(PAGE)]
     return {path[len(PAGE) :]: sublime.load_binary_resource(path) for path in paths}

@@ -1,4 +1,4 @@
-"""The CLIs that are connected, in a list; UI thread only."""
+"""A list of the connected CLIs. UI thread only."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ NO_TERMINAL = "{} proposes nothing now, and no Terminus terminal of its window s
 
 
 async def choose(companion: Companion, window: sublime.Window, tell: Callable[[str], None]) -> None:
-    """Let the user choose one, and show the next diff of that which waits for them, else its
-    terminal."""
+    """Let the user choose a CLI; then show its next waiting diff, or else its terminal."""
     clis = await companion.ask(ConnectedClis())
     if not clis:
         tell(NONE)

@@ -1,5 +1,4 @@
-"""How a window's CLIs fare on their way to it: asked of the companion, or found out without it; UI
-thread only."""
+"""Examines how a window's CLIs get to it, with the companion or without. UI thread only."""
 
 from __future__ import annotations
 
@@ -25,8 +24,7 @@ Examinations = Tuple[Examination, ...]
 
 
 class Examiner:
-    """Examines windows for one who wants to know. `tell` gets what was found; nothing where the
-    examination failed."""
+    """Examines windows. `tell` gets the results; nothing if the examination failed."""
 
     def __init__(
         self,
@@ -37,11 +35,12 @@ class Examiner:
         self._companion = companion
         self._stories = stories
         self._tell = tell
-        # The windows that are being examined, and whether they are to be once more.
+        # The windows that are being examined, and whether each must be examined once more.
         self._asked: dict[int, bool] = {}
 
     def ask(self, window: sublime.Window) -> None:
-        """Not before the last answer has come, but then: a machine may be slow."""
+        """Examine the window. If it is being examined, do so again afterwards: a machine may be
+        slow."""
         is_asked = window.id() in self._asked
         self._asked[window.id()] = is_asked
         if not is_asked:
@@ -58,9 +57,9 @@ class Examiner:
 
 
 async def examine(companion: Companion, window: sublime.Window) -> Examinations:
-    """The ways of the CLIs to the window; none where the examination failed."""
+    """The ways of the CLIs to the window; empty if the examination failed."""
     command = settings.of(window).cli_command
-    # A command that names no CLI is taken for one that starts Gemini CLI.
+    # A command that names no CLI counts as one that starts Gemini CLI.
     cli = by_command(command) or GEMINI_CLI
     environment, home = dict(os.environ), os.path.expanduser("~")
     asked = questions.Examinations(window.id(), cli, command, environment, home)
@@ -69,7 +68,7 @@ async def examine(companion: Companion, window: sublime.Window) -> Examinations:
     except Unanswered:
         if not companion.problem:
             return ()
-    # The companion has ended: what can be seen without it.
+    # The companion has ended: give what can be seen without it.
     ended = _ended(window, companion.problem)
     scope = _with_paths(Scope(cli, ended, command, environment, home), window)
     return await computed(partial(gathering.examine, scope)) or ()

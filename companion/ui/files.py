@@ -1,4 +1,4 @@
-"""Which files the user has open and looks at: told to the core as it happens."""
+"""Reports to the core which files are open and which one the user looks at."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ..ide.service import Companion
 from . import queues, views
 from .sublime_editor import SublimeEditor
 
-# Tabs described at a time, so that a window with thousands does not hold up the UI thread.
+# Tabs that are read at a time, so that a window with thousands does not block the UI thread.
 CHUNK = 20
 
 
 class Files:
-    """Those told to one companion; on the UI thread, unless a method says otherwise."""
+    """Reports to one companion. On the UI thread, unless a method says otherwise."""
 
     def __init__(self, companion: Companion, editor: SublimeEditor) -> None:
         self._companion = companion
         self._editor = editor
 
     def activated(self, view: sublime.View) -> None:
-        """The view has the keyboard now."""
+        """The view has got the keyboard."""
         before = self._editor.keyboard
-        # A preview that was replaced by the next one is not always said to be closed
+        # When a preview replaces another, the close of the older one is not always reported
         # (docs/sublime.md 4.8).
         if before is not None and not before.is_valid():
             self._companion.post(FileClosed(before.id()))
@@ -38,7 +38,7 @@ class Files:
             self._companion.post(FileFocused(window.id(), file))
 
     def appeared(self, view: sublime.View) -> None:
-        """The view has a file now, or is in another window."""
+        """The view has got a file, or is in another window."""
         window, file = view.window(), views.describe(view)
         if window is None or file is None:
             return
@@ -46,7 +46,7 @@ class Files:
         self._companion.post(kind(window.id(), file))
 
     def changed(self, view: sublime.View) -> None:
-        """Cursor, selection or file of the view are others; any thread."""
+        """Cursor, selection or file of the view have changed; from any thread."""
         window, file = view.window(), views.describe(view)
         if window is not None and file is not None:
             self._companion.post(SelectionChanged(window.id(), file))
@@ -61,7 +61,7 @@ class Files:
         self._companion.post(FileClosed(view.id()))
 
     def add_all(self, views: list[sublime.View]) -> None:
-        """Tell of tabs that were there before us, the active one as focused."""
+        """Report tabs that were there before the package, and the active one as focused."""
         for view in views[:CHUNK]:
             if view.is_valid():
                 self.appeared(view)

@@ -1,7 +1,7 @@
-"""The package inside the plugin host, from load to unload; UI thread only.
+"""The package inside the plugin host, from load to unload. UI thread only.
 
-What Sublime imports with plugin.py holds up its UI thread, so that this module imports next to
-nothing: the rest is imported on the worker, and started after that.
+Imports of plugin.py block Sublime's UI thread, so this module imports next to nothing. The rest is
+imported on the worker and then started.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 NOT_RUNNING = 'It is not running. "Gemini Companion: Restart Companion" starts it.'
-# Not by __package__: in a zip, some importers of Python 3.8 give it to a module only afterwards.
+# Not from __package__: for a zip, some importers of Python 3.8 set that only afterwards.
 PACKAGE = __name__.rsplit(".", 2)[0]
-# The modules in it that plugin.py imports, on the UI thread.
+# The package's modules that plugin.py imports, on the UI thread.
 FIRST = (
     "ui",
     "ui.commands",
@@ -41,7 +41,7 @@ FIRST = (
 
 
 def forget_modules(modules: MutableMapping[str, ModuleType]) -> None:
-    """Have all others imported anew."""
+    """Have all other modules imported again."""
     first = {f"{PACKAGE}.{name}" for name in FIRST}
     for name in list(modules):
         if name.startswith(PACKAGE + ".") and name not in first:
@@ -49,18 +49,18 @@ def forget_modules(modules: MutableMapping[str, ModuleType]) -> None:
 
 
 class Host:
-    """`running` is None before `start` has ended and after `stop`; both can be called again and
-    again. `api` is the API's server, which goes on when the companion is started anew."""
+    """`running` is None before `start` has finished and after `stop`; both can be called again and
+    again. `api` is the API's server, which continues when the companion is restarted."""
 
     def __init__(self) -> None:
         self.running: Running | None = None
         self.api: Api | None = None
-        # Whether modules of a load before were there, which may still be importing others.
+        # Whether there were modules of an earlier load, which may still be importing others.
         self.is_reloaded = False
         self._wanted = False
 
     def start(self) -> None:
-        """Begin to serve, as soon as the modules are imported."""
+        """Begin to serve as soon as the modules are imported."""
         self._wanted = True
         if self.api is not None:
             self._begin()
@@ -68,14 +68,14 @@ class Host:
             queues.on_worker(self._import)
 
     def _import(self) -> None:
-        """On the worker, where an import of the load before has ended by now: what that brought in
-        while plugin.py forgot its modules is made of old ones."""
+        """Runs on the worker. An import of the load before has ended there by now; what it imported
+        while plugin.py forgot its modules belongs to the old load."""
         if self.is_reloaded:
             self.is_reloaded = False
             forget_modules(sys.modules)
         from . import api_server, running, settings  # noqa: F401
 
-        # Reads the patterns among them once: the UI thread would take milliseconds for that.
+        # Parses their patterns once, which would take milliseconds on the UI thread.
         settings.of()
         queues.on_ui_thread(self._begin)
 
@@ -99,13 +99,13 @@ class Host:
             running.stop()
 
     def unload(self) -> None:
-        """The package goes."""
+        """The package is unloaded."""
         if self.api is not None:
             self.api.unload()
         self.stop()
 
     def quit(self) -> None:
-        """The editor quits and its API is gone."""
+        """The editor quits and its API no longer works."""
         self._wanted = False
         running, self.running = self.running, None
         if running is not None:
@@ -134,7 +134,7 @@ class Host:
         return self.running.environment(window) if self.running is not None else {}
 
     def tell(self, sentence: str) -> None:
-        """Show the sentence where the user looks."""
+        """Show the sentence to the user."""
         if self.running is not None:
             self.running.editor.tell(sentence)
         else:

@@ -1,7 +1,7 @@
-"""CLIs that lost their connection and wait for `/ide enable`; UI thread only.
+"""CLIs that lost their connection and wait for `/ide enable`. UI thread only.
 
-A CLI whose connection broke does not come back by itself (docs/protocol.md 3.20), and says so in
-its terminal at the most. Of one that is away the doctor tells whether it still runs.
+A CLI whose connection broke does not come back by itself (docs/protocol.md 3.20), and says so only
+in its terminal, if at all. The doctor knows whether a missing CLI still runs.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from ..ide.status import Status
 from .examinations import Examinations, Examiner
 from .stories import Stories
 
-# Looks (one a second) between examinations where a CLI is away and none was found to be lost: it
-# may have been too early, or have failed.
+# Checks (one a second) between examinations while a CLI is missing and none was found to be lost:
+# the last examination may have been too early, or may have failed.
 LOOKS = 5
 LOST = "The connection to {} is lost. It does not come back by itself: type /ide enable there."
 
 
 class LostClis:
-    """Those of all windows. `tell` shows a sentence; `changed` is called where they are others."""
+    """The lost CLIs of all windows. `tell` shows a sentence; `changed` is called when they
+    change."""
 
     def __init__(
         self,
@@ -36,8 +37,8 @@ class LostClis:
         self._examiner = Examiner(companion, stories, self._found)
         self._tell = tell
         self._changed = changed
-        # By the window's id: names by the number of the process; what was connected and away when
-        # that was told last.
+        # By window id: names by the id of the process; and the connected and missing CLIs as they
+        # were last reported.
         self._lost: dict[int, dict[int, str]] = {}
         self._seen: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._looks = 0
@@ -46,8 +47,8 @@ class LostClis:
         return tuple(self._lost.get(window.id(), {}).values())
 
     def show(self, statuses: tuple[Status, ...]) -> None:
-        """The state of all windows is this now: where a CLI is away, it may have lost its
-        connection; one that was lost may be there again."""
+        """This is the state of all windows now. A missing CLI may have lost its connection; a lost
+        one may be back."""
         for status in statuses:
             id, now = status.window_id, (status.clients, status.away)
             before = self._seen.get(id)
@@ -57,8 +58,8 @@ class LostClis:
                 self._examiner.ask(window)
 
     def look(self) -> None:
-        """Forget those that have ended, and look again for those that are away; to be called about
-        once a second."""
+        """Forget those that have ended, and check those that are missing again. Must be called
+        about once a second."""
         self._looks += 1
         for id, lost in list(self._lost.items()):
             self._have(id, {pid: lost[pid] for pid in lost if is_running(pid)})
@@ -68,7 +69,7 @@ class LostClis:
                 self._examiner.ask(window)
 
     def _found(self, window: sublime.Window, found: Examinations) -> None:
-        # Without any, the examination failed.
+        # Without results the examination failed.
         lost = _lost(found) if found else self._lost.get(window.id(), {})
         for pid in set(lost) - set(self._lost.get(window.id(), {})):
             self._tell(LOST.format(lost[pid]))
@@ -81,8 +82,8 @@ class LostClis:
 
 
 def _lost(found: Examinations) -> dict[int, str]:
-    """Those in whose way there is nothing, and which are not connected all the same: names by the
-    number of the process."""
+    """The CLIs that have no obstacle and are not connected all the same: names by the id of the
+    process."""
     lost = {}
     for each in found:
         process, last = each.facts.process, each.row("connected")

@@ -1,7 +1,7 @@
-"""A notice of the desktop where a proposal waits and Sublime Text is not in front; UI thread only.
+"""A desktop notice when a proposal waits and Sublime Text is not in front. UI thread only.
 
-Sublime Text has no event for that. Its views lose the keyboard when another program gets it, and
-none of them gets it then (docs/sublime.md 4.1). A menu or a dialog of its own looks the same.
+Sublime Text has no event for that. When another program gets the keyboard, a view of Sublime loses
+it and no other view gets it (docs/sublime.md 4.1). With its own menus and dialogs it is the same.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from . import settings
 from .stories import Stories, computed
 
 TITLE = "Gemini Companion"
-# Seconds for the program that shows it.
+# Seconds for the program that shows the notice.
 PATIENCE = 10.0
-# The texts come in the environment, so that nothing in them is taken for a command.
+# The texts are in the environment, so that nothing in them can become a command.
 TITLE_VARIABLE, TEXT_VARIABLE = "GEMINI_COMPANION_TITLE", "GEMINI_COMPANION_TEXT"
-# Windows, since version 1709, shows notices only under the name of a program that has one in the
-# Start menu for that. Windows PowerShell has it on each machine.
+# Since version 1709 Windows shows notices only under the name of a program with an entry for that
+# in the Start menu. Every machine has Windows PowerShell there.
 SENDER = r"{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\WindowsPowerShell\v1.0\powershell.exe"
-# By Sublime's name of the platform; {title} and {text} are filled in.
+# The commands by Sublime's name of the platform; {title} and {text} are filled in.
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "linux": ("notify-send", "--app-name=Sublime Text", "--", "{title}", "{text}"),
     "osx": (
@@ -51,11 +51,11 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 
 
 class Notices:
-    """Those of all windows."""
+    """The notices of all windows."""
 
     def __init__(self, stories: Stories) -> None:
         self._stories = stories
-        # Where nobody has told, somebody sits before the editor.
+        # Until an event says otherwise, the user sits before the editor.
         self._is_in_front = True
 
     def activated(self) -> None:
@@ -65,22 +65,22 @@ class Notices:
         self._is_in_front = False
 
     def show(self, window: sublime.Window, sentence: str) -> None:
-        """Show the sentence on the desktop, where that is wanted and nobody sees the window."""
+        """Show the sentence on the desktop, if that is wanted and nobody sees the window."""
         if settings.of(window).desktop_notices and not self._is_in_front:
             work = partial(_run, sublime.platform(), shown_line(sentence))
             self._stories.begin(computed(work))
 
 
 def command(platform: str, text: str) -> list[str]:
-    """What shows the text there."""
-    # Desktops of Linux take a text for markup.
+    """The command that shows the text on this platform."""
+    # Desktops of Linux read the text as markup.
     shown = html.escape(text, quote=False) if platform == "linux" else text
     values = {"{title}": TITLE, "{text}": shown}
     return [values.get(word, word) for word in COMMANDS[platform]]
 
 
 def _run(platform: str, text: str) -> None:
-    """Show it; in a thread."""
+    """Show the notice; runs in a thread."""
     try:
         subprocess.run(
             command(platform, text),

@@ -1,5 +1,5 @@
-"""Panels that ask, in words that may be those of a CLI, a project or a file: these hide nothing and
-are taken for no HTML; awaited by stories, UI thread only."""
+"""Panels that ask the user. Their texts may come from a CLI, a project or a file, so characters
+that nobody sees are spelled out and nothing is read as HTML. Awaited by stories; UI thread only."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Item = Union[str, List[str], sublime.QuickPanelItem]
 async def choice(
     window: sublime.Window, items: Sequence[Item], placeholder: str, **options: Any
 ) -> int:
-    """The number, from 0, of the item that the user chooses; -1 for none. `options` are more of
-    those that the editor takes."""
+    """The number of the item that the user chooses, from 0; -1 for none. `options` are further
+    arguments of the editor's method."""
     answer: Answer[int] = Answer()
-    # Its own type wants items that are all of one kind.
+    # The editor's type requires items of one kind.
     shown: Any = [_shown(item) for item in items]
     window.show_quick_panel(shown, answer.give, placeholder=shown_line(placeholder), **options)
     try:
@@ -34,7 +34,7 @@ async def choice(
 
 
 async def line(window: sublime.Window, caption: str) -> str | None:
-    """The line that the user types; None where they cancel."""
+    """The line that the user types; None if they cancel."""
     answer: Answer[str | None] = Answer()
     cancel = partial(answer.give, None)
     window.show_input_panel(shown_line(caption), "", answer.give, None, cancel)
@@ -53,6 +53,6 @@ def _shown(item: Item) -> Item:
     details = [item.details] if isinstance(item.details, str) else item.details
     shown = copy.copy(item)
     shown.trigger, shown.annotation = shown_line(item.trigger), shown_line(item.annotation)
-    # Sublime Text takes these for HTML, those of lists not.
+    # Sublime Text reads these as HTML, but not the strings of lists.
     shown.details = [html.escape(shown_line(each), quote=False) for each in details]
     return shown

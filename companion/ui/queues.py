@@ -1,6 +1,6 @@
-"""Sublime's two queues by name, each a thread: the UI thread, and the worker. From any thread.
+"""Sublime's two queues, each with a thread: the UI thread and the worker. From any thread.
 
-The UI thread draws and takes keystrokes; the worker is one for all packages. Neither may wait.
+The UI thread draws and takes keystrokes. All packages share the worker. Neither may wait.
 """
 
 from __future__ import annotations

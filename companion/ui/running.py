@@ -1,4 +1,4 @@
-"""What there is from one start of the companion to its stop."""
+"""Everything from one start of the companion to its stop."""
 
 from __future__ import annotations
 
@@ -42,12 +42,13 @@ from .sublime_editor import SublimeEditor
 from .terminals import terminus
 from .window_watch import WindowWatch
 
-# What key bindings ask.
+# The context that key bindings ask for.
 DIFF_WAITS = "gemini_companion_diff_waits"
 
 
 class Running:
-    """One companion, and what tells it of the editor, from `start` on; on the UI thread."""
+    """One companion, and the parts that report the editor to it from `start` on. On the UI
+    thread."""
 
     def __init__(self) -> None:
         self.log = log.start(settings.of().log_level)
@@ -89,7 +90,7 @@ class Running:
         )
 
     def _looks(self) -> tuple[Callable[[], None], ...]:
-        """What is to be called about once a second."""
+        """The checks to be called about once a second."""
         return (
             self.stories.look,
             self.welcome.look,
@@ -102,7 +103,7 @@ class Running:
         )
 
     def start(self) -> None:
-        """To be called where somebody can stop it, should something fail."""
+        """Must be called where `stop` can still be called if something fails."""
         self.companion.start()
         self.stories.begin(self.history.load())
         self.windows.start()
@@ -111,7 +112,7 @@ class Running:
             queues.on_worker(partial(welcome.remember, self._cache))
 
     def stop(self) -> None:
-        """Leave diffs as they are, for the next start."""
+        """Leave diffs as they are for the next start."""
         self.stories.stop()
         self.windows.stop()
         self.shared_sheets.stop()
@@ -125,7 +126,7 @@ class Running:
         for window in sublime.windows():
             self.edits.save_all(window)
         self.editor.stop()
-        # Nobody waits here: the next companion does, on its own thread.
+        # This thread does not wait; the next companion does, on its own thread.
         self.companion.stop(join=0)
 
     def closing(self, view: sublime.View) -> None:
@@ -135,13 +136,13 @@ class Running:
         self.stories.closing(view)
 
     def pages_in_front(self) -> list[tuple[sublime.Window, str]]:
-        """The windows in which the user looks at a page, and the command that opens it."""
+        """The windows in which a page is in front, and the command that opens it."""
         pages = {"gemini_companion_welcome": self.welcome, "gemini_companion_doctor": self.doctor}
         shown = [(window, name) for window in sublime.windows() for name in pages]
         return [(window, name) for window, name in shown if pages[name].is_in_front(window)]
 
     def quit(self) -> None:
-        """The editor quits and its API is gone: take the files away with plain os calls."""
+        """The editor quits and its API no longer works: remove the files with plain os calls."""
         self.editor.stop()
         discovery.remove_all(os.getppid(), self.reach.folder)
         self.companion.stop(join=0.2)
@@ -153,8 +154,8 @@ class Running:
     def terminus_command(
         self, window: sublime.Window, arguments: Mapping[str, Any] | None
     ) -> tuple[str, dict[str, Any]] | None:
-        """`terminus_open` so that it leads the CLI to the window; None where it does already, or
-        where it is not wanted."""
+        """`terminus_open` with the variables that lead the CLI to the window; None if it has them
+        already, or if the user does not want that."""
         if not settings.of(window).terminus_env:
             return None
         found = terminus.with_environment(arguments or {}, self.environment(window))
@@ -163,8 +164,8 @@ class Running:
     def key_context(
         self, view: sublime.View, key: str, operator: int, operand: object
     ) -> bool | None:
-        """The answer to a key binding that asks whether a diff of the view's window waits; None to
-        every other one."""
+        """The answer to a key binding that asks whether a diff of the view's window waits; None for
+        every other key binding."""
         if key != DIFF_WAITS or operator not in (sublime.OP_EQUAL, sublime.OP_NOT_EQUAL):
             return None
         window = view.window()
@@ -187,6 +188,6 @@ class Running:
 
 
 def _reach() -> Reach:
-    """As the settings say at the start."""
+    """The settings at the start."""
     found = settings.of()
     return Reach(found.extra_bind_address, os.path.expanduser(found.extra_discovery_folder))

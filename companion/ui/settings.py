@@ -1,8 +1,8 @@
-"""The package's settings, typed: read and checked here alone; UI thread only.
+"""The package's settings, typed. Only this module reads and checks them. UI thread only.
 
-A project's own, `"settings": {"GeminiCompanion": {...}}` in its .sublime-project, stand over the
-user's. A value that makes no sense costs that value: the next one below counts, and a sentence says
-what was expected.
+A project's own settings, `"settings": {"GeminiCompanion": {...}}` in its .sublime-project, override
+the user's. An invalid value is ignored: the one below it counts, and a sentence says what was
+expected.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from .review.layout import KINDS as LAYOUTS
 FILE = "GeminiCompanion.sublime-settings"
 PROJECT_KEY = "GeminiCompanion"
 LOG_LEVELS = ("debug", "info", "warning", "error")
-# How an absolute path begins, on any system.
+# The beginning of an absolute path, on any system.
 ROOTED = re.compile(r"/|[A-Za-z]:[/\\]|\\\\[^\\]")
-# Characters of a value that a sentence shows.
+# Characters of a value in a sentence.
 SHOWN = 60
 
 
 @dataclass(frozen=True)
 class Settings:
-    """As docs/settings.md describes them, with their defaults."""
+    """The settings with their defaults, as docs/settings.md describes them."""
 
     diffs: bool = True
     focus_diff: bool = False
@@ -62,17 +62,17 @@ DEFAULTS = Settings()
 
 @dataclass(frozen=True)
 class Kind:
-    """`fits` is asked with a value as Sublime gives it, of JSON's types."""
+    """`fits` checks a value as Sublime gives it, of one of JSON's types."""
 
     expected: str
     fits: Callable[[Any], bool]
-    # Whether it counts for all windows, and no project can have its own.
+    # Whether it counts for all windows, so that a project cannot set it.
     is_global: bool = False
-    # What counts in place of a value that makes no sense; None stands for the next one below.
+    # The value in place of an invalid one; with None, the value below it counts.
     instead: Any = None
-    # What becomes of the user's value and the project's.
+    # Combines the user's value and the project's.
     both: Callable[[Any, Any], Any] = lambda user, project: project
-    # The end of the sentence on a value that does not fit.
+    # The end of the sentence about a value that does not fit.
     came: Callable[[Any], str] = lambda value: f"is {_shown(value)}."
 
 
@@ -85,7 +85,7 @@ def _is_port(value: Any) -> bool:
 
 
 def _is_interface(value: Any) -> bool:
-    """One that a connection can come in by, and not all of them."""
+    """An interface that connections can come in by, but not all interfaces."""
     if not isinstance(value, str) or not value:
         return value == ""
     with suppress(ValueError):
@@ -103,7 +103,7 @@ def _are_path_maps(value: Any) -> bool:
 
 
 def _is_path_map(value: Any) -> bool:
-    """Either side may be of another system than this."""
+    """Each side may be of another system than this one."""
     if not isinstance(value, Mapping) or set(value) != {"local", "remote"}:
         return False
     local, remote = value["local"], value["remote"]
@@ -153,8 +153,8 @@ KINDS: dict[str, Kind] = {
     "is_trusted": Kind(
         "true, false or null", lambda value: value is None or isinstance(value, bool)
     ),
-    # A project can hold back more than the user does, and never less: it may be somebody else's.
-    # The last pattern that matches decides, so the user's come last.
+    # A project, which may be somebody else's, can hold back more than the user does, but never
+    # less. The last pattern that matches decides, so the user's come last.
     "exclude": Kind(
         'a list of patterns, such as "*.pem" or "secrets/"',
         _are_patterns,
@@ -185,8 +185,8 @@ KINDS: dict[str, Kind] = {
 
 
 def parse(user: Mapping[str, Any], project: Any = None) -> tuple[Settings, tuple[str, ...]]:
-    """The settings that count, and a sentence for each value that does not. `user` has the values
-    that are set, `project` what stands under the package's name in the project, None for nothing.
+    """The settings that count, and a sentence for each invalid value. `user` has the values that
+    are set. `project` is the value of the package's name in the project, None if there is none.
 
     >>> parse({"focus_diff": True}, {"focus_diff": 1})[1]
     ('"focus_diff" in the project has to be true or false, and is 1.',)
@@ -214,7 +214,7 @@ def parse(user: Mapping[str, Any], project: Any = None) -> tuple[Settings, tuple
 
 
 def _checked(name: str, place: str, value: Any, problems: list[str]) -> dict[str, Any]:
-    """The value by its name; empty where the next one below counts."""
+    """The value by its name; empty if the one below it counts."""
     kind = KINDS[name]
     if kind.fits(value):
         return {name: value}
@@ -229,13 +229,13 @@ def _shown(value: Any) -> str:
 
 
 def of(window: sublime.Window | None = None) -> Settings:
-    """Those of a window; without one, those that count for all."""
+    """The settings of a window; without one, those for all windows."""
     return read(window)[0]
 
 
 def read(window: sublime.Window | None = None) -> tuple[Settings, tuple[str, ...]]:
-    """The same, and a sentence for each value that makes no sense."""
-    # All at once, for each call to Sublime is one to another process (docs/sublime.md 6.6).
+    """The same, and a sentence for each invalid value."""
+    # All at once, because each call to Sublime goes to another process (docs/sublime.md 6.6).
     stored = sublime.load_settings(FILE).to_dict()
     user = {name: stored[name] for name in KINDS if name in stored}
     project: Any = window.project_data() if window is not None else None
@@ -246,5 +246,5 @@ def read(window: sublime.Window | None = None) -> tuple[Settings, tuple[str, ...
 
 @lru_cache(maxsize=16)
 def _parsed(user_and_project: str) -> tuple[Settings, tuple[str, ...]]:
-    """The same values, written as JSON, are checked once: they are asked for at each command."""
+    """The same values, as JSON, are checked only once: every command asks for them."""
     return parse(*json.loads(user_and_project))

@@ -1,7 +1,7 @@
-"""What the user wants the CLIs of a window to be told; UI thread only.
+"""The user's wishes about what the CLIs of a window are told. UI thread only.
 
-A pause belongs to its window. It stands in the window's settings, so that it outlives a restart:
-who has paused would not expect that a new start shares again.
+A pause belongs to its window. The window's settings keep it over a restart: a user who has paused
+does not expect a restart to share again.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ IS_RESUMED = "Sharing goes on. The CLIs of this window are told what you look at
 
 
 def of(window: sublime.Window) -> Sharing:
-    """What may be told of the window's files."""
+    """The rules for the window's files."""
     return window_settings(window, settings.of(window)).sharing
 
 
 def path_maps(window: sublime.Window) -> PathMaps:
-    """How the CLIs of the window know its files."""
+    """The maps between the editor's paths and those of the window's CLIs."""
     return window_settings(window, settings.of(window)).path_maps
 
 
 def window_settings(window: sublime.Window, found: Settings) -> WindowSettings:
-    """What the core has to know of the window's settings."""
+    """The window's settings for the core."""
     sharing = Sharing(is_paused(window), found.exclude, found.only_project_files)
     return WindowSettings(found.is_trusted, found.diffs, sharing, PathMaps(found.path_maps))
 

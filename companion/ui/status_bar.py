@@ -1,4 +1,4 @@
-"""What goes on with Gemini CLI, in the status bar of each window; UI thread only."""
+"""The state of the CLIs in the status bar of each window. UI thread only."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LOST = "type /ide enable in {}"
 
 
 class StatusBar:
-    """That of all windows, and a message where a CLI comes or goes. Only views that can be seen
-    have it: one that is activated gets it then, so that ten thousand tabs cost nothing.
+    """The text of all windows, and a message when a CLI comes or leaves. Only visible views have
+    the text: a view that is activated gets it then, so that ten thousand tabs cost nothing.
 
-    `mention` shows a sentence that is worth less than others; `is_running` says whether there is
-    anybody to tell of CLIs, `is_paused` whether the CLIs of a window are told of files, `lost`
-    names those that wait for `/ide enable`.
+    `mention` shows a sentence of less importance. `is_running` says whether the companion runs.
+    `is_paused` says whether sharing is paused in a window. `lost` names the CLIs that wait for
+    `/ide enable`.
     """
 
     def __init__(
@@ -37,13 +37,13 @@ class StatusBar:
         self._is_running = is_running
         self._is_paused = is_paused
         self._lost = lost
-        # By the window's id; None before anything was told.
+        # By window id; None before the first report.
         self._statuses: Mapping[int, Status] | None = None
-        # What each window shows, by its id.
+        # The text of each window, by its id.
         self._shown: dict[int, str] = {}
 
     def show(self, statuses: tuple[Status, ...]) -> None:
-        """The state of all windows is this now."""
+        """This is the state of all windows now."""
         before, self._statuses = self._statuses or {}, {each.window_id: each for each in statuses}
         for id, status in self._statuses.items():
             window, known = sublime.Window(id), before.get(id)
@@ -58,7 +58,7 @@ class StatusBar:
             self._mention(f"{name} has left.")
 
     def look(self) -> None:
-        """Show what there is, where it is something else now."""
+        """Show the text of each window again if it has changed."""
         for window in sublime.windows():
             text = self._text(window)
             if self._shown.get(window.id(), "") != text:
@@ -68,13 +68,13 @@ class StatusBar:
                 _show(window.active_view(), text)
 
     def activated(self, view: sublime.View) -> None:
-        """The view has the keyboard now."""
+        """The view has got the keyboard."""
         window = view.window()
         if window is not None:
             _show(view, self._shown.get(window.id(), ""))
 
     def stop(self) -> None:
-        """Show nothing any more."""
+        """Remove the text everywhere."""
         for window in sublime.windows():
             for view in window.views() if window.id() in self._shown else []:
                 view.erase_status(KEY)

@@ -1,7 +1,7 @@
-"""What the user does in one go, as a coroutine on the UI thread; UI thread only.
+"""An action of the user from beginning to end, as a coroutine on the UI thread. UI thread only.
 
 A story awaits an `Answer`: of the companion, of a thread, of the user (`panels`). Each step is a
-call of its own from Sublime's queue, so a story never holds up the editor.
+call of its own from Sublime's queue, so a story never blocks the editor.
 """
 
 from __future__ import annotations
@@ -20,24 +20,25 @@ from . import queues
 
 T = TypeVar("T")
 Story = Coroutine[Answer[Any], None, object]
-# With what a story ends, if it has not ended before.
+# A story ends with this, if it has not ended before.
 End = Union[sublime.View, sublime.Window]
 
 FAILED = 'That failed; "Gemini Companion: Show Log" tells more.'
 
 
 class Stories:
-    """Those under way. One that is cut gets GeneratorExit at its await, and its `finally` runs at
-    once; what it awaited then comes too late and is dropped. `tell` shows a sentence."""
+    """The stories that run. A story that is cut gets GeneratorExit at its await, and its `finally`
+    runs at once; the awaited answer then comes too late and is dropped. `tell` shows a sentence."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
-        # Held until their ends: the `finally` of one that is collected would run on any thread.
+        # Kept until they end: the `finally` of a collected coroutine would run on any thread.
         self._running: dict[Story, tuple[End, ...]] = {}
         self._is_stopped = False
 
     def begin(self, story: Story, *ends_with: End) -> None:
-        """Go up to its first await now. It is cut when one of the views or windows closes."""
+        """Run the story up to its first await now. It is cut when one of the views or windows
+        closes."""
         if self._is_stopped:
             story.close()
             return
@@ -45,25 +46,26 @@ class Stories:
         self._step(story)
 
     def closing(self, ended: End) -> None:
-        """The view or window closes: cut what ends with it."""
+        """The view or window closes: cut the stories that end with it."""
         for story, ends_with in list(self._running.items()):
             if ended in ends_with:
                 self._cut(story)
 
     def look(self) -> None:
-        """Not every close is told (docs/sublime.md 4.6): to be called now and then."""
+        """To be called from time to time, because some closes have no event (docs/sublime.md
+        4.6)."""
         for story, ends_with in list(self._running.items()):
             if not all(end.is_valid() for end in ends_with):
                 self._cut(story)
 
     def stop(self) -> None:
-        """Cut all of them, and begin none any more."""
+        """Cut all stories, and begin no more."""
         self._is_stopped = True
         for story in list(self._running):
             self._cut(story)
 
     def _step(self, story: Story) -> None:
-        """The boundary of stories: one that fails is logged, and the user is told."""
+        """The boundary of stories: a failure is logged, and the user is told."""
         if story not in self._running:
             return
         try:
@@ -71,7 +73,7 @@ class Stories:
         except StopIteration:
             self._running.pop(story, None)
         except Unanswered as error:
-            # The companion has logged what there is to log.
+            # The companion has logged the failure already.
             self._running.pop(story, None)
             self._tell(str(error))
         except Exception:
@@ -83,12 +85,12 @@ class Stories:
                 step = partial(self._step, story)
                 awaited.when_there(partial(queues.on_ui_thread, step))
             else:
-                # It has closed what it ends with.
+                # The story has closed what it ends with.
                 self._close(story)
 
     def _cut(self, story: Story) -> None:
         self._running.pop(story, None)
-        # One that cuts itself goes up to its next await.
+        # A story that cuts itself runs up to its next await.
         if getcoroutinestate(story) != CORO_RUNNING:
             self._close(story)
 
@@ -100,7 +102,7 @@ class Stories:
 
 
 async def computed(work: Callable[[], T]) -> T | None:
-    """What the work gives in a thread. The boundary of work: None where it fails, and that is
+    """The result of the work in a thread. The boundary of work: None if it fails, which is
     logged."""
     try:
         return await background.start(work)
@@ -110,7 +112,7 @@ async def computed(work: Callable[[], T]) -> T | None:
 
 
 def sleep(milliseconds: int = 0) -> Answer[None]:
-    """To be awaited; 0 gives everything else in the queue its turn."""
+    """To be awaited; 0 lets everything else in the queue run first."""
     answer: Answer[None] = Answer()
     queues.on_ui_thread(partial(answer.give, None), milliseconds)
     return answer

@@ -1,4 +1,4 @@
-"""The editor as the core sees it: every request crosses from the loop to the UI thread here."""
+"""The editor as the core sees it: every request goes from the loop to the UI thread here."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from .stories import Stories
 
 T = TypeVar("T")
 
-# What a tab is called whose text reached no file, and one of a diff that its CLI closed.
+# Names of tabs: for a text that reached no file, and for the text of a diff that its CLI closed.
 YOURS = "your edits"
 CLOSED = "your edits of a closed proposal"
 GONE = "Gemini CLI is gone. Its diff stays: decide for the next CLI, or release it."
 RESTORED = "The proposal for {} is as you had it last; undo brings back what its tab had."
 WINDOW_CLOSED = "The editor's window is closed."
 PREFIX = "Gemini Companion: "
-# Seconds that a user has for a sentence.
+# Seconds that a user needs to read a sentence.
 READING = 5.0
 
 
 class SublimeEditor(Editor):
-    """What one companion may ask, until it is told to `stop`. The UI thread owns the state.
+    """What one companion may ask, until `stop`. The UI thread owns the state.
 
-    `stories` are what the user does with this companion; `keyboard` is the view activated last;
-    `reviews`, `scrolling`, `notices` and `next_edit` are told of what is opened, `on_status` of the
-    state of all windows.
+    `stories` are the user's actions with this companion. `keyboard` is the view that was activated
+    last. `reviews`, `scrolling`, `notices` and `next_edit` learn which diffs are opened;
+    `on_status` gets the state of all windows.
     """
 
     def __init__(self) -> None:
@@ -56,16 +56,16 @@ class SublimeEditor(Editor):
         self.next_edit: NextEdit | None = None
         self.on_status: Callable[[tuple[Status, ...]], None] | None = None
         self._is_stopped = False
-        # When a sentence was told last.
+        # When the last sentence was shown.
         self._told_at = float("-inf")
 
     def stop(self) -> None:
-        """From now on the companion opens and closes nothing. On the UI thread, so that no request
-        is on its way past this."""
+        """From now on the companion opens and closes nothing. Called on the UI thread, so that no
+        request is running meanwhile."""
         self._is_stopped = True
 
     def keyboard_in(self, window: sublime.Window) -> sublime.View | None:
-        """The view of the window in which the user types; a terminal's panel can be one."""
+        """The view of the window in which the user types; it can be a terminal's panel."""
         keyboard = self.keyboard
         if keyboard is not None and keyboard.is_valid() and keyboard.window() == window:
             return keyboard
@@ -102,7 +102,7 @@ class SublimeEditor(Editor):
             if self.on_status is not None and not self._is_stopped:
                 self.on_status(statuses)
 
-        # While the editor quits, there is no UI thread to ask.
+        # While the editor quits, the UI thread does not answer.
         if not self._is_stopped:
             queues.on_ui_thread(show)
 
@@ -117,8 +117,8 @@ class SublimeEditor(Editor):
         queues.on_ui_thread(show)
 
     def mention(self, sentence: str) -> None:
-        """Show a sentence that the status bar's own words say, too, but never in the place of one
-        that was told a moment ago."""
+        """Show a sentence that repeats the status bar's text, but never in place of one that was
+        shown a moment ago."""
         if time.monotonic() - self._told_at > READING:
             sublime.status_message(PREFIX + shown_line(sentence))
 
@@ -144,7 +144,7 @@ class SublimeEditor(Editor):
         if self.scrolling is not None:
             self.scrolling.follow(view)
         if not take_focus:
-            # Panels are not sure to be activated again.
+            # A panel may get no further event when it has the keyboard again.
             self.keyboard = keyboard
         if self.next_edit is not None:
             self.next_edit.opened(view)
@@ -192,10 +192,10 @@ class SublimeEditor(Editor):
         return text
 
     def _ask(self, work: Callable[[], T]) -> asyncio.Future[T]:
-        """Crossing B: run `work` on the UI thread; to be awaited in the loop. Raises what it raises
-        as EditorError. Not run where nobody waits any more.
+        """Crossing B: run `work` on the UI thread; the loop awaits the result. Raises what it
+        raises as EditorError. Not run if nobody waits any more.
 
-        The UI thread never waits for the loop: a loop that is gone is no concern of its any more.
+        The UI thread never waits for the loop, which may have ended.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
@@ -204,7 +204,7 @@ class SublimeEditor(Editor):
             if future.done() or self._is_stopped:
                 return
             outcome = _outcome(work, future)
-            # A loop that is closed has nobody who waits.
+            # If the loop is closed, nobody waits.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(lambda: None if future.done() else outcome())
 
@@ -219,8 +219,8 @@ def _return_text(window_id: int, path: str, text: str) -> None:
 
 
 def _outcome(work: Callable[[], T], future: asyncio.Future[T]) -> Callable[[], None]:
-    """The boundary of UI callbacks: a failure becomes the answer, and a line in the
-    log. Gives what settles the future, to be called in its loop."""
+    """The boundary of UI callbacks: a failure becomes the answer and a line in the log. Gives the
+    function that settles the future, to be called in its loop."""
     try:
         return partial(future.set_result, work())
     except EditorError as error:

@@ -1,4 +1,4 @@
-"""Texts put into views, and into tabs of the user's own; UI thread only."""
+"""Puts texts into views, and into tabs of the user. UI thread only."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from .review import open_diffs
 
 # Settings that would change a text on its way into a view.
 MEDDLING = ("translate_tabs_to_spaces", "auto_indent")
-# Characters of a line from which a view is spared colors and wrapping.
+# From this many characters in a line, a view has no colors and no wrapping.
 LONG_LINE = 64 * 1024
-# Milliseconds between looks for a window, where there is none.
+# Milliseconds between checks for a window, if there is none.
 NO_WINDOW = 1000
 
 
-# A region, and the text that is to stand there.
+# A region, and the text for it.
 Part = Tuple[sublime.Region, str]
 
 
 class PendingText:
-    """The texts that the command is about to put into its view. As arguments of the command
-    they would stay in the undo stack and in the session file (docs/sublime.md 6.2); `run_command`
-    returns when it is done."""
+    """The texts that the command is about to put into its view. As arguments of the command they
+    would stay in the undo stack and in the session file (docs/sublime.md 6.2). `run_command`
+    returns when the command is done."""
 
     def __init__(self) -> None:
         self._parts: Sequence[Part] = ()
 
     def put(self, view: sublime.View, parts: Sequence[Part]) -> None:
-        """Put each text in place of its region, as one edit; regions in their order."""
+        """Put each text in place of its region, as one edit; the regions are in order."""
         self._parts = parts
         try:
             view.run_command("gemini_companion_fill_view")
@@ -43,7 +43,7 @@ class PendingText:
             self._parts = ()
 
     def fill(self, view: sublime.View, edit: sublime.Edit) -> None:
-        """The body of the command; run by anybody else, it does nothing."""
+        """The body of the command; does nothing if anybody else runs it."""
         parts, self._parts = self._parts, ()
         for region, text in reversed(parts):
             view.replace(edit, region, text)
@@ -57,7 +57,7 @@ def text_of(view: sublime.View) -> str:
 
 
 def unsaved_view(path: str) -> sublime.View | None:
-    """A tab in which the file has unsaved changes; None where there is none."""
+    """A tab with unsaved changes of the file; None if there is none."""
     for window in sublime.windows():
         view = window.find_open_file(path)
         if view is not None and view.is_dirty():
@@ -66,12 +66,13 @@ def unsaved_view(path: str) -> sublime.View | None:
 
 
 def replace(view: sublime.View, text: str) -> None:
-    """Make it the text of a view of ours, as one edit that can be undone."""
+    """Replace the text of a view of ours, as one edit that can be undone."""
     replace_parts(view, [(sublime.Region(0, view.size()), text)])
 
 
 def replace_parts(view: sublime.View, parts: Sequence[Part]) -> None:
-    """Put texts into a view of ours, as one edit that can be undone; regions in their order."""
+    """Replace regions of a view of ours, as one edit that can be undone; the regions are in
+    order."""
     for name in MEDDLING:
         view.settings().set(name, False)
     pending.put(view, parts)
@@ -80,7 +81,7 @@ def replace_parts(view: sublime.View, parts: Sequence[Part]) -> None:
 
 
 def replace_rows(view: sublime.View, comparison: Comparison) -> None:
-    """The view of ours has the old text of the comparison: make it the new one, change by change,
+    """Change the view of ours from the old text of the comparison to the new one, change by change,
     so that carets and regions stay with their lines; as one edit that can be undone."""
     old, new = comparison.old, comparison.new
     parts = [
@@ -94,8 +95,8 @@ def replace_rows(view: sublime.View, comparison: Comparison) -> None:
 
 
 def replace_theirs(view: sublime.View, text: str) -> bool:
-    """Make it the text of a tab of the user's, as one edit that can be undone; saves nothing. False
-    where the view does not take it."""
+    """Replace the text of a tab of the user, as one edit that can be undone; saves nothing. False
+    if the view refuses it."""
     settings = view.settings()
     before = {name: settings.get(name) for name in MEDDLING}
     replace(view, text)
@@ -106,7 +107,8 @@ def replace_theirs(view: sublime.View, text: str) -> bool:
 
 
 def fill(view: sublime.View, text: str, path: str) -> None:
-    """Give a new view its text, colored as the path's file; undo does not take it out."""
+    """Give a new view its text, with the colors of the path's file type; undo does not remove
+    it."""
     replace(view, text)
     if int(sublime.version()) >= 4114:
         view.clear_undo_stack()
@@ -122,13 +124,13 @@ def fill(view: sublime.View, text: str, path: str) -> None:
 
 
 def wrap_as_usual(view: sublime.View) -> None:
-    """Wrap the lines as in all tabs, again; very long ones are not wrapped."""
+    """Wrap the lines as in all tabs again; very long ones are not wrapped."""
     if not _has_long_line(text_of(view)):
         view.settings().erase("word_wrap")
 
 
 def open_tab(window: sublime.Window, path: str, text: str) -> sublime.View:
-    """Open a text as a new tab, to be saved wherever the user likes; it covers no diff."""
+    """Open a text as a new tab that the user can save anywhere; it covers no diff."""
     window.focus_group(open_diffs.group_without_diff(window))
     view = window.new_file()
     name_tab(view, path)
@@ -137,14 +139,15 @@ def open_tab(window: sublime.Window, path: str, text: str) -> sublime.View:
 
 
 def name_tab(view: sublime.View, path: str, remark: str = "") -> None:
-    """Call the tab by its file, with a remark in brackets."""
+    """Name the tab after its file, with a remark in brackets."""
     name = os.path.basename(path)
     view.set_name(shown_line(f"{name} ({remark})" if remark else name))
 
 
 def return_text(window: sublime.Window, path: str, text: str, name: str) -> None:
-    """Give the user a text of theirs as an unsaved tab, `name` in brackets behind the file's: among
-    their own tabs of the window, or of another one where it is gone. Without any, it waits."""
+    """Give the user a text of theirs as an unsaved tab, with `name` in brackets after the file's
+    name. It is among their own tabs of the window, or of another one if that is closed. If there is
+    no window, it waits for one."""
     if not sublime.windows():
         later = partial(return_text, window, path, text, name)
         queues.on_ui_thread(later, delay_ms=NO_WINDOW)
@@ -156,7 +159,7 @@ def return_text(window: sublime.Window, path: str, text: str, name: str) -> None
 
 @contextmanager
 def first_group_unchanged(window: sublime.Window) -> Iterator[sublime.Window]:
-    """What comes into the group meanwhile covers nothing that the user looks at."""
+    """Tabs that open in the first group meanwhile do not cover the one that the user looks at."""
     front = window.active_view_in_group(0)
     yield window
     if front is not None and front.is_valid():

@@ -1,5 +1,5 @@
-"""Accepted edits that no CLI has written to their files yet: shown, applied, discarded; UI thread
-only."""
+"""Accepted edits that no CLI has written to their files yet: shows, applies and discards them. UI
+thread only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..ide.service import Companion
 from . import panels, texts
 from .stories import sleep
 
-# Milliseconds between looks at whether a file has been loaded.
+# Milliseconds between checks whether a file has been loaded.
 LOADING = 20
 NONE = "No accepted text waits for Gemini CLI in this window."
 DISCARDED = "The text was discarded."
@@ -28,7 +28,7 @@ ACTIONS = [
 
 
 async def choose(companion: Companion, window: sublime.Window, tell: Callable[[str], None]) -> None:
-    """Let the user choose one of the window's texts, and what becomes of it."""
+    """Let the user choose one of the window's texts, and what to do with it."""
     found = await companion.ask(UnwrittenTexts(window.id()))
     if not found:
         tell(NONE)
@@ -55,7 +55,7 @@ async def _apply(
     text: str,
     tell: Callable[[str], None],
 ) -> None:
-    """Put the text into the file's tab, or beside it; only then it need not wait any more."""
+    """Put the text into the file's tab, or beside it; only after that it no longer waits."""
     is_new = window.find_open_file(path) is None
     view = window.open_file(path)
     while view.is_loading():
@@ -84,7 +84,7 @@ def _take_back(view: sublime.View, is_new: bool) -> None:
 
 
 def _obstacle(view: sublime.View) -> str:
-    """Why a text is not to be put into the file's tab, as a sentence; empty where it may be."""
+    """Why a text must not be put into the file's tab, as a sentence; empty if it may be."""
     if not view.is_valid():
         return "The file's tab was closed; the text is in a new tab."
     if view.is_read_only():

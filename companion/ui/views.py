@@ -1,4 +1,4 @@
-"""Reading views and windows into the core's values; changes nothing in the editor."""
+"""Reads views and windows into the core's values. Changes nothing in the editor."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..ide.context import MAX_SELECTION_UNITS, TRUNCATED, Cursor, OpenFile
 
 
 def describe(view: sublime.View) -> OpenFile | None:
-    """The view as an open file; None for whatever has no file of its own: panels, overlays,
-    terminals, diffs, untitled buffers (none of these has a file name).
+    """The view as an open file; None if it has no file of its own: panels, overlays, terminals,
+    diffs, untitled buffers.
 
     The cost does not depend on the size of the file or of the selection.
     """
@@ -23,7 +23,7 @@ def describe(view: sublime.View) -> OpenFile | None:
 
 
 def cursor(view: sublime.View) -> Cursor | None:
-    """The caret of the first selection, in 1-based lines and 1-based UTF-16 units; None where
+    """The caret of the first selection, in lines and UTF-16 units that both count from 1; None if
     there is no selection."""
     selection = view.sel()
     if len(selection) == 0:
@@ -33,14 +33,14 @@ def cursor(view: sublime.View) -> Cursor | None:
 
 
 def selected_text(view: sublime.View) -> str:
-    """The selections joined by line breaks, MAX_SELECTION_UNITS UTF-16 units at most, and TRUNCATED
-    behind them where there was more.
+    """The selections joined by line breaks, at most MAX_SELECTION_UNITS UTF-16 units, followed by
+    TRUNCATED if there was more.
 
-    Only what fits is read out of the editor: no code point is less than one unit.
+    Only as much as fits is read from the editor, because every code point has at least one unit.
     """
     left = MAX_SELECTION_UNITS
     texts: list[str] = []
-    # Every text costs at least two units, itself and a line break; one more tells that it is cut.
+    # Every text has at least two units, itself and a line break; one more text shows the cut.
     for region in islice(view.sel(), MAX_SELECTION_UNITS // 2 + 1):
         if region.empty():
             continue
@@ -61,7 +61,7 @@ def utf16_length(text: str) -> int:
 
 
 def clamp_utf16(text: str, units: int) -> str:
-    """The longest beginning of at most `units` UTF-16 code units; splits no surrogate pair.
+    """The longest beginning of at most `units` UTF-16 code units, without half a surrogate pair.
 
     >>> clamp_utf16("a\\U0001f600b", 2)
     'a'

@@ -1,4 +1,4 @@
-"""Which windows, folders and settings there are: looked at now and then, and told to the core."""
+"""Checks windows, folders and settings from time to time, and reports them to the core."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .review import restoring
 from .review.reviews import Reviews
 from .sublime_editor import SublimeEditor
 
-# Milliseconds between looks: neither every closed window nor a changed folder has an event
+# Milliseconds between checks: not every closed window has an event, and changed folders have none
 # (docs/sublime.md 4.6).
 POLL = 1000
 CHANGE_TAG = "GeminiCompanion"
 
 
 class WindowWatch:
-    """What one companion is told of them, from `start` to `stop`; on the UI thread. `looks` are
-    called with each look, too."""
+    """Reports them to one companion, from `start` to `stop`; on the UI thread. `looks` are called
+    at each check as well."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class WindowWatch:
         self._looks = looks
         self._folders: Mapping[int, tuple[str, ...]] = {}
         self._settings: Mapping[int, WindowSettings] = {}
-        # The sentences on bad values that were told already.
+        # The sentences about invalid values that were shown already.
         self._problems: set[str] = set()
         self._is_stopped = False
 
@@ -57,14 +57,14 @@ class WindowWatch:
         sublime.load_settings(settings.FILE).clear_on_change(CHANGE_TAG)
 
     def look(self) -> None:
-        """Tell the companion of windows, folders and settings that are others now."""
+        """Report windows, folders and settings that have changed."""
         windows = sublime.windows()
         found = {window.id(): settings.read(window) for window in windows}
         wanted = {
             window.id(): sharing_settings.window_settings(window, found[window.id()][0])
             for window in windows
         }
-        # Before the folders: by then a window that was closed is not known any more.
+        # Before the folders: a window that was closed is not known any more by then.
         for window_id, mine in wanted.items():
             if window_id in self._folders and self._settings.get(window_id) != mine:
                 self._companion.post(WindowSettingsChanged(window_id, mine))
@@ -88,7 +88,7 @@ class WindowWatch:
                 self._files.add_all(window.views())
 
     def _look_for_problems(self, found: Iterable[str]) -> None:
-        """Tell of values that make no sense, once."""
+        """Report invalid values, once."""
         problems = set(found)
         new = sorted(problems - self._problems)
         for problem in new:
@@ -100,6 +100,6 @@ class WindowWatch:
 
     def _poll(self) -> None:
         if not self._is_stopped:
-            # First the next look, so that one that fails is not the last.
+            # The next check is scheduled first, so that a failed one is not the last.
             queues.on_ui_thread(self._poll, POLL)
             self.look()
