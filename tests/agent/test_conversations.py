@@ -149,7 +149,7 @@ class WithoutACli(OnDisk):
                 self.assertFalse(known.info.is_saved)
             await until(lambda: not agent.conversations.refusals.are_there)
         self.assertTrue(known.info.is_saved)
-        summary = self.transcripts.of(ID).summary()
+        summary = self.transcripts.of(ID).reader.summary()
         assert summary is not None
         self.assertEqual(
             (summary.title, transcript.path), ("A title", known.record.transcript.path)
@@ -171,7 +171,7 @@ class WithoutACli(OnDisk):
                 if not is_full:
                     await agent.stop()
             self.assertEqual("is lost" in logs.output[-1], is_full)
-            summary = self.transcripts.of(ID).summary()
+            summary = self.transcripts.of(ID).reader.summary()
             assert summary is not None
             self.assertEqual(summary.title, title)
 
@@ -371,7 +371,7 @@ class WithSessions(OnDisk):
             await until(lambda: self.client.request.called)
         # Who is killed now leaves this, and deletes it by its id.
         (name,) = os.listdir(chats)
-        summary = self.transcripts.of(ID).summary()
+        summary = self.transcripts.of(ID).reader.summary()
         assert summary is not None
         self.assertIn(summary.state.loading[:8], name)
         loading.cancel()
@@ -406,7 +406,7 @@ class WithSessions(OnDisk):
         self.assertIn("The mode yolo is no longer used", str(first.body.description))
         # Nor after a restart, of which they would be told again.
         await agent.stop()
-        summary = self.transcripts.of(ID).summary()
+        summary = self.transcripts.of(ID).reader.summary()
         assert summary is not None
         self.assertEqual(summary.state.mode, "")
 

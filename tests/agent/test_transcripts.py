@@ -11,13 +11,9 @@ import unittest
 from datetime import datetime, timezone
 from unittest import mock
 
-from GeminiCompanion.companion.agent.conversations import transcripts
-from GeminiCompanion.companion.agent.conversations.transcripts import (
-    History,
-    Page,
-    Transcript,
-    Transcripts,
-)
+from GeminiCompanion.companion.agent.conversations import transcript_reader, transcripts
+from GeminiCompanion.companion.agent.conversations.transcript_reader import History, Page
+from GeminiCompanion.companion.agent.conversations.transcripts import Transcript, Transcripts
 from GeminiCompanion.companion.agent.display import wire
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import (
@@ -50,7 +46,7 @@ class Files(unittest.TestCase):
         return self.transcripts.of(ID)
 
     def history(self) -> History:
-        history = self.again().read()
+        history = self.again().reader.read()
         assert history is not None
         return history
 
@@ -86,7 +82,7 @@ class Files(unittest.TestCase):
             + b'{"type":"message","turn":"x","time":"2026-01-01T00:00:00","text":"","files":[]}\n'
         )  # fmt: skip
         self.assertEqual([turn.id for turn in self.history().turns], ["one"])
-        self.assertIsNotNone(self.again().summary())
+        self.assertIsNotNone(self.again().reader.summary())
 
     def test_our_sentences_are_told_in_any_language_and_old_texts_as_they_are(self) -> None:
         told = sentence("The turn took longer than {seconds} seconds.", seconds="5")
@@ -137,24 +133,24 @@ class Files(unittest.TestCase):
             self.replace([damaged.rstrip(b"\n") + b"\n" if damaged else b"", *rest])
             with self.subTest(damaged[:40]):
                 with self.assertLogs("GeminiCompanion", "WARNING") as logs:
-                    summary = self.again().summary()
+                    summary = self.again().reader.summary()
                 assert summary is not None
                 self.assertIn(ID, logs.output[0])
                 self.assertEqual((summary.id, summary.workspace), (ID, workspace))
                 self.assertEqual((summary.turns, summary.title), (2, "message one"))
                 with self.assertLogs("GeminiCompanion", "WARNING"):
                     self.assertEqual([turn.id for turn in self.history().turns], ["one", "two"])
-                self.assertEqual(self.ids(self.again().page(3, None)), ["one", "two"])
+                self.assertEqual(self.ids(self.again().reader.page(3, None)), ["one", "two"])
 
     def test_what_is_of_a_later_release_or_nothing_is_left_is_no_conversation(self) -> None:
         head, *rest = self.lines_of("one")
         later = head.replace(b'"version":1', b'"version":2')
         for lines in ([later, *rest], [], [b"\0" * 300], [b"[]\n"]):
             self.replace(lines)
-            self.assertIsNone(self.again().summary())
+            self.assertIsNone(self.again().reader.summary())
         other = os.path.join(self.transcripts.folder, "notes.jsonl")
         os.rename(self.transcript.path, other)
-        self.assertIsNone(self.transcripts.of("notes").summary())
+        self.assertIsNone(self.transcripts.of("notes").reader.summary())
 
     def test_a_turn_whose_message_is_damaged_is_told_without_it(self) -> None:
         lines = self.lines_of("one", "two", "three")
@@ -163,7 +159,7 @@ class Files(unittest.TestCase):
             self.replace([*lines[:at], b"damaged\n", *lines[at + 1 :]])
             with self.subTest(lost), self.assertLogs("GeminiCompanion", "WARNING") as logs:
                 transcript = self.again()
-                turns = transcript.page(3, None)
+                turns = transcript.reader.page(3, None)
                 self.assertEqual(self.ids(turns), ["one", "two", "three"])
                 assert turns is not None
                 self.assertEqual(
@@ -171,7 +167,7 @@ class Files(unittest.TestCase):
                 )
                 self.assertEqual([len(it.events) for it in turns.turns], [2, 2, 2])
                 self.assertEqual(turns.turns[lost].text, "")
-                summary = transcript.summary()
+                summary = transcript.reader.summary()
                 assert summary is not None
                 self.assertEqual((summary.turns, summary.unfinished), (3, frozenset()))
                 # Once for each file.
@@ -197,7 +193,7 @@ class Files(unittest.TestCase):
                 transcript.event(TurnEvent(1, NOW, ID, id, OVER))
                 transcript.write(is_last=True)
                 self.assertEqual((transcript.is_saved, transcript.is_waiting), (False, True))
-            self.assertEqual(self.ids(transcript.page(3, None)), ["one", "two"])
+            self.assertEqual(self.ids(transcript.reader.page(3, None)), ["one", "two"])
         self.assertEqual((len(logs.output), len(refused)), (1, 1))
         self.assertEqual(self.history().turns, [])
         transcript.write(is_last=True)
@@ -212,9 +208,9 @@ class Files(unittest.TestCase):
             transcript.begin("/work", NOW)
             transcript.message("one", events.Message("hello"))
             transcript.write()
-            self.assertEqual(self.ids(transcript.page(3, None)), ["one"])
+            self.assertEqual(self.ids(transcript.reader.page(3, None)), ["one"])
         transcript.write(is_last=True)
-        summary = self.transcripts.of("b" * 32).summary()
+        summary = self.transcripts.of("b" * 32).reader.summary()
         assert summary is not None
         self.assertEqual((summary.workspace, summary.turns), ("/work", 1))
 
@@ -233,7 +229,7 @@ class Files(unittest.TestCase):
                 transcript.message(id, events.Message(f"message {id}"))
                 transcript.event(TurnEvent(1, NOW, "b" * 32, id, OVER))
                 transcript.write()
-            page = transcript.page(1000, None)
+            page = transcript.reader.page(1000, None)
         told = [each for each in logs.output if "oldest lines are lost" in each]
         self.assertEqual(len(told), 1)
         known = self.ids(page)
@@ -242,7 +238,7 @@ class Files(unittest.TestCase):
         transcript.write(is_last=True)
         # What was lost never comes to the disk; what is said now does.
         self.assertFalse(transcript.is_saved or transcript.is_refused or transcript.is_waiting)
-        history = self.transcripts.of("b" * 32).read()
+        history = self.transcripts.of("b" * 32).reader.read()
         assert history is not None
         self.assertEqual([turn.id for turn in history.turns], known)
         self.assertEqual((history.workspace, history.title), ("/work", "A title"))
@@ -286,12 +282,12 @@ class Files(unittest.TestCase):
             self.transcript.change(title=f"title {number}")
         # So that lines, and beginnings of lines, lie across blocks.
         for block in (1, 7, 64, 1 << 18):
-            with self.subTest(block), mock.patch.object(transcripts, "BLOCK", block):
-                newest = self.again().page(3, None)
+            with self.subTest(block), mock.patch.object(transcript_reader, "BLOCK", block):
+                newest = self.again().reader.page(3, None)
                 self.assertEqual(self.ids(newest), ["4", "5", "6"])
-                middle = self.again().page(3, "4")
+                middle = self.again().reader.page(3, "4")
                 self.assertEqual(self.ids(middle), ["1", "2", "3"])
-                first = self.again().page(3, "1")
+                first = self.again().reader.page(3, "1")
                 self.assertEqual(self.ids(first), ["0"])
                 assert newest is not None and middle is not None and first is not None
                 self.assertEqual(
@@ -299,15 +295,15 @@ class Files(unittest.TestCase):
                 )
                 whole = [*first.turns, *middle.turns, *newest.turns]
                 self.assertEqual(whole, self.history().turns)
-                self.assertEqual(self.again().since("5"), tuple(whole[5:]))
+                self.assertEqual(self.again().reader.since("5"), tuple(whole[5:]))
 
     def test_a_page_before_a_turn_that_there_is_not_is_none(self) -> None:
-        self.assertEqual(self.again().page(3, None), Page((), False))
+        self.assertEqual(self.again().reader.page(3, None), Page((), False))
         self.turn("one", OVER)
         for unknown in ("two", "on", 'one"', "\n", "ä"):
-            self.assertIsNone(self.again().page(3, unknown))
-            self.assertIsNone(self.again().since(unknown))
-        self.assertEqual(self.again().page(3, "one"), Page((), False))
+            self.assertIsNone(self.again().reader.page(3, unknown))
+            self.assertIsNone(self.again().reader.since(unknown))
+        self.assertEqual(self.again().reader.page(3, "one"), Page((), False))
 
     def test_a_page_of_a_long_conversation_takes_the_memory_of_the_page_only(self) -> None:
         for number in range(200):
@@ -316,7 +312,7 @@ class Files(unittest.TestCase):
         transcript = self.again()
         tracemalloc.start()
         self.addCleanup(tracemalloc.stop)
-        transcript.page(2, None)
+        transcript.reader.page(2, None)
         _now, peak = tracemalloc.get_traced_memory()
         self.assertLess(peak, size // 2)
 
@@ -347,7 +343,7 @@ class Files(unittest.TestCase):
         self.transcript.write()
         self.turn("two", Content("Hello"), events.Error("CODE", "It broke off."))
         self.turn("three", Content("Hello"))
-        summary = self.again().summary()
+        summary = self.again().reader.summary()
         self.assertEqual(summary, self.history().summary)
         assert summary is not None
         self.assertEqual((summary.turns, summary.unfinished), (3, {"three"}))
@@ -359,7 +355,7 @@ class Files(unittest.TestCase):
         transcript = self.again()
         tracemalloc.start()
         self.addCleanup(tracemalloc.stop)
-        transcript.summary()
+        transcript.reader.summary()
         _now, peak = tracemalloc.get_traced_memory()
         self.assertLess(peak, size // 2)
 

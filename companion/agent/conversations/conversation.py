@@ -26,7 +26,8 @@ from .held_session import HeldSession
 from .past_turns import PastTurns, on_disk
 from .prompt import Message
 from .reminder import as_resources
-from .transcripts import Summary, Transcript
+from .transcript_reader import Summary
+from .transcripts import Transcript
 from .turn_undo import UNDONE, FileChange, TurnUndo
 
 # For the model, which believes that the files are as it wrote them.
@@ -80,7 +81,7 @@ class Conversation:
         self.cli = cli
         self.turn: Turn | None = None
         self.record = ConversationRecord(transcript, summary)
-        self.past = PastTurns(transcript, summary)
+        self.past = PastTurns(transcript.reader, summary)
         self.session = HeldSession(cli, self.record, self.past)
         self.attachments = Attachments(transcript.folder)
         self.edits = TurnUndo(transcript.folder)

@@ -7,7 +7,8 @@ from datetime import datetime, timezone
 
 from ..events import turn_events as events
 from .conversation_state import ConversationState
-from .transcripts import Summary, Transcript, title_of
+from .transcript_reader import Summary, title_of
+from .transcripts import Transcript
 
 
 class ConversationRecord:

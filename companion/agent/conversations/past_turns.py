@@ -11,7 +11,7 @@ from ..events import turn_events as events
 from ..events.turn_events import PastTurn
 from ..wording.failure import INTERNAL_ERROR, STREAM_ERROR, AgentError
 from ..wording.sentence import sentence
-from .transcripts import History, Page, Summary, Transcript
+from .transcript_reader import History, Page, Summary, TranscriptReader
 
 # Seconds to read a transcript.
 READING = 60.0
@@ -28,13 +28,13 @@ class PastTurns:
     """`summary` is the summary of the transcript when the server started. All methods raise
     AgentError if the disk cannot be read."""
 
-    def __init__(self, transcript: Transcript, summary: Summary) -> None:
-        self._transcript = transcript
+    def __init__(self, reader: TranscriptReader, summary: Summary) -> None:
+        self._reader = reader
         self._summary = summary
 
     async def history(self) -> History:
         """Everything that was said."""
-        history = await on_disk(self._transcript.read)
+        history = await on_disk(self._reader.read)
         if history is None:
             return History(self._summary.id, self._summary.workspace, self._summary.created)
         self._end(history.turns)
@@ -43,13 +43,13 @@ class PastTurns:
     async def page(self, limit: int, before: str | None) -> Page | None:
         """The last `limit` turns; with `before`, the last ones before that turn. None if there is
         no such turn."""
-        page = await on_disk(partial(self._transcript.page, limit, before))
+        page = await on_disk(partial(self._reader.page, limit, before))
         self._end(page.turns if page is not None else ())
         return page
 
     async def since(self, turn: str) -> tuple[PastTurn, ...] | None:
         """The turn and those after it; None if there is no such turn."""
-        turns = await on_disk(partial(self._transcript.since, turn))
+        turns = await on_disk(partial(self._reader.since, turn))
         self._end(turns or ())
         return turns
 

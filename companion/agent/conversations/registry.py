@@ -20,7 +20,8 @@ from ..wording.failure import AgentError
 from ..wording.sentence import sentence
 from .conversation import Conversation, forget
 from .refusals import Refusals
-from .transcripts import Summary, Transcript, Transcripts
+from .transcript_reader import Summary
+from .transcripts import Transcript, Transcripts
 from .turns import Turns
 
 # The most conversations. Further ones are refused; none is deleted for a new one.
@@ -156,7 +157,7 @@ def _summaries(
         transcripts.sweep()
     for transcript in transcripts:
         try:
-            summary = transcript.summary()
+            summary = transcript.reader.summary()
             # A later release may write other files, and support more CLIs.
             if summary is None or _agent(summary) not in clis:
                 logger.warning("%s is not a conversation that can be read here", transcript.path)

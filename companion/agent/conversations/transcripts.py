@@ -26,16 +26,13 @@ import dataclasses
 import io
 import json
 import os
-import re
 import shutil
 import threading
 from collections import deque
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from itertools import chain, islice
 from time import monotonic
-from typing import IO, Any, Callable, Iterable, Iterator, Mapping, Union
+from typing import IO, Any, Callable, Iterator, Mapping, Union
 
 from ...base import private_files
 from ...base.line_file import LineFile
@@ -43,12 +40,10 @@ from ...base.log import logger
 from ...base.unwritten_lines import AFTER_ALL_OTHERS, FIRST, NEVER, UnwrittenLimit, UnwrittenLines
 from ...base.write_behind import WriteBehind
 from ..events import turn_events as events
-from ..events.turn_events import Attachment, Body, PastTurn, TurnEvent, Usage, sum_of
-from ..wording.sentence import restored
+from ..events.turn_events import TurnEvent
 from ..wording.surrogates import clean
-from .conversation_state import ConversationState
+from .transcript_reader import VERSION, TranscriptReader
 
-VERSION = 1
 SUFFIX, BESIDE = ".jsonl", ".files"
 # When a kept line is dropped; lines of all other types go first.
 DROPPED = {"conversation": NEVER, "change": AFTER_ALL_OTHERS}
@@ -58,103 +53,8 @@ MAX_BYTES = 64 << 20
 MAX_UNWRITTEN = 64 << 20
 # Seconds until a disk that has refused is tried again.
 PAUSE = 1.0
-# Characters of a title that is made from the first message.
-MAX_TITLE = 80
-# The ids of conversations; also searched for in a damaged first line.
-ID = re.compile("[0-9a-f]{32}")
-WORKSPACE = re.compile(rb'"workspace":("(?:[^"\\]|\\.)*")')
-# Errors that a damaged line of our own may raise when it is read.
-DAMAGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
-# The members of bodies that may be sentences of ours.
-SENTENCES = frozenset({"description", "display_result", "error", "message"})
-# The beginning of an event's line, and a part of the last event of a turn.
-EVENT = b'{"type":"event",'
-# The beginning of the first line of a turn, after the end of the line before.
-MESSAGE = b'\n{"type":"message",'
 # Marks the place of dropped lines. Readers count it as a damaged line.
 GAP = b'{"type":"gap"}\n'
-# Bytes that are read at a time from the end of a file towards its beginning.
-BLOCK = 1 << 18
-ENDS = (b'"body":{"type":"complete"', b'"body":{"type":"error"')
-BODIES = {
-    body.type: body
-    for body in (
-        events.Content,
-        events.Thought,
-        events.ToolCall,
-        events.ToolExecution,
-        events.ToolConfirmation,
-        events.ToolResult,
-        events.Complete,
-        events.Error,
-    )
-}
-
-
-@dataclass(frozen=True)
-class Summary:
-    """The data of a conversation without its turns. `unfinished` are the ids of the turns without
-    an end."""
-
-    id: str
-    workspace: str
-    created: datetime
-    last_used: datetime
-    title: str = ""
-    turns: int = 0
-    usage: Usage = Usage()
-    state: ConversationState = ConversationState()
-    unfinished: frozenset[str] = frozenset()
-
-
-@dataclass
-class History:
-    """A conversation as its file has it. `changes` are the last of each kind. `workspace` is empty
-    if it is not known. `damaged` counts the lines that could not be read."""
-
-    id: str
-    workspace: str
-    created: datetime
-    turns: list[PastTurn] = field(default_factory=list)
-    changes: dict[str, str] = field(default_factory=dict)
-    damaged: int = 0
-
-    @property
-    def last_used(self) -> datetime:
-        return self.turns[-1].time if self.turns else self.created
-
-    @property
-    def title(self) -> str:
-        first = next((turn.text for turn in self.turns if turn.text), "")
-        return self.changes.get("title") or title_of(first)
-
-    @property
-    def usage(self) -> Usage:
-        last = [turn.events[-1].body for turn in self.turns if turn.events]
-        return sum_of([body.usage for body in last if isinstance(body, events.Complete)])
-
-    @property
-    def summary(self) -> Summary:
-        return Summary(
-            self.id,
-            self.workspace,
-            self.created,
-            self.last_used,
-            self.title,
-            len(self.turns),
-            self.usage,
-            ConversationState.of(self.changes),
-            frozenset(turn.id for turn in self.turns if not turn.is_over),
-        )
-
-
-@dataclass(frozen=True)
-class Page:
-    """Some successive turns, and whether there are earlier ones."""
-
-    turns: tuple[PastTurn, ...]
-    has_earlier: bool
-
 
 # A line that is still to be written, as its values.
 Line = Union[TurnEvent, Mapping[str, Any]]
@@ -162,11 +62,11 @@ Line = Union[TurnEvent, Mapping[str, Any]]
 
 class Transcript:
     """The file of one conversation. One thread reports here; another one writes soon, in the same
-    order. Methods that read or remove the file block, and write everything first.
+    order. `reader` reads the file, and `remove` removes it: they block, and write everything first.
 
     If the disk refuses, that is logged once, and the thread that writes calls `refused`. The
     conversation continues, and the refused lines are tried again with the next ones and with
-    `write_soon`. The class has a method more than the twenty: its questions belong together."""
+    `write_soon`."""
 
     def __init__(
         self,
@@ -180,6 +80,7 @@ class Transcript:
         self._file = LineFile(self.path)
         # For the conversation's other files.
         self.folder = os.path.join(folder, id + BESIDE)
+        self.reader = TranscriptReader(id, self._opened)
         self._id = id
         self._writer = writer
         self._refused = refused
@@ -195,7 +96,7 @@ class Transcript:
         self._limit = limit
         self._is_new = self._is_lasting = False
         self._not_before = 0.0
-        self._is_removed = self._is_lost = self._is_known_damaged = False
+        self._is_removed = self._is_lost = False
         self._lacks_lines = False
 
     @property
@@ -254,52 +155,6 @@ class Transcript:
             except OSError as error:
                 # The next start tries again.
                 logger.warning("files of a deleted conversation are still there: %s", error)
-
-    def read(self) -> History | None:
-        """None if it is not a conversation of ours, or nothing of it is left. Raises OSError. May
-        take a while."""
-        with self._opened() as (file, size):
-            return self._noted(_read(file, size, self._id, lambda line: True))
-
-    def summary(self) -> Summary | None:
-        """The same without what was said; needs little time and no memory."""
-        with self._opened() as (file, size):
-            history = self._noted(_read(file, size, self._id, _counts))
-        return None if history is None else history.summary
-
-    def page(self, limit: int, before: str | None) -> Page | None:
-        """The last `limit` turns; with `before`, the last ones before that turn. None if there is
-        no such turn. Reads only the needed part of the file. Raises OSError."""
-        with self._opened() as (file, size):
-            starts = _starts(file, size)
-            end = size if before is None else _start_of(file, starts, before)
-            if end is None:
-                return None
-            wanted = list(islice(starts, limit))
-            has_earlier = next(starts, None) is not None
-            # Before the first readable message there may be remains of other turns.
-            start = wanted[-1] if has_earlier else 0
-            return Page(self._turns(file, start, end), has_earlier)
-
-    def since(self, turn: str) -> tuple[PastTurn, ...] | None:
-        """The turn and those after it; None if there is no such turn. Raises OSError."""
-        with self._opened() as (file, size):
-            start = _start_of(file, _starts(file, size), turn)
-            return None if start is None else self._turns(file, start, size)
-
-    def _turns(self, file: IO[bytes], start: int, end: int) -> tuple[PastTurn, ...]:
-        part = History(self._id, "", datetime.now(timezone.utc))
-        _fill(part, _lines(file, start, end))
-        self._noted(part)
-        return tuple(part.turns)
-
-    def _noted(self, history: History | None) -> History | None:
-        """Log once that something could not be read, with the id, which reveals nothing."""
-        if history is not None and history.damaged and not self._is_known_damaged:
-            self._is_known_damaged = True
-            what = "lines that cannot be read; the rest of it is there"
-            logger.warning("conversation %s has %s (%s)", self._id, what, history.damaged)
-        return history
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[IO[bytes], int]]:
@@ -394,17 +249,6 @@ class Transcripts:
         self._writer.finish()
 
 
-def title_of(text: str) -> str:
-    """The first line of a message, shortened."""
-    line = next((it.strip() for it in text.splitlines() if it.strip()), "")
-    return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rstrip() + "…"
-
-
-def _counts(line: bytes) -> bool:
-    """Whether the line counts for a summary: all lines except events, and the ends of turns."""
-    return not line.startswith(EVENT) or any(end in line for end in ENDS)
-
-
 def _values(event: TurnEvent) -> dict[str, Any]:
     return {
         "type": "event",
@@ -413,158 +257,3 @@ def _values(event: TurnEvent) -> dict[str, Any]:
         "time": event.time.isoformat(),
         "body": {"type": event.body.type, **dataclasses.asdict(event.body)},
     }
-
-
-def _read(file: IO[bytes], size: int, id: str, wanted: Callable[[bytes], bool]) -> History | None:
-    lines = _lines(file, 0, size)
-    first = next(lines, b"")
-    head = _parsed(first)
-    if head.get("type") == "conversation" and head.get("version") != VERSION:
-        return None
-    history = _history(head)
-    if history is not None:
-        _fill(history, filter(wanted, lines))
-        return history
-    return _rest(first, filter(wanted, lines), id)
-
-
-def _rest(first: bytes, lines: Iterable[bytes], id: str) -> History | None:
-    """The rest of a conversation whose first line is damaged; None if there is none."""
-    if not ID.fullmatch(id):
-        return None
-    history = History(id, _workspace(first), datetime.now(timezone.utc))
-    _fill(history, chain([first], lines))
-    history.damaged = max(history.damaged, 1)
-    if history.turns:
-        history.created = history.turns[0].time
-    return history if history.turns or history.changes else None
-
-
-def _workspace(first: bytes) -> str:
-    """The workspace in the damaged line; empty if there is none."""
-    found = WORKSPACE.search(first)
-    with suppress(ValueError):
-        return str(json.loads(found.group(1).decode("utf-8"))) if found else ""
-    return ""
-
-
-def _lines(file: IO[bytes], start: int, end: int) -> Iterator[bytes]:
-    file.seek(start)
-    while start < end:
-        line = file.readline()
-        start += len(line) or end
-        yield line
-
-
-def _fill(history: History, lines: Iterable[bytes]) -> None:
-    is_after_damage = False
-    for line in lines:
-        try:
-            values = _parsed(line)
-            if is_after_damage:
-                _begin_again(history, values)
-            _take(history, values)
-            is_after_damage = is_after_damage and values["type"] != "message"
-        except DAMAGED:
-            # A crash in the middle of a line leaves an empty one.
-            history.damaged += bool(line.strip())
-            is_after_damage = is_after_damage or bool(line.strip())
-            if history.turns and not history.turns[-1].is_over:
-                history.turns[-1].is_whole = False
-
-
-def _begin_again(history: History, line: Mapping[str, Any]) -> None:
-    """Continue after lost lines: the message of this line's turn may be lost. Raises one of
-    DAMAGED."""
-    if line["type"] == "event" and line["turn"] not in {turn.id for turn in history.turns}:
-        turn = PastTurn(str(line["turn"]), _time(line["time"]), "", is_whole=False)
-        history.turns.append(turn)
-
-
-def _starts(file: IO[bytes], at: int) -> Iterator[int]:
-    """Where the turns before this place begin, the last one first. No line is parsed, because line
-    feeds are only at the ends of lines."""
-    following = b""
-    while at > 0:
-        block = min(BLOCK, at)
-        at -= block
-        file.seek(at)
-        data = file.read(block) + following
-        place = len(data)
-        while True:
-            place = data.rfind(MESSAGE, 0, place + len(MESSAGE) - 1)
-            if place < 0:
-                break
-            yield at + place + 1
-        following = data[: len(MESSAGE) - 1]
-
-
-def _start_of(file: IO[bytes], starts: Iterator[int], turn: str) -> int | None:
-    """Where the turn begins; `starts` then continue before it."""
-    # As it is written: the id is the first member after the type.
-    begin = MESSAGE[1:] + b'"turn":%b,' % json.dumps(turn).encode("ascii")
-    for start in starts:
-        file.seek(start)
-        if file.read(len(begin)) == begin:
-            return start
-    return None
-
-
-def _parsed(line: bytes) -> Mapping[str, Any]:
-    try:
-        value = json.loads(line.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _history(head: Mapping[str, Any]) -> History | None:
-    try:
-        if head["type"] != "conversation" or head["version"] != VERSION:
-            return None
-        return History(str(head["id"]), str(head["workspace"]), _time(head["created"]))
-    except DAMAGED:
-        return None
-
-
-def _take(history: History, line: Mapping[str, Any]) -> None:
-    """Raises one of DAMAGED."""
-    kind = line["type"]
-    if kind == "gap":
-        raise ValueError("lines are missing")
-    if kind == "change":
-        history.changes.update({name: str(line[name]) for name in line if name != "type"})
-    elif kind == "message":
-        files = tuple(map(str, line["files"]))
-        attached = tuple(Attachment(**each) for each in line.get("attachments", ()))
-        time, text = _time(line["time"]), str(line["text"])
-        turn = PastTurn(str(line["turn"]), time, text, files, attached)
-        history.turns.append(turn)
-    elif kind == "event" and history.turns and history.turns[-1].id == line["turn"]:
-        turn = history.turns[-1]
-        body = _body(dict(line["body"]))
-        number, time = int(line["number"]), _time(line["time"])
-        turn.events.append(TurnEvent(number, time, history.id, turn.id, body))
-
-
-def _time(text: str) -> datetime:
-    time = datetime.fromisoformat(text)
-    if time.tzinfo is None:
-        raise ValueError(f"Expected a time with a zone; got {text!r}.")
-    return time
-
-
-def _body(value: dict[str, Any]) -> Body:
-    kind = BODIES[value["type"]]
-    names = {each.name for each in dataclasses.fields(kind)}
-    given = {name: value[name] for name in value if name in names}
-    for name in SENTENCES.intersection(given):
-        given[name] = given[name] and restored(given[name])
-    if kind is events.ToolConfirmation:
-        given["options"] = tuple(events.Option(**each) for each in given["options"])
-        given["diff"] = events.Diff(**given["diff"]) if given.get("diff") else None
-    elif kind is events.Complete:
-        usage = given["usage"]
-        by_model = {name: tuple(pair) for name, pair in (usage["by_model"] or {}).items()}
-        given["usage"] = Usage(usage["input_tokens"], usage["output_tokens"], by_model)
-    return kind(**given)
