@@ -478,9 +478,9 @@ class Audited(ApiTest):
         body = events.ToolConfirmation("call", "write_file", "", "", "", {}, ())
         now = datetime.now(timezone.utc)
         waiting = events.TurnEvent(1, now, "the-session", "turn", body)
-        agent = self.server.agent
-        with mock.patch.object(agent, "confirmations", return_value=[waiting]):
-            with mock.patch.object(agent, "confirm"):
+        turns = self.server.agent.turns
+        with mock.patch.object(type(turns), "confirmations", [waiting]):
+            with mock.patch.object(turns, "confirm"):
                 decision = {"callId": "call", "outcome": "proceed_once"}
                 self.assertEqual(self.ask("POST", "/tool-confirmation", decision).status, 200)
         (line,) = self.lines(1)
