@@ -1,8 +1,8 @@
 """The words of tables in the editor: files, CLIs and what the user does.
 
-A text `a/b` is the lines "a" and "b", each with its end. Views have names: `a.py` is the file's,
-`+a.py` the proposal for it, the newest one where there are several, and `-a.py` the left side of
-that. What is seen is waited for: so is what comes from other threads.
+A text `a/b_c` is the lines "a" and "b c", each with its end. Views have names: `a.py` is the
+file's, `+a.py` the proposal for it, the newest one where there are several, and `-a.py` the left
+side of that. What is seen is waited for: so is what comes from other threads.
 """
 
 from __future__ import annotations
@@ -23,13 +23,19 @@ from .reviewing import ReviewCase, Steps
 
 def text(words: str) -> str:
     """What a row means by this text."""
-    return "" if words == "nothing" else words.replace("/", "\n") + "\n"
+    return "" if words == "nothing" else words.replace("/", "\n").replace("_", " ") + "\n"
 
 
 def words_of(text: str) -> str:
     """What a row has for this text; what it could not have is as Python writes it."""
-    is_plain = text.endswith("\n") and "/" not in text and "\r" not in text
-    return text[:-1].replace("\n", "/") if is_plain else repr(text) if text else "nothing"
+    is_plain = text.endswith("\n") and not {"/", "_"} & set(text) and "\r" not in text
+    return (
+        text[:-1].replace("\n", "/").replace(" ", "_")
+        if is_plain
+        else repr(text)
+        if text
+        else "nothing"
+    )
 
 
 def decisions(cli: FakeCli) -> list[str]:
@@ -167,6 +173,7 @@ class DeskCase(ReviewCase):
         ),
         r"(\S+) is shut": lambda t, name: t.view(name).close(),
         r"(\S+) is set to (\S+)": lambda t, name, value: t.set(name, json.loads(value)),
+        "all that was told is forgotten": lambda t: t.sentences.clear(),
         r"(\w+) comes back": lambda t, name: t.by_name[name].resume(),
         r"no CLI is there": lambda t: t.until_connected(0),
     }

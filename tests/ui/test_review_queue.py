@@ -3,146 +3,179 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Generator
+from typing import Any, Iterator
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ui.review import (
-    comments,
-    marks,
-    next_edit,
-    notes,
-    open_diffs,
-    opening,
-    queue,
-    record,
-)
+from GeminiCompanion.companion.ui.review import comments, marks, next_edit, open_diffs, record
 from GeminiCompanion.companion.ui.review.sight import caret_row
-from GeminiCompanion.companion.ui.terminals import cli_terminals
 
+from ..tables import rows, word
 from .adapter import text_of
-from .reviewing import ReviewCase, Steps
+from .desk import DeskCase, decisions
+from .reviewing import Steps
 
-Views = Generator[Any, Any, "list[sublime.View]"]
 
-
-class QueueCase(ReviewCase):
-    def three(self) -> Views:
+class QueueCase(DeskCase):
+    @word("three proposals wait")
+    def three(self) -> Steps:
         """Three diffs of one CLI, oldest first."""
-        self.cli = yield from self.connect()
-        found = []
-        for name in ("a", "b", "c"):
-            right = yield from self.diff(self.cli, self.write(name, "old\n"), f"new {name}\n")
-            yield from self.until_computed(right)
-            found.append(right)
-        return found
+        yield from self.connects("c")
+        for name in "abc":
+            yield from self.proposes("c", f"new.{name}", None, name)
+            yield from self.until_computed(self.view("+" + name))
 
-    def another(self) -> Generator[Any, Any, tuple[sublime.Window, sublime.View]]:
-        """A window of its own with a diff."""
+    @word("another window has a proposal")
+    def another(self) -> Steps:
         here = self.window
         here.run_command("new_window")
         yield lambda: len(sublime.windows()) > 1
-        self.window = next(it for it in sublime.windows() if it.id() != here.id())
-        self.other_cli = yield from self.connect()
-        right = yield from self.diff(self.other_cli, self.write("other", "old\n"), "new\n")
-        other, self.window = self.window, here
+        self.other = self.window = next(it for it in sublime.windows() if it.id() != here.id())
+        self.by_name["d"] = yield from self.connect()
+        yield from self.proposes("d", "new", None, "other")
+        self.window = here
         here.bring_to_front()
-        return other, right
+        yield lambda: self.review(self.view("+other")).comparison is not None
 
-    def close(self, other: sublime.Window) -> Steps:
-        other.run_command("close_window")
+    @word("the other window is closed")
+    def close(self) -> Steps:
+        self.other.run_command("close_window")
         yield lambda: len(sublime.windows()) == 1
 
-    def until_shown(self, right: sublime.View) -> Steps:
-        yield lambda: right.window() and right.window().active_view() == right
+    @word(r"\+b is rejected from elsewhere")
+    def reject_elsewhere(self) -> Steps:
+        self.run_command("reject_diff", id=self.review(self.view("+b")).id)
+        yield lambda: not self.view("+b").is_valid()
+
+    @word("the first row tells the change, the folder, the CLI and since when")
+    def first_row(self) -> None:
+        item = self.asked[0]["items"][0]
+        self.assertEqual((item.annotation, item.details[0]), ("+1 -1", self.folder))
+        self.assertIn("Gemini CLI", item.details[1])
+        self.assertIn("since ", item.details[2])
+
+    words = {"row 0 is highlighted": lambda t: t.asked[0]["on_highlight"](0)}
+    seen = {
+        "the other window is in front with": lambda t: (
+            sublime.active_window() == t.other and t.name_of(t.other.active_view())
+        ),
+        "a proposal has the keyboard:": lambda t: record.is_diff(t.window.active_view()),
+        "one waits:": lambda t: len(list(open_diffs.diffs(t.window))) == 1,
+        "all three were heard of:": lambda t: (
+            sorted(decisions(t.cli)) == [f"{it} accepted new.{it}" for it in "abc"]
+        ),
+        "the list is": lambda t: [it.trigger for it in t.asked[0]["items"]],
+        "the text in front has the change:": lambda t: (
+            "-old\n+new\n" in text_of(t.window.active_view())
+        ),
+        r"there is a tab (.+):": lambda t, name: name in t.tabs(),
+    }
 
 
+@rows("""
+    the next one is shown and after the last the first
+        three proposals wait; +a has the keyboard | run next_diff | the keyboard is in +b
+        | run next_diff | the keyboard is in +c | run next_diff | the keyboard is in +a
+        | run previous_diff | the keyboard is in +c
+    one in another window is gone to
+        c connects & proposes new for a; +a has the keyboard; another window has a proposal
+        | run next_diff | the other window is in front with +other; the other window is closed
+    without another one that is said
+        c connects | run next_diff | the user was told: No proposed edit waits
+        | c proposes new for a; +a has the keyboard; run next_diff
+        | the user was told: No other proposed edit waits
+    beyond the last change the next diff of the window is shown
+        three proposals wait; +a has the keyboard | run next_change | the keyboard is in +b
+    three are decided one after the other
+        three proposals wait; +a has the keyboard
+        | run accept_diff_and_next | what waits is +b, +c; a proposal has the keyboard: yes
+        | run accept_diff_and_next | one waits: yes; a proposal has the keyboard: yes
+        | run accept_diff_and_next | what waits is nothing
+        | c has heard all | all three were heard of: yes
+    the next one may be in another window
+        c connects & proposes new for a; another window has a proposal; +a has the keyboard
+        | run accept_diff_and_next
+        | c heard a accepted new; the other window is in front with +other
+        | the other window is closed
+    the list has all windows diffs with what they change and who asks
+        three proposals wait; another window has a proposal | run show_diffs
+        | the list is a, b, c, other
+        | the first row tells the change, the folder, the CLI and since when
+        | the other window is closed
+    a highlighted one is shown and leaving the list brings back what was there
+        typing.py is open; three proposals wait; typing.py has the keyboard | +c is in sight: yes
+        | run show_diffs; row 0 is highlighted | +a is in sight: yes
+        | the answer is none | +c is in sight: yes; the keyboard is in typing.py
+    one of another window is shown as text in a tab that goes again
+        typing.py is open; another window has a proposal; typing.py has the keyboard
+        | run show_diffs; row 0 is highlighted
+        | the keyboard is in other (proposed in another window)
+        | the text in front has the change: yes
+        | the answer is none | there is a tab other (proposed in another window): no
+        | the other window is closed | the keyboard is in typing.py
+    the chosen one is gone to
+        three proposals wait | run show_diffs; the answer is b | the keyboard is in +b
+    one that was decided meanwhile is not gone to and that is said
+        three proposals wait | run show_diffs; +b is rejected from elsewhere; the answer is b
+        | the user was told: decided already; +a is a proposal: yes
+""")
 class Going(QueueCase):
-    def test_the_next_one_is_shown_and_after_the_last_the_first(self) -> Steps:
-        a, b, c = yield from self.three()
-        self.window.focus_view(a)
-        for expected in (b, c, a):
-            self.run_command("next_diff")
-            yield from self.until_shown(expected)
-        self.run_command("previous_diff")
-        yield from self.until_shown(c)
-
-    def test_one_in_another_window_is_gone_to(self) -> Steps:
-        self.cli = yield from self.connect()
-        here = yield from self.diff(self.cli, self.write("a", "old\n"), "new\n")
-        self.window.focus_view(here)
-        other, there = yield from self.another()
-        self.run_command("next_diff")
-        yield from self.until_shown(there)
-        yield lambda: sublime.active_window() == other
-        yield from self.close(other)
-
-    def test_without_another_one_that_is_said(self) -> Steps:
-        told = self.told()
-        self.run_command("next_diff")
-        yield lambda: any(queue.NONE in each for each in told)
-        self.cli = yield from self.connect()
-        right = yield from self.diff(self.cli, self.write("a", "old\n"), "new\n")
-        self.window.focus_view(right)
-        self.run_command("next_diff")
-        yield lambda: any(queue.ONLY in each for each in told)
-
-    def test_beyond_the_last_change_the_next_diff_of_the_window_is_shown(self) -> Steps:
-        a, b, _c = yield from self.three()
-        self.window.focus_view(a)
-        self.run_command("next_change")
-        yield from self.until_shown(b)
+    pass
 
 
-class Accepting(QueueCase):
-    def test_three_are_decided_one_after_the_other(self) -> Steps:
-        views = yield from self.three()
-        self.window.focus_view(views[0])
-        for count in (1, 2, 3):
-            self.run_command("accept_diff_and_next")
-            yield lambda: len(self.cli.received("ide/diffAccepted")) == count  # noqa: B023
-            rest = len(views) - count
-            yield lambda: len(list(open_diffs.diffs(self.window))) == rest  # noqa: B023
-            yield lambda: not rest or record.is_diff(self.window.active_view())  # noqa: B023
-
-    def test_the_next_one_may_be_in_another_window(self) -> Steps:
-        self.cli = yield from self.connect()
-        here = yield from self.diff(self.cli, self.write("a", "old\n"), "new\n")
-        other, there = yield from self.another()
-        self.window.focus_view(here)
-        self.run_command("accept_diff_and_next")
-        yield lambda: self.cli.received("ide/diffAccepted")
-        yield lambda: sublime.active_window() == other and other.active_view() == there
-        yield from self.close(other)
-
-
+@rows("""
+    where none is in sight it is the one that waits longest
+        two wait and typing.py is typed in; +b is covered | next_change acts on a
+        | the caret of +a is in row 2; +a is in sight: yes; the keyboard is in typing.py
+    one that the users file covers in its group is decided on the second time
+        two wait and typing.py is typed in; +b is covered; +a is covered by a file | run reject_diff
+        | the user was told: a was out of sight; +a is in sight: yes; what waits is +a, +b
+        | run reject_diff | what waits is +b
+    nothing is said to who looks at it
+        two wait and typing.py is typed in; +a has the keyboard; all that was told is forgotten
+        | run next_change | sentences: 0
+    a key binding can ask whether a diff waits
+        typing.py is open | gemini_companion_diff_waits is no, yes, yes, nothing
+        | two wait and typing.py is typed in | gemini_companion_diff_waits is yes, no, no, nothing
+        | gemini_companion_else is nothing, nothing, nothing, nothing
+""")
 class FromTheCode(QueueCase):
     """The keyboard is in a file of the user's."""
 
-    def two(self) -> Generator[Any, Any, sublime.View]:
-        """Gives the user's file; of two diffs, "a" and "b", the second can be seen."""
-        self.cli = yield from self.connect()
-        typing = yield from self.open("typing.py", "x\n")
+    @word("two wait and typing.py is typed in")
+    def two(self) -> Steps:
+        """Of two diffs, "a" and "b", the second can be seen."""
+        yield from self.connects("c")
+        yield from self.is_open("typing.py")
         for name in ("a", "b"):
             yield from self.another_diff(name)
-        self.window.focus_view(typing)
-        return typing
+        self.focus("typing.py")
 
     def another_diff(self, name: str) -> Steps:
-        path = self.write(name, "1\n2\n3\n4\n5\n")
-        right = yield from self.diff(self.cli, path, f"{name}\n2\n{name}\n4\n{name}\n")
-        yield from self.until_computed(right)
+        self.write(name, "1\n2\n3\n4\n5\n")
+        yield from self.proposes("c", f"{name}/2/{name}/4/{name}", None, name)
+        yield from self.until_computed(self.view("+" + name))
 
-    def cover(self, right: sublime.View) -> None:
+    def cover(self, name: str) -> None:
         """Another tab is put over the diffs."""
         keyboard = self.window.active_view()
-        self.window.focus_view(right)
+        self.focus(name)
         self.window.new_file().set_scratch(True)
         self.window.focus_view(keyboard)
 
+    @word(r"\+a is covered by a file")
+    def cover_by_file(self) -> Steps:
+        self.focus("+a")
+        yield from self.is_open("cover.py")
+        group = self.window.get_view_index(self.view("+a"))[0]
+        self.window.set_view_index(self.view("cover.py"), group, 0)
+        self.focus("cover.py")
+        yield lambda: not open_diffs.is_on_top(self.window, self.view("+a"))
+
+    @word(r"(\w+) acts on (\w)")
     def run_on(self, name: str, file: str) -> Steps:
         """The command acts on the diff of that file, and all that it says and asks names it."""
-        told = self.told()
+        self.sentences.clear()
         captions: list[str] = []
         self.replace(
             sublime.Window,
@@ -151,433 +184,299 @@ class FromTheCode(QueueCase):
         )
         self.run_command(name)
         yield from self.until_turn()
-        yield lambda: told
-        for sentence in (*told, *captions):
+        yield lambda: self.sentences
+        for sentence in (*self.sentences, *captions):
             self.assertRegex(sentence, rf"\b{file}\b")
 
+    def answers(self, key: str) -> list[bool | None]:
+        asked: list[tuple[int, Any]] = [(sublime.OP_EQUAL, True), (sublime.OP_EQUAL, False)]
+        asked += [(sublime.OP_NOT_EQUAL, True), (sublime.OP_REGEX_MATCH, "true")]
+        listener, view = plugin.GeminiCompanionListener(), self.view("typing.py")
+        return [listener.on_query_context(view, key, *each, False) for each in asked]
+
+    words = {r"\+b is covered": lambda t: t.cover("+b")}
+    seen = {
+        r"the caret of (\S+) is in row": lambda t, name: caret_row(t.view(name)),
+        r"(gemini_companion_\w+) is": answers,
+    }
+
     def test_a_command_acts_on_the_diff_in_sight_and_names_it(self) -> Steps:
-        typing = yield from self.two()
-        for name in ("next_change", "previous_change", "keep_change", "drop_change", "keep_change"):
-            yield from self.run_on(name, "b")
-        for name in ("comment_on_diff", "reject_diff_with_note", "reject_diff"):
+        yield from self.two()
+        changes = ("next_change", "previous_change", "keep_change", "drop_change", "keep_change")
+        for name in (*changes, "comment_on_diff", "reject_diff_with_note", "reject_diff"):
             yield from self.run_on(name, "b")
         yield lambda: self.cli.received("ide/diffRejected")
         for name in ("accept_diff", "accept_diff_and_next"):
             yield from self.another_diff("b")
             yield from self.run_on(name, "b")
-        self.assertEqual(self.window.active_view(), typing)
+        self.assertEqual(self.window.active_view(), self.view("typing.py"))
         yield lambda: len(self.cli.received("ide/diffAccepted")) == 2
         yield from self.another_diff("b")
         yield from self.run_on("release_diff", "b")
         yield from self.until_rejected(2)
 
-    def test_where_none_is_in_sight_it_is_the_one_that_waits_longest(self) -> Steps:
-        typing = yield from self.two()
-        a, b = open_diffs.diffs(self.window)
-        self.cover(b)
-        yield from self.run_on("next_change", "a")
-        self.assertEqual(caret_row(a), 2)
-        self.assertTrue(open_diffs.is_on_top(self.window, a))
-        self.assertEqual(self.window.active_view(), typing)
-
     def test_one_that_is_out_of_sight_is_shown_first_and_decided_on_when_it_is_asked_again(
         self,
     ) -> Steps:
-        typing = yield from self.two()
-        a, b = open_diffs.diffs(self.window)
-        self.cover(b)
+        yield from self.two()
+        a = self.view("+a")
+        self.cover("+b")
         deciding = ("drop_change", "keep_change", "release_diff", "reject_diff")
         for name in (*deciding, "accept_diff_and_next", "accept_diff"):
-            told = self.told()
-            self.cover(a)
+            self.sentences.clear()
+            self.cover("+a")
             self.run_command(name)
-            yield lambda: told  # noqa: B023
-            self.assertRegex(
-                told[0], r": a was out of sight, and is shown now\. Run the command again"
+            yield from self.was_told(
+                ": a was out of sight, and is shown now. Run the command again"
             )
             self.assertTrue(open_diffs.is_on_top(self.window, a))
-            self.assertEqual(self.window.active_view(), typing)
+            self.assertEqual(self.window.active_view(), self.view("typing.py"))
             summary = self.review(a).summary(a)
             self.assertEqual((summary.changes, summary.seen, summary.dropped), (3, 0, 0))
-        self.assertEqual(list(open_diffs.diffs(self.window)), [a, b])
+        self.assertEqual(list(open_diffs.diffs(self.window)), [a, self.view("+b")])
         path = open_diffs.path_of(a)
         yield from self.run_on("accept_diff", "a")
         yield lambda: self.cli.received("ide/diffAccepted")
         self.assertEqual(self.cli.received("ide/diffAccepted")[0]["filePath"], path)
-        self.assertEqual(self.window.active_view(), typing)
-        self.assertEqual(list(open_diffs.diffs(self.window)), [b])
-
-    def test_one_that_the_users_file_covers_in_its_group_is_decided_on_the_second_time(
-        self,
-    ) -> Steps:
-        yield from self.two()
-        a, b = open_diffs.diffs(self.window)
-        self.cover(b)
-        self.window.focus_view(a)
-        typing = self.window.open_file(self.write("cover.py", "x\n"))
-        yield lambda: not typing.is_loading()
-        self.window.set_view_index(typing, self.window.get_view_index(a)[0], 0)
-        self.window.focus_view(typing)
-        yield lambda: not open_diffs.is_on_top(self.window, a)
-        told = self.told()
-        self.run_command("reject_diff")
-        yield lambda: told
-        self.assertTrue(open_diffs.is_on_top(self.window, a))
-        self.assertEqual(list(open_diffs.diffs(self.window)), [a, b])
-        self.run_command("reject_diff")
-        yield lambda: list(open_diffs.diffs(self.window)) == [b]
-
-    def test_nothing_is_said_to_who_looks_at_it(self) -> Steps:
-        yield from self.two()
-        told = self.told()
-        self.window.focus_view(next(open_diffs.diffs(self.window)))
-        self.run_command("next_change")
-        yield from self.until_turn()
-        self.assertEqual(told, [])
-
-    def test_a_key_binding_can_ask_whether_a_diff_waits(self) -> Steps:
-        listener = plugin.GeminiCompanionListener()
-        typing = yield from self.open("typing.py", "x\n")
-
-        def answers(key: str = "gemini_companion_diff_waits") -> list[bool | None]:
-            asked: list[tuple[int, Any]] = [(sublime.OP_EQUAL, True), (sublime.OP_EQUAL, False)]
-            asked += [(sublime.OP_NOT_EQUAL, True), (sublime.OP_REGEX_MATCH, "true")]
-            return [listener.on_query_context(typing, key, *each, False) for each in asked]
-
-        self.assertEqual(answers(), [False, True, True, None])
-        yield from self.two()
-        self.assertEqual(answers(), [True, False, False, None])
-        self.assertEqual(answers("gemini_companion_else"), [None] * 4)
+        self.assertEqual(self.window.active_view(), self.view("typing.py"))
+        self.assertEqual(list(open_diffs.diffs(self.window)), [self.view("+b")])
 
 
-class WaitingForTheNext(QueueCase):
+@rows("""
+    one that comes a moment later is gone to
+        the only one was accepted | c proposes new for next
+        | the keyboard is in +next; it was said that none waits: no
+    where none comes that is said
+        the moment is short | the only one was accepted
+        | the user was told: No proposed edit waits
+    who types elsewhere goes on to type there
+        the only one was accepted; y is typed at the keyboard | c proposes new for next
+        | +next is in sight: yes; the keyboard is in typing.py
+    who was not in the diff stays where they are
+        the only one was accepted from typing.py | c proposes new for next
+        | +next is in sight: yes; the keyboard is in typing.py
+    it ends where the user asks for something else
+        the only one was accepted; run show_accepted_edits | c proposes new for next
+        | +next is in sight: yes; the keyboard is in typing.py
+    it ends where a list has the keyboard
+        the only one was accepted; a list is shown | c proposes new for next
+        | +next is in sight: yes; the keyboard is in typing.py
+""")
+class WaitingForTheNext(DeskCase):
     """One CLI proposes one edit after the other."""
 
     def setUp(self) -> None:
+        self.show_panel = sublime.Window.show_quick_panel
         super().setUp()
         # A busy machine does not come too late.
         self.replace(next_edit, "MOMENT", 1000 * 1000)
 
-    def accepted(self, has_keyboard: bool = True) -> Generator[Any, Any, sublime.View]:
-        """The tab in which the user types, once the only diff was accepted."""
-        typing = yield from self.open("typing.py", "x\n")
-        self.told_so_far = self.told()
-        right = yield from self.propose("a\n", "b\n")
-        self.window.focus_view(right if has_keyboard else typing)
+    @word("the only one was accepted( from typing.py)?")
+    def accept_only(self, elsewhere: str | None) -> Steps:
+        yield from self.is_open("typing.py")
+        yield from self.reviewed("file.txt", "a", "b")
+        self.focus("typing.py" if elsewhere else "+file.txt")
         self.run_command("accept_diff_and_next")
-        yield from self.until_told(next_edit.WAITING.format("file.txt"))
-        self.assertEqual(self.window.active_view(), typing)
-        return typing
+        yield from self.was_told(next_edit.WAITING.format("file.txt"))
+        self.assertEqual(self.window.active_view(), self.view("typing.py"))
 
-    def until_told(self, sentence: str) -> Steps:
-        yield lambda: any(sentence in each for each in self.told_so_far)
-
-    def next(self) -> Generator[Any, Any, sublime.View]:
-        right = yield from self.diff(self.cli, self.write("next", "old\n"), "new\n")
-        yield from self.until_turn()
-        return right
-
-    def test_one_that_comes_a_moment_later_is_gone_to(self) -> Steps:
-        yield from self.accepted()
-        right = yield from self.next()
-        yield from self.until_shown(right)
-        self.assertFalse(any(queue.NONE in each for each in self.told_so_far))
-
-    def test_where_none_comes_that_is_said(self) -> Steps:
-        self.replace(next_edit, "MOMENT", 1)
-        yield from self.accepted()
-        yield from self.until_told(queue.NONE)
-
-    def test_who_types_elsewhere_goes_on_to_type_there(self) -> Steps:
-        typing = yield from self.accepted()
-        typing.run_command("insert", {"characters": "y"})
-        yield from self.until_kept(typing)
-
-    def test_who_was_not_in_the_diff_stays_where_they_are(self) -> Steps:
-        typing = yield from self.accepted(has_keyboard=False)
-        yield from self.until_kept(typing)
-
-    def test_it_ends_where_the_user_asks_for_something_else(self) -> Steps:
-        typing = yield from self.accepted()
-        self.panels()
-        self.run_command("show_accepted_edits")
-        yield from self.until_kept(typing)
-
-    def test_it_ends_where_a_list_has_the_keyboard(self) -> Steps:
-        typing = yield from self.accepted()
-        self.window.show_quick_panel(["one", "two"], lambda index: None)
-        yield from self.until_turn()
-        yield from self.until_kept(typing)
-
-    def until_kept(self, typing: sublime.View) -> Steps:
-        """The next one opens, and leaves the keyboard where it is."""
-        right = yield from self.next()
-        self.assertEqual(self.window.active_view(), typing)
-        self.assertTrue(open_diffs.is_on_top(self.window, right))
+    words = {
+        "the moment is short": lambda t: t.replace(next_edit, "MOMENT", 1),
+        "y is typed at the keyboard": lambda t: t.window.active_view().run_command(
+            "insert", {"characters": "y"}
+        ),
+        "a list is shown": lambda t: t.show_panel(t.window, ["one", "two"], lambda index: None),
+    }
+    seen = {
+        "it was said that none waits:": lambda t: any(
+            "No proposed edit waits" in each for each in t.sentences
+        )
+    }
 
 
-class Listing(QueueCase):
-    def test_the_list_has_all_windows_diffs_with_what_they_change_and_who_asks(self) -> Steps:
-        yield from self.three()
-        other, _there = yield from self.another()
-        panels = self.panels()
-        self.run_command("show_diffs")
-        items = panels[0]["items"]
-        self.assertEqual([item.trigger for item in items], ["a", "b", "c", "other"])
-        self.assertEqual(items[0].annotation, "+1 -1")
-        self.assertEqual(items[0].details[0], os.path.dirname(self.write("a", "old\n")))
-        self.assertIn("Gemini CLI", items[0].details[1])
-        self.assertIn("since ", items[0].details[2])
-        yield from self.close(other)
-
-    def test_a_highlighted_one_is_shown_and_leaving_the_list_brings_back_what_was_there(
-        self,
-    ) -> Steps:
-        typing = yield from self.open("typing.py", "x\n")
-        a, _b, c = yield from self.three()
-        self.window.focus_view(typing)
-        self.assertTrue(open_diffs.is_on_top(self.window, c))
-        panels = self.panels()
-        self.run_command("show_diffs")
-        panels[0]["on_highlight"](0)
-        self.assertTrue(open_diffs.is_on_top(self.window, a))
-        panels[0]["on_select"](-1)
-        yield from self.until_turn()
-        self.assertTrue(open_diffs.is_on_top(self.window, c))
-        self.assertEqual(self.window.active_view(), typing)
-
-    def test_one_of_another_window_is_shown_as_text_in_a_tab_that_goes_again(self) -> Steps:
-        typing = yield from self.open("typing.py", "x\n")
-        other, there = yield from self.another()
-        # Its tab is looked for in this window.
-        yield from self.until_known(there)
-        self.window.focus_view(typing)
-        panels, name = self.panels(), "other (proposed in another window)"
-        self.run_command("show_diffs")
-        panels[0]["on_highlight"](0)
-        self.assertIn("-old\n+new\n", self.tabs()[name])
-        self.assertEqual(self.window.active_view().name(), name)
-        panels[0]["on_select"](-1)
-        yield from self.until_turn()
-        self.assertNotIn(name, self.tabs())
-        self.assertEqual(self.window.active_view(), typing)
-        yield from self.close(other)
-
-    def until_known(self, right: sublime.View) -> Steps:
-        yield lambda: self.review(right).comparison is not None
-
-    def test_the_chosen_one_is_gone_to(self) -> Steps:
-        _a, b, _c = yield from self.three()
-        panels = self.panels()
-        self.run_command("show_diffs")
-        panels[0]["on_select"](1)
-        yield from self.until_turn()
-        yield from self.until_shown(b)
-
-    def test_one_that_was_decided_meanwhile_is_not_gone_to_and_that_is_said(self) -> Steps:
-        a, b, _c = yield from self.three()
-        panels, told = self.panels(), self.told()
-        self.run_command("show_diffs")
-        self.run_command("reject_diff", id=self.review(b).id)
-        yield lambda: not b.is_valid()
-        panels[0]["on_select"](1)
-        yield from self.until_turn()
-        yield lambda: any("decided already" in each for each in told)
-        self.assertTrue(record.is_diff(a))
-
-
-class NoteCase(ReviewCase):
+class NoteCase(DeskCase):
     def setUp(self) -> None:
         super().setUp()
         sublime.set_clipboard("before")
+        self.pasted: list[dict[str, Any]] = []
 
-    def terminal(self, name: str) -> list[dict[str, Any]]:
-        """A view like one of Terminus; gives what is pasted into it."""
-        view = self.window.new_file()
-        view.set_name(name)
-        view.settings().set("terminus_view", True)
-        view.set_scratch(True)
-        pasted: list[dict[str, Any]] = []
+    @word(r"terminals of (.+) are open")
+    def terminals(self, names: str) -> None:
+        """Views like those of Terminus."""
         run = sublime.View.run_command
 
         def record_paste(on: sublime.View, command: str, args: Any = None) -> None:
             if command == "terminus_paste_text":
-                pasted.append({"view": on.name(), **args})
+                self.pasted.append({"view": on.name(), **args})
             else:
                 run(on, command, args)
 
+        for name in names.split(", "):
+            view = self.window.new_file()
+            view.set_name(name)
+            view.settings().set("terminus_view", True)
+            view.set_scratch(True)
         self.replace(sublime.View, "run_command", record_paste)
-        return pasted
 
-    def select(self, right: sublime.View, first: int, last: int) -> None:
-        """The rows from `first` to `last`, from 0."""
-        end = right.line(right.text_point(last, 0)).end()
-        right.sel().clear()
-        right.sel().add(sublime.Region(right.text_point(first, 0), end))
-
-    def comment(self, right: sublime.View, text: str) -> Steps:
-        inputs = self.inputs()
-        self.window.focus_view(right)
+    @word(r"(\S+) is commented on in rows? (\d+)(?:-(\d+))?: (.+)")
+    def comment_on(self, name: str, first: str, last: str | None, words: str) -> Steps:
+        """The rows count from 0."""
+        view = self.view(name)
+        end = view.line(view.text_point(int(last or first), 0)).end()
+        view.sel().clear()
+        view.sel().add(sublime.Region(view.text_point(int(first), 0), end))
+        self.window.focus_view(view)
         self.run_command("comment_on_diff")
-        inputs[0](text)
-        yield from self.until_turn()
+        yield from self.answer_words(words)
+
+    @word(r"(\S+) is proposed instead")
+    def propose_instead(self, words: str) -> Steps:
+        """The same CLI proposes something else for the file."""
+        self.by_name["older"] = self.view("+file.txt")
+        yield from self.proposes("c", words, None, "file.txt")
+        yield from self.until_computed(self.view("+file.txt"))
+
+    def type_at_top(self) -> None:
+        view = self.view("+file.txt")
+        view.sel().clear()
+        view.sel().add(0)
+        view.run_command("insert", {"characters": "0\n"})
+
+    words = {r"0 is typed at the top of \+file.txt": type_at_top}
+    seen = {
+        "pasted is": lambda t: [
+            f"{it['text']} into {it['view']}" for it in t.pasted if it["bracketed"]
+        ],
+        # Without the file's path.
+        "the comments on the clipboard are": lambda t: (
+            sublime.get_clipboard().replace(f"@{t.folder}{os.sep}", "").splitlines()
+        ),
+        "the comments are": lambda t: [
+            f"{it.first}-{it.last} {it.text}" for it in comments.of(t.view("+file.txt"))
+        ],
+        r"comment (\d) stands beside": lambda t, number: [
+            it.replace("\n", "/")
+            for it in t.texts(t.view("+file.txt"), marks.comment_key(int(number)))
+        ],
+        "comments without a line are": lambda t: sorted(t.without_line()),
+        "the head says that lines are gone:": lambda t: (
+            "in a tab" in " ".join(t.review(t.view("+file.txt")).notes.values())
+        ),
+        "the older one is there:": lambda t: t.view("older").is_valid(),
+    }
+
+    def without_line(self) -> Iterator[str]:
+        """The texts of the tabs with comments whose lines are gone, and which are not saved."""
+        for view in self.window.views():
+            if view.name() == "file.txt (your comments on an older proposal)":
+                self.assertFalse(view.is_scratch())
+                yield text_of(view).replace(f"@{self.folder}{os.sep}", "")
 
 
-class Rejecting(NoteCase):
-    def test_the_note_goes_into_the_prompt_of_the_cli_and_is_not_sent_off(self) -> Steps:
-        self.terminal("bash")
-        pasted = self.terminal("Gemini CLI")
-        yield from self.propose("a\n", "b\n")
-        inputs = self.inputs()
-        self.run_command("reject_diff_with_note")
-        inputs[0](" Not like this. ")
-        yield from self.until_turn()
-        yield from self.until_rejected()
-        expected = [{"view": "Gemini CLI", "text": "Not like this.", "bracketed": True}]
-        yield lambda: pasted
-        self.assertEqual(pasted, expected)
-        self.assertEqual(sublime.get_clipboard(), "before")
-
-    def test_without_a_terminal_it_is_on_the_clipboard_and_that_is_said(self) -> Steps:
-        yield from self.propose("a\n", "b\n")
-        inputs, told = self.inputs(), self.told()
-        self.run_command("reject_diff_with_note")
-        inputs[0]("Not like this.")
-        yield from self.until_turn()
-        yield from self.until_rejected()
-        yield lambda: any(cli_terminals.COPIED.format(notes.NOTE) in each for each in told)
-        self.assertEqual(sublime.get_clipboard(), "Not like this.")
-
-    def test_an_empty_note_rejects_and_touches_no_clipboard(self) -> Steps:
-        yield from self.propose("a\n", "b\n")
-        inputs = self.inputs()
-        self.run_command("reject_diff_with_note")
-        inputs[0]("  ")
-        yield from self.until_turn()
-        yield from self.until_rejected()
-        self.assertEqual(sublime.get_clipboard(), "before")
-
-    def test_a_note_on_a_diff_that_was_decided_meanwhile_is_on_the_clipboard_with_its_comments(
-        self,
-    ) -> Steps:
-        right = yield from self.propose("a\n", "b\nc\n")
-        self.select(right, 1, 1)
-        yield from self.comment(right, "why?")
-        inputs, told = self.inputs(), self.told()
-        self.run_command("reject_diff_with_note")
-        self.run_command("accept_diff")
-        yield lambda: self.cli.received("ide/diffAccepted")
-        yield lambda: not right.is_valid()
-        inputs[0]("No.")
-        yield from self.until_turn()
-        self.assertEqual(sublime.get_clipboard(), f"No.\n@{self.path}#L2: why?")
-        yield lambda: any(notes.DECIDED in each for each in told)
-        self.assertEqual(self.cli.received("ide/diffRejected"), [])
-
-
-class Deciding(NoteCase):
+@rows("""
+    the note goes into the prompt of the CLI and is not sent off
+        terminals of bash, Gemini CLI are open; file.txt is reviewed from a to b
+        | run reject_diff_with_note; the words are  Not like this.
+        | c heard file.txt rejected; pasted is Not like this. into Gemini CLI
+        | the clipboard has before
+    without a terminal it is on the clipboard and that is said
+        file.txt is reviewed from a to b | run reject_diff_with_note; the words are Not like this.
+        | c heard file.txt rejected; the user was told: clipboard
+        | the clipboard has Not like this.
+    an empty note rejects and touches no clipboard
+        file.txt is reviewed from a to b | run reject_diff_with_note; the words are empty
+        | c heard file.txt rejected; the clipboard has before
+    a note on a diff that was decided meanwhile is on the clipboard with its comments
+        file.txt is reviewed from a to b/c; +file.txt is commented on in row 1: why?
+        | run reject_diff_with_note; run accept_diff | +file.txt is there: no
+        | the words are No.
+        | the comments on the clipboard are No., file.txt#L2: why?
+        | the user was told: decided; c heard file.txt accepted b/c
+    comments on what is decided in the terminal are not lost
+        file.txt is reviewed from a to b; +file.txt is commented on in row 0: why?
+        | c closes file.txt and gets b | the comments on the clipboard are file.txt#L1: why?
+    comments stand beside their lines and go with the note
+        file.txt is reviewed from a to 0/1/2/3/4/5/6/7/8/9/10/11/12
+        | +file.txt is commented on in rows 9-11: three <lines>
+        | +file.txt is commented on in row 0: one line | comment 0 stands beside 9/10/11
+        | run reject_diff_with_note; the words are No. | c heard file.txt rejected
+        | the comments on the clipboard are No., file.txt#L10-12: three <lines>, file.txt#L1: one
+        line
+    a comment moves with its lines
+        file.txt is reviewed from a to 1/2/3; +file.txt is commented on in row 1: here
+        | 0 is typed at the top of +file.txt; run reject_diff_with_note; the words are empty
+        | c heard file.txt rejected; the comments on the clipboard are file.txt#L3: here
+    a comment on a diff that was decided meanwhile is on the clipboard
+        file.txt is reviewed from a to b | run comment_on_diff; run reject_diff
+        | c heard file.txt rejected | the words are too late
+        | the clipboard has too late; the user was told: decided
+    comments go over to a newer one beside the same lines
+        file.txt is reviewed from a to 1/2/3/2; +file.txt is commented on in row 3: why twice?
+        | 0/1/2/3/2/4 is proposed instead
+        | the older one is there: no; the comments are 4-4 why twice?; comment 0 stands beside 2
+        | the clipboard has before
+        | run reject_diff | the comments on the clipboard are file.txt#L5: why twice?
+        | c has heard all | c heard file.txt rejected
+    one whose line is gone is in a tab and that stands at the head
+        file.txt is reviewed from a to 1/__two/3; +file.txt is commented on in row 1: why?
+        | +file.txt is commented on in row 2: good | 1/3 is proposed instead
+        | the comments are 1-1 good; comments without a line are file.txt, "two": why?
+        | the head says that lines are gone: yes | run reject_diff | c heard file.txt rejected
+    those of one proposal after the other are all there and the clipboard stays
+        file.txt is reviewed from a to 1/2/3; +file.txt is commented on in row 0: first words
+        | +file.txt is commented on in row 1: second words
+        | 2/3 is proposed instead; 3 is proposed instead
+        | the comments are nothing; the keyboard is in +file.txt; the clipboard has before
+        | comments without a line are file.txt, "1": first words, file.txt, "2": second words
+        | run reject_diff | c heard file.txt rejected
+    what was typed into the older one stays as a tab all the same
+        file.txt is reviewed from a to 1/2; +file.txt is commented on in row 0: why?
+        | mine is typed into +file.txt; 1/3 is proposed instead | the comments are 0-0 why?
+        | older reads 1/2/mine; older is called file.txt (your edits of an older proposal)
+        | run reject_diff | c heard file.txt rejected
+""")
+class Notes(NoteCase):
     def test_whichever_way_the_user_decides_their_comments_reach_the_cli(self) -> Steps:
         ends = ("reject_diff", "accept_diff", "release_diff", "accept_diff_and_next")
         for number, name in enumerate(ends):
             sublime.set_clipboard("before")
-            right = yield from self.propose("a\n", f"{name}\n", f"file{number}")
-            yield from self.comment(right, "why?")
-            self.run_command(name, id=self.review(right).id)
-            yield lambda: sublime.get_clipboard() == f"@{self.path}#L1: why?"
+            file = f"file{number}"
+            yield from self.reviewed(file, "a", name)
+            yield from self.comment_on("+" + file, "0", None, "why?")
+            self.run_command(name, id=self.review(self.view("+" + file)).id)
+            yield from self.until_equal(sublime.get_clipboard, f"@{self.at(file)}#L1: why?")
             decided = "ide/diffAccepted" if "accept" in name else "ide/diffRejected"
             yield lambda: self.cli.received(decided)  # noqa: B023
-
-    def test_comments_on_what_is_decided_in_the_terminal_are_not_lost(self) -> Steps:
-        right = yield from self.propose("a\n", "b\n")
-        yield from self.comment(right, "why?")
-        yield self.cli.call("closeDiff", filePath=self.path).done
-        yield lambda: sublime.get_clipboard() == f"@{self.path}#L1: why?"
-
-
-class OfOlderProposals(NoteCase):
-    def replace_by(self, text: str) -> Generator[Any, Any, sublime.View]:
-        """The same CLI proposes something else for the file."""
-        right = yield from self.diff(self.cli, self.path, text)
-        yield from self.until_computed(right)
-        return right
-
-    def test_comments_go_over_to_a_newer_one_beside_the_same_lines(self) -> Steps:
-        older = yield from self.propose("a\n", "1\n2\n3\n2\n")
-        self.select(older, 3, 3)
-        yield from self.comment(older, "why twice?")
-        newer = yield from self.replace_by("0\n1\n2\n3\n2\n4\n")
-        yield lambda: not older.is_valid()
-        self.assertEqual(comments.of(newer), [record.Comment(4, 4, "why twice?")])
-        self.assertEqual(self.texts(newer, marks.comment_key(0)), ["2"])
-        self.assertEqual(sublime.get_clipboard(), "before")
-        self.run_command("reject_diff")
-        yield lambda: sublime.get_clipboard() == f"@{self.path}#L5: why twice?"
-        yield from self.until_rejected()
 
     def test_of_lines_that_read_alike_it_is_the_one_with_the_same_around_it_up_to_both_ends(
         self,
     ) -> Steps:
-        older = yield from self.propose("a\n", "}\n\na\n}\nb\n\n}")
-        for row in (0, 3, 5, 6):
-            self.select(older, row, row)
-            yield from self.comment(older, str(row))
-        newer = yield from self.replace_by("}\n\n\na\n}\nx\n\nb\n\n}")
-        found = {int(each.text): each.first for each in comments.of(newer)}
+        yield from self.reviewed("file.txt", "a", "}//a/}/b//}")
+        for row in "0356":
+            yield from self.comment_on("+file.txt", row, None, row)
+        yield from self.propose_instead("}///a/}/x//b//}")
+        found = {int(each.text): each.first for each in comments.of(self.view("+file.txt"))}
         self.assertEqual(found, {0: 0, 3: 4, 5: 8, 6: 9})
         self.run_command("reject_diff")
         yield from self.until_rejected()
 
-    def test_one_whose_line_is_gone_is_in_a_tab_and_that_stands_at_the_head(self) -> Steps:
-        older = yield from self.propose("a\n", "1\n  two\n3\n")
-        for row, text in ((1, "why?"), (2, "good")):
-            self.select(older, row, row)
-            yield from self.comment(older, text)
-        newer = yield from self.replace_by("1\n3\n")
-        self.assertEqual(comments.of(newer), [record.Comment(1, 1, "good")])
-        self.assertEqual(self.without_line(), [f'@{self.path}, "two": why?'])
-        self.assertIn(opening.NO_LINE, self.review(newer).notes.values())
-        self.run_command("reject_diff")
-        yield from self.until_rejected()
 
-    def test_those_of_one_proposal_after_the_other_are_all_there_and_the_clipboard_stays(
-        self,
-    ) -> Steps:
-        older = yield from self.propose("a\n", "1\n2\n3\n")
-        for row, text in ((0, "first words"), (1, "second words")):
-            self.select(older, row, row)
-            yield from self.comment(older, text)
-        yield from self.replace_by("2\n3\n")
-        newest = yield from self.replace_by("3\n")
-        self.assertEqual(comments.of(newest), [])
-        expected = [f'@{self.path}, "1": first words', f'@{self.path}, "2": second words']
-        self.assertEqual(self.without_line(), expected)
-        self.assertEqual(self.window.active_view(), newest)
-        self.assertEqual(sublime.get_clipboard(), "before")
-        self.run_command("reject_diff")
-        yield from self.until_rejected()
-
-    def without_line(self) -> list[str]:
-        """The texts of the tabs with comments whose lines are gone, and which are not saved."""
-        name = f"file.txt ({opening.COMMENTS})"
-        found = [view for view in self.window.views() if view.name() == name]
-        self.assertFalse(any(view.is_scratch() for view in found))
-        return sorted(map(text_of, found))
-
-    def test_what_was_typed_into_the_older_one_stays_as_a_tab_all_the_same(self) -> Steps:
-        older = yield from self.propose("a\n", "1\n2\n")
-        yield from self.comment(older, "why?")
-        older.run_command("append", {"characters": "mine\n"})
-        newer = yield from self.replace_by("1\n3\n")
-        self.assertEqual(comments.of(newer), [record.Comment(0, 0, "why?")])
-        self.assertEqual(self.tabs()[f"file.txt ({opening.OLDER})"], "1\n2\nmine\n")
-        self.run_command("reject_diff")
-        yield from self.until_rejected()
-
-
+@rows("""
+    comments stand where their lines stood and reach the CLI
+        file.txt is reviewed from a to 1/2/3; +file.txt is commented on in row 1: here
+        | 0 is typed at the top of +file.txt; the editor is restarted
+        | comment 0 stands beside 2; the comments are 2-2 here
+        | the CLI is back | the comments on the clipboard are file.txt#L3: here
+    changes that were seen count as seen
+        file.txt is reviewed from a/b/c to 1/b/3 | run keep_change; the editor is restarted
+        | the changes that were seen are 1 | the CLI is back
+""")
 class AfterARestart(NoteCase):
-    def restart(self, right: sublime.View) -> Steps:
+    @word("the editor is restarted")
+    def restart(self) -> Steps:
         """As after a restart of the editor: texts and settings are those of before, all else is
         gone."""
+        right = self.view("+file.txt")
         plugin.plugin_unloaded()
         record.update(right, record.read(right), view_id=99999)
         marks.erase(right)
@@ -586,29 +485,17 @@ class AfterARestart(NoteCase):
         yield lambda: record.is_diff(right) and plugin._host.running.reviews.of(right)
         yield from self.until_computed(right)
 
-    def end(self, right: sublime.View) -> Steps:
+    @word("the CLI is back")
+    def end(self) -> Steps:
         self.cli.resume()
         yield self.cli.connected
         yield self.cli.call("closeDiff", filePath=self.path).done
 
-    def test_comments_stand_where_their_lines_stood_and_reach_the_cli(self) -> Steps:
-        right = yield from self.propose("a\n", "1\n2\n3\n")
-        self.select(right, 1, 1)
-        yield from self.comment(right, "here")
-        right.sel().clear()
-        right.sel().add(0)
-        right.run_command("insert", {"characters": "0\n"})
-        yield from self.restart(right)
-        self.assertEqual(self.texts(right, marks.comment_key(0)), ["2"])
-        self.assertEqual(comments.words(right, None), f"@{self.path}#L3: here")
-        yield from self.end(right)
-
-    def test_changes_that_were_seen_count_as_seen(self) -> Steps:
-        right = yield from self.propose("a\nb\nc\n", "1\nb\n3\n")
-        self.run_command("keep_change")
-        yield from self.restart(right)
-        self.assertEqual(self.review(right).summary(right).seen, 1)
-        yield from self.end(right)
+    seen = {
+        "the changes that were seen are": lambda t: (
+            t.review(t.view("+file.txt")).summary(t.view("+file.txt")).seen
+        )
+    }
 
     def test_damaged_ones_are_left_out(self) -> Steps:
         right = yield from self.propose("a\n", "b\n")
@@ -618,50 +505,3 @@ class AfterARestart(NoteCase):
             right.settings().set(record.SEEN, stored)
             self.assertEqual(record.comments(right), [])
             self.assertEqual(record.seen(right), frozenset())
-
-
-class Commenting(NoteCase):
-    def test_comments_stand_beside_their_lines_and_go_with_the_note(self) -> Steps:
-        self.window.set_project_data({"folders": [{"path": self.folder}]})
-        self.addCleanup(self.window.set_project_data, {})
-        lines = "".join(f"{row}\n" for row in range(20))
-        right = yield from self.propose("a\n", lines)
-        self.select(right, 9, 11)
-        yield from self.comment(right, "three <lines>")
-        self.select(right, 0, 0)
-        yield from self.comment(right, "one line")
-        key = "gemini_companion_comment_0"
-        self.assertEqual(self.texts(right, key), ["9\n10\n11"])
-        inputs = self.inputs()
-        self.run_command("reject_diff_with_note")
-        inputs[0]("No.")
-        yield from self.until_turn()
-        yield from self.until_rejected()
-        expected = "No.\n@file.txt#L10-12: three <lines>\n@file.txt#L1: one line"
-        self.assertEqual(sublime.get_clipboard(), expected)
-
-    def test_a_comment_moves_with_its_lines(self) -> Steps:
-        right = yield from self.propose("a\n", "1\n2\n3\n")
-        self.select(right, 1, 1)
-        yield from self.comment(right, "here")
-        right.sel().clear()
-        right.sel().add(0)
-        right.run_command("insert", {"characters": "0\n"})
-        inputs = self.inputs()
-        self.run_command("reject_diff_with_note")
-        inputs[0]("")
-        yield from self.until_turn()
-        yield from self.until_rejected()
-        self.assertEqual(sublime.get_clipboard(), f"@{self.path}#L3: here")
-
-    def test_a_comment_on_a_diff_that_was_decided_meanwhile_is_on_the_clipboard(self) -> Steps:
-        right = yield from self.propose("a\n", "b\n")
-        inputs, told = self.inputs(), self.told()
-        self.window.focus_view(right)
-        self.run_command("comment_on_diff")
-        self.run_command("reject_diff")
-        yield from self.until_rejected()
-        inputs[0]("too late")
-        yield from self.until_turn()
-        self.assertEqual(sublime.get_clipboard(), "too late")
-        yield lambda: any(notes.DECIDED in each for each in told)
