@@ -263,7 +263,8 @@ class Glob(Tool):
 
 
 class ReadFile(Tool):
-    kind, needs = "read", ("file_path",)
+    kind = "read"
+    needs: tuple[str, ...] = ("file_path",)
 
     def __init__(self, turn: Turn, args: Mapping[str, Any]) -> None:
         super().__init__(turn, args)
@@ -280,7 +281,8 @@ class ReadFile(Tool):
 class WriteFile(ReadFile):
     """Line ends are plain in what is shown and the file's own in what is written."""
 
-    kind, needs = "edit", ("file_path", "content")
+    kind = "edit"
+    needs: tuple[str, ...] = ("file_path", "content")
     asks = True
 
     def __init__(self, turn: Turn, args: Mapping[str, Any]) -> None:
