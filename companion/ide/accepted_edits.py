@@ -156,6 +156,8 @@ def _add(store: UndoStore, edit: Edit) -> str:
     if not target:
         return NO_ANSWER.format(os.path.basename(edit.path))
     if not _is_held_back(edit, target):
+        # The text after the edit is stored as it was accepted: only the CLI knows what bytes it
+        # makes of that.
         told = {"target": target, "folders": edit.folders, "client": edit.client, "at": edit.at}
         store.add(edit.id, edit.path, before if edit.before.exists else None, after, told)
     return ""

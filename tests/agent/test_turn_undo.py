@@ -1,10 +1,11 @@
-"""What turns made of files, and how far it is undone."""
+"""What turns did to files, and how far it is undone."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 import unittest
+from functools import partial
 from unittest import mock
 
 from GeminiCompanion.companion.agent.conversations import turn_undo
@@ -44,11 +45,7 @@ class Undoing(unittest.TestCase):
 
     def writes(self, name: str, text: str, turn: str = TURN) -> None:
         """As the agent does through us."""
-
-        def note(path: str, before: bytes | None, after: bytes) -> None:
-            self.edits.note(turn, path, before, after)
-
-        write(self.path(name), text, None, note)
+        write(self.path(name), text, None, partial(self.edits.note, turn))
 
     def undone(self, turn: str = TURN) -> dict[str, tuple[str, str]]:
         found = self.edits.undo(turn)
@@ -62,13 +59,8 @@ class Undoing(unittest.TestCase):
         self.writes("new.txt", "new")
         told = {os.path.basename(it.path): it.state for it in self.edits.files(TURN)}
         self.assertEqual(told, {"old.txt": AS_LEFT, "new.txt": AS_LEFT})
-        self.assertEqual(
-            self.undone(),
-            {
-                "old.txt": (CHANGED, UNDONE),
-                "new.txt": (CREATED, UNDONE),
-            },
-        )
+        undone = {"old.txt": (CHANGED, UNDONE), "new.txt": (CREATED, UNDONE)}
+        self.assertEqual(self.undone(), undone)
         self.assertEqual(self.read("old.txt"), b"\xef\xbb\xbfone\r\n\xff")
         self.assertEqual(os.stat(self.path("old.txt")).st_mode & 0o777, 0o640)
         self.assertFalse(os.path.exists(self.path("new.txt")))
@@ -126,11 +118,7 @@ class Undoing(unittest.TestCase):
     def test_what_the_user_made_of_an_edit_counts_as_what_the_turn_left(self) -> None:
         path = self.put("a.txt", b"zero\r\n")
         seen = Seen(Diff(path, "zero\n", "one\n"), "mine\n")
-
-        def note(path: str, before: bytes | None, after: bytes) -> None:
-            self.edits.note(TURN, path, before, after)
-
-        write(path, "one\r\n", seen, note)
+        write(path, "one\r\n", seen, partial(self.edits.note, TURN))
         self.assertEqual(self.read("a.txt"), b"mine\r\n")
         self.assertEqual(self.undone(), {"a.txt": (CHANGED, UNDONE)})
         self.assertEqual(self.read("a.txt"), b"zero\r\n")

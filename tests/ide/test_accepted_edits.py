@@ -83,23 +83,20 @@ class Saved(unittest.TestCase):
         self.assertEqual(self.names(), [str(at) for at in range(2, count + 2)])
         self.assertLessEqual(sum(map(len, self.texts())), accepted_edits.MAX_ALL_SAVED)
 
-    def test_what_cannot_be_undone_or_is_too_large_is_not_saved(self) -> None:
-        unknown = Original("", exists=True, note="The file cannot be read.")
-        edits = (
-            replace(edit("1"), before=unknown),
-            replace(edit("2"), after=None),
-            edit("3", b"x" * (accepted_edits.MAX_SAVED + 1)),
-            edit("4", b"", "\u4e00" * (accepted_edits.MAX_SAVED // 3 + 1)),
-        )
-        accepted_edits.save(self.folder, edits)
-        self.assertEqual(self.texts(), set())
-
-    def test_one_that_is_too_large_is_told_and_one_whose_texts_fit_is_saved(self) -> None:
-        text = "x" * accepted_edits.MAX_SAVED
-        fits, large = edit("fits", text.encode(), text), edit("large", b"", text + "x")
-        told = accepted_edits.save(self.folder, (fits, large))
-        self.assertEqual(told, accepted_edits.TOO_LARGE_TO_SAVE.format("large"))
-        self.assertEqual(self.names(), ["fits"])
+    def test_what_cannot_be_undone_or_is_too_large_is_not_saved_and_the_latter_is_told(
+        self,
+    ) -> None:
+        unknown, most = Original("", exists=True, note="?"), "x" * accepted_edits.MAX_SAVED
+        for name, it, problem in (
+            ("unknown", replace(edit("unknown"), before=unknown), ""),
+            ("in part", replace(edit("in part"), after=None), ""),
+            ("old", edit("old", most.encode() + b"x"), accepted_edits.TOO_LARGE_TO_SAVE),
+            ("new", edit("new", b"", most[1:] + "\u00e9"), accepted_edits.TOO_LARGE_TO_SAVE),
+        ):
+            with self.subTest(name):
+                told = accepted_edits.save(self.folder, (edit("fits", most.encode(), most), it))
+                self.assertEqual(told, problem.format(name))
+                self.assertEqual(self.names(), ["fits"])
 
     @unittest.skipIf(sys.platform == "win32", "links need rights there")
     def test_what_is_excluded_later_goes_with_the_next_save_behind_a_link_too(self) -> None:
@@ -136,32 +133,24 @@ class Saved(unittest.TestCase):
         self.assertEqual(self.texts(), set())
 
     def test_what_is_damaged_costs_no_other_and_goes_with_the_next_save(self) -> None:
-        good, bad = edit("good"), edit("bad", b"only here")
-        for details in (
-            {},
-            {"folders": None},
-            {"folders": [1]},
-            {"at": "x"},
-            {"at": 10**400},
-            {"client": None},
-        ):
+        good, bad = edit("good"), edit("bad")
+        whole = {"target": "", "folders": [], "client": "", "at": 1.0}
+        wrong = ("folders", None), ("folders", [1]), ("at", "x"), ("at", 10**400), ("client", None)
+        for details in ({}, *({**whole, name: value} for name, value in wrong)):
             with self.subTest(details=str(details)[:80]):
                 self.save(good)
-                told = {"target": "", "folders": [], "client": "", "at": 1.0, **details}
-                store = UndoStore(self.folder, 100, 1000)
-                store.add(bad.id, bad.path, b"only here", b"x", told if details else {})
+                UndoStore(self.folder, 100, 1000).add(bad.id, bad.path, b"bad", b"x", details)
                 with self.assertLogs("GeminiCompanion", "WARNING") as logs:
                     self.assertEqual(self.names(), ["good"])
                 self.assertNotIn("bad", "".join(logs.output))
                 self.save(good)
                 self.assertEqual(self.texts(), {b"old\r\n", b"new\n"})
 
-    def test_after_a_week_it_is_forgotten(self) -> None:
-        week = accepted_edits.MAX_AGE * 24 * 60 * 60
-        self.save(
-            edit("old", at=time.time() - week - 60), edit("young", at=time.time() - week + 60)
-        )
-        self.assertEqual(self.names(), ["young"])
+    def test_one_that_is_a_week_old_or_of_a_moment_that_cannot_be_is_not_saved(self) -> None:
+        week, now = accepted_edits.MAX_AGE * 24 * 60 * 60, time.time()
+        never = map(float, ("1e18", "-1e18", "inf", "-inf", "nan"))
+        self.save(*(edit(at=it) for it in (now - week - 60, *never)), edit("b", at=now - week + 60))
+        self.assertEqual(self.names(), ["b"])
 
     def test_after_a_week_nothing_of_it_is_in_the_folder_once_it_is_saved_again(self) -> None:
         self.save(edit())
@@ -184,18 +173,12 @@ class Saved(unittest.TestCase):
         self.save(replace(old, at=old.at - 8 * 24 * 60 * 60), edit("young"))
         self.assertEqual(self.names(), ["young"])
 
-    def test_one_of_a_moment_that_cannot_be_is_not_saved(self) -> None:
-        self.save(*(edit(at=at) for at in (1e18, -1e18, *map(float, ("inf", "-inf", "nan")))))
-        self.assertEqual(self.texts(), set())
-
     def test_a_folder_that_cannot_be_written_is_a_sentence(self) -> None:
         os.makedirs(os.path.dirname(self.folder))
-        with open(self.folder, "w", encoding="ascii"):
-            pass
-        self.assertIn(
-            "cannot be undone after a restart", accepted_edits.save(self.folder, [edit()])
-        )
-        self.assertEqual(accepted_edits.load(self.folder), [])
+        with open(self.folder, "wb"):
+            told = accepted_edits.save(self.folder, [edit()])
+        self.assertIn("cannot be undone after a restart", told)
+        self.assertEqual(self.names(), [])
 
     def test_one_of_an_earlier_run_is_of_the_windows_that_may_be_its_own(self) -> None:
         self.save(edit())
