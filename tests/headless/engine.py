@@ -114,9 +114,23 @@ class EngineTestCase(unittest.TestCase):
     def view_with(self, text: str) -> Any:
         view = self.window.new_file()
         view.set_scratch(True)
-        view.run_command("append", {"characters": text})
+        self.append(view, text)
         self.settle()
         return view
+
+    def select(self, view: Any, *places: Any) -> None:
+        """These alone: points and regions."""
+        view.sel().clear()
+        view.sel().add_all([*places])
+
+    def insert(self, view: Any, text: str, *places: Any) -> None:
+        """As typed: at these places, or where the carets are."""
+        if places:
+            self.select(view, *places)
+        view.run_command("insert", {"characters": text})
+
+    def append(self, view: Any, text: str) -> None:
+        view.run_command("append", {"characters": text})
 
     def text(self, view: Any) -> str:
         return str(view.substr(self.sublime.Region(0, view.size())))

@@ -54,32 +54,39 @@ class Texts(sublime_plugin.TextChangeListener):
 class EventsTestCase(EngineTestCase):
     plugin = PLUGIN
 
-    def names(self, *wanted: str) -> list[Any]:
-        return [
-            entry[0]
-            for entry in self.log
-            if isinstance(entry, tuple) and (not wanted or entry[0] in wanted)
-        ]
+    def setUp(self) -> None:
+        super().setUp()
+        # One of the listeners raises.
+        said = contextlib.redirect_stderr(io.StringIO())
+        self.said = said.__enter__()
+        self.addCleanup(said.__exit__, None, None, None)
 
-    def marked(self, view: Any) -> list[Any]:
-        return [
-            entry[0] for entry in self.log if isinstance(entry, tuple) and entry[1] == view.id()
-        ]
+    def told_of(self, *wanted: str, view: Any = None) -> list[Any]:
+        """The names of events: of those that are wanted, and of one view."""
+        told = [it for it in self.log if isinstance(it, tuple) and it[0] in (wanted or it)]
+        return [it[0] for it in told if view is None or it[1] == view.id()]
+
+    def clone(self) -> Any:
+        self.window.run_command("clone_file")
+        return self.window.active_view()
+
+    def marked(self, view: Any) -> bool:
+        """Whether the listener that belongs to a view is told of a change there."""
+        self.log.clear()
+        self.append(view, "1")
+        return "own modified" in self.told_of(view=view)
 
 
 class Events(EventsTestCase):
     def test_sync_events_come_on_the_ui_thread_and_async_ones_on_the_worker(self) -> None:
-        with contextlib.redirect_stderr(io.StringIO()):
-            view = self.window.new_file()
+        view = self.window.new_file()
         self.settle()
         self.assertIn(("new", view.id(), "UI"), self.log)
         self.assertIn(("new async", view.id(), "worker"), self.log)
 
     def test_a_listener_that_raises_is_printed_and_the_next_one_hears(self) -> None:
-        output = io.StringIO()
-        with contextlib.redirect_stderr(output):
-            view = self.window.new_file()
-        self.assertIn("on purpose", output.getvalue())
+        view = self.window.new_file()
+        self.assertIn("on purpose", self.said.getvalue())
         self.assertIn(("last", view.id()), self.log)
 
     def test_a_file_is_loaded_later_and_is_empty_until_then(self) -> None:
@@ -93,18 +100,12 @@ class Events(EventsTestCase):
         self.assertIn(("load", view.id(), 4), self.log)
 
     def test_opened_files_are_not_new_and_open_ones_are_only_activated(self) -> None:
-        view = self.open("a.txt", b"text")
-        self.open("b.txt")
+        view, other = self.open("a.txt", b"text"), self.open("b.txt")
         self.log.clear()
         self.assertEqual(self.window.open_file(view.file_name()), view)
         self.settle()
-        self.assertEqual(self.names(), ["deactivated", "activated"])
-
-    def test_a_tab_switch_deactivates_before_it_activates(self) -> None:
-        first, second = self.open("a.txt"), self.open("b.txt")
-        self.log.clear()
-        self.window.focus_view(first)
-        self.assertEqual(self.log, [("deactivated", second.id()), ("activated", first.id())])
+        # Before the one is activated, the other one is not any more.
+        self.assertEqual(self.log, [("deactivated", other.id()), ("activated", view.id())])
 
     def test_a_panel_that_takes_the_focus_is_activated_while_the_tab_stays_active(self) -> None:
         view = self.open("a.txt")
@@ -121,53 +122,37 @@ class Events(EventsTestCase):
         view.settings().set("mark", "kept")
         self.log.clear()
         self.assertTrue(view.close())
-        self.assertEqual(
-            self.log[:2],
-            [
-                ("pre close", view.id(), True),
-                ("close", view.id(), None, False, view.file_name(), "kept"),
-            ],
-        )
+        after = ("close", view.id(), None, False, view.file_name(), "kept")
+        self.assertEqual(self.log[:2], [("pre close", view.id(), True), after])
 
     def test_a_panel_is_destroyed_without_close_events(self) -> None:
         self.window.create_output_panel("toy")
         self.log.clear()
         self.window.destroy_output_panel("toy")
-        self.assertEqual(self.names("pre close", "close"), [])
+        self.assertEqual(self.told_of("pre close", "close"), [])
 
     def test_a_handler_may_close_the_view_that_is_closing(self) -> None:
         view = self.open("a.txt")
-        listener = next(
-            each for each in self.editor.events.listeners if type(each).__name__ == "ZLast"
-        )
-        type(listener).on_pre_close = lambda me, closing: closing.close()
+        listeners = {type(each).__name__: type(each) for each in self.editor.events.listeners}
+        listeners["ZLast"].on_pre_close = lambda me, closing: closing.close()
         self.log.clear()
         view.close()
-        self.assertEqual(self.names("pre close", "close"), ["pre close", "close"])
+        self.assertEqual(self.told_of("pre close", "close"), ["pre close", "close"])
 
     def test_typing_modifies_then_moves_the_selection_of_every_clone(self) -> None:
         view = self.open("a.txt", b"x")
-        self.window.run_command("clone_file")
-        clone = self.window.active_view()
+        both = (view.id(), self.clone().id())
         self.log.clear()
-        view.run_command("insert", {"characters": "y"})
-        self.assertEqual(
-            [entry[:2] for entry in self.log if isinstance(entry, tuple)],
-            [
-                ("modified", view.id()),
-                ("modified", clone.id()),
-                ("selection", view.id()),
-                ("selection", clone.id()),
-            ],
-        )
+        self.insert(view, "y")
+        told = [entry[:2] for entry in self.log if isinstance(entry, tuple)]
+        self.assertEqual(told, [(name, id) for name in ("modified", "selection") for id in both])
 
     def test_a_selection_moved_outside_of_a_command_is_told_once_a_turn_later(self) -> None:
         view = self.open("a.txt", b"some text")
         self.log.clear()
 
         def move() -> None:
-            view.sel().clear()
-            view.sel().add(self.sublime.Region(2, 4))
+            self.select(view, self.sublime.Region(2, 4))
             self.assertEqual(self.log, [])
 
         self.editor.ui(move)
@@ -176,67 +161,46 @@ class Events(EventsTestCase):
 
     def test_text_changes_carry_where_they_were_in_every_unit(self) -> None:
         view = self.open("a.txt", "\U0001f600ab\nc".encode("utf-8"))
-        view.sel().clear()
-        view.sel().add(self.sublime.Region(1, 3))
-        self.log.clear()
-        view.run_command("insert", {"characters": "Z"})
+        self.insert(view, "Z", self.sublime.Region(1, 3))
         self.assertIn([(1, 0, 2, 3, 2, 2, "Z")], self.log)
 
     def test_a_view_listener_comes_and_goes_with_the_views_settings(self) -> None:
         view = self.view_with("")
-        view.settings().set("mark", "own")
-        view.run_command("append", {"characters": "1"})
-        self.assertIn("own modified", self.marked(view))
-        view.settings().set("mark", "other")
-        self.log.clear()
-        view.run_command("append", {"characters": "2"})
-        self.assertNotIn("own modified", self.marked(view))
+        for mark, is_told in (("own", True), ("other", False)):
+            view.settings().set("mark", mark)
+            self.assertEqual(self.marked(view), is_told)
 
     def test_a_view_listener_belongs_to_the_primary_view_until_that_one_is_closed(self) -> None:
         view = self.open("a.txt")
         view.settings().set("mark", "own")
-        self.window.run_command("clone_file")
-        clone = self.window.active_view()
-        self.log.clear()
-        clone.run_command("append", {"characters": "1"})
-        self.assertNotIn("own modified", self.marked(clone))
+        clone = self.clone()
+        self.assertFalse(self.marked(clone))
         view.close()
         self.settle()
-        clone.run_command("append", {"characters": "2"})
-        self.assertIn("own modified", self.marked(clone))
+        self.assertTrue(self.marked(clone))
 
     def test_no_and_no_answer_are_the_same_to_a_context(self) -> None:
         view = self.editor.view(self.view_with("").id())
-        answers = [
-            self.editor.ui(self.editor.events.context, view, key, 0, True, False)
-            for key in ("yes", "no", "unknown")
-        ]
-        self.assertEqual(answers, [True, False, False])
+        ask = self.editor.events.context
+        for key, answer in (("yes", True), ("no", False), ("unknown", False)):
+            self.assertEqual(self.editor.ui(ask, view, key, 0, True, False), answer)
 
 
 class Windows(EventsTestCase):
     def close_a_window(self) -> list[str]:
         self.sublime.run_command("new_window")
         window = self.sublime.active_window()
+        self.assertIn(("window", window.id()), self.log)
         window.new_file()
         self.log.clear()
         window.run_command("close_window")
         self.assertFalse(window.is_valid())
-        return self.names("pre close", "close", "pre close window")
+        return self.told_of("pre close", "close", "pre close window")
 
-    def test_a_new_window_is_told(self) -> None:
-        self.sublime.run_command("new_window")
-        self.assertIn(("window", self.sublime.active_window().id()), self.log)
-
-    def test_closing_a_window_tells_nobody_by_default(self) -> None:
-        with contextlib.redirect_stderr(io.StringIO()):
-            self.assertEqual(self.close_a_window(), [])
-
-    def test_a_switch_makes_a_closing_window_tell_of_itself_and_its_views(self) -> None:
-        self.editor.switches.close_events = True
-        self.editor.switches.pre_close_window = True
-        with contextlib.redirect_stderr(io.StringIO()):
-            self.assertEqual(self.close_a_window(), ["pre close window", "pre close", "close"])
+    def test_a_new_window_is_told_and_its_closing_only_where_a_switch_says_so(self) -> None:
+        self.assertEqual(self.close_a_window(), [])
+        self.editor.switches.close_events = self.editor.switches.pre_close_window = True
+        self.assertEqual(self.close_a_window(), ["pre close window", "pre close", "close"])
 
 
 class OldBuild(EventsTestCase):

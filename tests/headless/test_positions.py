@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unittest
 from typing import Any
 
 from headless import layout, minihtml
@@ -15,7 +16,7 @@ FONT = minihtml.Font(LINE, CELL, 10.0)
 class Positions(EngineTestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.view = self.view_with("".join(f"line {row}\n" for row in range(500)))
+        self.view = self.view_with("line\n" * 1000)
 
     def phantom(self, row: int, content: str, kind: int = 2) -> int:
         point = self.view.text_point(row, 2)
@@ -34,9 +35,8 @@ class Positions(EngineTestCase):
 
     def test_tabs_and_wide_characters_take_their_cells(self) -> None:
         view = self.view_with("\ta中b\n")
-        self.assertEqual(
-            [view.text_to_layout(point)[0] / CELL for point in range(5)], [0, 4, 5, 7, 8]
-        )
+        cells = [view.text_to_layout(point)[0] / CELL for point in range(5)]
+        self.assertEqual(cells, [0, 4, 5, 7, 8])
         self.assertEqual([view.layout_to_text((x * CELL, 0)) for x in (0, 4, 5, 7)], [0, 1, 2, 3])
 
     def test_a_phantom_moves_what_stands_below_its_row(self) -> None:
@@ -61,18 +61,16 @@ class Positions(EngineTestCase):
 
     def test_phantoms_move_with_edits(self) -> None:
         self.phantom(10, "one")
-        self.view.sel().clear()
-        self.view.sel().add(0)
-        self.view.run_command("insert", {"characters": "new\nnew\n"})
+        self.insert(self.view, "new\nnew\n", 0)
         self.assertEqual((self.top(12), self.top(13)), (12 * LINE, 14 * LINE))
 
     def test_the_extent_knows_phantoms_and_the_longest_line(self) -> None:
         before = self.view.layout_extent()
-        self.assertEqual(before, (self.view.viewport_extent()[0], 501 * LINE))
+        self.assertEqual(before, (self.view.viewport_extent()[0], 1001 * LINE))
         self.phantom(3, "one")
         self.view.settings().set("word_wrap", False)
-        self.view.run_command("append", {"characters": "x" * 400})
-        self.assertEqual(self.view.layout_extent(), (400 * CELL, 502 * LINE))
+        self.append(self.view, "x" * 400)
+        self.assertEqual(self.view.layout_extent(), (400 * CELL, 1002 * LINE))
 
     def test_folded_rows_take_no_room(self) -> None:
         self.view.fold(self.sublime.Region(self.view.text_point(2, 1), self.view.text_point(5, 1)))
@@ -86,6 +84,77 @@ class Positions(EngineTestCase):
         self.assertEqual((x, y), (layout.SIDE_BAR + gutter + 2 * CELL, layout.TABS + 2 * LINE))
         self.assertEqual(self.view.window_to_text((x, y)), point)
         self.assertEqual(self.view.layout_to_window(self.view.window_to_layout((50, 60))), (50, 60))
+
+    def test_groups_share_the_window_by_the_layouts_fractions(self) -> None:
+        def check(width: float, height: float) -> None:
+            width, height = width * (1280 - layout.SIDE_BAR), height * (800 - layout.STATUS_BAR)
+            gutter = layout.gutter_width(self.editor.view(self.view.id()))
+            self.assertEqual(self.view.viewport_extent(), (width - gutter, height - layout.TABS))
+
+        check(1, 1)
+        cells = [[0, 0, 1, 1], [1, 0, 2, 2]]
+        self.window.set_layout({"cols": [0, 0.25, 1], "rows": [0, 0.5, 1], "cells": cells})
+        check(0.25, 0.5)
+        self.window.set_view_index(self.view, 1, 0)
+        check(0.75, 1)
+
+    def test_tabs_selected_together_share_their_group(self) -> None:
+        wide = self.view.viewport_extent()[0]
+        other = self.window.new_file(self.sublime.ADD_TO_SELECTION)
+        self.window.select_sheets([self.view.sheet(), other.sheet()])
+        self.assertLess(self.view.viewport_extent()[0], wide / 2)
+
+    def test_the_window_is_as_large_as_the_switches_say(self) -> None:
+        before = self.view.viewport_extent()
+        self.editor.switches.window_width += 100
+        self.editor.switches.em_width = 10.0
+        self.assertEqual(self.view.em_width(), 10.0)
+        self.assertNotEqual(self.view.viewport_extent(), before)
+
+    def test_showing_at_the_centre_puts_the_line_in_the_middle(self) -> None:
+        point = self.view.text_point(500, 0)
+        self.view.show_at_center(point, animate=False)
+        top, height = self.view.viewport_position()[1], self.view.viewport_extent()[1]
+        self.assertEqual(self.view.text_to_layout(point)[1] + LINE / 2, top + height / 2)
+        self.view.show_at_center(0)
+        self.assertEqual(self.view.viewport_position(), (0.0, 0.0))
+
+    def test_showing_what_is_in_sight_scrolls_nothing(self) -> None:
+        self.view.set_viewport_position((0.0, 100.0), animate=False)
+        self.view.show(self.view.text_point(20, 0))
+        self.assertEqual(self.view.viewport_position(), (0.0, 100.0))
+        self.view.show(self.sublime.Region(self.view.text_point(900, 0)))
+        self.assertTrue(self.view.visible_region().contains(self.view.text_point(900, 0)))
+
+    def test_the_visible_region_is_from_the_first_line_in_sight_to_the_last(self) -> None:
+        self.view.set_viewport_position((0.0, 10 * LINE + 1), animate=False)
+        seen = self.view.visible_region()
+        rows = int((self.view.viewport_extent()[1] + 1) // LINE)
+        self.assertEqual(self.view.rowcol(seen.begin()), (10, 0))
+        self.assertEqual(self.view.rowcol(seen.end()), (10 + rows, 4))
+
+    def test_scrolling_ends_where_the_text_does(self) -> None:
+        self.view.set_viewport_position((0.0, 10.0**6), animate=False)
+        self.assertEqual(self.view.viewport_position(), (0.0, 1000 * LINE))
+        self.view.settings().set("scroll_past_end", False)
+        self.view.set_viewport_position((0.0, 10.0**6), animate=False)
+        end = 1001 * LINE - self.view.viewport_extent()[1]
+        self.assertEqual(self.view.viewport_position()[1], end)
+
+    def test_sideways_it_scrolls_as_far_as_the_longest_line(self) -> None:
+        self.view.set_viewport_position((50.0, 0.0), animate=False)
+        self.assertEqual(self.view.viewport_position(), (0.0, 0.0))
+        self.view.settings().set("word_wrap", False)
+        self.append(self.view, "x" * 1000)
+        self.view.set_viewport_position((50.0, 0.0), animate=False)
+        self.assertEqual(self.view.viewport_position(), (50.0, 0.0))
+        self.view.show(self.view.size())
+        self.assertGreater(self.view.viewport_position()[0], 50)
+
+    def test_a_view_without_the_keyboard_scrolls_too(self) -> None:
+        self.window.new_file()
+        self.view.show_at_center(self.view.text_point(500, 0))
+        self.assertGreater(self.view.viewport_position()[1], 0)
 
 
 class Wrapping(EngineTestCase):
@@ -129,142 +198,50 @@ class Wrapping(EngineTestCase):
         self.assertEqual(view.text_to_layout(16), (0.0, 3 * LINE))
 
 
-class Viewports(EngineTestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.view = self.view_with("line\n" * 1000)
-
-    def test_groups_share_the_window_by_the_layouts_fractions(self) -> None:
-        width, height = 1280 - layout.SIDE_BAR, 800 - layout.STATUS_BAR
-        gutter = layout.gutter_width(self.editor.view(self.view.id()))
-        self.assertEqual(self.view.viewport_extent(), (width - gutter, height - layout.TABS))
-        self.window.set_layout(
-            {"cols": [0, 0.25, 1], "rows": [0, 0.5, 1], "cells": [[0, 0, 1, 1], [1, 0, 2, 2]]}
-        )
-        self.assertEqual(
-            self.view.viewport_extent(), (width / 4 - gutter, height / 2 - layout.TABS)
-        )
-        self.window.set_view_index(self.view, 1, 0)
-        self.assertEqual(
-            self.view.viewport_extent(), (width * 3 / 4 - gutter, height - layout.TABS)
-        )
-
-    def test_tabs_selected_together_share_their_group(self) -> None:
-        wide = self.view.viewport_extent()[0]
-        other = self.window.new_file(self.sublime.ADD_TO_SELECTION)
-        self.window.select_sheets([self.view.sheet(), other.sheet()])
-        self.assertLess(self.view.viewport_extent()[0], wide / 2)
-
-    def test_the_window_is_as_large_as_the_switches_say(self) -> None:
-        before = self.view.viewport_extent()
-        self.editor.switches.window_width += 100
-        self.editor.switches.em_width = 10.0
-        self.assertEqual(self.view.em_width(), 10.0)
-        self.assertNotEqual(self.view.viewport_extent(), before)
-
-    def test_showing_at_the_centre_puts_the_line_in_the_middle(self) -> None:
-        point = self.view.text_point(500, 0)
-        self.view.show_at_center(point, animate=False)
-        top, height = self.view.viewport_position()[1], self.view.viewport_extent()[1]
-        self.assertEqual(self.view.text_to_layout(point)[1] + LINE / 2, top + height / 2)
-        self.view.show_at_center(0)
-        self.assertEqual(self.view.viewport_position(), (0.0, 0.0))
-
-    def test_showing_what_is_in_sight_scrolls_nothing(self) -> None:
-        self.view.set_viewport_position((0.0, 100.0), animate=False)
-        self.view.show(self.view.text_point(20, 0))
-        self.assertEqual(self.view.viewport_position(), (0.0, 100.0))
-        self.view.show(self.sublime.Region(self.view.text_point(900, 0)))
-        self.assertTrue(self.view.visible_region().contains(self.view.text_point(900, 0)))
-
-    def test_the_visible_region_is_from_the_first_line_in_sight_to_the_last(self) -> None:
-        self.view.set_viewport_position((0.0, 10 * LINE + 1), animate=False)
-        seen = self.view.visible_region()
-        rows = int((self.view.viewport_extent()[1] + 1) // LINE)
-        self.assertEqual(self.view.rowcol(seen.begin()), (10, 0))
-        self.assertEqual(self.view.rowcol(seen.end()), (10 + rows, 4))
-
-    def test_scrolling_ends_where_the_text_does(self) -> None:
-        self.view.set_viewport_position((0.0, 10.0**6), animate=False)
-        self.assertEqual(self.view.viewport_position(), (0.0, 1000 * LINE))
-        self.view.settings().set("scroll_past_end", False)
-        self.view.set_viewport_position((0.0, 10.0**6), animate=False)
-        self.assertEqual(
-            self.view.viewport_position()[1], 1001 * LINE - self.view.viewport_extent()[1]
-        )
-
-    def test_sideways_it_scrolls_as_far_as_the_longest_line(self) -> None:
-        self.view.set_viewport_position((50.0, 0.0), animate=False)
-        self.assertEqual(self.view.viewport_position(), (0.0, 0.0))
-        self.view.settings().set("word_wrap", False)
-        self.view.run_command("append", {"characters": "x" * 1000})
-        self.view.set_viewport_position((50.0, 0.0), animate=False)
-        self.assertEqual(self.view.viewport_position(), (50.0, 0.0))
-        self.view.show(self.view.size())
-        self.assertGreater(self.view.viewport_position()[0], 50)
-
-    def test_a_view_without_the_keyboard_scrolls_too(self) -> None:
-        self.window.new_file()
-        self.view.show_at_center(self.view.text_point(500, 0))
-        self.assertGreater(self.view.viewport_position()[1], 0)
+BOX = '<div class="box"><p>x</p></div>'
+DEEP = '<div class="box"><div><p>x</p></div></div>'
+CSS = "<style>div { padding: 1px } .a { padding: 2px } #b { padding: 3px } /* p {} */</style>"
+# A content, the lines of text in it, and the pixels beside them.
+HEIGHTS = (
+    ("", 0, 0),
+    ("text", 1, 0),
+    ("a<br>b<br/>c", 3, 0),
+    ("<br><br>", 2, 0),
+    ("<div>a</div><div>b</div>", 2, 0),
+    ("<div></div>", 0, 0),
+    ("<body><div>a <b>b</b> <a href='x'>c</a></div></body>", 1, 0),
+    ("<p>a</p>b", 2, 0),
+    ("<div>a</div>\n <div>b</div>\n", 2, 0),
+    ("<style>.gone { display: none }</style><div class='gone'>a</div>b", 1, 0),
+    ("<div>unclosed<br>b", 2, 0),
+    # Padding and margin in pixels and in font sizes; a body of padding alone fills.
+    ('<div style="padding: 5px">text</div>', 1, 10),
+    ('<div style="padding-top: 2rem">text</div>', 1, 20),
+    ('<div style="padding: 1rem 3px 0.5rem">text</div>', 1, 15),
+    ('<div style="margin: 1em 0; padding-bottom: 1px">text</div>', 1, 21),
+    ('<div style="height: 100px">text</div>', 1, 0),
+    ('<div style="line-height: 30px">text</div>', 0, 30),
+    ('<div style="font-size: 2rem">text</div>', 2, 0),
+    ('<body style="padding-top: 57px"></body>', 0, 57),
+    # Rules of a style sheet by tag, class and id, and by what an element stands in.
+    (CSS + "<div>text</div>", 1, 2),
+    (CSS + "<div class='x a'>text</div>", 1, 4),
+    (CSS + "<div class=a id=b>text</div>", 1, 6),
+    ("<style>.box p { padding: 5px 0 }</style><p>x</p>", 1, 0),
+    ("<style>.box p { padding: 5px 0 }</style>" + BOX, 1, 10),
+    ("<style>div .box > p { padding: 5px 0 }</style>" + DEEP, 1, 0),
+    ("<style>.box div p { padding: 5px 0 }</style>" + DEEP, 1, 10),
+    (f"<style>div .box > p {{ padding: 5px 0 }}</style><div>{BOX}</div>", 1, 10),
+    ("<style>p .box { padding: 5px 0 }</style>" + BOX, 1, 0),
+)
 
 
-class Heights(EngineTestCase):
+class Sizes(unittest.TestCase):
     def test_a_content_is_as_high_as_its_lines_and_edges(self) -> None:
-        for content, lines in (
-            ("", 0),
-            ("text", 1),
-            ("a<br>b<br/>c", 3),
-            ("<br><br>", 2),
-            ("<div>a</div><div>b</div>", 2),
-            ("<div></div>", 0),
-            ("<body><div>a <b>b</b> <a href='x'>c</a></div></body>", 1),
-            ("<p>a</p>b", 2),
-            ("<div>a</div>\n <div>b</div>\n", 2),
-            ("<style>.gone { display: none }</style><div class='gone'>a</div>b", 1),
-            ("<div>unclosed<br>b", 2),
-        ):
+        for content, lines, edges in HEIGHTS:
             with self.subTest(content):
-                self.assertEqual(minihtml.measure(content, FONT).height, lines * LINE)
-
-    def test_padding_and_margin_count_in_pixels_and_in_font_sizes(self) -> None:
-        for style, height in (
-            ("padding: 5px", LINE + 10),
-            ("padding-top: 2rem", LINE + 20),
-            ("padding: 1rem 3px 0.5rem", LINE + 15),
-            ("margin: 1em 0; padding-bottom: 1px", LINE + 21),
-            ("height: 100px", LINE),
-            ("line-height: 30px", 30),
-            ("font-size: 2rem", 2 * LINE),
-        ):
-            with self.subTest(style):
-                content = f'<div style="{style}">text</div>'
-                self.assertEqual(minihtml.measure(content, FONT).height, height)
-
-    def test_a_body_of_padding_alone_fills(self) -> None:
-        content = '<body style="padding-top: 57px"></body>'
-        self.assertEqual(minihtml.measure(content, FONT).height, 57)
-
-    def test_rules_of_a_style_sheet_count_by_tag_class_and_id(self) -> None:
-        css = "div { padding: 1px } .a { padding: 2px } #b { padding: 3px } /* p {} */"
-        for tag, edge in (("<div>", 1), ("<div class='x a'>", 2), ("<div class=a id=b>", 3)):
-            content = f"<style>{css}</style>{tag}text</div>"
-            self.assertEqual(minihtml.measure(content, FONT).height, LINE + 2 * edge)
+                self.assertEqual(minihtml.measure(content, FONT).height, lines * LINE + edges)
 
     def test_a_width_is_that_of_the_longest_line(self) -> None:
         content = "<div style='padding: 0 4px'>four<br>letters</div>"
         self.assertEqual(minihtml.measure(content, FONT).width, 7 * CELL + 8)
-
-    def test_a_selector_of_descendants_means_those_within_its_other_elements_only(self) -> None:
-        for inside, selector, fits in (
-            ("<p>x</p>", ".box p", False),
-            ('<div class="box"><p>x</p></div>', ".box p", True),
-            ('<div class="box"><div><p>x</p></div></div>', "div .box > p", False),
-            ('<div class="box"><div><p>x</p></div></div>', ".box div p", True),
-            ('<div><div class="box"><p>x</p></div></div>', "div .box > p", True),
-            ('<div class="box"><p>x</p></div>', "p .box", False),
-        ):
-            content = f"<style>{selector} {{ padding: 5px 0 }}</style>{inside}"
-            with self.subTest(content):
-                height = LINE + (10 if fits else 0)
-                self.assertEqual(minihtml.measure(content, FONT).height, height)

@@ -15,9 +15,8 @@ class Regions(EngineTestCase):
     def test_regions_follow_the_editors_algebra(self) -> None:
         region = self.sublime.Region
         backwards = region(5, 2)
-        self.assertEqual(
-            (backwards.begin(), backwards.end(), backwards.b, len(backwards)), (2, 5, 2, 3)
-        )
+        ends = (backwards.begin(), backwards.end(), backwards.b, len(backwards))
+        self.assertEqual(ends, (2, 5, 2, 3))
         self.assertEqual(list(backwards), [5, 2])
         self.assertTrue(5 in backwards and 2 in backwards and region(3, 4) in backwards)
         self.assertFalse(region(0, 2).intersects(region(2, 4)))
@@ -46,15 +45,13 @@ class Texts(EngineTestCase):
         self.assertEqual(self.view.split_by_newlines(region(4, 10)), [region(4, 7), region(8, 10)])
 
     def test_words_end_at_spaces_and_marks(self) -> None:
-        self.assertEqual(self.view.substr(self.view.word(5)), "two")
-        self.assertEqual(self.view.substr(self.view.word(4)), "two")
+        self.assertEqual([self.view.substr(self.view.word(at)) for at in (5, 4)], ["two"] * 2)
 
     def test_find_looks_for_expressions_and_literals(self) -> None:
         self.assertEqual(self.view.find(r"t\w+", 0), self.sublime.Region(4, 7))
         self.assertEqual(self.view.find("t.", 0, self.sublime.LITERAL), self.sublime.Region(-1))
-        self.assertEqual(
-            [self.view.substr(each) for each in self.view.find_all(r"^\w+")], ["one", "four"]
-        )
+        found = [self.view.substr(each) for each in self.view.find_all(r"^\w+")]
+        self.assertEqual(found, ["one", "four"])
 
     def test_tabs_become_spaces_where_the_setting_says_so(self) -> None:
         self.view.settings().set("translate_tabs_to_spaces", True)
@@ -65,13 +62,9 @@ class Texts(EngineTestCase):
 
     def test_a_region_is_carried_over_later_edits(self) -> None:
         before = self.view.change_id()
-        self.view.sel().clear()
-        self.view.sel().add(0)
-        self.view.run_command("insert", {"characters": "12"})
-        self.assertEqual(
-            self.view.transform_region_from(self.sublime.Region(4, 7), before),
-            self.sublime.Region(6, 9),
-        )
+        self.insert(self.view, "12", 0)
+        moved = self.view.transform_region_from(self.sublime.Region(4, 7), before)
+        self.assertEqual(moved, self.sublime.Region(6, 9))
 
 
 class Selections(EngineTestCase):
@@ -90,33 +83,21 @@ class Selections(EngineTestCase):
             self.selection[0]
 
     def test_regions_are_sorted_merged_and_clamped(self) -> None:
-        self.selection.clear()
-        self.selection.add_all(
-            [
-                self.sublime.Region(10, 99),
-                self.sublime.Region(0, 4),
-                self.sublime.Region(3, 6),
-                self.sublime.Region(6, 8),
-            ]
-        )
+        places = ((10, 99), (0, 4), (3, 6), (6, 8))
+        self.select(self.view, *(self.sublime.Region(*each) for each in places))
         self.assertEqual(self.pairs(), [(0, 6), (6, 8), (10, 15)])
 
     def test_a_selection_is_read_from_the_editor_each_time(self) -> None:
-        other = self.sublime.View(self.view.id()).sel()
-        other.clear()
-        other.add(3)
+        self.select(self.sublime.View(self.view.id()), 3)
         self.assertEqual(self.pairs(), [(3, 3)])
 
     def test_a_region_is_cut_out(self) -> None:
-        self.selection.clear()
-        self.selection.add(self.sublime.Region(0, 10))
+        self.select(self.view, self.sublime.Region(0, 10))
         self.selection.subtract(self.sublime.Region(3, 5))
         self.assertEqual(self.pairs(), [(0, 3), (5, 10)])
 
     def test_carets_move_with_the_text(self) -> None:
-        self.selection.clear()
-        self.selection.add_all([2, 7])
-        self.view.run_command("insert", {"characters": "__"})
+        self.insert(self.view, "__", 2, 7)
         self.assertEqual(self.pairs(), [(4, 4), (11, 11)])
 
 
@@ -129,9 +110,7 @@ class Decorations(EngineTestCase):
     def test_regions_move_with_edits_and_do_not_grow_at_their_end(self) -> None:
         self.view.add_regions("key", [self.sublime.Region(5, 10)], "region.redish")
         for point in (10, 0):
-            self.view.sel().clear()
-            self.view.sel().add(point)
-            self.view.run_command("insert", {"characters": "++"})
+            self.insert(self.view, "++", point)
         self.assertEqual(self.view.get_regions("key"), [self.sublime.Region(7, 12)])
         self.view.erase_regions("key")
         self.assertEqual(self.view.get_regions("key"), [])
@@ -142,27 +121,18 @@ class Decorations(EngineTestCase):
             with self.assertRaises(ValueError):
                 self.view.add_regions("key", regions, **wrong)
 
-    def phantom(self, content: str, callback: Any = None) -> Any:
-        return self.sublime.Phantom(
-            self.sublime.Region(3), content, self.sublime.LAYOUT_BLOCK, callback
-        )
+    def phantom(self, callback: Any) -> Any:
+        block = self.sublime.LAYOUT_BLOCK
+        return self.sublime.Phantom(self.sublime.Region(3), "a", block, callback)
 
-    def test_a_phantom_that_stays_the_same_keeps_its_place_and_one_with_a_new_callback_not(
-        self,
-    ) -> None:
+    def test_a_phantom_keeps_its_place_until_its_callback_changes_or_its_set_goes(self) -> None:
         phantoms = self.sublime.PhantomSet(self.view, "key")
-        callback = print
-        phantoms.update([self.phantom("a", callback)])
-        first = self.state.phantoms[0].id
-        phantoms.update([self.phantom("a", callback)])
-        self.assertEqual([each.id for each in self.state.phantoms], [first])
-        phantoms.update([self.phantom("a", lambda href: None)])
-        self.assertNotEqual([each.id for each in self.state.phantoms], [first])
-        self.assertEqual(len(self.state.phantoms), 1)
-
-    def test_phantoms_go_with_the_set_that_made_them(self) -> None:
-        phantoms = self.sublime.PhantomSet(self.view)
-        phantoms.update([self.phantom("a")])
+        found = []
+        for callback in (print, print, lambda href: None):
+            phantoms.update([self.phantom(callback)])
+            (phantom,) = self.state.phantoms
+            found.append(phantom.id)
+        self.assertEqual((found[0] == found[1], found[1] == found[2]), (True, False))
         del phantoms
         gc.collect()
         self.assertEqual(self.state.phantoms, [])
@@ -212,34 +182,25 @@ class Application(EngineTestCase):
 
     def test_variables_are_expanded_as_in_build_files(self) -> None:
         variables = {"folder": "/x", "file": "/x/y"}
-        self.assertEqual(
-            self.sublime.expand_variables(
-                ["$folder/${file} \\$a ${no:else}", {"k": "$folder"}], variables
-            ),
-            ["/x//x/y $a else", {"k": "/x"}],
-        )
+        given = ["$folder/${file} \\$a ${no:else}", {"k": "$folder"}]
+        expanded = self.sublime.expand_variables(given, variables)
+        self.assertEqual(expanded, ["/x//x/y $a else", {"k": "/x"}])
 
     def test_the_variables_of_a_window_name_its_folder_and_file(self) -> None:
         view = self.open("some.file.py")
-        found = self.window.extract_variables()
-        self.assertEqual(
-            (found["folder"], found["file"], found["file_base_name"], found["file_extension"]),
-            (self.work, view.file_name(), "some.file", "py"),
-        )
+        found, file = self.window.extract_variables(), view.file_name()
+        wanted = {"folder": self.work, "file": file, "file_base_name": "some.file"}
+        self.assertEqual({**found, **wanted, "file_extension": "py"}, found)
 
     def test_wrappers_are_equal_by_id(self) -> None:
         view = self.view_with("")
-        self.assertEqual(
-            {view, self.window},
-            {self.sublime.View(view.id()), self.sublime.Window(self.window.id())},
-        )
+        same = {self.sublime.View(view.id()), self.sublime.Window(self.window.id())}
+        self.assertEqual({view, self.window}, same)
 
     def test_once_the_api_is_gone_every_call_raises(self) -> None:
         self.editor.api.shut_down()
-        with self.assertRaisesRegex(RuntimeError, "exiting"):
-            self.sublime.windows()
-        with self.assertRaisesRegex(RuntimeError, "exiting"):
-            self.sublime.set_timeout(lambda: None)
+        for call in (self.sublime.windows, lambda: self.sublime.set_timeout(lambda: None)):
+            self.assertRaisesRegex(RuntimeError, "exiting", call)
 
     def test_project_data_gives_and_sets_the_folders(self) -> None:
         self.assertEqual(self.window.project_data(), {"folders": [{"path": self.work}]})

@@ -99,7 +99,43 @@ def one "two"
 """
 
 
-class Scopes(EngineTestCase):
+# What stands in a view, and the scope where each text in it begins, but for what all begin with.
+SCOPES = (
+    (
+        'def one "a\\"#b" # c\n',
+        {
+            "def": "meta.function.toy keyword.toy",
+            "one": "meta.function.toy entity.name.function.toy",
+            "\\": "string.toy escape.toy",
+            "#b": "string.toy",
+            "# c": "comment.line.toy",
+        },
+    ),
+    # A context ends at what began it.
+    (
+        "<<end\nnot the end\nend\ndef a\n",
+        {"not": "string.heredoc.toy", "def": "meta.function.toy keyword.toy"},
+    ),
+    # A branch that fails is taken back, over lines, too.
+    (
+        "{ one\n two }\n{ three\n: four }\n",
+        {"one": "block.toy", "three": "map.toy", "four": "map.toy"},
+    ),
+    # Another syntax is embedded until it is escaped.
+    (
+        "`` 12 (3 `` def a\n",
+        {
+            "12": "meta.inner.toy source.inner number.inner",
+            "3": "meta.inner.toy group.inner",
+            "def": "meta.function.toy keyword.toy",
+        },
+    ),
+    # The scope of the syntax outlives its main context.
+    ("f(x) def a\n", {"(x": "call.toy", "def": "call.toy"}),
+)
+
+
+class Language(EngineTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.write_package("Lang", {"Toy.sublime-syntax": TOY, "Inner.sublime-syntax": INNER})
@@ -109,50 +145,20 @@ class Scopes(EngineTestCase):
         view.assign_syntax("Packages/Lang/Toy.sublime-syntax")
         return view
 
-    def scope(self, view: Any, text: str, more: int = 0) -> str:
-        """The scope where a text begins, or some characters behind that."""
-        literal = self.sublime.FindFlags.LITERAL
-        return str(view.scope_name(view.find(text, 0, literal).a + more)).strip()
 
-    def test_matches_captures_and_contexts_give_scopes(self) -> None:
-        view = self.parsed('def one "a\\"#b" # c\n')
-        self.assertEqual(self.scope(view, "def"), "source.toy meta.function.toy keyword.toy")
-        self.assertEqual(
-            self.scope(view, "one"), "source.toy meta.function.toy entity.name.function.toy"
-        )
-        self.assertEqual(self.scope(view, "\\"), "source.toy string.toy escape.toy")
-        self.assertEqual(self.scope(view, "#b"), "source.toy string.toy")
-        self.assertEqual(self.scope(view, "# c"), "source.toy comment.line.toy")
-
-    def test_a_context_ends_at_what_began_it(self) -> None:
-        view = self.parsed("<<end\nnot the end\nend\ndef a\n")
-        self.assertEqual(self.scope(view, "not"), "source.toy string.heredoc.toy")
-        self.assertEqual(self.scope(view, "def"), "source.toy meta.function.toy keyword.toy")
-
-    def test_a_branch_that_fails_is_taken_back_over_lines(self) -> None:
-        view = self.parsed("{ one\n two }\n{ three\n: four }\n")
-        self.assertEqual(self.scope(view, "one"), "source.toy block.toy")
-        self.assertEqual(self.scope(view, "three"), "source.toy map.toy")
-        self.assertEqual(self.scope(view, "four"), "source.toy map.toy")
-
-    def test_another_syntax_is_embedded_until_it_is_escaped(self) -> None:
-        view = self.parsed("`` 12 (3 `` def a\n")
-        self.assertEqual(
-            self.scope(view, "12"), "source.toy meta.inner.toy source.inner number.inner"
-        )
-        self.assertEqual(self.scope(view, "3"), "source.toy meta.inner.toy group.inner")
-        self.assertEqual(self.scope(view, "def"), "source.toy meta.function.toy keyword.toy")
-
-    def test_the_scope_of_the_syntax_outlives_its_main_context(self) -> None:
-        view = self.parsed("f(x) def a\n")
-        self.assertEqual(self.scope(view, "(x"), "source.toy call.toy")
-        self.assertEqual(self.scope(view, "def"), "source.toy call.toy")
+class Scopes(Language):
+    def test_matches_captures_contexts_branches_and_other_syntaxes_give_scopes(self) -> None:
+        for text, scopes in SCOPES:
+            view = self.parsed(text)
+            for words, scope in scopes.items():
+                with self.subTest(text, words=words):
+                    point = view.find(words, 0, self.sublime.FindFlags.LITERAL).a
+                    self.assertEqual(view.scope_name(point).strip(), "source.toy " + scope)
 
     def test_scopes_follow_an_edit(self) -> None:
         view = self.parsed("def one")
         self.assertTrue(view.match_selector(4, "entity.name"))
-        view.run_command("select_all")
-        view.run_command("insert", {"characters": '"def one"'})
+        self.insert(view, '"def one"', self.sublime.Region(0, 7))
         self.assertFalse(view.match_selector(5, "entity.name"))
         self.assertTrue(view.match_selector(5, "source.toy string - comment"))
 
@@ -162,14 +168,11 @@ class Scopes(EngineTestCase):
         self.assertEqual(view.extract_scope(5), region(4, 7))
         self.assertEqual(view.expand_to_scope(10, "string"), region(8, 13))
         self.assertIsNone(view.expand_to_scope(0, "string"))
-        self.assertEqual(
-            view.extract_tokens_with_scopes(region(8, 9)),
-            [(region(8, 9), "source.toy string.toy punctuation.begin.toy ")],
-        )
+        token = (region(8, 9), "source.toy string.toy punctuation.begin.toy ")
+        self.assertEqual(view.extract_tokens_with_scopes(region(8, 9)), [token])
 
     def test_a_syntax_nobody_defines_has_the_scope_of_its_text(self) -> None:
-        view = self.open("a.py", b"x = 1\n")
-        self.assertEqual(view.scope_name(2), "source.python ")
+        self.assertEqual(self.open("a.py", b"x = 1\n").scope_name(2), "source.python ")
 
     def test_what_packages_want_in_the_list_of_symbols_is_there(self) -> None:
         self.write_package("Lang", {"Symbols.tmPreferences": SYMBOLS})
@@ -177,11 +180,7 @@ class Scopes(EngineTestCase):
         self.assertEqual([name for _region, name in view.symbols()], ["one", "two"])
 
 
-class Choice(EngineTestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.write_package("Lang", {"Toy.sublime-syntax": TOY, "Inner.sublime-syntax": INNER})
-
+class Choice(Language):
     def test_a_file_gets_the_syntax_of_a_package_by_its_name_or_first_line(self) -> None:
         self.assertEqual(self.open("a.toy").syntax().path, "Packages/Lang/Toy.sublime-syntax")
         self.assertEqual(self.open("b", b"#!/bin/toy\n").syntax().name, "Toy")
@@ -199,64 +198,52 @@ class Choice(EngineTestCase):
         self.assertIn("Bad.sublime-syntax", said.getvalue())
 
 
-class SyntaxTests(EngineTestCase):
+class SyntaxTests(Language):
     def test_the_tests_of_a_syntax_run_and_say_what_is_wrong(self) -> None:
-        self.write_package("Lang", {"Toy.sublime-syntax": TOY, "syntax_test_a.toy": TESTS})
+        self.write_package("Lang", {"syntax_test_a.toy": TESTS})
         api: Any = importlib.import_module("sublime_api")
         count, failures = api.run_syntax_test("Packages/Lang/syntax_test_a.toy")
-        self.assertEqual(count, 10)
-        self.assertEqual(len(failures), 1)
+        self.assertEqual((count, len(failures)), (10, 1))
         self.assertIn("syntax_test_a.toy:6:11: [comment]", failures[0])
 
     def test_patterns_that_need_the_slower_engine_are_told(self) -> None:
-        self.write_package("Lang", {"Toy.sublime-syntax": TOY, "Inner.sublime-syntax": INNER})
         api: Any = importlib.import_module("sublime_api")
-        self.assertEqual(api.incompatible_syntax_patterns("Packages/Lang/Inner.sublime-syntax"), [])
-        self.assertEqual(
-            len(api.incompatible_syntax_patterns("Packages/Lang/Toy.sublime-syntax")), 1
-        )
+        for name, count in (("Inner", 0), ("Toy", 1)):
+            found = api.incompatible_syntax_patterns(f"Packages/Lang/{name}.sublime-syntax")
+            self.assertEqual(len(found), count)
 
 
 class Assertions(unittest.TestCase):
     def test_arrows_and_carets_test_the_line_above_all_assertions(self) -> None:
-        lines = [
-            "/* SYNTAX TEST */",
-            "code",
-            "/*^^ a.b */",
-            " /* <-- c */",
-            "/* a comment */",
-            "more",
-        ]
+        lines = "/* SYNTAX TEST */|code|/*^^ a.b */| /* <-- c */|/* a comment */|more".split("|")
         found = list(syntax_tests.assertions(lines, "/*", "*/"))
-        self.assertEqual(
-            [(each.tested, each.columns, each.selector) for each in found],
-            [(1, [2, 3], "a.b"), (1, [1, 2], "c")],
-        )
+        told = [(each.tested, each.columns, each.selector) for each in found]
+        self.assertEqual(told, [(1, [2, 3], "a.b"), (1, [1, 2], "c")])
 
 
 class Patterns(unittest.TestCase):
-    def check(self, pattern: str, text: str, expected: Any) -> None:
-        found = patterns.compiled(pattern).search(text)
-        self.assertEqual(found and found.group(), expected, pattern)
-
     def test_oniguruma_is_understood(self) -> None:
-        self.check(r"\h+", "xyz09afg", "09af")
-        self.check(r"[\h_]+", "x0_f", "0_f")
-        self.check(r"\H", "0x", "x")
-        self.check(r"(?m:a.b)", "a\nb", "a\nb")
-        self.check(r"(?<n>\((?:\g<n>|[a-z])*\))", "x((a)b)", "((a)b)")
-        self.check(r"[^]a]+", "a]bc", "bc")
-        self.check(r"\x{263a}", "a\u263a", "\u263a")
-        self.check(r"[[:alpha:]&&[^b]]+", "bac", "ac")
-        self.check(r"(?<=a|bc)x", "bcx", "x")
-        self.check(r"a]", "a]", "a]")
-        self.check(r"\\h", "\\h", "\\h")
-        self.check(r"(?>a|ab)c", "abc", None)
-        self.check(r"x\Z", "x\n", "x")
-        self.check(r"x\z", "x\n", None)
+        for pattern, text, expected in (
+            (r"\h+", "xyz09afg", "09af"),
+            (r"[\h_]+", "x0_f", "0_f"),
+            (r"\H", "0x", "x"),
+            (r"(?m:a.b)", "a\nb", "a\nb"),
+            (r"(?<n>\((?:\g<n>|[a-z])*\))", "x((a)b)", "((a)b)"),
+            (r"[^]a]+", "a]bc", "bc"),
+            (r"\x{263a}", "a\u263a", "\u263a"),
+            (r"[[:alpha:]&&[^b]]+", "bac", "ac"),
+            (r"(?<=a|bc)x", "bcx", "x"),
+            (r"a]", "a]", "a]"),
+            (r"\\h", "\\h", "\\h"),
+            (r"(?>a|ab)c", "abc", None),
+            (r"x\Z", "x\n", "x"),
+            (r"x\z", "x\n", None),
+        ):
+            found = patterns.compiled(pattern).search(text)
+            self.assertEqual(found and found.group(), expected, pattern)
 
     def test_what_cannot_be_read_is_told_once_and_matches_nothing(self) -> None:
         with contextlib.redirect_stderr(io.StringIO()) as said:
-            self.assertIsNone(patterns.compiled("(unclosed"))
-            self.assertIsNone(patterns.compiled("(unclosed"))
+            for _again in range(2):
+                self.assertIsNone(patterns.compiled("(unclosed"))
         self.assertEqual(said.getvalue().count("(unclosed"), 1)
