@@ -30,6 +30,8 @@ class Another(unittest.TestCase):
     def test_it(self):
         pass
 """
+# Without looking for what others left in the memory of these tests, which takes most of the time.
+QUICK = ("-p", "no:unraisableexception", "-p", "no:threadexception")
 
 
 class Outcomes:
@@ -64,7 +66,15 @@ class Skipping(unittest.TestCase):
         outcomes = Outcomes()
         sys.modules.pop("test_it", None)
         plugins = [PassedBefore(file, self.root, run_all), outcomes]
-        options = ["-p", "no:cacheprovider", "--rootdir", self.root, "--import-mode", "importlib"]
+        options = [
+            "-p",
+            "no:cacheprovider",
+            *QUICK,
+            "--rootdir",
+            self.root,
+            "--import-mode",
+            "importlib",
+        ]
         alone = mock.patch.dict(os.environ, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
         uncompiled = mock.patch.object(sys, "dont_write_bytecode", True)
         with alone, uncompiled, redirect_stdout(io.StringIO()) as said:
