@@ -13,15 +13,14 @@ from ..wording.failure import AgentError
 from ..wording.sentence import sentence
 from .conversation import Conversation
 
-# The usual time for a cancelled turn to end its commands, with some to spare; seconds.
+# The usual time for a cancelled turn to end its commands, with some reserve; in seconds.
 ENDING = 2.0
-# Seconds between two looks at whether turns still run.
+# Seconds between two checks whether turns still run.
 LOOKING = 0.05
 
 
 class Turns:
-    """The running or last turn of each of the conversations, whichever there are when somebody
-    asks. The loop owns it."""
+    """The running or last turn of each conversation that exists at the moment. The loop owns it."""
 
     def __init__(self, conversations: Iterable[Conversation]) -> None:
         self._conversations = conversations
@@ -31,7 +30,7 @@ class Turns:
 
     @property
     def are_busy(self) -> bool:
-        """Whether a message is being answered, or about to be."""
+        """Whether a message is being answered, or is about to be."""
         return any(each.is_busy for each in self._conversations)
 
     @property
@@ -95,15 +94,15 @@ class Turns:
             raise AgentError(failure.SESSION_BUSY, told)
 
     async def finish(self, seconds: float) -> None:
-        """Wait until no turn runs, for so long at most."""
+        """Wait until no turn runs, for so many seconds at most."""
         loop = asyncio.get_running_loop()
         ends = loop.time() + seconds
         while self.are_busy and loop.time() < ends:
             await asyncio.sleep(LOOKING)
 
     async def end(self) -> None:
-        """Cancel all turns and wait for their ends, for two seconds at most: upon a cancellation
-        the CLI ends the commands of its tools, also those that `end_tree` would not find."""
+        """Cancel all turns and wait for their ends, for two seconds at most. A cancelled CLI ends
+        the commands of its tools, including those that `end_tree` would not find."""
         ends = [asyncio.ensure_future(end_of(turn)) for turn in self if not turn.is_over]
         self.cancel()
         if ends:
@@ -113,7 +112,7 @@ class Turns:
 
 
 async def end_of(turn: Turn) -> None:
-    """Wait until it is over."""
+    """Wait until the turn is over."""
     async for _event in turn.events(turn.last_number):
         pass
 

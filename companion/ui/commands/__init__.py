@@ -1,6 +1,6 @@
-"""The commands that Sublime calls, one module for each subject; it finds them in plugin.py, which
+"""The commands of Sublime Text, one module for each subject. Sublime finds them in plugin.py, which
 imports them.
 
-Each imports what it needs where it runs: imported at the top, that would hold up Sublime's UI
-thread while it loads the package (`host`).
+Each command imports what it needs when it runs: imports at the top would block Sublime's UI thread
+while it loads the package (`host`).
 """

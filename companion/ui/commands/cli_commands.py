@@ -1,4 +1,5 @@
-"""The commands on CLIs: those that are connected, one in a terminal, and what leads one here."""
+"""The commands on CLIs: a list of the connected ones, a CLI in a terminal, and the variables for
+it."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ NO_EXPORTS = (
 
 
 class GeminiCompanionShowClisCommand(GeminiCompanionRunningCommand):
-    """List the CLIs that are connected, to any window."""
+    """List the connected CLIs of all windows."""
 
     def act(self, running: Running) -> None:
         from .. import cli_list
@@ -32,7 +33,7 @@ class GeminiCompanionShowClisCommand(GeminiCompanionRunningCommand):
 
 
 class GeminiCompanionRunCliCommand(sublime_plugin.WindowCommand):
-    """Start Gemini CLI in a folder of the window; asks which where there are several."""
+    """Start Gemini CLI in a folder of the window; if there are several, ask in which."""
 
     def is_enabled(self) -> bool:
         return host.is_running
@@ -102,7 +103,7 @@ class GeminiCompanionCopyExportsCommand(sublime_plugin.WindowCommand):
 
 
 class GeminiCompanionForgetEnvironmentCommand(sublime_plugin.TextCommand):
-    """Not for users: run by Terminus on a terminal that got our variables."""
+    """Not for users: Terminus runs it on a terminal that got our variables."""
 
     def run(self, edit: sublime.Edit) -> None:
         from ..terminals import terminus

@@ -1,4 +1,4 @@
-"""The commands on what runs: the companion, its status and log, a pause; the API's server."""
+"""The commands on the companion, its status and log, the pause, and the API's server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_LOG = 'Nothing has happened so far that the log tells; "log_level": "debug" t
 
 
 class GeminiCompanionPauseSharingCommand(sublime_plugin.WindowCommand):
-    """Tell the CLIs of the window of no file."""
+    """Pause sharing: the CLIs of the window are told of no file."""
 
     def is_enabled(self) -> bool:
         from .. import sharing_settings
@@ -34,7 +34,7 @@ class GeminiCompanionPauseSharingCommand(sublime_plugin.WindowCommand):
 
 
 class GeminiCompanionResumeSharingCommand(sublime_plugin.WindowCommand):
-    """Tell them again what the user looks at."""
+    """Tell the CLIs of the window again what the user looks at."""
 
     def is_enabled(self) -> bool:
         from .. import sharing_settings
@@ -51,12 +51,12 @@ class GeminiCompanionResumeSharingCommand(sublime_plugin.WindowCommand):
 
 
 class GeminiCompanionRestartCompanionCommand(sublime_plugin.ApplicationCommand):
-    """Stop the server and start it anew; connected CLIs come back by themselves."""
+    """Stop the server and start it again; connected CLIs come back by themselves."""
 
     def run(self) -> None:
         pages = host.running.pages_in_front() if host.running is not None else []
         host.stop()
-        # First: what is told of a start that fails is to be seen last.
+        # First, so that a sentence about a failed start is shown after it.
         host.tell("Restarted.")
         host.start()
         for window, command in pages:
@@ -64,7 +64,7 @@ class GeminiCompanionRestartCompanionCommand(sublime_plugin.ApplicationCommand):
 
 
 class GeminiCompanionShowStatusCommand(sublime_plugin.WindowCommand):
-    """Show whether a CLI is connected to this window, and what it needs otherwise."""
+    """Show whether a CLI is connected to this window, and if not, what to do."""
 
     def is_enabled(self) -> bool:
         return host.running is not None

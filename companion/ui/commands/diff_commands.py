@@ -1,4 +1,4 @@
-"""The commands on diffs: one, a change of one, all that wait; edits that were accepted."""
+"""The commands on diffs: on one diff, on one change of it, on all that wait; and accepted edits."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ SMALL = ("and", "on", "with")
 
 
 class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
-    """Base of what is done with one diff: that with the `id`, wherever it is; without an `id`, the
-    one with the keyboard on either side, else the one that can be seen in the window, else the one
-    of the window that waits longest, which comes into sight. That is all that a command does which
-    `decides`: nobody decides on what they do not see."""
+    """Base of the commands on one diff. With an `id` it is that diff, wherever it is. Without one,
+    it is the diff that has the keyboard on either side, else the one that is visible in the window,
+    else the one of the window that has waited longest, which is then shown. A command that
+    `decides` does nothing more than show it in that case: nobody decides on a diff unseen."""
 
     decides = False
 
     def is_enabled(self, id: str | None = None) -> bool:
-        # With an id it answers in any case, be it with a sentence.
+        # With an id it always runs; if there is no such diff, it says so.
         return id is not None or self._find(None) is not None
 
     def run(self, id: str | None = None) -> None:
@@ -45,8 +45,8 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
         raise NotImplementedError
 
     def _show(self, running: Running, view: sublime.View) -> bool:
-        """To a user whose keyboard is elsewhere, who goes on to type there; whether it could be
-        seen before."""
+        """Show the diff, and leave the keyboard where it is; gives whether it was visible
+        before."""
         from ..review import open_diffs, pair
 
         keyboard = running.editor.keyboard_in(self.window)
@@ -69,13 +69,13 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
 
 
 class GeminiCompanionAcceptDiffCommand(GeminiCompanionDiffCommand):
-    """Send the proposal as it stands now to the CLI, which writes the file."""
+    """Send the proposal as it is now to the CLI, which writes the file."""
 
     decides = True
 
     def act(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
-        # Not with its view: closed, it says what becomes of it.
+        # Does not end with its view: if that closes, the story says what became of the proposal.
         running.stories.begin(running.accepting.accept(window, view), window)
 
 
@@ -89,7 +89,7 @@ class GeminiCompanionRejectDiffCommand(GeminiCompanionDiffCommand):
 
 
 class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
-    """Give up a diff whose CLI is gone or was interrupted; the text stays as a tab."""
+    """Give up a diff whose CLI is gone or was interrupted; the text stays open as a tab."""
 
     decides = True
 
@@ -114,7 +114,7 @@ class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
 
 
 class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
-    """Accept, and show the next proposal that waits."""
+    """Accept, and show the next waiting proposal."""
 
     decides = True
 
@@ -135,10 +135,10 @@ class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
 
 
 class GeminiCompanionRejectDiffWithNoteCommand(GeminiCompanionDiffCommand):
-    """Reject, with a word for the CLI and the comments on lines."""
+    """Reject, with a note for the CLI and the comments on lines."""
 
     def act(self, running: Running, view: sublime.View) -> None:
-        # Not with its view: the words are not lost where that is closed.
+        # Does not end with its view, so that the note is not lost if that closes.
         window = view.window() or self.window
         running.stories.begin(running.notes.reject_with_note(view), window)
 
@@ -151,8 +151,8 @@ class GeminiCompanionCommentOnDiffCommand(GeminiCompanionDiffCommand):
 
 
 class GeminiCompanionChangeCommand(GeminiCompanionDiffCommand):
-    """Base of what is done with one change: the one named `change`, else the one at the caret or
-    in sight."""
+    """Base of the commands on one change: the change of that key, else the one at the caret or in
+    sight."""
 
     def run(self, id: str | None = None, change: str | None = None) -> None:
         self._change = change
@@ -169,7 +169,7 @@ class GeminiCompanionKeepChangeCommand(GeminiCompanionChangeCommand):
 
 
 class GeminiCompanionDropChangeCommand(GeminiCompanionChangeCommand):
-    """Put the lines of the file back in place of a change."""
+    """Replace a change by the lines of the file."""
 
     decides = True
 
@@ -178,35 +178,35 @@ class GeminiCompanionDropChangeCommand(GeminiCompanionChangeCommand):
 
 
 class GeminiCompanionNextDiffCommand(GeminiCompanionRunningCommand):
-    """Show the next proposal that waits, in whatever window."""
+    """Show the next waiting proposal, in whichever window."""
 
     def act(self, running: Running) -> None:
         running.queue.go(_current(self.window), 1)
 
 
 class GeminiCompanionPreviousDiffCommand(GeminiCompanionRunningCommand):
-    """Show the previous proposal that waits."""
+    """Show the previous waiting proposal."""
 
     def act(self, running: Running) -> None:
         running.queue.go(_current(self.window), -1)
 
 
 class GeminiCompanionShowDiffsCommand(GeminiCompanionRunningCommand):
-    """List the proposals that wait, in all windows."""
+    """List the waiting proposals of all windows."""
 
     def act(self, running: Running) -> None:
         running.stories.begin(running.queue.choose(self.window), self.window)
 
 
 class GeminiCompanionShowAcceptedEditsCommand(GeminiCompanionRunningCommand):
-    """List the edits that were accepted in the window, to see or undo one."""
+    """List the accepted edits of the window, to see or undo one."""
 
     def act(self, running: Running) -> None:
         running.stories.begin(running.history.choose(self.window), self.window)
 
 
 class GeminiCompanionShowUnwrittenEditsCommand(sublime_plugin.WindowCommand):
-    """Let the user see, apply or discard what they accepted and no CLI has written yet."""
+    """Let the user see, apply or discard accepted texts that no CLI has written yet."""
 
     def is_enabled(self) -> bool:
         return host.is_running

@@ -1,4 +1,4 @@
-"""The commands that open pages, and those of the links on them."""
+"""The commands that open pages, and those behind the links on the pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class GeminiCompanionWelcomeCommand(GeminiCompanionRunningCommand):
 
 
 class GeminiCompanionDoctorCommand(sublime_plugin.WindowCommand):
-    """Show what keeps a CLI from connecting, and what to do; with `copy`, put that on the clipboard
+    """Show what keeps a CLI from connecting, and what to do; with `copy`, put this on the clipboard
     as text."""
 
     def is_enabled(self, copy: bool = False) -> bool:
@@ -50,7 +50,7 @@ class GeminiCompanionDoctorCommand(sublime_plugin.WindowCommand):
 
 
 class GeminiCompanionRemedyCommand(sublime_plugin.WindowCommand):
-    """Not for users: what a link of the two above does about a failure."""
+    """Not for users: does what a link of these two pages offers about a failure."""
 
     def run(self, action: str, argument: str = "", cli: str = "") -> None:
         if host.running is not None:
@@ -59,7 +59,7 @@ class GeminiCompanionRemedyCommand(sublime_plugin.WindowCommand):
 
 
 class GeminiCompanionShowSharedContextCommand(GeminiCompanionRunningCommand):
-    """Show what the CLIs of the window are told, as it changes."""
+    """Show what the CLIs of the window are told; the page follows changes."""
 
     def act(self, running: Running) -> None:
         running.shared_sheets.show(self.window)

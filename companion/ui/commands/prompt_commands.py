@@ -1,4 +1,4 @@
-"""The commands that put words into the prompt of a CLI; plugin.py imports them."""
+"""The commands that put words into the prompt of a CLI."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ NO_WORDS = '"gemini_companion_prompt" has to be given a "text" of some words, an
 
 
 def send(window: sublime.Window, text: str, name: str) -> None:
-    """`text` may have variables; `name` is what the user is told that it is."""
+    """`text` may contain variables; `name` is the name of the text for the user."""
     from .. import sharing_settings
     from ..prompt.sending import Sending, Words
 
-    # A pause ends what is told by itself; this is told by the user.
+    # A pause stops what is sent automatically; this is sent by the user.
     rules, folders = replace(sharing_settings.of(window), paused=False), window.folders()
 
     def is_excluded(path: str) -> bool:
@@ -33,49 +33,49 @@ def send(window: sublime.Window, text: str, name: str) -> None:
 
 
 class GeminiCompanionSendSelectionCommand(sublime_plugin.WindowCommand):
-    """The selected text, else the line of the cursor."""
+    """Send the selected text, or else the line of the cursor."""
 
     def run(self) -> None:
         send(self.window, "$selection\n", "the selection")
 
 
 class GeminiCompanionSendReferenceCommand(sublime_plugin.WindowCommand):
-    """The file and the selected lines by name: @path#L10-20."""
+    """Send the names of the file and the selected lines: @path#L10-20."""
 
     def run(self) -> None:
         send(self.window, "$reference ", "the reference")
 
 
 class GeminiCompanionSendFileCommand(sublime_plugin.WindowCommand):
-    """The file by name, which the CLI reads then."""
+    """Send the name of the file; the CLI then reads it."""
 
     def run(self) -> None:
         send(self.window, "$file ", "the file")
 
 
 class GeminiCompanionSendOpenFilesCommand(sublime_plugin.WindowCommand):
-    """All files that have a tab in the window, by name."""
+    """Send the names of all files that have a tab in the window."""
 
     def run(self) -> None:
         send(self.window, "$open_files ", "the open files")
 
 
 class GeminiCompanionSendDiagnosticsCommand(sublime_plugin.WindowCommand):
-    """What LSP and SublimeLinter found in the file, or in the selected lines."""
+    """Send what LSP and SublimeLinter have found in the file, or in the selected lines."""
 
     def run(self) -> None:
         send(self.window, "$diagnostics\n", "the diagnostics")
 
 
 class GeminiCompanionSendBuildResultsCommand(sublime_plugin.WindowCommand):
-    """What the last build said."""
+    """Send the output of the last build."""
 
     def run(self) -> None:
         send(self.window, "$build_results\n", "the build results")
 
 
 class GeminiCompanionPromptCommand(sublime_plugin.WindowCommand):
-    """Words of the user's own, with variables."""
+    """Send words of the user's own, with variables."""
 
     def run(self, text: Any = None) -> None:
         if isinstance(text, str) and text.strip():

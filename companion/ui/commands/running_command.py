@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class GeminiCompanionRunningCommand(sublime_plugin.WindowCommand):
-    """Base of what needs the companion, and no diff of its own."""
+    """Base of commands that need the companion and have no diff of their own."""
 
     def is_enabled(self) -> bool:
         return host.running is not None

@@ -1,1 +1,1 @@
-"""Sheets of the editor that show how things stand, and the links on them."""
+"""Sheets of the editor that show the present state, and the links on them."""

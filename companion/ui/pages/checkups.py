@@ -1,4 +1,4 @@
-"""Sheets that show how a window's CLIs fare on their way to it, as it changes; UI thread only."""
+"""Sheets that show how a window's CLIs get to it; they follow changes. UI thread only."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ..stories import Stories
 from . import page
 from .sheets import Sheets
 
-# Looks of the windows (one a second) between examinations of a sheet that is in sight.
+# Checks of the windows (one a second) between examinations of a visible sheet.
 LOOKS = 3
-# What the links of failures say, by the action behind them; see `remedies`.
+# The labels of the links at failures, by the action behind them; see `remedies`.
 LABELS = {
     "install": "Copy the command",
     "use_program": "Use it",
@@ -34,13 +34,13 @@ LABELS = {
     "sweep": "Remove it",
     "run_cli": "Run {}",
 }
-# The one that runs is the user's to end.
+# The user has to end the CLI that runs.
 RUN_ANOTHER = "Run another {}"
 FAILED = 'Looking failed; "Gemini Companion: Show Log" tells more.'
 
 
 class Checkups:
-    """One sheet for each window at most. `look` is to be called about once a second; `draw` makes
+    """At most one sheet for each window. `look` must be called about once a second. `draw` makes
     the page."""
 
     def __init__(
@@ -61,13 +61,13 @@ class Checkups:
         self._examiner.ask(window)
 
     def look(self) -> None:
-        """Examine anew the windows whose sheet is in sight, now and then."""
+        """Examine the windows with a visible sheet again, from time to time."""
         self._looks += 1
         if self._looks % LOOKS == 0:
             self.changed()
 
     def changed(self) -> None:
-        """Something happened that a sheet may show."""
+        """Something has changed that a sheet may show."""
         for window in self._sheets.windows_in_sight():
             self._examiner.ask(window)
 
@@ -76,7 +76,7 @@ class Checkups:
         return self._sheets.is_in_front(window)
 
     def stop(self) -> None:
-        """Close them: nobody looks any more."""
+        """Close the sheets, because nobody updates them any more."""
         self._sheets.stop()
 
     def _show(self, window: sublime.Window, found: Examinations) -> None:
@@ -85,8 +85,8 @@ class Checkups:
 
 
 def button(failed: Failed, facts: Facts) -> str:
-    """The link that does something about it; nothing where nothing can be done by a click. `facts`
-    are those of the CLI that fails."""
+    """The link that repairs the failure; empty if no click can do that. `facts` are those of the
+    CLI that fails."""
     label = LABELS.get(failed.action, "")
     if failed.action == checks.RUN_CLI:
         if not facts.is_started:
@@ -99,7 +99,7 @@ def button(failed: Failed, facts: Facts) -> str:
 
 
 def shown(text: str) -> str:
-    """As HTML, with ~ for the user's home folder."""
+    """The text as HTML, with ~ for the user's home folder."""
     return escape(spelled(shortened(text, os.path.expanduser("~"))))
 
 

@@ -1,4 +1,4 @@
-"""What keeps a CLI from connecting, shown with what can be done; UI thread only."""
+"""The page that shows what keeps a CLI from connecting, and what to do. UI thread only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FINE = "Nothing is in the way."
 
 
 def html(found: Examinations) -> str:
-    """The page: of each CLI the first step that fails and what to do, and all its steps."""
+    """The page: for each CLI the first failed step and what to do, and all its steps."""
     connected = found[0].facts.window.connected
     clis = {0: "No CLI is", 1: "One CLI is"}.get(connected, f"{connected} CLIs are")
     copy = checkups.link("gemini_companion_doctor", {"copy": True}, "Copy Report")
@@ -47,7 +47,7 @@ def _verdict(examination: Examination) -> str:
 
 
 def _rows(examination: Examination) -> list[str]:
-    """Those after the one that fails in a line."""
+    """The rows of the steps; those after the failed one are in one line."""
     rows, later = [], []
     for row in examination.rows:
         name = escape(row.check.name)
@@ -63,7 +63,7 @@ def _rows(examination: Examination) -> list[str]:
 
 
 def report(found: Examinations) -> str:
-    """The same as text, for the report of a bug: no token, no text of a file, ~ for the home."""
+    """The same as text for a bug report: no token, no text of a file, ~ for the home folder."""
     lines = [
         f"Gemini Companion {__version__}",
         f"Sublime Text {sublime.version()}, {sys.platform}, Python {sys.version.split()[0]}",

@@ -1,8 +1,8 @@
-"""What all sheets of ours look like; pure."""
+"""The common style of all our sheets. Pure."""
 
 from __future__ import annotations
 
-# Nothing is left to the editor's own style sheet, whose sizes nobody tells (docs/sublime.md 7.8).
+# Nothing is left to the editor's own style sheet, whose sizes are unknown (docs/sublime.md 7.8).
 STYLE = """<style>
     body { padding: 1.5rem 2rem; font-family: system; font-size: 1rem; line-height: 1.4; }
     h1 { margin: 0 0 0.3rem 0; font-size: 1.8rem; font-weight: bold; }

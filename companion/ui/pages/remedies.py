@@ -1,4 +1,4 @@
-"""What the links beside failures do: one function for each action; UI thread only."""
+"""What the links at failures do: one function for each action. UI thread only."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Remedies:
         self._changed = changed
 
     async def apply(self, window: sublime.Window, action: str, argument: str, cli: str) -> None:
-        """Do it, for the CLI of that id; an action that is not known does nothing."""
+        """Do the action for the CLI of that id; an unknown action does nothing."""
         simple = {
             checks.RUN_CLI: "gemini_companion_run_cli",
             checks.RESTART: "gemini_companion_restart_companion",
@@ -51,7 +51,7 @@ class Remedies:
         elif action == checks.ENABLE:
             await self._enable(window, clis.by_id(cli), argument)
         elif action == checks.ADD_FOLDER:
-            # The CLI's own name of it.
+            # The path is the CLI's own.
             folder = sharing_settings.path_maps(window).to_local(argument)
             is_there = await computed(partial(os.path.isdir, folder))
             _add_folder(window, folder, is_there)
@@ -68,7 +68,7 @@ class Remedies:
         self._changed()
 
     async def _enable(self, window: sublime.Window, cli: Cli, path: str) -> None:
-        """Ask with what would be written to the CLI's settings file at the path, and write it."""
+        """Show what would be written to the CLI's settings file at the path, ask, and write it."""
         try:
             plan = await background.start(partial(cli_settings.enabling, cli, path))
         except CannotChange as error:
@@ -92,7 +92,7 @@ class Remedies:
 
 
 def _apply(cli: Cli, change: Change) -> str:
-    """In a thread; gives what to tell."""
+    """Runs in a thread; gives the sentence for the user."""
     try:
         backup = cli_settings.apply(change)
     except CannotChange as error:
@@ -102,7 +102,7 @@ def _apply(cli: Cli, change: Change) -> str:
 
 
 def _add_folder(window: sublime.Window, folder: str, is_there: bool | None) -> None:
-    """Add it to the window's project; where it is not there, let the user choose."""
+    """Add the folder to the window's project; if it does not exist, let the user choose one."""
     if not window.is_valid():
         return
     if not is_there:

@@ -1,4 +1,4 @@
-"""Sheets that show what the CLIs of a window are told, as it changes; UI thread only."""
+"""Sheets that show what the CLIs of a window are told; they follow changes. UI thread only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REASONS = {
 
 
 class SharedSheets:
-    """One for each window at most. `look` is to be called now and then."""
+    """At most one sheet for each window. `look` must be called from time to time."""
 
     def __init__(self, companion: Companion, stories: Stories) -> None:
         self._companion = companion
@@ -42,26 +42,26 @@ class SharedSheets:
         self._stories.begin(self._draw(window), window)
 
     def look(self) -> None:
-        """Show what is other now."""
+        """Show what has changed."""
         for window in self._sheets.windows():
             self._stories.begin(self._draw(window), window)
 
     def stop(self) -> None:
-        """Close them: they would show what was true once."""
+        """Close the sheets, because they would become outdated."""
         self._sheets.stop()
 
     async def _draw(self, window: sublime.Window) -> None:
         try:
             shared = await self._companion.ask(ContextShared(window.id()))
         except Unanswered:
-            # The next look asks again.
+            # The next check asks again.
             return
         if shared is not None:
             self._sheets.put(window, html(shared, settings.read(window)[1]))
 
 
 def html(shared: SharedContext, problems: Iterable[str]) -> str:
-    """The page; `problems` are sentences on settings that make no sense."""
+    """The page; `problems` are sentences about invalid settings."""
     parts = [f"<h1>{NAME}</h1>", f'<p class="lead">{_heading(shared)}</p>']
     parts += [f'<div class="box alarm">{escape(problem)}</div>' for problem in problems]
     parts.append(f'<div class="box payload">{_lines(payload(shared))}</div>')
@@ -74,7 +74,7 @@ def html(shared: SharedContext, problems: Iterable[str]) -> str:
 
 
 def payload(shared: SharedContext) -> str:
-    """The message as it goes out, with line breaks and indents for people."""
+    """The message as it is sent, with line breaks and indents for people."""
     method, params = shared.update.notification()
     message = {"jsonrpc": "2.0", "method": method, "params": params}
     return json.dumps(message, indent=2, ensure_ascii=False)
@@ -97,6 +97,6 @@ def _count(files: int) -> str:
 
 
 def _lines(text: str) -> str:
-    """minihtml knows no preformatted text; what UTF-8 cannot carry would not reach it, either, and
-    is spelled out."""
+    """The lines as HTML: minihtml has no preformatted text. Half surrogate pairs, which UTF-8
+    cannot contain, are spelled out."""
     return escape(spelled(text)).replace("  ", "&nbsp;&nbsp;").replace("\n", "<br>")

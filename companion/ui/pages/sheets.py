@@ -1,4 +1,4 @@
-"""Sheets of one name, one for each window at most; UI thread only."""
+"""Sheets of one name, at most one for each window. UI thread only."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ..review import open_diffs
 
 
 class Sheets:
-    """Those that show one kind of page, until they are told to `stop`. A sheet belongs to the
-    window that it was opened in."""
+    """The sheets that show one kind of page, until `stop`. A sheet belongs to the window in which
+    it was opened."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        # By the window's id.
+        # By window id.
         self._sheets: dict[int, sublime.HtmlSheet] = {}
         self._contents: dict[int, str] = {}
 
     def show(self, window: sublime.Window, contents: str) -> None:
         """Bring the window's sheet to the front, or open one with these contents. It covers no
-        diff: what one cannot see, the commands do not mean."""
+        diff, because commands do not mean a diff that the user cannot see."""
         sheet = self._sheets.get(window.id())
         if sheet is None or sheet.window() is None:
             group = open_diffs.group_without_diff(window)
@@ -31,19 +31,19 @@ class Sheets:
         window.focus_sheet(sheet)
 
     def put(self, window: sublime.Window, contents: str) -> None:
-        """Show them in the window's sheet, if it has one."""
+        """Show the contents in the window's sheet, if it has one."""
         sheet = self._sheets.get(window.id())
-        # Drawn anew it would lose its place.
+        # A sheet that is drawn again scrolls back to its beginning.
         if sheet is not None and self._contents.get(window.id()) != contents:
             self._contents[window.id()] = contents
             sheet.set_contents(contents)
 
     def windows(self) -> list[sublime.Window]:
-        """Those that have one."""
+        """The windows that have a sheet."""
         return [sublime.Window(id) for id, _sheet, _place in self._open()]
 
     def windows_in_sight(self) -> list[sublime.Window]:
-        """Those that have one which is shown now."""
+        """The windows whose sheet is visible."""
         shown = [id for id, sheet, place in self._open() if sheet in place.selected_sheets()]
         return [sublime.Window(id) for id in shown]
 
@@ -53,15 +53,16 @@ class Sheets:
         return sheet is not None and window.active_sheet() == sheet
 
     def stop(self) -> None:
-        """Close them: nobody draws them any more."""
-        # One that has closed may be taken from the list while the others close.
+        """Close the sheets, because nobody updates them any more."""
+        # Events of closed sheets may change the mapping during the loop.
         sheets, self._sheets = self._sheets, {}
         for sheet in sheets.values():
             if sheet.window() is not None:
                 sheet.close()
 
     def _open(self) -> Iterator[tuple[int, sublime.HtmlSheet, sublime.Window]]:
-        """The sheets that were not closed, each with its window's id and the window it is in."""
+        """The sheets that are still open, each with its window's id and the window that it is
+        in."""
         for id, sheet in list(self._sheets.items()):
             place = sheet.window()
             if place is None:

@@ -1,4 +1,5 @@
-"""The way in: what a new user needs, step by step, each done or with one link; UI thread only."""
+"""The page for new users: the steps to the first edit, each done or with one link. UI thread
+only."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from ..examinations import Examinations
 from . import checkups
 
 NAME = "Welcome to Gemini Companion"
-# The steps by the ids of their checks, in the order in which they are done.
+# The steps by the ids of their checks, in order.
 STEPS = {
     "surroundings": "CLIs can find Sublime Text",
     "installed": "{} is installed",
@@ -25,16 +26,16 @@ STEPS = {
     "served": "The companion runs",
     "connected": "The CLI is connected",
 }
-# Those that only stand there where they fail: nobody has to do anything for them.
+# Steps that are shown only if they fail, because otherwise nobody has to do anything for them.
 SILENT = {"surroundings", "served"}
 CONNECTED = "Connected. Ask {} to change a file: its edit opens here, and you decide on it."
 TO_DO = "Two minutes to the first edit. This page follows what you do."
-# Stands in the cache folder once the page was shown.
+# The name of a file in the cache folder: it exists once the page was shown.
 MARK = "welcomed"
 
 
 def html(found: Examinations) -> str:
-    """The page, of a CLI in the window's folders, or of one that would be started there."""
+    """The page for a CLI in the window's folders, or for one that would be started there."""
     examination = _meant(found)
     facts, results = examination.facts, _results(examination)
     is_connected, name = isinstance(results["connected"], Ok), checkups.shown(facts.name)
@@ -49,7 +50,7 @@ def html(found: Examinations) -> str:
 
 
 def _meant(found: Examinations) -> Examination:
-    """The one that is connected; else the newest that runs, or the one that would be started."""
+    """The connected CLI; else the newest that runs, or the one that would be started."""
     of_kind = [each for each in found if each.facts.cli == found[0].facts.cli]
     connected = (each for each in of_kind if each.facts.is_connected)
     last = of_kind[-1]
@@ -57,17 +58,17 @@ def _meant(found: Examinations) -> Examination:
 
 
 def _results(examination: Examination) -> dict[str, Ok | Failed | None]:
-    """By the ids of the steps; None for the last one where that has to wait for others."""
+    """By the ids of the steps; None for the last one if it has to wait for others."""
     facts = examination.facts
     results = {id: checks.by_id(id).look(facts) for id in STEPS}
     settings = checks.by_id("settings").look(facts)
     if isinstance(settings, Failed):
-        # Whatever stands in that file, the CLI stops at it.
+        # Whatever is wrong in that file, the CLI stops at it.
         results["enabled"] = settings
     connected = results.pop("connected")
     failed = {id for id, result in results.items() if isinstance(result, Failed)}
     if facts.process is None:
-        # It asks for a key once it is started.
+        # The CLI asks for a key once it is started.
         failed.discard("login")
     if isinstance(connected, Failed):
         connected = None if failed else _on_its_way(facts)
@@ -76,14 +77,14 @@ def _results(examination: Examination) -> dict[str, Ok | Failed | None]:
 
 
 def _on_its_way(facts: Facts) -> Failed | None:
-    """What keeps the CLI from being connected, of all that the doctor looks at beside the steps."""
+    """The first failure among the doctor's checks that are not steps of this page."""
     others = [it for it in checks.CHECKS if it.id not in STEPS or it.id == "connected"]
     results = (it.look(facts) for it in others if not (it.is_way and facts.is_connected))
     return next((it for it in results if isinstance(it, Failed)), None)
 
 
 def _step(title: str, result: Ok | Failed | None, facts: Facts, is_next: bool) -> str:
-    """The one that is to be done next has the link that catches the eye."""
+    """The link of the next step to do is highlighted."""
     if result is None:
         return f'<div class="step later">\u2013 {title}</div>'
     if isinstance(result, Ok):
@@ -98,8 +99,8 @@ def _step(title: str, result: Ok | Failed | None, facts: Facts, is_next: bool) -
 
 def is_first_start(cache: str, state_path: str) -> bool:
     """Whether this is the first start after the first installation. `cache` is the package's folder
-    there, `state_path` the file that earlier versions left. A package that lies elsewhere, as in a
-    checkout, is not installed."""
+    there, `state_path` the file of earlier versions. A package in another folder, such as a
+    checkout, does not count as installed."""
     places = (sublime.packages_path(), sublime.installed_packages_path())
     here = os.path.abspath(__file__)
     is_installed = any(here.startswith(os.path.join(place, "")) for place in places)
@@ -108,7 +109,7 @@ def is_first_start(cache: str, state_path: str) -> bool:
 
 
 def remember(cache: str) -> None:
-    """It was shown. Raises OSError."""
+    """Note that the page was shown. Raises OSError."""
     mark = os.path.join(cache, MARK)
     private_files.make_parents(mark)
     with open(mark, "w", encoding="ascii"):

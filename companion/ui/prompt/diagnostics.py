@@ -1,7 +1,7 @@
-"""What the packages LSP and SublimeLinter found wrong in a file, where they are installed.
+"""Reads what the packages LSP and SublimeLinter have found in a file, if they are installed.
 
-Neither is imported: what they have loaded is looked up, and neither promises that it stays as it is
-(docs/sublime.md 9.1, 9.2). Where one is another by now, it counts as silent, and the log tells.
+Neither is imported: what they have loaded is looked up, and neither promises to keep it
+(docs/sublime.md 9.1, 9.2). If one has changed, it counts as silent, and the log says so.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ...base.log import logger
 
 LSP, LSP_URLS = "LSP.plugin.core.registry", "LSP.plugin.core.url"
 LINTER = "SublimeLinter.lint.persist"
-# By LSP's numbers; a server need not say one.
+# By LSP's numbers; a server need not give one.
 SEVERITIES = {1: "error", 2: "warning", 3: "info", 4: "hint"}
 
 
 @dataclass(frozen=True, order=True)
 class Diagnostic:
-    """`row` and `column` count from 0; `source` is who says it, with the code of the rule."""
+    """`row` and `column` count from 0. `source` is the tool, with the code of its rule."""
 
     row: int
     column: int
@@ -37,13 +37,13 @@ class Diagnostic:
 
 
 def sources() -> list[str]:
-    """Those of the packages that are loaded."""
+    """Those of the two packages that are loaded."""
     loaded = {"LSP": LSP, "SublimeLinter": LINTER}
     return [name for name, module in loaded.items() if module in sys.modules]
 
 
 def of(window: sublime.Window, path: str) -> list[Diagnostic]:
-    """What is known to be wrong in the file, in the order of its lines, each thing once."""
+    """The known problems of the file, in the order of its lines, each once."""
     found = [*_asked("LSP", _of_servers, window, path), *_asked("SublimeLinter", _of_linters, path)]
     return sorted(set(found))
 
@@ -64,7 +64,7 @@ def _of_servers(window: sublime.Window, path: str) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for session in manager.get_sessions() if manager is not None else ():
         storage: Any = session.diagnostics
-        # The name of releases up to 2.8; later ones have the other.
+        # The name in releases up to 2.8; later ones have the other.
         read = getattr(storage, "diagnostics_by_document_uri", None)
         read = read or storage.get_diagnostics_for_uri
         found += [_of_server(each) for each in read(urls.filename_to_uri(path))]
@@ -72,7 +72,7 @@ def _of_servers(window: sublime.Window, path: str) -> list[Diagnostic]:
 
 
 def _of_server(found: Mapping[str, Any]) -> Diagnostic:
-    """As the Language Server Protocol has it."""
+    """Reads the form of the Language Server Protocol."""
     start, source = found["range"]["start"], str(found.get("source") or "")
     code = found.get("code")
     return Diagnostic(

@@ -1,5 +1,5 @@
-"""Texts out of views for a prompt: what is selected, what a build said; no more than can be pasted
-within seconds. Who puts them together says what was left out."""
+"""Texts from views for a prompt: the selection, the output of a build. No more than can be pasted
+within seconds; the caller says what was left out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Iterator
 
 import sublime
 
-# Characters of one excerpt; Terminus pastes about 5,000 in a second.
+# The most characters of one excerpt; Terminus pastes about 5,000 in a second.
 LIMIT = 16_384
 FENCE = re.compile(r"^ *(`{3,})", re.MULTILINE)
 BUILD_PANEL = "exec"
@@ -17,8 +17,8 @@ BUILD_PANEL = "exec"
 
 @dataclass(frozen=True)
 class Excerpt:
-    """`rows` are the first and the last that were asked for, from 0; `missing` counts the
-    characters that did not fit."""
+    """`rows` are the first and the last wanted row, from 0. `missing` counts the characters that
+    did not fit."""
 
     text: str
     rows: tuple[int, int]
@@ -26,7 +26,7 @@ class Excerpt:
 
 
 def selected_rows(view: sublime.View) -> list[tuple[int, int]]:
-    """The first and last rows of each selection, from 0; neighbours are one. Where nothing is
+    """The first and last row of each selection, from 0; adjacent ones are joined. If nothing is
     selected, the rows of the cursors."""
     found: list[tuple[int, int]] = []
     for region in _regions(view):
@@ -39,7 +39,7 @@ def selected_rows(view: sublime.View) -> list[tuple[int, int]]:
 
 
 def selected(view: sublime.View) -> list[Excerpt]:
-    """Each selection; where nothing is selected, the lines of the cursors."""
+    """Each selection; if nothing is selected, the lines of the cursors."""
     room, found = LIMIT, []
     for region in _regions(view):
         if region.empty():
@@ -56,7 +56,7 @@ def _regions(view: sublime.View) -> Iterator[sublime.Region]:
 
 
 def _rows(view: sublime.View, region: sublime.Region) -> tuple[int, int]:
-    """A selection up to the beginning of a line has nothing of that line."""
+    """A selection that ends at the beginning of a line contains nothing of that line."""
     first = view.rowcol(region.begin())[0]
     return first, max(first, view.rowcol(max(region.end() - 1, region.begin()))[0])
 
@@ -65,14 +65,14 @@ def _excerpt(view: sublime.View, region: sublime.Region, room: int) -> Excerpt:
     rows = _rows(view, region)
     if region.size() <= room:
         return Excerpt(view.substr(region).rstrip("\n"), rows)
-    # Only what fits is read out of the editor.
+    # Only what fits is read from the editor.
     text = view.substr(sublime.Region(region.begin(), region.begin() + max(room, 0)))
     whole = text.rpartition("\n")[0] or text
     return Excerpt(whole, rows, region.size() - len(whole))
 
 
 def build_results(window: sublime.Window) -> Excerpt | None:
-    """The end of what the last build said; None where it said nothing."""
+    """The end of the last build's output; None if there is none."""
     panel = window.find_output_panel(BUILD_PANEL)
     if panel is None or not panel.size():
         return None
@@ -86,7 +86,7 @@ def build_results(window: sublime.Window) -> Excerpt | None:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """The text as a block of code, whatever fences stand in it.
+    """The text as a block of code, whatever fences it contains.
 
     >>> fenced("a = 1", "python")
     '```python\\na = 1\\n```'
@@ -96,7 +96,7 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def language_of(view: sublime.View) -> str:
-    """The name of its syntax, as blocks of code are marked; empty where it is no single word."""
+    """The name of its syntax, as it marks blocks of code; empty if it is not a single word."""
     syntax = view.syntax()
     name = syntax.name.lower() if syntax is not None else ""
     return name if re.fullmatch(r"[\w+#-]+", name) else ""

@@ -1,7 +1,7 @@
-"""Files and lines as a CLI's prompt names them: `@src/a.py#L10-20`; pure.
+"""Files and lines in the form of a CLI's prompt: `@src/a.py#L10-20`. Pure.
 
-A prompt reads a path up to the first blank and up to some of the punctuation; a backslash, on
-Windows a pair of quotes, takes them in (docs/protocol.md 8.53).
+A prompt reads a path up to the first blank and up to some punctuation marks. A backslash, or on
+Windows a pair of quotes, includes them (docs/protocol.md 8.53).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class NoReference(Exception):
-    """The file cannot be named in a prompt; the text is a sentence for the user."""
+    """A prompt cannot name the file; the text is a sentence for the user."""
 
 
 def reference(
@@ -29,8 +29,8 @@ def reference(
     rows: tuple[int, int] | None = None,
     windows: bool = os.name == "nt",
 ) -> str:
-    """The file, relative to the first of the folders that it is in, else by its whole path; `rows`
-    are its first and last one, from 0. Raises NoReference.
+    """The file, relative to the first of the folders that contains it, else with its whole path.
+    `rows` are its first and last row, from 0. Raises NoReference.
 
     >>> reference("/home/ann/my file.py", ["/home/ann"], (9, 11))
     '@my\\\\ file.py#L10-12'
@@ -48,7 +48,7 @@ def reference(
 def remote_reference(
     path: str, folders: Sequence[str], maps: PathMaps, rows: tuple[int, int] | None = None
 ) -> str:
-    """The same for CLIs that know the editor's paths by these maps. Raises NoReference."""
+    """The same for CLIs that know the editor's files by these maps. Raises NoReference."""
     remote = [maps.to_remote(folder) for folder in folders]
     return reference(maps.to_remote(path), remote, rows, maps.is_remote_windows)
 
@@ -73,7 +73,7 @@ def relative(path: str, folders: Sequence[str], windows: bool = os.name == "nt")
 
 def _escaped(name: str) -> str:
     escaped = SPECIAL.sub(r"\\\g<0>", name)
-    # A dot at the end would be the sentence's.
+    # A dot at the end would count as the end of the sentence.
     return escaped[:-1] + "\\." if escaped.endswith(".") else escaped
 
 

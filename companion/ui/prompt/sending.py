@@ -1,4 +1,5 @@
-"""From a command to the prompt of a CLI: what is meant, whether it may be told, where it goes."""
+"""From a command to the prompt of a CLI: finds the text, checks whether it may be sent, and
+where."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ NO_OUTPUT = "There are no build results to send."
 EXCLUDED = "{} is excluded from what CLIs are told. Send it all the same?"
 YES, NO = "Send it", "Do not send it"
 UNSAVED = ", with unsaved changes that the CLI does not see"
-# Variables that tell something of the file in front.
+# Variables about the file in front.
 OF_FILE = {"selection", "reference", "file", "diagnostics"}
 
 
@@ -35,14 +36,14 @@ class NothingToSend(Exception):
 
 @dataclass(frozen=True)
 class Words:
-    """What is put into the prompt, with variables, and what the user is told that it is."""
+    """The words for the prompt, with variables, and the name of them for the user."""
 
     text: str
     name: str
 
 
 def text_view(window: sublime.Window) -> sublime.View | None:
-    """The text in front, of whatever group where a terminal has the keyboard."""
+    """The text in front; if a terminal has the keyboard, that of another group."""
     active, groups = window.active_view(), range(window.num_groups())
     views = [active, *(window.active_view_in_group(group) for group in groups)]
     return next((view for view in views if view and not view.settings().get(TERMINUS_VIEW)), None)
@@ -54,7 +55,7 @@ def open_paths(window: sublime.Window) -> list[str]:
 
 
 class Sending:
-    """`is_excluded` says, on any thread, whether CLIs are not to be told of a file; `tell` shows a
+    """`is_excluded` says, on any thread, whether the rules exclude a file; `tell` shows a
     sentence."""
 
     def __init__(
@@ -68,7 +69,7 @@ class Sending:
         self._tell = tell
 
     async def send(self, words: Words) -> None:
-        """Into the prompt of a CLI; asks where a file is excluded, and which CLI."""
+        """Put the words into the prompt of a CLI. Asks about excluded files, and which CLI."""
         view = text_view(self._window)
         path = view.file_name() if view is not None else None
         try:
@@ -80,7 +81,7 @@ class Sending:
         paths = {subject} if subject is not None else set()
         if "open_files" in used:
             paths |= set(open_paths(self._window))
-        # Links are on a disk, which may be slow.
+        # Links have to be followed on a disk, which may be slow.
         excluded = await background.start(partial(self._excluded, paths))
         if subject in excluded:
             question = EXCLUDED.format(os.path.basename(subject or ""))
@@ -103,9 +104,9 @@ class Sending:
 
 
 class Text:
-    """What the variables of a prompt stand for. `folders` are those that files are named from;
-    `excluded` has the paths that `$open_files` leaves out; `remarks` are about what was asked for,
-    and end its name in a sentence."""
+    """The values of the variables of a prompt. Files are named relative to `folders`. `excluded`
+    has the paths that `$open_files` leaves out. `remarks` are about what was left out; they end the
+    text's name in a sentence."""
 
     def __init__(
         self,
@@ -191,7 +192,7 @@ class Text:
         return lines
 
     def _cut(self, what: str | int) -> list[str]:
-        """Say what did not fit, to the user, and to the CLI by the line that is given."""
+        """Report what did not fit: to the user, and to the CLI with a line that is given."""
         if not what:
             return []
         self.remarks.append(f", without {what} that did not fit")

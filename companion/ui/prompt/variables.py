@@ -1,4 +1,4 @@
-"""Variables in the words of a prompt: `Explain $selection`; pure."""
+"""Variables in the words of a prompt: `Explain $selection`. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def names(text: str, known: Iterable[str]) -> set[str]:
 
 
 def filled(text: str, values: Mapping[str, Callable[[], str]]) -> str:
-    """The text with the values of its variables, each made once.
+    """The text with the values of its variables, each computed once.
 
     >>> filled("$a costs $$5", {"a": lambda: "tea"})
     'tea costs $5'
