@@ -1,5 +1,5 @@
-"""An acceptance: the file is read again, what speaks against accepting is asked about, and what was
-accepted is remembered; UI thread only."""
+"""An acceptance: the file is read again, the user is asked about any doubts, and the accepted edit
+is stored. UI thread only."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from .record import is_diff, waiting
 from .reviews import FAILED, LOST, Reviews
 from .single_changes import FORGOTTEN, REJECT, ask_whether_to_reject
 
-# What can be answered where something speaks against accepting, and what it does; of the first, the
-# doubts stand there.
+# The possible answers to doubts about an acceptance, and what each does; the first shows the
+# doubts as its description.
 SEE = ("See the difference", "")
 ACCEPT = ("Accept all the same", "Gemini CLI writes the text over the file.")
 ANEW = (ACCEPT[0], "Gemini CLI writes the file anew.")
@@ -40,7 +40,7 @@ IN_TAB = " Its text is in a new tab."
 
 
 class Accepting:
-    """That of the diffs of one companion."""
+    """Accepts the diffs of one companion."""
 
     def __init__(
         self,
@@ -57,12 +57,12 @@ class Accepting:
         self._actions = actions
         self._conflicts = conflicts
         self._history = history
-        # The ids of the diffs whose acceptance is under way.
+        # The ids of the diffs that are being accepted.
         self._pressed: set[str] = set()
 
     async def accept(self, window: sublime.Window, view: sublime.View) -> bool:
-        """Accept a diff; where something speaks against it, ask in the window first. Gives whether
-        it was accepted."""
+        """Accept a diff; if there are doubts, ask in the window first. Gives whether it was
+        accepted."""
         record = waiting(view)
         if record is None or record.id in self._pressed or not self._actions.can_decide():
             return False
@@ -79,7 +79,7 @@ class Accepting:
                 if after is None:
                     return False
         except GeneratorExit:
-            # It is a decision, and must not be lost without a word.
+            # The acceptance is a decision and must not be lost silently.
             if is_diff(view) or not view.is_valid():
                 self._editor.tell(NOT_ACCEPTED.format(name))
             raise
@@ -92,7 +92,7 @@ class Accepting:
         return True
 
     def closing(self, view: sublime.View) -> None:
-        """The user closes the view: an acceptance that is under way is no rejection."""
+        """The user closes the view: while it is being accepted, that is not a rejection."""
         record = waiting(view)
         if record is not None and record.id in self._pressed:
             self._actions.release(view)
@@ -102,7 +102,7 @@ class Accepting:
     async def _is_wanted(
         self, window: sublime.Window, view: sublime.View, present: Original
     ) -> bool:
-        """Whether nothing speaks against accepting, or the user accepts all the same."""
+        """Whether there are no doubts, or the user accepts in spite of them."""
         record, review = waiting(view), self._reviews.of(view)
         if record is None:
             return False
@@ -129,10 +129,10 @@ class Accepting:
         return chosen == decide
 
     async def _large_text(self, view: sublime.View) -> str | None:
-        """The whole text that is accepted where the view has parts of it; None where it is not to
-        be accepted."""
+        """The whole accepted text of a diff whose view shows only parts; None if it must not be
+        accepted."""
         while True:
-            # What was dropped a moment ago is to be missing.
+            # The text must not contain what was dropped a moment ago.
             comparison = await self._reviews.comparison(view)
             review = self._reviews.of(view)
             if comparison is None or review is None or review.digest is None:
@@ -148,7 +148,7 @@ class Accepting:
                 return text
 
     async def _see(self, window: sublime.Window, view: sublime.View, present: Original) -> None:
-        """Show what the proposal changes of the file as it is now."""
+        """Show what the proposal changes in the present file."""
         record, review = waiting(view), self._reviews.of(view)
         digest = review.digest if review is not None else None
         if record is None:

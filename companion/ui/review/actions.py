@@ -1,4 +1,4 @@
-"""What the user does with a diff: reject, release, close, decide; each tells the core."""
+"""The user's actions on a diff: reject, release, close, decide. Each is reported to the core."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ YOURS = "your edits"
 
 
 class Actions:
-    """Those on diffs of one companion."""
+    """The actions on diffs of one companion."""
 
     def __init__(self, companion: Companion, editor: SublimeEditor, reviews: Reviews) -> None:
         self._companion = companion
@@ -32,14 +32,14 @@ class Actions:
         self._reviews = reviews
 
     def activated(self, view: sublime.View) -> None:
-        """The view has the keyboard now: of a diff, both sides are shown."""
+        """The view has got the keyboard: of a diff, both sides are shown."""
         window = view.window()
         if window is not None and is_diff(view):
             pair.show(window, view)
 
     def instead_of(self, name: str, view: sublime.View) -> tuple[str, dict[str, Any]] | None:
-        """The command that runs in place of the one with the name: a proposal has no file to save
-        to, so the user who saves it means that it is good."""
+        """The command to run instead of the one with that name: a proposal has no file to save to,
+        so saving it means accepting it."""
         if name != "save":
             return None
         record, window = waiting(view) or waiting(partner(view)), view.window()
@@ -51,13 +51,13 @@ class Actions:
         return ("noop", {})
 
     def reject(self, view: sublime.View, note: str = "") -> bool:
-        """Reject a diff, if nobody else has decided, and close it. False where nobody could be
-        told."""
+        """Reject a diff, unless somebody else has decided, and close it. False if the decision
+        could not be reported."""
         return self.decide(view, accept=False, note=note) is not None
 
     def release(self, view: sublime.View) -> None:
-        """Give up a diff for which no CLI waits any more; its text stays as a tab of the user's. A
-        CLI that does wait takes it for a rejection."""
+        """Give up a diff for which no CLI waits any more; its text stays as a tab of the user. A
+        CLI that does wait treats it as a rejection."""
         words = comments.words(view, self._reviews.of(view))
         claimed = self._claim(view)
         if claimed is None:
@@ -81,8 +81,8 @@ class Actions:
     def decide(
         self, view: sublime.View, accept: bool, note: str = "", before: str | None = None
     ) -> ClaimedDiff | None:
-        """Gives the diff with the text that was accepted; None where somebody else has decided.
-        `before` is what DiffAccepted has."""
+        """Gives the diff with the accepted text; None if somebody else has decided. `before` is as
+        in DiffAccepted."""
         review = self._reviews.of(view)
         words = comments.words(view, review, note)
         claimed = self._claim(view) if self.can_decide() else None
@@ -98,25 +98,25 @@ class Actions:
             close = partial(ending.put_away, name=ending.REJECTED)
         self._hand_over(claimed, words)
         keyboard = self._editor.keyboard_in(claimed.window)
-        # Closing views within an event that closes one may close others (docs/sublime.md 4.5).
+        # Closing views during the close event of a view may close others (docs/sublime.md 4.5).
         queues.on_ui_thread(partial(close, claimed, keyboard))
         queues.on_ui_thread(self._reviews.forget_ended)
         return claimed
 
     def _hand_over(self, claimed: ClaimedDiff, words: str) -> None:
-        """What the user has to say goes to the CLI, whichever way they decided."""
+        """The user's comments go to the CLI, whatever they decided."""
         if words:
             story = notes.give(claimed.window, words, self._editor.tell)
             self._editor.stories.begin(story, claimed.window)
 
     def can_decide(self) -> bool:
-        """Whether somebody is there to be told; said where not."""
+        """Whether the companion can receive the decision; if not, the user is told."""
         if not self._companion.is_running:
             self._editor.tell(STOPPED)
         return self._companion.is_running
 
     def _claim(self, view: sublime.View) -> ClaimedDiff | None:
-        """None where nobody waits for the decision, or where there is no diff."""
+        """None if nobody waits for the decision, or if there is no diff."""
         claimed = ending.claim(view)
         if claimed is None or claimed.window.is_valid():
             return claimed
@@ -126,7 +126,7 @@ class Actions:
 
     def _tell_accepted(self, claimed: ClaimedDiff, before: str | None) -> None:
         record = claimed.record
-        # Without a text, the CLI writes its own proposal (docs/protocol.md 1.4).
+        # Without a text the CLI writes its own proposal (docs/protocol.md 1.4).
         text = claimed.text or ""
         where = (record.window_id, record.session_id, record.path)
         self._companion.post(DiffAccepted(*where, text, before))

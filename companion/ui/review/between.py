@@ -1,10 +1,10 @@
-"""What stands between the lines of a diff's views, as phantoms: the links of each change above it,
-comments below their lines, room where only the other side has something, and, where there is one
-view for both texts, the deleted lines; UI thread only.
+"""Phantoms between the lines of a diff's views: the links of each change above it, comments below
+their lines, room for lines that only the other side has, and, if one view shows both texts, the
+deleted lines. UI thread only.
 
-A phantom stands below a line, and covers nothing, as an annotation would (docs/sublime.md 7.7).
-Above the first one there is no place: what belongs there stands below it, and only that line is not
-level with the other side.
+A phantom is below a line and covers nothing, unlike an annotation (docs/sublime.md 7.7). Nothing
+can be above the first line: what belongs there is below it, and only that line is not level with
+the other side.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from ...base.changes import Change
 from ...base.comparison import Comparison, Filler, Side
 
 KEY = "gemini_companion_between"
-# Changes whose phantoms are drawn at once: the UI thread should not be held up for long.
+# Changes whose phantoms are drawn in one call, so that the UI thread is not blocked for long.
 CHANGES = 100
-# Deleted lines that one phantom shows, characters of each, and phantoms that have any.
+# The most deleted lines of one phantom, characters of each, and phantoms with deleted lines.
 MAX_ROWS, MAX_LENGTH, MAX_DELETED = 200, 400, 1000
-# Wrapped lines that are equal, of which each is measured, where the two sides are not equally wide.
+# The most equal wrapped lines that are measured one by one, if the two sides differ in width.
 MAX_MEASURED = 200
-# Classes of what stands there, and their CSS: the links of a change, a comment, room for either.
+# Classes of the phantoms, and their CSS: the links of a change, a comment, room of either kind.
 CHANGE, COMMENT, ROOM = (f"gemini-companion-{name}" for name in ("change", "comment", "room"))
 COLOURS = {
     CHANGE: "color: color(var(--foreground) alpha(0.6))",
     COMMENT: "color: var(--yellowish)",
     ROOM: "",
 }
-# What is as high as a line with text.
+# A blank that is as high as a line of text.
 BLANK = "&nbsp;"
-# A row, from 0, and what stands below it, as HTML.
+# A row, from 0, and the HTML below it.
 Piece = Tuple[int, str]
 Rows = Tuple[int, int]
-# The CSS of deleted lines, and of what differs in them.
+# The CSS of deleted lines, and of the characters that differ in them.
 Styles = Tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Part:
-    """What stands between the lines at some of the changes, but for their links."""
+    """The phantoms at some of the changes, without their links."""
 
     comparison: Comparison
     numbers: range
@@ -55,8 +55,8 @@ class Part:
 
 @dataclass(frozen=True)
 class ShownComment:
-    """What stands below a row of the right side, line by line as HTML, and below which row of the
-    left one it needs room."""
+    """A comment below a row of the right side, as lines of HTML, and the row of the left side below
+    which it needs room."""
 
     row: int
     left_row: int
@@ -64,11 +64,11 @@ class ShownComment:
 
 
 class Between:
-    """What is drawn in the views of one diff. `left` is not valid where there is one view only."""
+    """The phantoms in the views of one diff. `left` is not valid if there is only one view."""
 
     def __init__(self, left: sublime.View, right: sublime.View) -> None:
         self._views = left, right
-        # A set erases its phantoms when it is let go.
+        # A set erases its phantoms when it is collected.
         self._sets: tuple[list[sublime.PhantomSet], list[sublime.PhantomSet]] = [], []
         self._comments = sublime.PhantomSet(left, KEY), sublime.PhantomSet(right, KEY)
         self._parts: dict[int, Part] = {}
@@ -76,14 +76,14 @@ class Between:
 
     @property
     def is_measured(self) -> bool:
-        """Whether lines are wrapped, and their heights depend on how wide the views are."""
+        """Whether lines are wrapped, so that their heights depend on the width of the views."""
         left, right = self._views
         return left.is_valid() and right.settings().get("word_wrap") is not False
 
     def parts(self, comparison: Comparison) -> list[int]:
-        """The numbers of the parts that `draw` is to be called with, in their order."""
+        """The numbers of the parts for which `draw` must be called, in order."""
         if self.is_measured:
-            # What is there already would be measured, too.
+            # Existing phantoms would be measured as well.
             self.erase()
         used = max(len(sets) for sets in self._sets)
         return list(range(max(len(comparison.changes) // CHANGES + 1, used)))
@@ -93,8 +93,8 @@ class Between:
             each.update([])
 
     def draw(self, comparison: Comparison, part: int, styles: Styles) -> None:
-        """Draw what belongs to some of the changes; `styles` is the CSS of deleted lines, and of
-        the characters in them that differ."""
+        """Draw the phantoms of some of the changes. `styles` is the CSS of deleted lines and of the
+        characters in them that differ."""
         numbers = slice(part * CHANGES, (part + 1) * CHANGES)
         left, right = self._views
         if not left.is_valid():
@@ -109,8 +109,8 @@ class Between:
         self._show(part)
 
     def link(self, comparison: Comparison, links: Mapping[int, str]) -> None:
-        """Show these links, as HTML by the numbers of their changes. What is drawn of another
-        comparison gets them when it is drawn anew."""
+        """Show these links, as HTML by the numbers of their changes. Phantoms of another comparison
+        get their links when they are drawn again."""
         numbers = {*links, *self._links}
         changed = {it // CHANGES for it in numbers if links.get(it) != self._links.get(it)}
         self._links = links
@@ -119,7 +119,7 @@ class Between:
                 self._show(part)
 
     def comment(self, sides: tuple[Side, Side] | None, comments: Sequence[ShownComment]) -> None:
-        """Show these; `sides` are the texts of both views, where they are compared."""
+        """Show these comments; `sides` are the texts of both views if they are compared."""
         left, right = self._views
         ours = [(it.row, _block(COMMENT, it.lines)) for it in comments]
         if sides is None:
@@ -161,7 +161,7 @@ class Between:
 
 
 class Measured:
-    """The room that two views with wrapped lines need for equal lines to stand at equal heights."""
+    """The room that two views with wrapped lines need to keep equal lines at equal heights."""
 
     def __init__(self, left: sublime.View, right: sublime.View, comparison: Comparison) -> None:
         self._views = left, right
@@ -170,7 +170,7 @@ class Measured:
         self._heads = _below_first(left), _below_first(right)
 
     def pieces(self, numbers: slice) -> tuple[list[Piece], list[Piece]]:
-        """What stands in the left and in the right view."""
+        """The phantoms of the left and of the right view."""
         found: tuple[list[Piece], list[Piece]] = ([], [])
         for ours, theirs in self._pairs(numbers):
             heights = self._height(0, ours), self._height(1, theirs)
@@ -203,7 +203,8 @@ class Measured:
             yield (ours[0] + at, ours[0] + at + 1), (theirs[0] + at, theirs[0] + at + 1)
 
     def _height(self, side: int, rows: Rows) -> float:
-        """That of the rows without what stands below the last one and below the first of all."""
+        """The height of the rows, without phantoms below the last one and below the first of
+        all."""
         first, last = rows
         if first == last:
             return 0.0
@@ -222,8 +223,8 @@ def end_of(side: Side, row: int) -> int:
 
 
 def deleted(side: Side, first: int, end: int, styles: Styles, tab_size: int = 4) -> str:
-    """The deleted rows of the side from `first` to before `end` as HTML, the first of them where
-    they are many."""
+    """The deleted rows of the side from `first` to before `end` as HTML; of many rows, only the
+    first."""
     shown = ""
     for row in range(first, min(end, first + MAX_ROWS)):
         shown += f"<div>{_row(side, row, styles[1], tab_size)}</div>"
@@ -233,7 +234,7 @@ def deleted(side: Side, first: int, end: int, styles: Styles, tab_size: int = 4)
 
 
 def _row(side: Side, row: int, style: str, tab_size: int) -> str:
-    """The text of a row, the characters that differ in the style."""
+    """The text of a row, with the style on the characters that differ."""
     text, start = side.rows[row].rstrip("\n"), side.starts[row]
     shown = text[:MAX_LENGTH]
     at = bisect_right(side.characters, (start,))
@@ -251,9 +252,9 @@ def _row(side: Side, row: int, style: str, tab_size: int) -> str:
 
 
 def _text(text: str, begin: int, end: int, tab_size: int) -> str:
-    """A part of the text as HTML, with its tabs as wide as they are there."""
+    """A part of the text as HTML, with its tabs as wide as they are in the line."""
     columns = [len(text[:at].expandtabs(tab_size)) for at in (begin, end)]
-    # A blank at the beginning, or a second one, would not be shown.
+    # HTML would drop a blank at the beginning, or a second one.
     return html.escape(text.expandtabs(tab_size)[slice(*columns)]).replace(" ", "&nbsp;")
 
 
@@ -271,7 +272,7 @@ def _block(name: str, lines: Sequence[str]) -> str:
 
 
 def _phantoms(side: Side, pieces: Iterable[Piece]) -> list[sublime.Phantom]:
-    """One for each row: in which order several at one place would stand is not said."""
+    """One phantom for each row, because the order of several at one place is undefined."""
     found: dict[int, str] = {}
     for row, text in pieces:
         found[row] = found.get(row, "") + text
@@ -284,7 +285,7 @@ def _phantom(point: int, text: str) -> sublime.Phantom:
 
 
 def _below_first(view: sublime.View) -> float:
-    """The height of what stands below the first row."""
+    """The height of the phantom below the first row."""
     first_end = view.line(0).end()
     if first_end == view.size():
         return 0.0

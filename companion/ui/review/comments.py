@@ -1,6 +1,6 @@
-"""Comments on lines of proposals, below which they stand; UI thread only.
+"""Comments on lines of proposals, shown below the lines. UI thread only.
 
-The right view remembers them (`record`). Regions carry them along while the user types.
+The right view remembers them (`record`). Regions move them along while the user types.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from .open_diffs import path_of
 from .record import Comment, comments, waiting, write_comments
 from .review import Review
 
-# The row above a comment, its first one, and the one below that.
+# The row above a comment, its first row, and the row below that.
 Rows = Tuple[str, str, str]
-# What stands around a text in which rows are looked for, so that each one has an end before it and
-# behind it, and so have those above and below.
+# Added at both ends of a text in which rows are searched, so that each row has a line end before it
+# and after it, and so have the rows above and below.
 MARGIN = "\n\n"
 
 
 def of(right: sublime.View) -> list[Comment]:
-    """The comments of a diff, each at the rows where its lines stand now."""
+    """The comments of a diff, each with the present rows of its lines."""
     return [_moved(right, number, each) for number, each in enumerate(comments(right))]
 
 
 def shown(right: sublime.View, comparison: Comparison | None) -> list[ShownComment]:
-    """As they stand below their last lines."""
+    """The comments as they are shown below their last lines."""
     rows = [(each.last, each.text) for each in of(right)]
     beside = comparison.old_row_beside if comparison is not None else lambda row: row
     return [ShownComment(row, beside(row), head.wrapped(right, text)) for row, text in rows]
@@ -44,15 +44,15 @@ def add(right: sublime.View, comment: Comment) -> None:
 
 
 def save(right: sublime.View) -> None:
-    """Remember where the comments stand now."""
+    """Remember the present rows of the comments."""
     found = of(right)
     if found != comments(right):
         write_comments(right, found)
 
 
 def show(right: sublime.View) -> None:
-    """Mark the lines of all of them, where they were when they were remembered. Their words are
-    drawn with the review."""
+    """Mark the lines of all comments, at the remembered rows. The words are drawn with the
+    review."""
     erase_comments(right)
     for number, each in enumerate(comments(right)):
         start = right.text_point(each.first, 0)
@@ -68,7 +68,7 @@ def show(right: sublime.View) -> None:
 
 def replace_text(right: sublime.View, text: str) -> None:
     """Put another text into a view that shows parts of a proposal. Each comment goes to the row
-    that reads as the first of its own did."""
+    with the same text as its first row had."""
     before = _with_rows(right)
     texts.replace(right, text)
     placed = _placed(right, before)
@@ -77,8 +77,8 @@ def replace_text(right: sublime.View, text: str) -> None:
 
 
 def carry_over(olders: Iterable[sublime.View], right: sublime.View) -> str:
-    """Put the comments of older proposals for the same file beside the lines of a newer one that
-    read as theirs did. Gives those without such a line, as words."""
+    """Move the comments of older proposals for the same file to the same lines of a newer one.
+    Gives the comments without such a line, as a text."""
     before = [each for older in olders for each in _with_rows(older)]
     if not before:
         return ""
@@ -94,7 +94,7 @@ def carry_over(olders: Iterable[sublime.View], right: sublime.View) -> str:
 
 
 def _with_rows(right: sublime.View) -> list[tuple[Comment, Rows]]:
-    """The comments, each with the row above it, the first of its own, and the one below that."""
+    """The comments, each with the row above it, its first row, and the row below that."""
     last = right.rowcol(right.size())[0]
 
     def read(row: int) -> str:
@@ -106,8 +106,8 @@ def _with_rows(right: sublime.View) -> list[tuple[Comment, Rows]]:
 
 
 def _placed(right: sublime.View, before: Sequence[tuple[Comment, Rows]]) -> list[Comment | None]:
-    """Where each stands in this view: where the row reads as its own, and of several where those
-    around it do, too, or else at the nearest; None where no row does."""
+    """The new place of each comment: the row with the same text; among several, the one whose
+    neighbours are the same as well, or else the nearest. None if there is no such row."""
     text = f"{MARGIN}{texts.text_of(right)}{MARGIN}" if before else ""
     return [_nearest(right, text, each, own) for each, own in before]
 
@@ -117,7 +117,7 @@ def _nearest(right: sublime.View, text: str, comment: Comment, own: Rows) -> Com
     if f"\n{own[1]}\n" not in text:
         return None
     middle = right.text_point(comment.first, 0)
-    # The more around it reads as before, the better; with the place of the row among them.
+    # The more neighbours are the same, the better; with the index of the row among them.
     for ways in (((own, 1),), ((own[:2], 1), (own[1:], 0)), ((own[1:2], 0),)):
         points = (point for rows, at in ways for point in _around(text, middle, rows, at))
         found = [right.rowcol(point)[0] for point in points]
@@ -127,12 +127,12 @@ def _nearest(right: sublime.View, text: str, comment: Comment, own: Rows) -> Com
 
 
 def _around(text: str, middle: int, rows: Sequence[str], at: int) -> Iterator[int]:
-    """The points nearest to `middle`, before it and from it on, at which the row `at` of these
-    begins. By the search of strings: to look at each row of a large text would hold up the UI
-    thread."""
+    """The points nearest to `middle`, before it and from it on, where these rows begin; the row
+    `at` of them is the searched one. Uses the search of strings, because a loop over the rows of a
+    large text would block the UI thread."""
     wanted = "\n".join(("", *rows, ""))
     offset = len(MARGIN) - len("\n".join(("", *rows[:at], "")))
-    # Of a margin itself only the row above the first and the one below the last are read.
+    # Only the row above the first and the row below the last are in a margin.
     first, end = max(offset, 0), len(text) - 2 * len(MARGIN) + offset + len(wanted)
     here = max(middle + offset, first)
     before = text.rfind(wanted, first, here + len(wanted) - 1)
@@ -153,8 +153,8 @@ def _moved(right: sublime.View, number: int, comment: Comment) -> Comment:
 
 
 def words(right: sublime.View, review: Review | None, note: str = "") -> str:
-    """The note, and the comments as the CLI's prompt refers to lines; empty where there is
-    nothing to be said."""
+    """The note, and the comments with lines in the form of the CLI's prompt; empty if there are
+    none."""
     found = of(right)
     path = _name(right) if found else ""
     places = ((lines_of(right, review, each), each.text) for each in found)
@@ -163,7 +163,7 @@ def words(right: sublime.View, review: Review | None, note: str = "") -> str:
 
 
 def lines_of(right: sublime.View, review: Review | None, comment: Comment) -> str:
-    """Those of the file; empty where the view has parts of it, and nobody knows which."""
+    """The lines in the file; empty if the view shows parts of it and the lines are not known."""
     digest = review.digest if review is not None else None
     if review is not None and digest is not None:
         side = (review.comparison or digest.shown).new
@@ -175,7 +175,7 @@ def lines_of(right: sublime.View, review: Review | None, comment: Comment) -> st
 
 
 def _name(right: sublime.View) -> str:
-    """The diff's file, as the CLI's prompt names it."""
+    """The diff's file in the form of the CLI's prompt."""
     window, path = right.window(), path_of(right)
     try:
         if window is None:

@@ -1,5 +1,5 @@
-"""What happens to the file while its diff waits: noticed, said at the head, and taken over into the
-proposal where the user wants that; UI thread only."""
+"""Changes of the file while its diff waits: noticed, reported at the head, and merged into the
+proposal if the user wants that. UI thread only."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .record import update, waiting
 from .review import Review
 from .reviews import Reviews
 
-# The merged text, and what it changes of the proposal.
+# The merged text, and its changes of the proposal.
 Merge = Tuple[Merged, Comparison]
 
 THEIRS = "your changes"
-# Subjects of what is said at the head.
+# Subjects of the notes at the head.
 DISK, TAB, MARKS = "disk", "tab", "marks"
 FORGOTTEN = "The whole proposal was forgotten at the restart: nothing can be taken over into it."
 NOT_MERGED = 'Your changes could not be merged; "Gemini Companion: Show Log" tells more.'
@@ -40,7 +40,7 @@ LARGE_CONFLICTS = (
 
 
 class Conflicts:
-    """Those of the diffs of one companion."""
+    """Watches the files of the diffs of one companion."""
 
     def __init__(
         self,
@@ -54,17 +54,17 @@ class Conflicts:
         self._reviews = reviews
         self._tell = tell
         self._is_looking = False
-        # The files of waiting diffs, as of the last look; read by the worker, too.
+        # The files of waiting diffs at the last check; also read by the worker.
         self._paths: frozenset[str] = frozenset()
 
     def modified(self, view: sublime.View) -> None:
-        """The text of a view is another; on the worker."""
+        """The text of a view has changed; called on the worker."""
         path = view.file_name() if self._paths else None
         if path is not None and any(is_same_file(path, each) for each in self._paths):
             queues.on_ui_thread(self._look_at_views)
 
     def look(self) -> None:
-        """Look whether files of waiting diffs are others now; to be called now and then."""
+        """Check whether files of waiting diffs have changed; to be called from time to time."""
         self._look_at_views()
         if self._paths and not self._is_looking:
             self._stories.begin(self._look_at_files())
@@ -74,7 +74,7 @@ class Conflicts:
         try:
             stamps = await self._companion.ask(FileStamps(tuple(self._paths)))
         except Unanswered:
-            # The next look asks again.
+            # The next check asks again.
             return
         finally:
             self._is_looking = False
@@ -88,13 +88,13 @@ class Conflicts:
         present = await self._companion.ask(FileContent(review.path))
         record = waiting(right)
         if present.is_late:
-            # Nobody knows: the next look asks again.
+            # It is not known: the next check asks again.
             review.stamps = []
         elif record is not None and self._reviews.of(right) is review:
             self._reviews.say(right, DISK, ending.what_changed(record, present))
 
     def _look_at_views(self) -> None:
-        """At those of the files, and at the conflicts that are left in those of the diffs."""
+        """Check the files' tabs, and the conflicts that are left in the diffs."""
         found = self._all()
         self._paths = frozenset(review.path for _right, review in found)
         for right, review in found:
@@ -102,7 +102,8 @@ class Conflicts:
             self._reviews.say(right, MARKS, ending.conflicts_said(right))
 
     def can_take_over(self, right: sublime.View, present: Original) -> bool:
-        """Whether the user has changed something in the file that the proposal can be given."""
+        """Whether the user has changed something in the file that can be merged into the
+        proposal."""
         record, review = waiting(right), self._reviews.of(right)
         if record is None or review is None or not (record.is_whole or review.digest is not None):
             return False
@@ -110,9 +111,9 @@ class Conflicts:
         return is_changed or texts.unsaved_view(record.path) is not None
 
     async def take_over(self, right: sublime.View, present: Original) -> None:
-        """Merge what the user changed in the file into the proposal: as one edit that can be
-        undone, or, where only the changed parts are shown, into the text behind them."""
-        # Again where the user goes on typing meanwhile.
+        """Merge the user's changes in the file into the proposal: as one edit that can be undone;
+        or, if only the changed parts are shown, into the text behind them."""
+        # Again, if the user continues to type meanwhile.
         is_over = False
         while not is_over:
             review = self._reviews.of(right)
@@ -134,7 +135,7 @@ class Conflicts:
     async def _merge(
         self, right: sublime.View, review: Review, theirs: str, present: Original
     ) -> bool:
-        """False where the text is another by then."""
+        """False if the text has changed meanwhile."""
         count = right.change_count()
         found = await computed(partial(_merge, review.original, texts.text_of(right), theirs))
         record = waiting(right)
@@ -146,7 +147,7 @@ class Conflicts:
         if right.change_count() != count:
             return False
         result, comparison = found
-        # Change by change, so that comments and the caret stay where they belong.
+        # Change by change, so that comments and the caret stay in their places.
         texts.replace_rows(right, comparison)
         pair.show_original(right, present)
         self._reviews.begin(right, present.text)
@@ -157,7 +158,7 @@ class Conflicts:
         return True
 
     async def _show_conflicts(self, right: sublime.View) -> None:
-        """Say that there are some, and go to the first one."""
+        """Report the conflicts, and go to the first one."""
         record = waiting(right)
         if record is not None:
             update(right, record, has_conflicts=True)
@@ -171,7 +172,7 @@ class Conflicts:
     async def _merge_large(
         self, right: sublime.View, review: Review, before: Digest, theirs: str, present: Original
     ) -> bool:
-        """False where other changes are dropped by then."""
+        """False if other changes have been dropped meanwhile."""
         dropped = review.dropped
         work = partial(before.merged_with, theirs, present.text, dropped)
         found = await computed(work)
@@ -182,7 +183,7 @@ class Conflicts:
             return False
         digest, conflicts = found if found is not None else (None, 0)
         if digest is not None:
-            # They are in the text no more, and other changes may have their names.
+            # The text no longer contains them, and other changes may have their keys.
             now.dropped = frozenset()
             pair.show_digest(right, digest, present)
             self._reviews.begin(right, present.text, digest)

@@ -1,5 +1,5 @@
-"""What is shown of a review: the head, the links at the changes, and, in slices, the changes; UI
-thread only."""
+"""Draws a review: the head, the links at the changes, and the changes in small steps. UI thread
+only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Drawing:
         self._review_of = review_of
 
     def all(self, right: sublime.View, review: Review, comparison: Comparison) -> None:
-        """Show all anew."""
+        """Draw everything again."""
         review.drawn = Drawn(comparison, right.change_id())
         review.current = sight.current(right, comparison)
         steps = review.marks.steps(comparison)
@@ -32,7 +32,7 @@ class Drawing:
         self._later(right, review, comparison, [*steps, partial(self.comments, right)])
 
     def widened(self, right: sublime.View) -> None:
-        """The views are wider now, or less wide."""
+        """The width of the views has changed."""
         review = self._review_of(right)
         self.head(right)
         if review is None or review.comparison is None:
@@ -57,7 +57,7 @@ class Drawing:
             queues.on_ui_thread(partial(draw, step))
 
     def head(self, right: sublime.View) -> None:
-        """Show what is at the head of the proposal, and the links of its changes."""
+        """Draw the head of the proposal, and the links of its changes."""
         record, review = waiting(right), self._review_of(right)
         if record is None:
             return
@@ -68,14 +68,14 @@ class Drawing:
         self.links(right)
 
     def links(self, right: sublime.View, is_scrolled: bool = False) -> None:
-        """Show the links of the changes; of many, of those in sight. At the head, the one that is
-        before the user's eyes is counted: where the view `is_scrolled`, once that is in sight, for
-        when it is drawn, all below it is placed anew."""
+        """Draw the links of the changes; if there are many, of those in sight. The head shows which
+        change is before the user's eyes. While the view `is_scrolled`, the head is drawn only if it
+        is in sight, because drawing it moves all below it."""
         review = self._review_of(right)
         if review is None or review.comparison is None:
             return
         if review.change_count != right.change_count():
-            # The changes may stand elsewhere now, and are drawn again soon.
+            # The changes may have moved, and are drawn again soon.
             return
         comparison = review.comparison
         current, is_head_in_sight = sight.current(right, comparison), sight.is_head_in_sight(right)
@@ -92,7 +92,7 @@ class Drawing:
         self._later(right, review, comparison, review.marks.steps_beside(comparison))
 
     def comments(self, right: sublime.View) -> None:
-        """Show the user's comments below their lines."""
+        """Draw the user's comments below their lines."""
         review = self._review_of(right)
         if review is None:
             return
@@ -108,8 +108,8 @@ def _links(
     with_decision: int | None,
     number: int,
 ) -> str:
-    """What stands above a change; `wanted` are the keys of those that the user has seen. At the
-    number `with_decision` the diff can be decided on, too."""
+    """The links above a change. `wanted` are the keys of the changes that the user has kept. At the
+    change with the number `with_decision` there are links to decide on the diff."""
     key = comparison.keys[number]
     keep, drop = (
         link(name, command, id=review.id, change=key)

@@ -1,4 +1,4 @@
-"""The end of a diff: what speaks against accepting, the claim, and what becomes of its views."""
+"""The end of a diff: the doubts about an acceptance, the claim, and the closing of its views."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .layout import take_room_back
 from .open_diffs import diffs, partner, set_listed
 from .record import DiffRecord, erase, erase_stamp, waiting
 
-# On the window: the id of the view that had the keyboard before the first diff.
+# In the window's settings: the id of the view that had the keyboard before the first diff.
 FOCUS_BEFORE = "gemini_companion_focus_before"
 
 CHANGED = "The file has changed on disk since the diff was opened."
 GONE = "The file is gone since the diff was opened."
 UNSAVED = "The file has unsaved changes in another tab, which will conflict."
 
-# The side of a conflict that is the CLI's, as its mark names it.
+# The CLI's side of a conflict, as the mark names it.
 YOURS = "proposal"
 
-# What a tab is called that was a proposal.
+# Names of tabs that were proposals.
 RELEASED = "released proposal"
 REJECTED = "rejected, your edits"
 
@@ -36,7 +36,7 @@ REJECTED = "rejected, your edits"
 class ClaimedDiff:
     """A diff whose decision belongs to whoever claimed it.
 
-    `text` is the proposal as the user had it, None where the view holds only the beginning.
+    `text` is the proposal as the user had it, None if the view has only the beginning.
     """
 
     record: DiffRecord
@@ -46,19 +46,20 @@ class ClaimedDiff:
 
     @property
     def window(self) -> sublime.Window:
-        """That of the CLI that asked; the views may be in another by now."""
+        """The window of the CLI that asked; the views may be in another one by now."""
         return sublime.Window(self.record.window_id)
 
     @property
     def is_edited(self) -> bool:
-        """Whether the text may be the user's. A count of changes would not outlive a restart."""
+        """Whether the user may have changed the text. A count of changes would not survive a
+        restart."""
         return self.text is not None and text_digest(self.text) != self.record.proposed_digest
 
 
 def doubts(view: sublime.View, present: Original) -> list[str]:
-    """What speaks against accepting the diff now, a sentence each; `present` is the file as it is.
+    """The doubts about accepting the diff now, one sentence each; `present` is the present file.
 
-    The CLI writes what it is given over the file, whatever has become of that meanwhile.
+    The CLI writes the accepted text over the file, whatever has happened to it meanwhile.
     """
     record = waiting(view)
     if record is None:
@@ -74,15 +75,15 @@ def doubts(view: sublime.View, present: Original) -> list[str]:
 
 
 def is_emptied(view: sublime.View) -> bool:
-    """Whether nothing is left of the diff's proposal: no CLI takes an empty text for the user's
+    """Whether the diff's proposal is empty: a CLI does not accept an empty text as the user's
     (docs/protocol.md 1.4)."""
     record = waiting(view)
     return record is not None and view.size() == 0 and not record.was_empty
 
 
 def conflicts(view: sublime.View) -> list[sublime.Region]:
-    """Where the conflicts with the user's changes begin that they have not settled, in the order of
-    the text."""
+    """The beginnings of the unresolved conflicts with the user's changes, in the order of the
+    text."""
     record = waiting(view)
     if record is None or not record.has_conflicts:
         return []
@@ -90,7 +91,7 @@ def conflicts(view: sublime.View) -> list[sublime.Region]:
 
 
 def conflicts_said(view: sublime.View) -> str:
-    """How many there are, as a sentence; empty for none."""
+    """The number of conflicts, as a sentence; empty if there are none."""
     count = len(conflicts(view))
     if not count:
         return ""
@@ -99,7 +100,7 @@ def conflicts_said(view: sublime.View) -> str:
 
 
 def what_changed(record: DiffRecord, present: Original) -> str:
-    """What has become of the file since the diff was opened; empty where it is as it was."""
+    """How the file has changed since the diff was opened; empty if it has not."""
     if present.digest == record.file_digest:
         return ""
     if not present.exists:
@@ -110,12 +111,12 @@ def what_changed(record: DiffRecord, present: Original) -> str:
 
 
 def unsaved(path: str) -> str:
-    """A sentence where a tab has unsaved changes of the file, else empty."""
+    """A sentence if a tab has unsaved changes of the file, else empty."""
     return UNSAVED if texts.unsaved_view(path) is not None else ""
 
 
 def claim(view: sublime.View) -> ClaimedDiff | None:
-    """Claim the decision on a diff; None where somebody else has, or where there is no diff."""
+    """Claim the decision on a diff; None if somebody else has, or if there is no diff."""
     record = waiting(view)
     erase_stamp(view)
     if record is None:
@@ -127,7 +128,7 @@ def claim(view: sublime.View) -> ClaimedDiff | None:
 def close(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
     """Close both views; show the next diff, or the window as it was.
 
-    `keyboard` is the view in which the user types; only if it is one of these two, it changes.
+    `keyboard` is the view in which the user types; it changes only if it is one of these two.
     """
     for view in (claimed.original, claimed.view):
         if view.is_valid():
@@ -136,8 +137,8 @@ def close(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
 
 
 def put_away(claimed: ClaimedDiff, keyboard: sublime.View | None, name: str) -> None:
-    """Like `close`, but a proposal that the user edited stays as a tab of their own; `name` says in
-    brackets what it is."""
+    """Like `close`, but a proposal that the user edited stays as a tab of their own, with `name` in
+    brackets."""
     if claimed.is_edited:
         _hand_over(claimed, name)
         _go_on(claimed, keyboard)
@@ -146,7 +147,7 @@ def put_away(claimed: ClaimedDiff, keyboard: sublime.View | None, name: str) -> 
 
 
 def release(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
-    """The same for one that the user did not edit, too."""
+    """The same, also for a proposal that the user did not edit."""
     if claimed.text is None or not claimed.view.is_valid():
         put_away(claimed, keyboard, RELEASED)
         return
@@ -157,8 +158,8 @@ def release(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
 
 
 def _hand_over(claimed: ClaimedDiff, name: str) -> None:
-    """Make the proposal a tab of the user's own, among their others; one that they have closed is
-    opened anew."""
+    """Make the proposal a tab of the user, among their others. If they have closed it, it is opened
+    again."""
     if claimed.original.is_valid():
         claimed.original.close()
     view, path = claimed.view, claimed.record.path
@@ -172,8 +173,8 @@ def _hand_over(claimed: ClaimedDiff, name: str) -> None:
 
 
 def disown(view: sublime.View, name: str) -> None:
-    """Make a right view an ordinary tab: nothing of ours may ever take it for a part of a diff
-    again, and Sublime asks before its text is lost."""
+    """Make a right view an ordinary tab: nothing here may treat it as a part of a diff again, and
+    Sublime asks before its text is lost."""
     head.erase(view)
     marks.erase(view)
     erase(view)

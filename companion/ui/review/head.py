@@ -1,4 +1,4 @@
-"""What stands at the head of a proposal: the tab's name, the links, what has to be said."""
+"""The head of a proposal: the tab's name, the links, and the notes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .record import DiffRecord
 
 PHANTOM = "gemini_companion_diff"
 ACCEPT, REJECT, RELEASE = "Accept", "Reject", "Release"
-# Characters of a line that stay free, and those of a view that is not laid out yet.
+# Characters of a line that stay free, and the width of a view that is not laid out yet.
 MARGIN, COLUMNS = 2, 80
-# Of a line: HTML that is not broken, and how many characters wide it is.
+# A part of a line: HTML that must not be broken, and its width in characters.
 Piece = Tuple[str, int]
 GONE = "Gemini CLI is gone; a decision waits for the next one."
 PART = "Too large to be edited here: only the beginning is shown. Accepted, it is written whole. "
@@ -34,8 +34,8 @@ DIGEST = (
 @dataclass(frozen=True)
 class Summary:
     """How many lines a proposal adds and removes, how many changes it has, how many of them the
-    user has seen, the number, from 0, of the one that is before their eyes, and how many are
-    dropped though they are still listed."""
+    user has seen, the number (from 0) of the one before their eyes, and how many are dropped but
+    still listed."""
 
     added: int
     removed: int
@@ -61,8 +61,8 @@ def draw(
     summary: Summary | None = None,
     notes: Sequence[str] = (),
 ) -> None:
-    """Show name and links anew: what the user can do now. Without a summary the changes are not
-    known yet. The left side has as many lines at its head, to stand level."""
+    """Draw the name and the links for what the user can do now. Without a summary, the changes are
+    not known yet. The left side gets as many lines at its head, to stay level."""
     texts.name_tab(view, record.path, _state(record))
     left, columns = partner(view), _columns(view)
     parts = [_first(record, summary, not left.is_valid()), _second(record)]
@@ -83,7 +83,7 @@ def _first(record: DiffRecord, summary: Summary | None, is_alone: bool) -> list[
 
 
 def _second(record: DiffRecord) -> list[Piece]:
-    """Release is offered in any case: a CLI that was interrupted tells nobody
+    """Release is always offered, because a CLI that was interrupted tells nobody
     (docs/protocol.md 1.7)."""
     release = link(RELEASE, "release_diff", id=record.id), len(RELEASE)
     if record.is_orphaned:
@@ -111,8 +111,7 @@ def _link(found: str, text: str) -> Piece:
 
 
 def _rows(pieces: Sequence[Piece], columns: int) -> list[str]:
-    """As many pieces in each row as there is room for: a phantom's line that is wider than the view
-    is cut off."""
+    """As many pieces in each row as fit: a phantom cuts off lines that are wider than the view."""
     rows: list[list[str]] = []
     room = 0
     for text, width in pieces:
@@ -125,7 +124,7 @@ def _rows(pieces: Sequence[Piece], columns: int) -> list[str]:
 
 
 def _columns(view: sublime.View) -> int:
-    """How many characters are side by side in the view."""
+    """The number of characters that fit side by side into the view."""
     found = int(view.viewport_extent()[0] / view.em_width()) - MARGIN
     return found if found > MARGIN else COLUMNS
 
@@ -133,14 +132,14 @@ def _columns(view: sublime.View) -> int:
 def _state(record: DiffRecord) -> str:
     if record.is_orphaned:
         return "proposed, CLI gone"
-    # Only one of several has a number.
+    # Only the names of several connected CLIs have a number.
     return (
         f"proposed by {record.client}" if record.client not in ("", GEMINI_CLI.name) else "proposed"
     )
 
 
 def decision_links(id: str) -> list[str]:
-    """Those that end the diff of that id."""
+    """The links that end the diff of that id."""
     return [link(ACCEPT, "accept_diff", id=id), link(REJECT, "reject_diff", id=id)]
 
 
@@ -157,7 +156,7 @@ def _of_part(record: DiffRecord) -> list[str]:
 
 
 def origin(record: DiffRecord) -> list[str]:
-    """Which CLI asks for the edit, and since when, as far as that is known."""
+    """The CLI that asks for the edit, and since when, if that is known."""
     found = [record.client] if record.client else []
     if record.opened_at:
         found.append("since " + _clock(record))

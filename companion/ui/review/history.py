@@ -1,5 +1,5 @@
-"""The edits that the user accepted: shown again, and undone where nobody has gone on, after a
-restart, too; UI thread only."""
+"""The edits that the user accepted: shown again, and undone if the file has not changed since, even
+after a restart. UI thread only."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ...ide.sharing import Sharing
 from .. import panels, queues, settings, sharing_settings, texts
 from ..stories import computed
 
-# Edits of each window, and bytes of all of them: the oldest are forgotten first.
+# The most edits of each window, and bytes of all of them: the oldest are forgotten first.
 MAX_EDITS = 50
 MAX_BYTES = 64 * 1024 * 1024
 NOTHING = "No accepted edits in this window so far."
@@ -41,26 +41,27 @@ ACTIONS = [
 
 
 class History:
-    """That of one companion; `folder` is where it outlives the editor."""
+    """The edits of one companion; `folder` keeps them over a restart."""
 
     def __init__(self, companion: Companion, tell: Callable[[str], None], folder: str) -> None:
         self._companion = companion
         self._tell = tell
         self._folder = folder
         self._edits: deque[Edit] = deque()
-        # What the writer is to save when its turn comes: a frozen picture, put there whole.
+        # What the writer saves at its turn: a frozen tuple that is replaced as a whole.
         self._picture: tuple[Edit, ...] = ()
-        # Nothing is saved before it is known what was, nor when the next companion may have begun.
+        # Nothing is saved before the saved edits are known, nor once the next companion may have
+        # begun.
         self._may_save = False
         self._is_stopped = False
         self._problem = ""
 
     async def load(self) -> None:
-        """Take up what earlier runs of the editor saved, as soon as the folder is this one's."""
+        """Load the edits that earlier runs of the editor saved, once the folder is this one's."""
         try:
             await self._companion.ask(SavingBegun())
         except Unanswered:
-            # Another editor has the folder to the end.
+            # Another editor keeps the folder to the end.
             return
         read: Answer[list[Edit] | None] = Answer()
         accepted_edits.writer.soon(partial(self._read, read))
@@ -70,23 +71,23 @@ class History:
             return
         self._may_save = True
         self._edits.extendleft(reversed(saved))
-        # What is too old, excluded by now, or damaged goes, whether or not there is something new.
+        # Also removes edits that are too old, excluded by now, or damaged.
         self._save()
 
     def stop(self) -> None:
-        """From now on the next companion's is the one that is saved."""
+        """From now on only the next companion saves."""
         self._is_stopped = True
 
     def _read(self, read: Answer[list[Edit] | None]) -> None:
-        """On the writer's thread, which logs a failure."""
+        """Runs on the writer's thread, which logs a failure."""
         try:
             read.give(accepted_edits.load(self._folder))
         finally:
-            # Of two the first counts.
+            # Only the first answer counts.
             read.give(None)
 
     def add(self, edit: Edit) -> None:
-        """The user accepted it."""
+        """The user accepted the edit."""
         self._edits.append(edit if edit.size <= MAX_BYTES else edit.without_texts())
         own = [it for it in self._edits if it.is_of(edit.window_id, edit.folders)]
         if len(own) > MAX_EDITS:
@@ -101,7 +102,7 @@ class History:
             accepted_edits.writer.soon(self._write)
 
     def _write(self) -> None:
-        """On the writer's thread."""
+        """Runs on the writer's thread."""
         problem = accepted_edits.SAVE_FAILED
         try:
             problem = accepted_edits.save(self._folder, self._picture)
@@ -114,9 +115,9 @@ class History:
         self._problem = problem
 
     async def choose(self, window: sublime.Window) -> None:
-        """Let the user choose one of the window's edits, and what becomes of it."""
+        """Let the user choose one of the window's edits, and what to do with it."""
         id, folders = window.id(), window.folders()
-        # A window that was closed may be open again, under another id.
+        # A window that was closed may be open again, with another id.
         gone = {it.window_id for it in self._edits} - {each.id() for each in sublime.windows()}
         own = (it for it in reversed(self._edits) if it.is_of(id, folders, gone))
         edits = list(islice(own, MAX_EDITS))
@@ -138,7 +139,7 @@ class History:
             await self.undo(window, edit)
 
     async def show(self, window: sublime.Window, edit: Edit) -> None:
-        """Open the difference between the text before and after, as a tab of its own."""
+        """Open the difference between the texts before and after, as a new tab."""
         found = await computed(partial(_difference, edit))
         if found is None:
             self._tell(NOT_SHOWN)
@@ -149,7 +150,7 @@ class History:
         view.set_scratch(True)
 
     async def undo(self, window: sublime.Window, edit: Edit) -> None:
-        """Put the old text back, if the file is still what was accepted; else show the texts."""
+        """Restore the old text if the file is still as it was accepted; else show the texts."""
         if edit.after is None:
             self._tell(edit.problem)
             return
@@ -171,7 +172,7 @@ class History:
             self._tell(f"{os.path.basename(edit.path)} is as it was before the edit.")
 
     def _forget(self, edit: Edit) -> None:
-        """It is undone."""
+        """The edit was undone."""
         for each in sublime.windows():
             _load_again(each, edit)
         if edit in self._edits:
@@ -194,8 +195,8 @@ class History:
 
 
 def _with_rules(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Each with what its window may be told now; where that is gone, what it was when the edit was
-    accepted, or what a window with the same folders may."""
+    """Each edit with the present rules of its window. If that is closed, the rules when the edit
+    was accepted, or those of a window with the same folders."""
     by_id: dict[int, Sharing] = {}
     by_folders: dict[tuple[str, ...], Sharing] = {}
     for window in sublime.windows():
@@ -229,7 +230,7 @@ def _item(edit: Edit) -> sublime.QuickPanelItem:
 
 
 def _load_again(window: sublime.Window, edit: Edit) -> None:
-    """Let an open tab show what is on disk now; one of a file that is gone keeps its text."""
+    """Let an open tab show what is on disk now; the tab of a file that is gone keeps its text."""
     view = window.find_open_file(edit.path)
     if view is not None and edit.before.exists:
         view.run_command("revert")

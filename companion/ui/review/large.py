@@ -1,5 +1,5 @@
-"""Texts that are too large to be shown whole: the views have the parts that differ, or, where these
-are not known, the beginning."""
+"""Texts that are too large to be shown whole: the views have the parts that differ; if those are
+not known, the beginning."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ TOO_LARGE = "The file is too large to be shown whole; only its beginning is."
 
 
 async def digest_for(proposal: Proposal, original: Original) -> Digest | None:
-    """What is shown in place of the two texts, computed on a thread of its own; None where they can
-    be shown whole or cannot be compared, and where what differs is too large to be shown, too."""
-    # What is shown again has been edited here, so it is to be edited here again.
+    """What is shown instead of the two texts, computed on a thread of its own. None if they can be
+    shown whole or cannot be compared, or if the differing parts are too large as well."""
+    # A proposal that is shown again was edited here, so it must stay editable.
     can_be = proposal.is_whole and not proposal.may_be_edited and not original.note
     if not can_be or max(len(proposal.content), len(original.text)) <= LARGE:
         return None
@@ -35,7 +35,7 @@ async def digest_for(proposal: Proposal, original: Original) -> Digest | None:
 def shown(
     proposal: Proposal, original: Original, digest: Digest | None
 ) -> tuple[Proposal, Original]:
-    """The two as far as the views show them."""
+    """The two texts as far as the views show them."""
     if digest is not None:
         content = "".join(digest.shown.new.rows)
         return proposal._replace(content=content, is_whole=False), shown_original(original, digest)
@@ -50,7 +50,7 @@ def shown_original(original: Original, digest: Digest) -> Original:
 
 
 def beginning(original: Original) -> Original:
-    """The file, or the beginning of a large one."""
+    """The file; of a large one, the beginning."""
     if len(original.text) <= LARGE:
         return original
     traits, text = (*original.traits, CUT), original.text[:TRUNCATED_TO]
@@ -58,7 +58,7 @@ def beginning(original: Original) -> Original:
 
 
 def show_dropped(right: sublime.View, before: Comparison, after: Comparison) -> None:
-    """The view shows `before`: let it show `after`, which has other changes dropped."""
+    """Change the view from `before` to `after`, which has other changes dropped."""
     parts = [
         (
             sublime.Region(*before.new.region(old.new_start, old.new_end)),

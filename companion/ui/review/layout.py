@@ -1,7 +1,7 @@
-"""Room for diffs in a window: groups of their own beside the user's, and back; UI thread only.
+"""Room for diffs in a window: groups of their own beside the user's, and back. UI thread only.
 
-The user's groups keep their numbers and their sheets, only their size shrinks: so nothing has to be
-moved, and the layout comes back by taking the last cells away (docs/adr/0009).
+The user's groups keep their numbers and their sheets and only become smaller. So nothing has to be
+moved, and the layout is restored by removing the last cells (docs/adr/0009).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any, Dict
 
 import sublime
 
-# Where diffs are shown: below the user's groups, in columns beside them, or below in one view that
-# has both texts.
+# The places for diffs: below the user's groups, in columns beside them, or below them in one view
+# that has both texts.
 BELOW, COLUMNS, INLINE = "below", "columns", "inline"
 KINDS = (BELOW, COLUMNS, INLINE)
-# Window settings: the cells before the first diff, those that were made for it, and the kind.
+# Window settings: the cells before the first diff, the cells made for it, and the kind.
 BEFORE = "gemini_companion_cells_before"
 DURING = "gemini_companion_cells_during"
 KIND = "gemini_companion_diff_layout"
@@ -26,8 +26,8 @@ Layout = Dict[str, Any]
 
 
 def make_room(window: sublime.Window, kind: str = BELOW) -> tuple[int, int]:
-    """The numbers of the left and the right group for diffs, made where they are not there yet. The
-    same number twice where there is one view for both texts."""
+    """The numbers of the left and the right group for diffs; creates missing groups. Both numbers
+    are the same if one view has both texts."""
     settings, now = window.settings(), _layout(window)
     if settings.get(DURING) != now["cells"]:
         during = with_room(now, kind)
@@ -40,8 +40,8 @@ def make_room(window: sublime.Window, kind: str = BELOW) -> tuple[int, int]:
 
 
 def take_room_back(window: sublime.Window) -> None:
-    """Restore the layout, dividers included that the user moved; one that has other cells now is
-    their own, and stays."""
+    """Restore the layout, but keep dividers that the user moved. A layout whose cells have changed
+    is the user's own and stays."""
     settings, now = window.settings(), _layout(window)
     before = settings.get(BEFORE)
     if isinstance(before, list) and settings.get(DURING) == now["cells"]:
@@ -63,7 +63,7 @@ def with_room(layout: Layout, kind: str = BELOW) -> Layout:
         rows = _shrunk(layout["rows"]) + [1.0]
         cell = [0, len(rows) - 2, len(layout["cols"]) - 1, len(rows) - 1]
         return {"cols": layout["cols"], "rows": rows, "cells": layout["cells"] + [cell]}
-    # One column more, even where there is one in the middle: so it can be told apart later.
+    # One more column, even if there is one in the middle, so that it can be recognised later.
     middle = sum(1 for col in layout["cols"] if col <= 0.5)
     cols = layout["cols"][:middle] + [0.5] + layout["cols"][middle:]
     rows = _shrunk(layout["rows"]) + [1.0]
@@ -86,8 +86,8 @@ def _shrunk(edges: list[float]) -> list[float]:
 
 
 def without_room(layout: Layout, before: list[Any], kind: str = BELOW) -> Layout:
-    """The layout without the cells that `with_room` added to one with the cells `before`; rows and
-    columns of the others as they are now."""
+    """The layout without the cells that `with_room` added to a layout with the cells `before`. The
+    rows and columns of the others stay as they are now."""
     cols, rows = layout["cols"], layout["rows"]
     if kind == COLUMNS:
         return {"cols": _grown(cols[:-2]), "rows": rows, "cells": before}
@@ -102,7 +102,7 @@ def _grown(edges: list[float]) -> list[float]:
 
 
 def _layout(window: sublime.Window) -> Layout:
-    """The window's layout, its cells as lists of whole numbers, which settings keep as they are."""
+    """The window's layout, with cells as lists of whole numbers, which settings keep unchanged."""
     layout = window.layout()
     return {
         "cols": list(layout["cols"]),

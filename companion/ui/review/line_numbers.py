@@ -1,8 +1,8 @@
-"""The file's own line numbers in a view that shows parts of it, where the gutter would count the
-rows of the view (docs/sublime.md 7.6); UI thread only, and computes nothing.
+"""The file's own line numbers in a view that shows parts of it; the gutter would count the rows of
+the view (docs/sublime.md 7.6). UI thread only; computes nothing.
 
-They stand before the rows that are in sight, and before some more: a phantom for each of ten
-thousand rows would hold up the editor.
+They are drawn at the rows in sight and at some more: a phantom for each of ten thousand rows would
+block the editor.
 """
 
 from __future__ import annotations
@@ -16,24 +16,23 @@ from ...base.comparison import Side
 from .sight import rows_in_sight
 
 KEY = "gemini_companion_line_number"
-# Rows that are numbered at once, and how many such blocks above and below those in sight.
+# Rows that are numbered in one block, and the number of blocks above and below those in sight.
 ROWS, AROUND = 50, 4
 STYLE = "color: color(var(--foreground) alpha(0.55))"
 
 
 class LineNumbers:
-    """Those of one view."""
+    """The numbers in one view."""
 
     def __init__(self, view: sublime.View) -> None:
         self._view = view
-        # By the number of the block: a set, which erases its phantoms when it is let go, and the
+        # By the number of the block: a set, which erases its phantoms when it is collected, and the
         # text that it numbers.
         self._blocks: dict[int, tuple[sublime.PhantomSet, Side]] = {}
 
     def steps(self, side: Side) -> list[Callable[[], None]]:
-        """What numbers the rows in sight, in parts that each hold up the UI thread for a moment
-        only; `side` is the text of the view. Nothing where that is done, or where the text is all
-        of its file."""
+        """Functions that number the rows in sight; each blocks the UI thread only for a moment.
+        `side` is the text of the view. Empty if that is done, or if the text is a whole file."""
         if not side.numbers or not self._view.is_valid():
             return []
         rows = rows_in_sight(self._view)

@@ -1,8 +1,8 @@
-"""What is drawn of the changes in the two views of a diff; UI thread only, and computes nothing.
+"""Draws the changes in the two views of a diff. UI thread only; computes nothing.
 
-The gutter has Sublime's own marks, which `set_reference_document` draws. Here the lines and the
-characters of each change are coloured as the colour scheme colours differences. What stands between
-the lines is in `between`.
+The gutter has Sublime's own marks, which `set_reference_document` draws. This module colours the
+lines and characters of each change with the colour scheme's colours for differences. Phantoms
+between the lines are in `between`.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from .line_numbers import KEY, LineNumbers
 
 LINES = "gemini_companion_lines"
 CHARACTERS = "gemini_companion_characters"
-# Changes that have links at a time: of more, those in sight.
+# The most changes with links at a time; if there are more, those in sight have links.
 MAX_LINKS = 50
 
 ADDED, REMOVED = "inserted", "deleted"
-# The CSS of what differs in deleted lines, where a scheme has no colour for it.
+# The CSS of what differs in deleted lines, if a scheme has no colour for it.
 UNDERLINE = "text-decoration: underline"
-# Where a scheme colours no differences, an outline in one of the colours that all schemes have.
+# If a scheme has no colours for differences: an outline in a colour that all schemes have.
 OUTLINES = {ADDED: "region.greenish", REMOVED: "region.redish"}
 
 
 class Marks:
-    """Those of one diff. `left` may be invalid: the user can close it."""
+    """The marks of one diff. `left` may be invalid, because the user can close it."""
 
     def __init__(self, left: sublime.View, right: sublime.View) -> None:
         self._left = left
@@ -39,21 +39,21 @@ class Marks:
 
     @property
     def is_measured(self) -> bool:
-        """Whether what stands between the lines depends on how wide the views are."""
+        """Whether the phantoms between the lines depend on the width of the views."""
         return self._between.is_measured
 
     def steps(self, comparison: Comparison) -> list[Callable[[], None]]:
-        """What draws the changes, in parts that each hold up the UI thread for a moment only."""
+        """Functions that draw the changes; each blocks the UI thread only for a moment."""
         colours = [partial(self._colour_right, comparison), partial(self._colour_left, comparison)]
         return [*colours, *self.steps_beside(comparison), *self.steps_between(comparison)]
 
     def steps_beside(self, comparison: Comparison) -> list[Callable[[], None]]:
-        """The same for the line numbers of what is in sight now."""
+        """The same for the line numbers of the rows in sight."""
         left, right = self._numbers
         return [*left.steps(comparison.old), *right.steps(comparison.new)]
 
     def steps_between(self, comparison: Comparison) -> list[Callable[[], None]]:
-        """The same for what stands between the lines."""
+        """The same for the phantoms between the lines."""
         parts = self._between.parts(comparison)
         return [partial(self._draw_between, comparison, part) for part in parts]
 
@@ -66,12 +66,12 @@ class Marks:
             _colour(self._left, comparison.old_regions(), old.characters, REMOVED)
 
     def _draw_between(self, comparison: Comparison, part: int) -> None:
-        # Where there are two views, nothing that is deleted stands between the lines.
+        # With two views, no deleted lines are drawn between the lines.
         styles = ("", "") if self._left.is_valid() else deleted_styles(self._right)
         self._between.draw(comparison, part, styles)
 
     def erase_between(self) -> None:
-        """Take away what stands between the lines and before them."""
+        """Erase what is drawn between the lines and before them."""
         self._between.erase()
         for each in self._numbers:
             each.erase()
@@ -83,13 +83,13 @@ class Marks:
     def comment(
         self, comparison: Comparison | None, comments: Sequence[between.ShownComment]
     ) -> None:
-        """Show these below their lines."""
+        """Show these comments below their lines."""
         sides = (comparison.old, comparison.new) if comparison is not None else None
         self._between.comment(sides, comments)
 
 
 def erase(view: sublime.View) -> None:
-    """Take away all that is drawn in the view: it is the user's own from now on."""
+    """Erase everything that is drawn in the view, which is the user's from now on."""
     for key in (LINES, CHARACTERS):
         view.erase_regions(key)
     erase_comments(view)
@@ -106,7 +106,7 @@ def erase_comments(view: sublime.View) -> None:
 
 
 def comment_key(number: int) -> str:
-    """The key of the regions of a comment, counted from 0: each has its own, and moves with its
+    """The key of the regions of a comment, counted from 0: each has its own and moves with its
     lines."""
     return f"gemini_companion_comment_{number}"
 
@@ -121,23 +121,22 @@ def _colour(
 
 
 def style(view: sublime.View, kind: str, part: str = "") -> tuple[str, sublime.RegionFlags]:
-    """Scope and flags of regions for ADDED or REMOVED lines, or, with ".char", characters: what the
-    view's colour scheme has for them."""
+    """Scope and flags of regions for ADDED or REMOVED lines, or with ".char" for characters: what
+    the view's colour scheme has for them."""
     plain = view.style_for_scope("").get("background")
     for scope in (f"diff.{kind}{part}", f"markup.{kind}{part}", f"diff.{kind}"):
         background = view.style_for_scope(scope).get("background")
         if background is not None and background != plain:
             return scope, sublime.DRAW_NO_OUTLINE
     if part:
-        # Lines are outlined already, and an outline within another one tells nothing.
+        # The lines are outlined already; an outline inside another one would show nothing.
         flags = sublime.DRAW_NO_FILL | sublime.DRAW_NO_OUTLINE | sublime.DRAW_SOLID_UNDERLINE
         return OUTLINES[kind], flags
     return OUTLINES[kind], sublime.DRAW_NO_FILL
 
 
 def deleted_styles(view: sublime.View) -> tuple[str, str]:
-    """The CSS of deleted lines that are shown in a phantom, and of the characters in them that
-    differ."""
+    """The CSS of deleted lines in a phantom, and of the characters in them that differ."""
     scope, flags = style(view, REMOVED)
     colours = view.style_for_scope(scope)
     characters = view.style_for_scope(style(view, REMOVED, ".char")[0]).get("background")

@@ -1,5 +1,5 @@
-"""The proposal that comes after an accepted one: shown where it waits already, else waited for a
-moment, for a CLI proposes it once it has written the file; UI thread only."""
+"""Shows the proposal after an accepted one: at once if it waits already. Otherwise waits a moment
+for it, because a CLI proposes it once it has written the file. UI thread only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WAITING = "{} is accepted. Waiting a moment for the next edit ..."
 
 @dataclass(frozen=True, eq=False)
 class Wait:
-    """`active` is the view of the window that was active when the wait began, `count` its change
+    """`active` is the view of the window that was active when the wait began; `count` is its change
     count."""
 
     window: sublime.Window
@@ -30,8 +30,8 @@ class Wait:
 
     @property
     def is_user_elsewhere(self) -> bool:
-        """Whether the user has gone to another tab, or typed. In a terminal, whose text changes
-        without them, nobody can tell."""
+        """Whether the user has gone to another tab, or typed. In a terminal this is not known,
+        because its text changes without them."""
         if self.window.active_view() != self.active or self.active is None:
             return True
         is_terminal = self.active.settings().get("terminus_view")
@@ -39,16 +39,16 @@ class Wait:
 
 
 class NextEdit:
-    """That of one companion."""
+    """The waiting of one companion."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
         self._wait: Wait | None = None
 
     def show_after(self, window: sublime.Window, name: str, takes_keyboard: bool) -> None:
-        """The diff of that name was accepted: show the next one that waits, in another window if
-        need be. One that is yet to come gets the keyboard if it `takes_keyboard`, and the user has
-        not begun with something else."""
+        """The diff of that name was accepted: show the next waiting one, if need be in another
+        window. A proposal that is still to come gets the keyboard if it `takes_keyboard` and the
+        user has not begun with something else."""
         if list(diffs(window)):
             # It is shown already.
             return
@@ -64,7 +64,7 @@ class NextEdit:
         queues.on_ui_thread(partial(self._end, wait), MOMENT)
 
     def opened(self, right: sublime.View) -> None:
-        """A CLI has proposed it."""
+        """A CLI has proposed the edit."""
         wait = self._wait
         if wait is None or right.window() != wait.window:
             return
@@ -73,13 +73,13 @@ class NextEdit:
             show(right)
 
     def activated(self, view: sublime.View) -> None:
-        """The view has the keyboard now. A list or a line to be filled in would be closed, were it
-        taken away."""
+        """The view has got the keyboard. A list or an input line is left alone, because it would
+        close if it lost the keyboard."""
         if view.element() is not None:
             self.stop()
 
     def stop(self) -> None:
-        """Wait no more, and say nothing."""
+        """Stop waiting, without a message."""
         self._wait = None
 
     def _end(self, wait: Wait) -> None:

@@ -1,6 +1,7 @@
-"""Words of the user on a proposal: a note with a rejection, and comments on lines; UI thread only.
+"""Words of the user about a proposal: a note with a rejection, and comments on lines. UI thread
+only.
 
-A CLI takes no words with a decision. They go into its prompt, not sent off, where it runs in
+A CLI accepts no words with a decision. They go into its prompt without being sent, if it runs in
 Terminus, else onto the clipboard.
 """
 
@@ -20,14 +21,14 @@ from .reviews import Reviews
 
 PROMPT = "Why is {} rejected? Your words go into the prompt of the CLI"
 NOTE = "your note"
-# Milliseconds from the decision until the CLI's question is gone, whose title may not tell.
+# Milliseconds from the decision until the CLI's question is gone; its title may not show that.
 PROMPT_IS_BACK = 1000
 NOT_DECIDED = "The diff waits on; your note is on the clipboard."
 DECIDED = "That diff is decided already; your note is on the clipboard."
 
 
 class Notes:
-    """`reject` decides on a diff, with a note; it gives False where it could not."""
+    """`reject` decides on a diff, with a note; it gives False if that was not possible."""
 
     def __init__(
         self,
@@ -40,21 +41,21 @@ class Notes:
         self._reject = reject
 
     async def reject_with_note(self, right: sublime.View) -> None:
-        """Ask for a line of text, then reject; comments go along."""
+        """Ask for a line of text, then reject; comments are sent as well."""
         window = right.window() or sublime.active_window()
-        # The diff may be decided, and its comments gone, when the note is there.
+        # By the time the note is written, the diff may be decided and its comments gone.
         about = comments.words(right, self._reviews.of(right))
         text = await panels.line(window, PROMPT.format(name_of(right)))
         if text is None or (waiting(right) is not None and self._reject(right, text)):
             return
         words = "\n".join(each for each in (text.strip(), about) if each)
         if words:
-            # Decided meanwhile, or nobody is there who could be told.
+            # It was decided meanwhile, or the companion does not run.
             sublime.set_clipboard(words)
             self._tell(DECIDED if waiting(right) is None else NOT_DECIDED)
 
     async def comment(self, right: sublime.View) -> None:
-        """Ask for a note on the selected lines of the proposal."""
+        """Ask for a comment on the selected lines of the proposal."""
         window = right.window()
         if window is None:
             return
@@ -74,8 +75,8 @@ class Notes:
 
 
 async def give(window: sublime.Window, words: str, tell: Callable[[str], None]) -> None:
-    """After a decision: put the words into the prompt of a CLI of the window, without sending them
-    off; onto the clipboard where there is none, and where the user chooses none: they are not
+    """After a decision: put the words into the prompt of a CLI of the window, without sending them.
+    If there is no CLI, or the user chooses none, put them onto the clipboard, so that they are not
     lost."""
     is_given = False
     try:

@@ -1,4 +1,4 @@
-"""Which diffs there are: in a window, of a session, with an id, before the user's eyes."""
+"""Finds diffs: in a window, of a session, with an id, before the user's eyes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sublime
 
 from .record import DiffRecord, is_diff, read, read_original, waiting
 
-# On the window: the ids of its right views, so that ten thousand tabs need no search.
+# In the window's settings: the ids of its right views, so that ten thousand tabs need no search.
 DIFFS = "gemini_companion_diffs"
 
 
@@ -24,7 +24,7 @@ def diffs(window: sublime.Window) -> Iterator[sublime.View]:
 
 
 def listed(window: sublime.Window) -> list[int]:
-    """The ids of the right views that the window was given."""
+    """The ids of the right views that belong to the window."""
     ids = window.settings().get(DIFFS)
     return [id for id in ids if isinstance(id, int)] if isinstance(ids, list) else []
 
@@ -34,9 +34,9 @@ def set_listed(window: sublime.Window, views: list[sublime.View]) -> None:
 
 
 def partner(view: sublime.View) -> sublime.View:
-    """The other view of the pair; one that is not valid where there is none.
+    """The other view of the pair; not valid if there is none.
 
-    A view's id may be another view's after a restart; the diff's is not.
+    After a restart, a view's id may be another view's; the diff's id is not reused.
     """
     record, original = read(view), read_original(view)
     if record is not None:
@@ -51,7 +51,7 @@ def partner(view: sublime.View) -> sublime.View:
 
 
 def find(window: sublime.Window, session_id: str, path: str) -> sublime.View | None:
-    """The right view of the diff that the session has open for the path."""
+    """The right view of the session's open diff for the path."""
     for view in diffs(window):
         record = waiting(view)
         if record is not None and (record.session_id, record.path) == (session_id, path):
@@ -60,10 +60,10 @@ def find(window: sublime.Window, session_id: str, path: str) -> sublime.View | N
 
 
 def with_id(id: str) -> sublime.View | None:
-    """The right view of the diff, in any window; None where it is decided, or unknown."""
+    """The right view of the diff, in any window; None if it is decided, or unknown."""
     windows = sublime.windows()
     of_windows = (view for window in windows for view in diffs(window))
-    # One that was dragged here from a window that is closed is in no list.
+    # A view that was dragged here from a window that is closed now is in no list.
     all_views = (view for window in windows for view in window.views())
     for view in chain(of_windows, all_views):
         record = waiting(view)
@@ -74,7 +74,7 @@ def with_id(id: str) -> sublime.View | None:
 
 def current(window: sublime.Window) -> sublime.View | None:
     """The right view of the diff that the user means: the one with the keyboard on either side,
-    else the one that can be seen. So commands work while a terminal has the keyboard."""
+    else the one that is visible. So commands work while a terminal has the keyboard."""
     active = window.active_view()
     meant = [] if active is None else [active, partner(active)]
     for view in meant + [view for view in diffs(window) if is_on_top(window, view)]:
@@ -84,7 +84,7 @@ def current(window: sublime.Window) -> sublime.View | None:
 
 
 def meant(window: sublime.Window) -> sublime.View | None:
-    """The same, else the diff of the window that waits longest: that of a command that names
+    """The same, else the diff of the window that has waited longest; for a command that names
     none."""
     return current(window) or next(diffs(window), None)
 
@@ -96,8 +96,8 @@ def is_on_top(window: sublime.Window, view: sublime.View) -> bool:
 
 
 def group_without_diff(window: sublime.Window) -> int:
-    """Where something new covers no diff: the active group, else the first one that shows none.
-    Where all do, the active one."""
+    """A group in which a new tab covers no diff: the active group, else the first one that shows no
+    diff. If all show one, the active group."""
     shown = set()
     for right in diffs(window):
         both = (right, partner(right))
@@ -107,11 +107,11 @@ def group_without_diff(window: sublime.Window) -> int:
 
 
 def path_of(view: sublime.View) -> str:
-    """The path of a diff in the editor; empty for what is none."""
+    """The path of a diff in the editor; empty if the view is not a diff."""
     record: DiffRecord | None = read(view)
     return record.path if record is not None else ""
 
 
 def name_of(view: sublime.View) -> str:
-    """What a diff's file is called in a sentence."""
+    """The name of a diff's file in a sentence."""
     return os.path.basename(path_of(view))

@@ -1,4 +1,4 @@
-"""A new proposal: it is shown, and older diffs of the same file make way for it."""
+"""Opens a new proposal; older diffs of the same file make way for it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def open_diff(
     take_focus: bool,
     is_digest: bool = False,
 ) -> tuple[sublime.View, str]:
-    """Show the proposal beside the original. A diff of the same session and path makes way for it,
-    and so does one whose CLI is gone; its comments go over to the new one. Gives the view, and what
-    has to be said at its head.
+    """Show the proposal beside the original. It replaces a diff of the same session and path, and
+    one whose CLI is gone; their comments go to the new one. Gives the view, and the note for its
+    head.
 
-    `keyboard` is the view in which the user types, and goes on to type unless `take_focus`.
-    Of a digest both texts are the changed parts only.
+    `keyboard` is the view in which the user types, and continues to type unless `take_focus`. With
+    a digest, both texts are only the changed parts.
     """
     others = list(diffs(window))
     older = [view for view in others if _makes_way(waiting(view), proposal)]
@@ -40,7 +40,7 @@ def open_diff(
         window.settings().set(ending.FOCUS_BEFORE, before)
     with ExitStack() as undo:
         right = pair.create(window, proposal, original, is_digest, undo)
-        # From here on it is whole; whatever failed before has left nothing behind.
+        # From here on the diff is complete; an earlier failure leaves nothing behind.
         undo.pop_all()
     stamp(right)
     set_listed(window, others + [right])
@@ -61,8 +61,8 @@ def open_diff(
 
 
 def set_orphaned(window: sublime.Window, session_id: str, orphaned: bool) -> list[sublime.View]:
-    """Note whether the session's diffs wait for a CLI that is there; gives those of which that is
-    new."""
+    """Note whether the CLI of the session's diffs is connected; gives those diffs for which this
+    has changed."""
     changed: list[sublime.View] = []
     for view in diffs(window):
         record = waiting(view)

@@ -25,8 +25,8 @@ def create(
     is_digest: bool,
     undo: ExitStack,
 ) -> sublime.View:
-    """Open both views, and give the right one; it is no diff before it is stamped. `undo` gets what
-    takes them away again. Of a digest both texts are the changed parts only."""
+    """Open both views, and give the right one; it is a diff once it is stamped. `undo` gets
+    functions that close them again. With a digest, both texts are only the changed parts."""
     if not list(diffs(window)):
         undo.callback(take_room_back, window)
     kind = settings.of(window).diff_layout
@@ -38,7 +38,7 @@ def create(
         left = _new_view(window, left_group)
         undo.callback(left.close)
     for view in (left, right) if is_digest else ():
-        # They would be those of the parts.
+        # The gutter would count the lines of the parts.
         view.settings().set("line_numbers", False)
     texts.fill(right, proposal.content, proposal.path)
     record = _record(window, proposal, left, right, is_digest)
@@ -69,7 +69,7 @@ def _record(
         was_empty=not proposal.content and not proposal.may_be_edited,
         is_whole=proposal.is_whole,
         is_compared=is_digest,
-        # One that is shown again may have marks of a conflict.
+        # A proposal that is shown again may contain marks of a conflict.
         has_conflicts=proposal.may_be_edited,
         client=proposal.client,
         opened_at=float(proposal.opened_at),
@@ -77,13 +77,13 @@ def _record(
 
 
 def join(left: sublime.View, right: sublime.View, record: DiffRecord) -> None:
-    """Write the records of both, and dress the right one."""
+    """Write the records of both views, and draw the right one."""
     write_original(left, OriginalRecord(record.id, right.id()))
     dress(right, record)
 
 
 def dress(right: sublime.View, record: DiffRecord) -> None:
-    """Write the record, and show what does not survive a restart: phantoms and change marks."""
+    """Write the record, and draw what does not survive a restart: phantoms and change marks."""
     write(right, record)
     right.settings().set("mini_diff", True)
     right.set_read_only(not record.is_whole)
@@ -92,7 +92,7 @@ def dress(right: sublime.View, record: DiffRecord) -> None:
 
 
 def show_original(right: sublime.View, original: Original, is_digest: bool = False) -> None:
-    """Fill the left side, where there is one, and compare the right one with it, from now on."""
+    """Fill the left side, if there is one, and compare the right one with it from now on."""
     original = original if is_digest else large.beginning(original)
     record, left = read(right), partner(right)
     if record is None:
@@ -109,7 +109,7 @@ def show_original(right: sublime.View, original: Original, is_digest: bool = Fal
 
 
 def show_digest(right: sublime.View, digest: Digest, present: Original) -> None:
-    """Let both views show the digest, which is one against the file as it is."""
+    """Show the digest in both views; it is one against the present file."""
     right.set_read_only(False)
     comments.replace_text(right, "".join(digest.shown.new.rows))
     right.set_read_only(True)
@@ -117,11 +117,11 @@ def show_digest(right: sublime.View, digest: Digest, present: Original) -> None:
 
 
 def compare(right: sublime.View, original: Original, is_digest: bool = False) -> None:
-    """Compare the proposal with this text, from now on."""
+    """Compare the proposal with this text from now on."""
     record = read(right)
     if record is None:
         return
-    # Where either side is not all there, every line would count as changed.
+    # If a side is not complete, every line would count as changed.
     compared = (record.is_whole or is_digest) and not original.note
     if compared:
         right.set_reference_document(original.text)
@@ -129,7 +129,7 @@ def compare(right: sublime.View, original: Original, is_digest: bool = False) ->
 
 
 def show(window: sublime.Window, right: sublime.View) -> None:
-    """Bring both views to the top of their groups; the right one has the keyboard."""
+    """Bring both views to the front of their groups; the right one gets the keyboard."""
     left = partner(right)
     if left.is_valid() and not is_on_top(window, left):
         window.focus_view(left)
@@ -137,8 +137,8 @@ def show(window: sublime.Window, right: sublime.View) -> None:
 
 
 def bring_into_sight(right: sublime.View, keyboard: sublime.View | None) -> None:
-    """Bring both views to the top of their groups, if they are not; the user goes on to type in the
-    view that has the keyboard, unless that would cover one of them again."""
+    """Bring both views to the front of their groups, if they are not. The user continues to type in
+    the view that has the keyboard, unless that would cover one of them again."""
     window, left = right.window(), partner(right)
     if window is None or all(is_on_top(window, it) for it in (left, right) if it.is_valid()):
         return

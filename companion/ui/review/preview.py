@@ -1,4 +1,4 @@
-"""A look at one diff after another, and back to what the window showed before; UI thread only."""
+"""Shows one diff after another, and then again what the window showed before. UI thread only."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .open_diffs import current, path_of
 from .record import waiting
 from .reviews import Reviews, not_compared
 
-# Rows that are shown of a diff that is in another window.
+# The most rows that are shown of a diff in another window.
 MAX_ROWS = 1000
 MORE = "... and more\n"
 NOT_YET = "Its changes are being computed.\n"
 
 
 class Preview:
-    """That of one window. A diff in another window is shown as text, in a tab that goes again:
-    brought to the front, that window would take the keyboard from the list."""
+    """The preview of one window. A diff in another window is shown as text, in a temporary tab: if
+    that window came to the front, it would take the keyboard from the list."""
 
     def __init__(self, window: sublime.Window, reviews: Reviews) -> None:
         self._window = window
@@ -56,7 +56,7 @@ class Preview:
         return shown + MORE if next(iter(rows), None) is not None else shown
 
     def end(self, is_back: bool) -> None:
-        """Take the tab away; with `is_back`, show what was there before."""
+        """Close the temporary tab; with `is_back`, show what was there before."""
         if self._tab.is_valid():
             self._tab.close()
         for view in self._before if is_back else ():

@@ -1,5 +1,5 @@
-"""The diffs that wait for a decision, over all windows: from one to the next, and a list of them;
-UI thread only."""
+"""The diffs of all windows that wait for a decision: goes from one to the next, and lists them. UI
+thread only."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ ONLY = "No other proposed edit waits for you."
 
 
 class Queue:
-    """That of one companion."""
+    """The queue of one companion."""
 
     def __init__(self, reviews: Reviews, tell: Callable[[str], None]) -> None:
         self._reviews = reviews
         self._tell = tell
 
     def go(self, right: sublime.View | None, step: int) -> None:
-        """Show the waiting diff `step` (1 or -1) after this one; from the last one on to the
-        first."""
+        """Show the waiting diff `step` (1 or -1) after this one; after the last comes the first."""
         found = waiting_diffs()
         other = _beside(found, right, step)
         if other is None:
@@ -39,7 +38,7 @@ class Queue:
             show(other)
 
     def go_within(self, right: sublime.View, step: int) -> bool:
-        """The same among the diffs of its window; False where there is no other one."""
+        """The same among the diffs of its window; False if there is no other one."""
         window = right.window()
         other = _beside(list(diffs(window)) if window is not None else [], right, step)
         if other is not None:
@@ -47,7 +46,7 @@ class Queue:
         return other is not None
 
     async def choose(self, window: sublime.Window) -> None:
-        """Let the user choose one of all in a list, with a look at each."""
+        """Let the user choose among all diffs in a list that previews each."""
         found = waiting_diffs()
         if not found:
             self._tell(NONE)
@@ -92,8 +91,8 @@ class Queue:
 def _beside(
     found: Sequence[sublime.View], right: sublime.View | None, step: int
 ) -> sublime.View | None:
-    """The one `step` after this one, from the last one on to the first; the first where this one is
-    not among them. None where there is no other."""
+    """The diff `step` after this one; after the last comes the first. If this one is not among
+    them, the first. None if there is no other."""
     at = found.index(right) + step if right is not None and right in found else 0
     other = found[at % len(found)] if found else None
     return other if other != right else None

@@ -1,9 +1,8 @@
-"""What the views of a diff remember, in their settings: written and read here alone.
+"""What the views of a diff remember, in their settings. Only this module writes and reads it.
 
-Settings survive what nothing else does: a reload of the package, and Sublime's restart, which
-brings tabs back with text and settings, under other ids (docs/sublime.md 5.7). The stamp on the
-right view makes it a diff; whoever erases it has claimed the decision, exactly once
-(docs/adr/0003).
+Only settings survive both a reload of the package and Sublime's restart, which restores tabs with
+text and settings, under other ids (docs/sublime.md 5.7). The stamp on the right view makes it a
+diff. Whoever erases the stamp has claimed the decision, exactly once (docs/adr/0003).
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ import sublime
 # Public, for key bindings: the stamp, and the editor's path of the file.
 STAMP = "gemini_companion_diff"
 PATH = "gemini_companion_diff_path"
-# Private: the record on the right view, and that on the left one.
+# Private: the record on the right view, and the record on the left one.
 RECORD = "gemini_companion_diff_record"
 ORIGINAL = "gemini_companion_diff_original"
-# On the right view, too, beside the record, which is read at every keystroke: the keys of the
-# changes that the user has seen, and the user's comments on lines.
+# Also on the right view, but apart from the record, which is read at every keystroke: the keys of
+# the changes that the user has seen, and the user's comments on lines.
 SEEN = "gemini_companion_diff_seen"
 COMMENTS = "gemini_companion_diff_comments"
 
@@ -29,9 +28,9 @@ COMMENTS = "gemini_companion_diff_comments"
 class DiffRecord:
     """A diff, as its right view has it. Digests are those of `text_digest`.
 
-    `id` is unique, and stays the diff's own over restarts. `view_id` and `original_id` are its
-    right and its left view, as of the editor's last start. `window_id` is the window whose CLI
-    asked, wherever the tab is dragged to.
+    `id` is unique and stays the same over restarts. `view_id` and `original_id` are its right and
+    its left view, since the editor's last start. `window_id` is the window whose CLI asked,
+    wherever the tab is dragged to.
     """
 
     id: str
@@ -40,28 +39,28 @@ class DiffRecord:
     window_id: int
     view_id: int
     original_id: int
-    # The CLI's own text; empty where only one is known that the user may have edited.
+    # The CLI's own text; empty if only a text is known that the user may have edited.
     proposed_digest: str
     # The text that was saved last, in case the editor crashes.
     saved_digest: str
     # The file on disk as the left side shows it, `Original.digest`.
     file_digest: str = ""
     was_empty: bool = False
-    # Whether the view holds the whole proposal, and whether it is compared with the left side.
+    # Whether the view has the whole proposal, and whether it is compared with the left side.
     is_whole: bool = True
     is_compared: bool = False
-    # Whether changes are dropped of a proposal of which the view has only the changed parts, or
-    # something was taken over into it.
+    # For a proposal whose view has only the changed parts: whether changes are dropped, or
+    # something was merged into it.
     has_drops: bool = False
-    # Whether the user's changes were merged into it, and marks of conflicts with it.
+    # Whether the user's changes were merged into it, with marks of conflicts.
     has_conflicts: bool = False
     # Whether its CLI is gone.
     is_orphaned: bool = False
-    # Whether the editor brought it back, and its text may be older than the saved one.
+    # Whether the editor restored it, so that its text may be older than the saved one.
     is_restored: bool = False
-    # What the original is, for the user: "on disk, CRLF".
+    # A description of the original for the user: "on disk, CRLF".
     original_state: str = ""
-    # Which CLI asks, for the user; and since when, in seconds since the epoch, 0 where unknown.
+    # The name of the CLI for the user; and when it asked, in seconds since the epoch, 0 if unknown.
     client: str = ""
     opened_at: float = 0.0
 
@@ -76,7 +75,7 @@ class OriginalRecord:
 
 @dataclass(frozen=True)
 class Comment:
-    """What the user says of the rows `first` to `last` of the proposal, both counted from 0."""
+    """The user's comment on the rows `first` to `last` of the proposal, both counted from 0."""
 
     first: int
     last: int
@@ -88,7 +87,7 @@ R = TypeVar("R", DiffRecord, OriginalRecord, Comment)
 
 def waiting(view: sublime.View) -> DiffRecord | None:
     """The record of a diff that waits for a decision; None for every other view. A clone has the
-    record, too, but is not the view that it names."""
+    record as well, but the record names another view."""
     if not view.is_valid() or view.settings().get(STAMP) is not True:
         return None
     record = read(view)
@@ -100,13 +99,13 @@ def is_diff(view: sublime.View) -> bool:
 
 
 def read(view: sublime.View) -> DiffRecord | None:
-    """The record of a right view, be it decided or under another id; None where there is none, or
-    a damaged one."""
+    """The record of a right view, even if it is decided or has another id; None if there is none,
+    or a damaged one."""
     return _parse(view.settings().get(RECORD), DiffRecord)
 
 
 def read_original(view: sublime.View) -> OriginalRecord | None:
-    """The record of a left view; None where there is none, or a damaged one."""
+    """The record of a left view; None if there is none, or a damaged one."""
     return _parse(view.settings().get(ORIGINAL), OriginalRecord)
 
 
@@ -136,7 +135,7 @@ def add_seen(view: sublime.View, key: str) -> None:
 
 
 def comments(view: sublime.View) -> list[Comment]:
-    """Those of a right view, where they were when they were written; without damaged ones."""
+    """The comments of a right view at the rows that were written; without damaged ones."""
     found = [_parse(each, Comment) for each in _list(view, COMMENTS)]
     return [each for each in found if each is not None]
 
@@ -146,7 +145,7 @@ def write_comments(view: sublime.View, found: Iterable[Comment]) -> None:
 
 
 def stamp(view: sublime.View) -> None:
-    """From now on the view is a diff."""
+    """The view is a diff from now on."""
     view.settings().set(STAMP, True)
 
 
@@ -169,14 +168,14 @@ def _parse(stored: Any, kind: type[R]) -> R | None:
     types = _TYPES[kind]
     if not isinstance(stored, Mapping):
         return None
-    # Other versions may have written more of it, or less.
+    # Other versions may have written more members, or fewer.
     values = {name: stored[name] for name in types if name in stored}
     if any(not _fits(value, types[name]) for name, value in values.items()):
         return None
     try:
         return kind(**values)
     except TypeError:
-        # What has no default is missing.
+        # A member without a default is missing.
         return None
 
 
@@ -190,5 +189,5 @@ def _types(kind: type[Any]) -> dict[str, type]:
     return {field.name: known[str(field.type)] for field in fields(kind)}
 
 
-# Asked for thousands of times.
+# Used thousands of times.
 _TYPES = {kind: _types(kind) for kind in (DiffRecord, OriginalRecord, Comment)}

@@ -1,6 +1,6 @@
-"""When the user comes to rest in a proposal, its review follows: changes, links, the caret's place.
+"""Updates a review when the user comes to rest in its proposal: changes, links, the caret's place.
 
-Sublime tells of keystrokes and carets on its worker, where all of this runs.
+Sublime reports keystrokes and carets on its worker, where all of this runs.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from .reviews import Reviews
 
 # Milliseconds without a keystroke after which the changes are computed again.
 TEXT_AT_REST = 200
-# And those after which what stands beside the caret is shown.
+# Milliseconds after which the links at the caret are updated.
 CARET_AT_REST = 50
 
 
 class Resting:
-    """Follows the proposals of one companion."""
+    """Follows the user in the proposals of one companion."""
 
     def __init__(self, reviews: Reviews) -> None:
         self._reviews = reviews
-        # Whether a caret was moved that is not followed yet.
+        # Whether a caret has moved and was not followed yet.
         self._is_following = False
 
     def modified(self, view: sublime.View) -> None:
-        """The text of a view is another."""
+        """The text of a view has changed."""
         if waiting(view) is not None:
             count = view.change_count()
             queues.on_worker(partial(self._if_at_rest, view, count), TEXT_AT_REST)
@@ -38,7 +38,7 @@ class Resting:
             queues.on_ui_thread(partial(self._reviews.refresh, view))
 
     def moved(self, view: sublime.View) -> None:
-        """The caret of a view is elsewhere."""
+        """The caret of a view has moved."""
         if not self._is_following and waiting(view) is not None:
             self._is_following = True
             queues.on_worker(partial(self._follow, view), CARET_AT_REST)

@@ -1,4 +1,4 @@
-"""Diffs that the editor brought back with its own session: tabs with text and settings only."""
+"""Diffs that the editor restored with its own session: tabs with text and settings only."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ DAMAGED = "your edits"
 
 
 def adopt(window: sublime.Window) -> list[tuple[str, str]]:
-    """Take up the diffs that came back with the window; gives session and path of each diff there
-    is now. A left side that is alone is closed; a right one whose record is damaged becomes a tab
-    of the user's."""
+    """Take up the diffs that came back with the window; gives session and path of each present
+    diff. A left side without its right one is closed; a right one with a damaged record becomes a
+    tab of the user."""
     if not listed(window):
         return []
     rights: dict[str, sublime.View] = {}
@@ -38,15 +38,15 @@ def adopt(window: sublime.Window) -> list[tuple[str, str]]:
 def _sort(
     view: sublime.View, rights: dict[str, sublime.View], lefts: dict[str, sublime.View]
 ) -> None:
-    """Put the view with its like, by the diff's id."""
+    """Sort the view to the others of its kind, by the diff's id."""
     record, original = read(view), read_original(view)
     if view.settings().get(STAMP) is True:
         if record is None:
             ending.disown(view, view.name() or DAMAGED)
         elif record.id not in rights or is_diff(view):
-            # Of a diff and its clone, the diff.
+            # Of a diff and its clone, keep the diff.
             rights[record.id] = view
-    # What is not scratch may hold something of the user's.
+    # A view that is not scratch may contain something of the user.
     elif original is not None and record is None and view.is_scratch():
         if original.id in lefts:
             view.close()
@@ -72,9 +72,9 @@ def _take_up(window: sublime.Window, right: sublime.View, left: sublime.View | N
 
 
 def catch_up(view: sublime.View, saved: str | None) -> tuple[str | None, bool]:
-    """The diff came back, and `saved` is the text that the core has of it, None for none: show the
-    newer of the two. Gives it, None where there is no diff or its text is not whole; and whether it
-    was the saved one, put in as an edit that can be undone."""
+    """The diff came back, and `saved` is the core's text of it, None for none: show the newer of
+    the two. Gives that text, None if there is no diff or its text is not whole; and whether it was
+    the saved one, inserted as an edit that can be undone."""
     record = waiting(view)
     if record is None:
         return None, False

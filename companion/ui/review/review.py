@@ -1,7 +1,7 @@
-"""One diff under review: its changes, which of them are dropped, and what has to be said of it.
+"""One diff under review: its changes, which of them are dropped, and the notes about it.
 
-It is made of the diff's two texts, and anew after a restart. What outlives that is in the settings
-of the right view (`record`).
+It is made from the diff's two texts, and made again after a restart. What survives a restart is in
+the settings of the right view (`record`).
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from .marks import Marks
 
 
 class Drawn(NamedTuple):
-    """A comparison as the user sees it, and the state of the proposal's view that it is of
+    """A comparison as the user sees it, with the state of the proposal's view that it belongs to
     (docs/sublime.md 6.9)."""
 
     comparison: Comparison
     change_id: tuple[Any, ...]
 
     def number_in(self, later: Comparison, right: sublime.View, key: str) -> int | None:
-        """The number in a later comparison, which is that of the text as it is, of the change that
-        has the key here; None where that is not there any more."""
+        """For the change with the key in this comparison: its number in a later one, that of the
+        present text; None if the change is gone."""
         keys = self.comparison.keys
         if key not in keys:
             return None
@@ -43,12 +43,12 @@ class Drawn(NamedTuple):
 
 @dataclass
 class Review:
-    """`comparison` is that of the proposal as of `change_count`, None until the first one is there.
-    Where it is not `is_compared`, there will be none.
+    """`comparison` is that of the proposal at `change_count`, None until the first one is there. If
+    the review is not `is_compared`, there will be none.
 
-    Of large texts the views have a `digest`; `dropped` are the keys of the changes that the user
-    does not want, and `text` is the whole new text that is accepted, None where that is the one
-    that the CLI proposed."""
+    For large texts the views have a `digest`. `dropped` are then the keys of the changes that the
+    user does not want, and `text` is the whole new text that is accepted, None if it is the CLI's
+    proposal."""
 
     id: str
     path: str
@@ -58,20 +58,20 @@ class Review:
     comparison: Comparison | None = None
     drawn: Drawn | None = None
     change_count: int = -1
-    # Comes once what is being computed is there: whether it could be.
+    # Answered when the running computation has ended: whether it succeeded.
     computing: Answer[bool] | None = None
-    # The number, from 0, of the change that was before the user's eyes when the head was drawn.
+    # The number, from 0, of the change before the user's eyes when the head was last drawn.
     current: int | None = None
     digest: Digest | None = None
     dropped: frozenset[str] = frozenset()
     text: str | None = None
-    # What has to be said at the head, a sentence for each subject.
+    # The notes at the head, one sentence for each subject.
     notes: dict[str, str] = field(default_factory=dict)
-    # The stamp of the file at the last look, if there was one.
+    # The stamp of the file at the last check, if there was one.
     stamps: list[Stamp] = field(default_factory=list)
 
     def is_current(self, right: sublime.View) -> bool:
-        """Whether the comparison is that of the proposal as it is."""
+        """Whether the comparison is that of the present proposal."""
         if self.comparison is None:
             return False
         if self.digest is not None:

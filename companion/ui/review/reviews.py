@@ -1,7 +1,7 @@
-"""The reviews under way: when a text is another, its changes are computed again.
+"""The reviews of all diffs: when a text changes, its changes are computed again.
 
-All of it is made of the diff's two texts, and anew after a restart; which diffs there are, only
-their records say (`record`).
+All of it is made from the diff's two texts, and made again after a restart; only the records of the
+diffs say which there are (`record`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .open_diffs import diffs, partner, with_id
 from .record import DiffRecord, add_seen, update, waiting
 from .review import Review
 
-# Code points of large texts that are held for all diffs: of more, only the beginning is shown.
+# Code points of large texts that are kept for all diffs; beyond this, only the beginning is shown.
 MAX_HELD = 256 * 1024 * 1024
 FAILED = 'The changes could not be computed; "Gemini Companion: Show Log" tells more.'
 LOST = (
@@ -40,7 +40,7 @@ def _compared(old: str, new: str) -> Compared:
 
 
 class Reviews:
-    """Those of one companion, by the ids of their diffs; UI thread only."""
+    """The reviews of one companion, by the ids of their diffs. UI thread only."""
 
     def __init__(self, companion: Companion, stories: Stories, tell: Callable[[str], None]) -> None:
         self._companion = companion
@@ -50,7 +50,7 @@ class Reviews:
         self.drawing = Drawing(self.of)
 
     def begin(self, right: sublime.View, original: str, digest: Digest | None = None) -> None:
-        """Review the proposal against this text, from now on; of large texts the views show the
+        """Review the proposal against this text from now on. For large texts the views show the
         digest."""
         self.forget_ended()
         record = waiting(right)
@@ -71,19 +71,19 @@ class Reviews:
             self.drawing.comments(right)
 
     def stop(self) -> None:
-        """Review nothing any more. The next start draws all anew, and what stands between the lines
-        would be there twice."""
+        """Stop all reviews. The next start draws everything again; the phantoms between the lines
+        would otherwise be there twice."""
         reviews, self._reviews = self._reviews, {}
         for review in reviews.values():
             review.marks.erase_between()
 
     def forget_ended(self) -> None:
-        """Hold nothing of diffs that are decided."""
+        """Forget the reviews of diffs that are decided."""
         for id in [id for id in self._reviews if with_id(id) is None]:
             del self._reviews[id]
 
     def has_room_for(self, digest: Digest | None) -> bool:
-        """Whether the texts of one more large diff can be held."""
+        """Whether the texts of one more large diff can be kept."""
         self.forget_ended()
         digests = [digest, *(review.digest for review in self._reviews.values())]
         return sum(it.size for it in digests if it is not None) <= MAX_HELD
@@ -95,7 +95,7 @@ class Reviews:
             if left.is_valid():
                 self.begin(right, texts.text_of(left))
             elif record is not None and record.is_whole:
-                # The original stands in no view.
+                # The original is not in a view.
                 self._stories.begin(self._read_again(right, record.path), right)
 
     async def _read_again(self, right: sublime.View, path: str) -> None:
@@ -109,14 +109,14 @@ class Reviews:
         return self._reviews.get(record.id) if record is not None else None
 
     def refresh(self, view: sublime.View) -> None:
-        """Compute the changes again, if the text is another."""
+        """Compute the changes again, if the text has changed."""
         review = self.of(view)
         if review is not None and review.is_compared and not review.is_current(view):
             self._compute(view, review)
 
     async def comparison(self, view: sublime.View) -> Comparison | None:
-        """That of the text as it is, now or as soon as there is one; None where the diff is decided
-        before, or where there can be none, which is said."""
+        """The comparison of the present text, now or once there is one. None if the diff is decided
+        before, or if there can be none; then the user is told."""
         while True:
             review, record = self.of(view), waiting(view)
             if record is None:
@@ -131,12 +131,13 @@ class Reviews:
                 return None
 
     def is_compared(self, view: sublime.View) -> bool:
-        """Whether the diff has changes, be they known yet or not."""
+        """Whether the diff has changes, known already or not."""
         review = self.of(view)
         return review is not None and review.is_compared
 
     def say(self, view: sublime.View, subject: str, sentence: str) -> None:
-        """At the head, in place of what was said of the subject; empty for nothing."""
+        """Show the sentence at the head, in place of an earlier one on the subject; empty for
+        none."""
         review = self.of(view)
         if review is None or review.notes.get(subject, "") == sentence:
             return
@@ -156,8 +157,8 @@ class Reviews:
             self.drawing.head(view)
 
     def _compute(self, right: sublime.View, review: Review) -> Answer[bool]:
-        """Compute the changes, unless that is under way. Gives False where it fails; where it does
-        not, the text may be another by then."""
+        """Compute the changes, unless that is being done. Gives False if it fails; if it succeeds,
+        the text may have changed meanwhile."""
         if review.computing is None:
             computing = review.computing = Answer[bool]()
             self._stories.begin(self._computing(right, review, computing), right)
@@ -181,7 +182,7 @@ class Reviews:
         finally:
             review.computing = None
             computing.give(True)
-        # Keystrokes that come now are waited for, unless a story waits for this.
+        # Further keystrokes are waited for, unless a story waits for this.
         if review.digest is not None and compared is not None and not review.is_current(right):
             self._compute(right, review)
 
@@ -202,7 +203,7 @@ def _work(right: sublime.View, review: Review) -> Callable[[], Compared]:
 
 
 def not_compared(record: DiffRecord) -> str:
-    """Why a diff has no changes that one could go to, keep or drop, and what to do."""
+    """Why a diff has no changes to go to, keep or drop, and what to do."""
     why = f"The proposal for {os.path.basename(record.path)} is "
     if record.is_whole:
         why += f"not compared with the file ({record.original_state})."
@@ -212,7 +213,7 @@ def not_compared(record: DiffRecord) -> str:
 
 
 def _show_dropped(right: sublime.View, review: Review, comparison: Comparison) -> int:
-    """Gives the change count of the view then."""
+    """Gives the change count of the view afterwards."""
     record = waiting(right)
     if review.digest is not None and record is not None:
         large.show_dropped(right, review.comparison or review.digest.shown, comparison)

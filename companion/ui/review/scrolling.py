@@ -1,8 +1,8 @@
-"""Both sides of a diff scroll together while they are on top, and the links of changes come into
-sight; UI thread only.
+"""Scrolls both sides of a diff together while they are in front, and shows the links of changes in
+sight. UI thread only.
 
-Sublime has no event of scrolling (ST#12), so positions are looked at from time to time: only while
-there is a pair to be seen.
+Sublime has no event for scrolling (ST#12), so positions are read from time to time, but only while
+a pair is visible.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .open_diffs import diffs, is_on_top, partner
 from .record import waiting
 from .reviews import Reviews
 
-# Milliseconds between two looks, about one frame of a slow screen.
+# Milliseconds between two readings, about one frame of a slow screen.
 INTERVAL = 33
 
 
 class Places(NamedTuple):
-    """How far each side is scrolled down, and how wide they are, in pixels."""
+    """How far each side is scrolled down, and how wide the sides are, in pixels."""
 
     left: float
     right: float
@@ -31,23 +31,23 @@ class Places(NamedTuple):
 
 
 class Scrolling:
-    """One pair of each window at a time, by the id of the window."""
+    """One pair of each window at a time, by window id."""
 
     def __init__(self, reviews: Reviews) -> None:
         self._reviews = reviews
-        # The right view that is followed in each window, and what was seen at the last look.
+        # The right view that is followed in each window, and the last positions.
         self._followed: dict[int, sublime.View] = {}
         self._places: dict[int, Places] = {}
 
     def activated(self, view: sublime.View) -> None:
-        """The view has the keyboard now."""
+        """The view has got the keyboard."""
         right = view if waiting(view) is not None else partner(view)
         if waiting(right) is not None:
             self.follow(right)
 
     def look(self) -> None:
-        """Follow the pairs on top; to be called now and then, for one comes to the top in more ways
-        than by being activated."""
+        """Follow the pairs in front; to be called from time to time, because a pair can come to the
+        front without being activated."""
         for window in sublime.windows():
             if window.id() not in self._followed:
                 on_top = (it for it in diffs(window) if _left_of_pair(window, it) is not None)
@@ -55,7 +55,7 @@ class Scrolling:
                     self.follow(right)
 
     def follow(self, right: sublime.View) -> None:
-        """Scroll both sides together for as long as they are on top."""
+        """Scroll both sides together as long as they are in front."""
         window = right.window()
         if window is None:
             return
@@ -65,7 +65,7 @@ class Scrolling:
             self._look(window)
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop following."""
         self._followed.clear()
 
     def _look(self, window: sublime.Window) -> None:
@@ -75,7 +75,7 @@ class Scrolling:
             self._followed.pop(window.id(), None)
             self._places.pop(window.id(), None)
             return
-        # First the next look, so that one that fails is not the last.
+        # The next reading is scheduled first, so that a failed one is not the last.
         queues.on_ui_thread(partial(self._look, window), INTERVAL)
         now = _places(left, right)
         before = self._places.get(window.id(), now)
@@ -84,8 +84,8 @@ class Scrolling:
         self._places[window.id()] = now
 
     def _follow(self, left: sublime.View, right: sublime.View, before: Places, now: Places) -> bool:
-        """One side was scrolled, or the views are wider or less wide; gives whether the other side
-        and the links could follow."""
+        """One side was scrolled, or the width has changed; gives whether the other side and the
+        links could follow."""
         review = self._reviews.of(right)
         if review is None or review.comparison is None:
             return False
@@ -100,8 +100,8 @@ class Scrolling:
 
 
 def _left_of_pair(window: sublime.Window, right: sublime.View) -> sublime.View | None:
-    """The left side of a diff that is before the user's eyes, not valid where there is one view
-    only; None where it is not before them."""
+    """The left side of a diff that is before the user's eyes, not valid if there is only one view;
+    None if the diff is not before their eyes."""
     if not window.is_valid() or waiting(right) is None or not is_on_top(window, right):
         return None
     left = partner(right)
@@ -118,8 +118,8 @@ def _places(left: sublime.View, right: sublime.View) -> Places:
 def _align(
     moved: sublime.View, other: sublime.View, comparison: Comparison, from_new: bool
 ) -> None:
-    """Scroll the other view to where the moved one is: the equal line above stands at the same
-    height, and what is below it, too, for there is room for what the other side lacks."""
+    """Scroll the other view so that the equal line above is at the same height. What is below it is
+    then level as well, because there is room for the lines that the other side lacks."""
     top = moved.viewport_position()[1]
     row = moved.rowcol(moved.layout_to_text((0.0, top)))[0]
     anchor = comparison.anchor(row, from_new)

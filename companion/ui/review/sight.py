@@ -1,4 +1,4 @@
-"""What of a diff is before the user's eyes, and how something else comes there; UI thread only."""
+"""What the user sees of a diff, and how to bring something else into sight. UI thread only."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ def caret_row(view: sublime.View) -> int:
 
 
 def is_head_in_sight(right: sublime.View) -> bool:
-    """Whether the first line can be seen, and what stands below it."""
+    """Whether the first line is visible, and with it the phantom below it."""
     return right.visible_region().begin() <= right.line(0).end()
 
 
 def rows_in_sight(view: sublime.View) -> range:
-    """At least one."""
+    """The visible rows; at least one."""
     visible = view.visible_region()
     return range(view.rowcol(visible.begin())[0], view.rowcol(visible.end())[0] + 1)
 
 
 def changes_in_sight(right: sublime.View, comparison: Comparison) -> range:
-    """The numbers, from 0, of the changes of which the proposal's view shows something."""
+    """The numbers, from 0, of the changes that are partly visible in the proposal's view."""
     rows = rows_in_sight(right)
     start = bisect_left(comparison.new_ends, rows[0])
     end = bisect_right(comparison.new_starts, rows[-1])
@@ -37,15 +37,15 @@ def changes_in_sight(right: sublime.View, comparison: Comparison) -> range:
 
 
 def current(right: sublime.View, comparison: Comparison) -> int | None:
-    """The number, from 0, of the change that is before the user's eyes: at the caret, else the
-    first one in sight, else the one at the caret, out of sight."""
+    """The number, from 0, of the change before the user's eyes: a visible one at the caret, else
+    the first visible one, else the one at the caret."""
     number, in_sight = comparison.change_at(caret_row(right)), changes_in_sight(right, comparison)
     return number if number in in_sight or not in_sight else in_sight[0]
 
 
 def show_change(right: sublime.View, comparison: Comparison, number: int) -> None:
-    """Put the caret of the proposal on the change, and the change into the middle of both sides.
-    What is taken away, or brought in, at the end stands in the empty row behind all others."""
+    """Put the caret of the proposal on the change, and the change into the middle of both sides. A
+    change at the end of the text is in the empty row behind all others."""
     change, left = comparison.changes[number], partner(right)
     _put_caret(right, comparison.new.starts[change.new_start])
     if left.is_valid():

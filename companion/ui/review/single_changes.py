@@ -1,4 +1,4 @@
-"""What the user does with single changes: go to one, keep it, drop it; UI thread only."""
+"""The user's actions on single changes: go to one, keep it, drop it. UI thread only."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ ONLY = "There is no other change."
 ABOVE = "Below, all changes are decided on: go on with those above."
 ALL_DECIDED = "All changes are decided on: accept the proposal now, or reject it."
 NO_CHANGES = "The proposal changes nothing."
-# What can be answered where nothing is left of a proposal, and what it does.
+# The possible answers when nothing is left of a proposal, and what each does.
 REJECT = ("Reject the proposal", "Gemini CLI is told that the file stays as it is.")
 
 
 class SingleChanges:
-    """Those of the diffs of one companion. `reject` is what decides on a diff whose changes were
-    all dropped, once the user says so."""
+    """The single changes of the diffs of one companion. When all changes of a diff were dropped and
+    the user confirms it, `reject` decides on the diff."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class SingleChanges:
 
     async def go(self, right: sublime.View, step: int, over: Callable[[], bool]) -> None:
         """Go to the next change (`step` 1) or the previous one (-1) from the caret. Beyond the last
-        and the first, or where there are none, call `over`, which goes to another diff. If it
+        and the first, or if there are none, call `over`, which goes to another diff. If it
         gives False, there is no other diff, and the search continues at the other end."""
         if not self._reviews.is_compared(right) and over():
             return
@@ -74,7 +74,7 @@ class SingleChanges:
             await self._go_on(right, comparison.new_starts[number], count)
 
     async def drop(self, right: sublime.View, key: str | None = None) -> None:
-        """Put the lines of the file back, as one edit that can be undone."""
+        """Restore the lines of the file, as one edit that can be undone."""
         drawn, count = self._drawn(right), right.change_count()
         comparison = await self._reviews.comparison(right)
         if comparison is None:
@@ -98,7 +98,7 @@ class SingleChanges:
             await self._go_on(right, change.new_start, count)
 
     def _drawn(self, right: sublime.View) -> Drawn | None:
-        """What the user sees now, which a key is from."""
+        """What the user sees now; keys in links come from it."""
         review = self._reviews.of(right)
         return review.drawn if review is not None else None
 
@@ -109,7 +109,8 @@ class SingleChanges:
         key: str | None,
         drawn: Drawn | None,
     ) -> int | None:
-        """The number, from 0, of the change that is meant; None where there is none, and a word."""
+        """The number, from 0, of the change that is meant. If there is none, gives None and tells
+        the user."""
         if key is None:
             number = current(right, comparison)
         elif drawn is not None:
@@ -121,8 +122,8 @@ class SingleChanges:
         return number
 
     async def _go_on(self, right: sublime.View, row: int, count: int) -> None:
-        """A change at the row was decided on: go to the next one that is not, if the user wants
-        that and has not typed since the text had this change count."""
+        """A change at the row was decided on: go to the next undecided one, if the user wants that
+        and has not typed since the text had this change count."""
         window = right.window()
         if window is None or not settings.of(window).keep_goes_on:
             return
@@ -135,7 +136,7 @@ class SingleChanges:
         if not undecided:
             self._say(right, ALL_DECIDED)
             return
-        # The program alone changes what cannot be typed into.
+        # In a read-only view only the program makes changes.
         if right.change_count() != count and not right.is_read_only():
             return
         if not below:
@@ -149,7 +150,7 @@ class SingleChanges:
     async def _drop_of_large(
         self, right: sublime.View, comparison: Comparison, number: int
     ) -> None:
-        """The same where the view has the changed parts only; or take that back."""
+        """The same if the view has only the changed parts; or undo that."""
         review, key = self._reviews.of(right), comparison.keys[number]
         if review is None or review.digest is None:
             self._say(right, FORGOTTEN)
@@ -165,7 +166,7 @@ class SingleChanges:
 async def ask_whether_to_reject(
     right: sublime.View, reject: Callable[[sublime.View], object]
 ) -> None:
-    """No change of the proposal is left."""
+    """No change of the proposal is left: ask what to do."""
     window = right.window()
     if window is None:
         return

@@ -1,1 +1,1 @@
-"""Terminals in which CLIs run, and what leads those to the editor."""
+"""Terminals in which CLIs run, and the variables that lead those to the editor."""

@@ -1,7 +1,7 @@
-"""Terminus' terminals in which a CLI runs, and texts pasted into its prompt without an Enter.
+"""Terminus' terminals in which a CLI runs; pastes texts into its prompt without an Enter.
 
-Terminus is never imported: it may not be there. What it knows of a terminal is looked up where it
-is loaded (docs/sublime.md 9.4).
+Terminus is never imported, because it may not be installed. What it knows of a terminal is looked
+up in its loaded modules (docs/sublime.md 9.4).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...ide.clis import CLIS, by_command, program
 from .. import application, panels, settings
 from ..stories import sleep
 
-# Terminus' marks of its views, and the command by which it pastes into one.
+# The settings by which Terminus marks its views, and its command for pasting.
 TERMINUS_VIEW, FINISHED = "terminus_view", "terminus_view.finished"
 ARGUMENTS = "terminus_view.args"
 PASTE = "terminus_paste_text"
@@ -30,26 +30,26 @@ REFUSED = "That terminal takes no texts of several lines now; on the clipboard: 
 ASKING = "The CLI waits for an answer and takes no text; on the clipboard: {}."
 CLIPBOARD = "Copy to the clipboard"
 
-# What Gemini CLI's title begins with: ready, at work (twice), a question to the user.
+# The beginning of Gemini CLI's title: ready, busy (two signs), a question to the user.
 TITLE = re.compile("[\u25c7\u2726\u23f2\u270b]  ")
 QUESTION = "\u270b"
-# Milliseconds between looks whether a question is answered, and how often to look.
+# Milliseconds between checks whether a question is answered, and the number of checks.
 ANSWERED, LOOKS = 100, 50
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where a text goes: the CLI in the terminal, else the clipboard. `folder` is where the CLI
-    works, empty where nobody knows."""
+    """The destination of a text: the CLI in the terminal, else the clipboard. `folder` is the CLI's
+    folder, empty if it is not known."""
 
     terminal: sublime.View | None = None
     folder: str = ""
 
 
 async def where_to(window: sublime.Window) -> Target | None:
-    """The CLI of the window, or what the user chooses, None for nothing: where there are several,
-    and where no terminal shows that a CLI runs in it."""
+    """The CLI of the window. The user chooses if there are several, or if no terminal shows that it
+    runs a CLI; None if they choose nothing."""
     every = terminals(window)
     clis = [view for view in every if runs_cli(window, view)]
     if not every or len(clis) == 1:
@@ -62,7 +62,7 @@ async def where_to(window: sublime.Window) -> Target | None:
 
 
 def terminals(window: sublime.Window) -> list[sublime.View]:
-    """Those of Terminus in tabs and in panels that have not ended."""
+    """Terminus' terminals in tabs and in panels that have not ended."""
     names = [name[len("output.") :] for name in window.panels() if name.startswith("output.")]
     panels = [view for view in map(window.find_output_panel, names) if view is not None]
     views = [*window.views(), *panels]
@@ -70,11 +70,11 @@ def terminals(window: sublime.Window) -> list[sublime.View]:
 
 
 def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
-    """Whether a CLI runs in the terminal, as far as its title and its command tell."""
+    """Whether a CLI runs in the terminal, as far as its title and its command show it."""
     command, title, words = settings.of(window).cli_command, title_of(view), _words(view)
-    # What starts a CLI, such as npx or env, starts much else; a program of the user's own does not.
+    # A program that starts a CLI, such as npx or env, also starts others; the user's own does not.
     own = {program(command[0])} if by_command(command) is None else set()
-    # "bob" is a person's name, too: it stands in the titles of many shells.
+    # "bob" is also a person's name, which is in the titles of many shells.
     named = any(word in title.lower() for word in {each.command for each in CLIS} - {"bob"} | own)
     runs = by_command(words) is not None or bool(own & set(map(program, words)))
     return named or bool(TITLE.match(title)) or runs
@@ -107,11 +107,11 @@ def _target(view: sublime.View) -> Target:
 async def hand_over(
     target: Target, text: str, what: str, tell: Callable[[str], None], focus: bool = False
 ) -> None:
-    """Paste the text into the prompt, or copy it, and say so; `what` names it in the sentence. A
-    CLI that asks something has some seconds for its answer."""
+    """Paste the text into the prompt, or copy it, and report that; `what` is its name in the
+    sentence. If a CLI asks something, the user has some seconds to answer."""
     terminal, safe = target.terminal, harmless(text)
     looks = 0
-    # A question stands in place of the prompt, and a paste is lost (docs/protocol.md 8.57).
+    # A question replaces the prompt, and a paste would be lost (docs/protocol.md 8.57).
     while terminal is not None and terminal.is_valid() and _asks(terminal) and looks < LOOKS:
         await sleep(ANSWERED)
         looks += 1
@@ -120,7 +120,7 @@ async def hand_over(
     elif _asks(terminal):
         _copy(safe, ASKING, what, tell)
     elif "\n" in safe and not _takes_pastes(terminal):
-        # Without brackets around it, each line end would send off what stands before it.
+        # Without brackets around it, each line end would send what is before it.
         _copy(safe, REFUSED, what, tell)
     else:
         terminal.run_command(PASTE, {"text": safe, "bracketed": True})
@@ -139,8 +139,8 @@ def _copy(text: str, sentence: str, what: str, tell: Callable[[str], None]) -> N
 
 
 def harmless(text: str) -> str:
-    """The text without what a terminal, or a CLI in it, would take for a key or for the end of the
-    paste: control characters are shown as pictures, line ends are all the same."""
+    """The text without characters that a terminal, or a CLI in it, would treat as a key or as the
+    end of the paste. Control characters become pictures; line ends are made equal."""
     return CONTROL.sub(_picture, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
@@ -152,13 +152,13 @@ def _picture(match: re.Match[str]) -> str:
 
 
 def _takes_pastes(view: sublime.View) -> bool:
-    """Whether its program has asked for brackets around pasted texts; True where nobody knows."""
+    """Whether its program has asked for brackets around pasted texts; True if that is not known."""
     terminal = _terminal(view)
     return terminal is None or terminal.bracketed_paste_mode_enabled()
 
 
 def title_of(view: sublime.View) -> str:
-    """What the program in the terminal calls it; the tab's name where nobody knows."""
+    """The program's title for the terminal; the tab's name if that is not known."""
     screen = getattr(_terminal(view), "screen", None)
     title = getattr(screen, "title", "")
     return (title if isinstance(title, str) and title.strip() else view.name()).strip()
@@ -170,7 +170,7 @@ def _is_alive(view: sublime.View) -> bool:
 
 
 def _terminal(view: sublime.View) -> Any:
-    """Terminus' own record of the view; None where it has none, or is not loaded."""
+    """Terminus' own record of the view; None if it has none, or is not loaded."""
     terminals_of = getattr(sys.modules.get(TERMINUS), "Terminal", None)
     return terminals_of.from_id(view.id()) if terminals_of is not None else None
 

@@ -1,8 +1,8 @@
-"""Environment variables as lines that a user pastes into a shell; pure.
+"""Environment variables as lines that a user pastes into a shell. Pure.
 
-A line begins with a blank where shells leave such lines out of their history: a token is in it. It
-has no line end and no other control character, so that the user decides when it runs: many shells
-take what is pasted for keys.
+A line contains a token, so it begins with a blank for shells that then leave it out of their
+history. It has no line end and no other control character, so that the user decides when it runs:
+many shells treat pasted characters as keys.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ import json
 import re
 from typing import Callable, Mapping
 
-# What cmd takes for more than a character, outside of quotes.
+# Characters with a special meaning in cmd, outside quotes.
 OF_CMD = re.compile(r'[\^&|<>()%!"]')
-# PowerShell takes typographic quotes for quotes.
+# PowerShell treats typographic quotes as quotes.
 OF_POWERSHELL = re.compile("['\u2018\u2019\u201a\u201b]")
-# What a terminal takes for a key, and half characters, which no clipboard holds.
+# Characters that a terminal treats as keys, and half characters, which no clipboard can hold.
 REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 Variables = Mapping[str, str]
 
 
 class CannotBePasted(ValueError):
-    """A value has a character that no line for a shell may have; the text says which of both."""
+    """A value has a character that no line for a shell may have; the text names both."""
 
 
 def line_for(shell: str, variables: Variables) -> str:
-    """What sets the variables in one of SHELLS. Raises CannotBePasted."""
+    """The line that sets the variables in one of SHELLS. Raises CannotBePasted."""
     for name, value in variables.items():
         found = REFUSED.search(value)
         if found:
@@ -35,7 +35,8 @@ def line_for(shell: str, variables: Variables) -> str:
 
 
 def posix(variables: Variables) -> str:
-    """For bash, zsh and sh. Always in quotes: zsh takes a "=" at the begin for more than one."""
+    """For bash, zsh and sh. Always in quotes: zsh gives a "=" at the beginning a special
+    meaning."""
     quoted = {name: value.replace("'", "'\\''") for name, value in variables.items()}
     return " export " + " ".join(f"{name}='{value}'" for name, value in quoted.items())
 
@@ -51,15 +52,15 @@ def powershell(variables: Variables) -> str:
 
 
 def cmd(variables: Variables) -> str:
-    """Without quotes, which would become part of the value. A "%" with a "^" before it ends the
-    name of no variable that there is."""
+    """Without quotes, which would become part of the value. A "^" before a "%" ensures that no
+    existing variable has the name that would be read."""
     escaped = {name: OF_CMD.sub(r"^\g<0>", value) for name, value in variables.items()}
     return "&".join(f"set {name}={value}" for name, value in escaped.items())
 
 
 def nushell(variables: Variables) -> str:
-    # Of what JSON escapes, only quotes and backslashes are left. Where a line has a "!", Nushell
-    # puts former commands in its place, within quotes, too.
+    # Of what JSON escapes, only quotes and backslashes are left. If a line has a "!", Nushell
+    # inserts earlier commands, even within quotes.
     texts = {name: json.dumps(value, ensure_ascii=False) for name, value in variables.items()}
     escaped = {name: text.replace("!", r"\u{21}") for name, text in texts.items()}
     return " " + "; ".join(f"$env.{name} = {text}" for name, text in escaped.items())

@@ -1,6 +1,6 @@
-"""This machine's own address kept out of HTTP proxies, in terminals that we start; pure.
+"""Keeps this machine's own address out of HTTP proxies, in terminals that we start. Pure.
 
-A CLI that was told of a proxy would look for the editor there (docs/protocol.md 5.51).
+A CLI with a proxy would otherwise look for the editor there (docs/protocol.md 5.51).
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Mapping
 
 HOSTS = "127.0.0.1,localhost"
-# Programs read one or the other; Windows knows no case.
+# Programs read one or the other; Windows ignores case.
 NAMES = ("NO_PROXY", "no_proxy")
 EVERYTHING = "*"
-# The same for a script of /bin/sh, where the environment is the terminal's.
+# The same for a script of /bin/sh, with the environment of the terminal.
 SCRIPT = f"""\
 if [ -z "$NO_PROXY$no_proxy" ]; then export NO_PROXY={HOSTS} no_proxy={HOSTS}; fi
 case "$NO_PROXY" in ''|'*'|*{HOSTS}*) ;; *) NO_PROXY="$NO_PROXY,{HOSTS}" ;; esac
@@ -20,8 +20,8 @@ case "$no_proxy" in ''|'*'|*{HOSTS}*) ;; *) no_proxy="$no_proxy,{HOSTS}" ;; esac
 
 
 def without_proxy(environment: Mapping[str, str], windows: bool) -> dict[str, str]:
-    """What is to be set over the environment. A variable that is there is only made longer; where
-    one of the two is not, it stays away, for it would hide the other.
+    """The variables to set on top of the environment. An existing variable is only extended. If one
+    of the two does not exist, it is not created, because it would hide the other.
 
     >>> without_proxy({"no_proxy": "corp.example"}, windows=False)
     {'no_proxy': 'corp.example,127.0.0.1,localhost'}

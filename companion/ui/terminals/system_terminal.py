@@ -1,4 +1,4 @@
-"""A CLI started in the system's own terminal; `system` is one of Sublime's words for platforms,
+"""Starts a CLI in the system's own terminal. `system` is one of Sublime's words for platforms:
 "linux", "osx" or "windows"."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Callable, Mapping, Sequence
 from ...base.child_processes import NO_WINDOW
 from .loopback import SCRIPT, without_proxy
 
-# Terminals of Linux and the BSDs, in the order tried; the command follows.
+# Terminals of Linux and the BSDs, in the order in which they are tried; the command follows.
 LINUX_TERMINALS = (
     ["x-terminal-emulator", "-e"],
     ["gnome-terminal", "--"],
@@ -35,8 +35,8 @@ LINUX_TERMINALS = (
 
 @dataclass(frozen=True)
 class Started:
-    """A terminal that was started by the command `name`; the `script` in it takes itself away when
-    it runs, and is empty where there is none."""
+    """A terminal that the command `name` started. Its `script` removes itself when it runs; empty
+    if there is none."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -44,7 +44,7 @@ class Started:
 
 
 class NoTerminal(Exception):
-    """No terminal to start the CLI in; the text is a sentence for the user."""
+    """There is no terminal for the CLI; the text is a sentence for the user."""
 
 
 def run(
@@ -54,16 +54,16 @@ def run(
     folder: str,
     environment: Mapping[str, str],
 ) -> Started:
-    """Start the CLI; may take a moment, so not on the UI thread.
+    """Start the CLI. May take a moment, so not on the UI thread.
 
     `terminal` is the user's own command line, in which the items "{cwd}" and "{command}" stand for
-    the folder and the CLI; empty for the one that is found. Raises NoTerminal.
+    the folder and the CLI; if it is empty, a terminal is searched. Raises NoTerminal.
     """
     environment = {**environment, "TERM_PROGRAM": "sublime"}
     if system == "windows":
         line = line_for(system, terminal, command, folder)
         return Started(line[0], _start(line, folder, environment, bool(terminal)))
-    # A terminal may be a window of a process that runs already, with an environment of its own.
+    # A terminal may be a window of a running process, with an environment of its own.
     path = script(command, folder, environment)
     try:
         line = line_for(system, terminal, [path], folder)
@@ -74,13 +74,13 @@ def run(
 
 
 def is_waiting(started: Started) -> bool:
-    """Whether the terminal has not run the CLI yet, as far as its script tells."""
+    """Whether the terminal has not run the CLI yet, as far as its script shows."""
     return bool(started.script) and os.path.exists(started.script)
 
 
 def problem_of(started: Started) -> str:
-    """What to tell the user of a terminal that is waited for. It may run the CLI yet: it is slow,
-    or its command only asked another process for a window, whatever status it ended with."""
+    """The sentence for the user about a terminal that is waited for. It may still run the CLI: it
+    is slow, or its command only asked another process for a window, whatever its exit status."""
     status = started.process.poll()
     ended = f" and ended with status {status}" if status else ""
     return (
@@ -90,7 +90,7 @@ def problem_of(started: Started) -> str:
 
 
 def remove_script(started: Started) -> None:
-    """It has a token; nobody is expected to run it any more."""
+    """The script contains a token, and nobody is expected to run it any more."""
     with suppress(FileNotFoundError):
         os.unlink(started.script)
 
@@ -131,8 +131,8 @@ def line_for(
             line += list(command) if item == "{command}" else [item.replace("{cwd}", folder)]
         return line
     if system == "windows":
-        # "start" opens the terminal that the user has chosen in Windows, with our environment;
-        # "call", since cmd takes the quotes away from a line that begins with one.
+        # "start" opens the user's default terminal of Windows, with our environment. "call" is
+        # needed because cmd removes the quotes from a line that begins with one.
         return ["cmd.exe", "/c", "start", "", "cmd.exe", "/k", "call", *command]
     if system == "osx":
         return ["open", "-a", "Terminal", *command]
@@ -146,10 +146,10 @@ def line_for(
 
 
 def script(command: Sequence[str], folder: str, environment: Mapping[str, str]) -> str:
-    """A script that only this user can read and that removes itself; its path. A process' arguments
-    can be read by everybody, and what is typed into a shell stands in its history.
+    """Writes a script that only this user can read and that removes itself; gives its path.
+    Everybody can read the arguments of a process, and shells keep what is typed in their history.
 
-    Where the CLI fails, the terminal stays until the user has read why."""
+    If the CLI fails, the terminal stays open until the user has read why."""
     descriptor, path = tempfile.mkstemp(suffix=".command", prefix="gemini-cli-")
     exports = "".join(
         f"export {name}={shlex.quote(value)}\n" for name, value in environment.items()

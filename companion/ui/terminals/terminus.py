@@ -1,5 +1,5 @@
-"""Terminus: the companion's variables in its terminals, and Gemini CLI started in one, else in the
-system's terminal."""
+"""Terminus: puts the companion's variables into its terminals, and starts Gemini CLI in one, or
+else in the system's terminal."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ from .loopback import without_proxy
 from .system_terminal import NoTerminal, Started
 
 TERMINUS_SETTINGS = "Terminus.sublime-settings"
-# The command that takes our variables out of a terminal view's settings again, where Terminus keeps
-# them to start it anew: a token would stand in the session file (docs/sublime.md 8.4).
+# The command that removes our variables from a terminal view's settings. Terminus keeps them there
+# to start it again, and the token would be in the session file (docs/sublime.md 8.4).
 FORGET = "gemini_companion_forget_environment"
 TERMINUS_ARGUMENTS = "terminus_view.args"
 
-# What the command that opens a terminal is called in Terminus' own modules.
+# The name of the command that opens a terminal, in Terminus' own modules.
 OPEN_COMMAND = "TerminusOpenCommand"
 NOT_LOADED = "Terminus is not loaded. {} runs in the system's terminal."
-# Milliseconds between looks whether the system's terminal runs the CLI; after how many the user is
-# told that it does not (a minute), and after how many its script goes (a quarter of an hour).
+# Milliseconds between checks whether the system's terminal runs the CLI; the number of checks after
+# which the user is told that it does not (a minute), and after which its script is removed (a
+# quarter of an hour).
 LOOK, LATE, LAST = 500, 120, 1800
 
 
 def has_terminus() -> bool:
-    """Whether its command is there: settings of the user's stay behind when it is removed."""
+    """Whether its command exists; the user's settings for it remain when it is removed."""
     names = [name for name in list(sys.modules) if name.startswith("Terminus.")]
     return any(hasattr(sys.modules.get(name), OPEN_COMMAND) for name in names)
 
@@ -42,9 +43,9 @@ def has_terminus() -> bool:
 def with_environment(
     arguments: Mapping[str, Any], environment: Mapping[str, str]
 ) -> dict[str, Any] | None:
-    """The arguments of `terminus_open` with the variables; None where nothing is to be added.
+    """The arguments of `terminus_open` with the variables; None if nothing has to be added.
 
-    Terminus lets `env` replace the variables of its own configuration, so those come along.
+    In Terminus `env` replaces the variables of its own configuration, so those are included.
     """
     env = arguments.get("env") or {}
     if not environment or arguments.get("config_name") == "<ask>" or set(environment) <= set(env):
@@ -80,7 +81,7 @@ def _configured_env(arguments: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def forget_environment(view: sublime.View) -> None:
-    """Take our variables out of what Terminus keeps to start the view's terminal again."""
+    """Remove our variables from what Terminus keeps to start the view's terminal again."""
     arguments: Any = view.settings().get(TERMINUS_ARGUMENTS)
     if arguments and arguments.get("env"):
         env = arguments["env"]
@@ -94,8 +95,8 @@ async def run_cli(
     environment: Mapping[str, str],
     tell: Callable[[str], None],
 ) -> None:
-    """Start Gemini CLI in the folder: in Terminus, else in the system's terminal. `tell` is called
-    with a sentence where that fails."""
+    """Start Gemini CLI in the folder: in Terminus, else in the system's terminal. If that fails,
+    `tell` gets a sentence."""
     found = settings.of(window)
     if has_terminus():
         run_in_terminus(window, found.cli_command, folder, environment)
@@ -119,7 +120,7 @@ async def run_cli(
 def _watch(
     started: Started, tell: Callable[[str], None], looks: int = 0, is_told: bool = False
 ) -> None:
-    """On the worker: a terminal that finds no screen, for example, ends without a word. The user is
+    """Runs on the worker: a terminal that finds no screen, for example, ends silently. The user is
     told once."""
     if not system_terminal.is_waiting(started):
         return
@@ -138,8 +139,8 @@ def _watch(
 def run_in_terminus(
     window: sublime.Window, command: Sequence[str], folder: str, environment: Mapping[str, str]
 ) -> None:
-    # Terminus says TERM_PROGRAM=Terminus-Sublime whatever it is told, and expands "$"
-    # (docs/sublime.md 8.2, 8.3).
+    # Terminus always sets TERM_PROGRAM=Terminus-Sublime, and expands "$" (docs/sublime.md 8.2,
+    # 8.3).
     cmd = [part.replace("$", "\\$") for part in _as_sublime(platform(), command)]
     arguments: dict[str, Any] = {
         "cmd": cmd,
@@ -152,19 +153,19 @@ def run_in_terminus(
 
 
 def name_of(command: Sequence[str]) -> str:
-    """What users call that which the command starts."""
+    """The user's name for the program that the command starts."""
     cli = by_command(command)
     return cli.name if cli is not None else program(command[0])
 
 
 def _as_sublime(system: str, command: Sequence[str]) -> list[str]:
     if system == "windows":
-        # Item by item: cmd does not know the backslashes before quotes in a quoted whole.
+        # Item by item: cmd does not understand backslashes before quotes in a quoted whole.
         return ["cmd.exe", "/c", "set", "TERM_PROGRAM=sublime&&", *command]
     return ["env", "TERM_PROGRAM=sublime", *command]
 
 
 def open_terminal(window: sublime.Window) -> None:
-    """Terminus' own shell. The palette tells packages nothing of the commands that it runs; of this
-    one the listener hears, and adds the variables (docs/sublime.md 8.5)."""
+    """Open Terminus' own shell. The palette does not report its commands to packages; the listener
+    sees this one and adds the variables (docs/sublime.md 8.5)."""
     window.run_command("terminus_open", {})
