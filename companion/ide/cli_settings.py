@@ -50,7 +50,7 @@ class SettingsFile:
 
 
 @dataclass(frozen=True)
-class Change:
+class SettingsChange:
     """The text to write and the `path` to write it to; `target` is the file itself if the path is a
     link. `before` is None if there is no file yet; then there is no backup."""
 
@@ -97,7 +97,7 @@ def parsed(path: str, text: str | None) -> SettingsFile:
     return SettingsFile(path, text, node.value, unread=unread)
 
 
-def enabling(cli: Cli, path: str) -> Change:
+def enabling(cli: Cli, path: str) -> SettingsChange:
     """The change with which the CLI connects and does not ask first. Raises CannotChange if the
     file cannot be parsed or must not be written. May wait for a disk."""
     before = _bytes(path)
@@ -112,7 +112,7 @@ def enabling(cli: Cli, path: str) -> Change:
         raise CannotChange(
             f"{path}, line {broken.line}: {broken.what}. Fix that line, and try again."
         ) from None
-    return Change(path, target, before, text.encode("utf-8"), lines)
+    return SettingsChange(path, target, before, text.encode("utf-8"), lines)
 
 
 def _enabled(cli: Cli, text: str) -> tuple[str, tuple[str, ...]]:
@@ -130,7 +130,7 @@ def _enabled(cli: Cli, text: str) -> tuple[str, tuple[str, ...]]:
     return strict, tuple(lines)
 
 
-def apply(change: Change) -> str:
+def apply(change: SettingsChange) -> str:
     """Write the change: all of it or nothing. Gives the path of the backup, empty if there was no
     file. Raises CannotChange, also if the file has changed since. May wait for a disk."""
     if _bytes(change.path) != change.before or os.path.realpath(change.path) != change.target:

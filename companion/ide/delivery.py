@@ -8,7 +8,7 @@ from typing import Callable, Container, Iterable, Mapping
 
 from .decisions import DECIDED, OPEN, TOLD, Book, Decision, Entry
 from .saved_state import SavedSession
-from .session import Event, Session
+from .session import Session, StreamEvent
 from .sessions import Sessions
 
 # Seconds that a CLI has to write the file before the text counts as unwritten. They count in both
@@ -67,7 +67,7 @@ class Delivery:
                 else:
                     self.unread(session, [event])
 
-    def unread(self, session: Session, events: Iterable[Event]) -> None:
+    def unread(self, session: Session, events: Iterable[StreamEvent]) -> None:
         """The session's stream broke off, perhaps before its client had read these events."""
         for event in events:
             if isinstance(event.value, Decision):
@@ -87,7 +87,7 @@ class Delivery:
                 if 0 < event_id <= saved.last_id and event_id not in waiting:
                     waiting[event_id] = number
             events = [
-                Event(id, self._book[number].decision, number=number)
+                StreamEvent(id, self._book[number].decision, number=number)
                 for id, number in waiting.items()
             ]
             self._sessions.restore(saved, events)

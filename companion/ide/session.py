@@ -40,7 +40,7 @@ class Notification(Protocol):
 
 
 @dataclass(frozen=True)
-class Event:
+class StreamEvent:
     """One notification of a stream; `id` grows within its session, from 1.
 
     A `passing` event (the context) is worthless once there is a newer one of its kind. Every other
@@ -84,11 +84,11 @@ class Session:
         self.stream: Stream | None = None
         self.turn: asyncio.Lock | None = None
         self._on_told = on_told
-        self._events: deque[Event] = deque()
+        self._events: deque[StreamEvent] = deque()
         self._last_id = 0
         self._delivered = 0
         # The events since the client last sent anything, with the times at which they were sent.
-        self._unconfirmed: list[tuple[float, Event]] = []
+        self._unconfirmed: list[tuple[float, StreamEvent]] = []
 
     def send(self, value: Notification, passing: bool = False, number: int = 0) -> int:
         """Put a notification on the session's stream, now or once there is one; gives the event's
@@ -98,7 +98,7 @@ class Session:
                 it for it in self._events if not (it.passing and type(it.value) is type(value))
             )
         self._last_id += 1
-        self._events.append(Event(self._last_id, value, passing, number))
+        self._events.append(StreamEvent(self._last_id, value, passing, number))
         if self.stream is not None:
             self.stream.wake()
         return self._last_id
@@ -116,7 +116,7 @@ class Session:
         self._unconfirmed = [it for it in self._unconfirmed if it[1].id > position]
         return self.stream
 
-    def after(self, id: int) -> Event | None:
+    def after(self, id: int) -> StreamEvent | None:
         """The oldest event that is newer than `id`."""
         return next((event for event in self._events if event.id > id), None)
 
@@ -144,7 +144,7 @@ class Session:
         loop's time."""
         return self.stream is None and now - self.last_seen > ABSENT
 
-    def lose_stream(self, in_order: bool) -> list[Event]:
+    def lose_stream(self, in_order: bool) -> list[StreamEvent]:
         """The stream has ended, `in_order` or not. Gives the events that the client may not have
         read; if the stream broke off, they wait again."""
         self.stream = None
@@ -154,7 +154,7 @@ class Session:
             self._unconfirmed.clear()
         return unread
 
-    def unconfirmed(self) -> list[Event]:
+    def unconfirmed(self) -> list[StreamEvent]:
         """The decisions that were sent so recently that the client may not have read them, and
         since which it has sent nothing."""
         now = asyncio.get_running_loop().time()
@@ -164,7 +164,7 @@ class Session:
             if at > now - READ and isinstance(event.value, Decision)
         ]
 
-    def _waiting(self) -> list[Event]:
+    def _waiting(self) -> list[StreamEvent]:
         return [it for it in self._events if it.id > self._delivered and not it.passing]
 
     def is_told_of(self, number: int) -> bool:
@@ -176,7 +176,7 @@ class Session:
         """Put another decision in the place of one that waits."""
         for index, event in enumerate(self._events):
             if event.number == number:
-                self._events[index] = Event(event.id, value, number=number)
+                self._events[index] = StreamEvent(event.id, value, number=number)
 
     def forget(self, path: str, but: Iterable[int] = ()) -> None:
         """Never send decisions on the path (again), except those with these numbers."""
@@ -213,7 +213,7 @@ class Session:
         version, cli = self.protocol_version, self.cli.id
         return SavedSession(self.id, version, self._last_id, self.client, cli, self.since)
 
-    def restore(self, saved: SavedSession, waiting: Iterable[Event]) -> None:
+    def restore(self, saved: SavedSession, waiting: Iterable[StreamEvent]) -> None:
         """Continue as the session that was saved, with ids beyond all that were ever used.
 
         A stream that resumes after an id that was not saved has seen everything that was: events
@@ -245,7 +245,7 @@ class Stream:
         self._ended = True
         self._wake.set()
 
-    async def next(self, silence: float) -> Event | None:
+    async def next(self, silence: float) -> StreamEvent | None:
         """The next event, or None after `silence` seconds without one.
 
         Asking for the next event confirms that the one before was sent. Raises StreamEnded.
@@ -262,7 +262,7 @@ class Stream:
             raise StreamEnded
         return event
 
-    def _take(self) -> Event | None:
+    def _take(self) -> StreamEvent | None:
         self._wake.clear()
         if self._session.stream is not self:
             # A message is sent on one stream only, and that is now the newer one.

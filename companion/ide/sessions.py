@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from .clis import GEMINI_CLI, Cli, by_id
 from .saved_state import SavedSession
-from .session import Event, Notification, Session, Stream
+from .session import Notification, Session, Stream, StreamEvent
 from .silence import Silence
 
 # The most sessions of one window; each `/ide enable` makes a new one and forgets the old
@@ -40,7 +40,7 @@ class Sessions:
         on_end: Callable[[Session], None],
         on_absent: Callable[[Session], None] = lambda session: None,
         on_told: Callable[[int], None] = lambda number: None,
-        on_unread: Callable[[Session, list[Event]], None] = lambda session, events: None,
+        on_unread: Callable[[Session, list[StreamEvent]], None] = lambda session, events: None,
     ) -> None:
         self._on_end = on_end
         self._on_told = on_told
@@ -76,7 +76,7 @@ class Sessions:
         self._add(session)
         return session
 
-    def restore(self, saved: SavedSession, waiting: Iterable[Event]) -> None:
+    def restore(self, saved: SavedSession, waiting: Iterable[StreamEvent]) -> None:
         """Take up a session from before the restart; its client has the grace time to come back."""
         cli = by_id(saved.cli)
         session = Session(saved.id, saved.protocol_version, saved.client, self._on_told, cli)

@@ -25,7 +25,7 @@ GUIDE = "See docs/remote.md."
 
 
 @dataclass(frozen=True)
-class Place:
+class Machine:
     """All that decides. `platform` is as `sys.platform`. `files` are the texts of the files above
     that exist. `folders` are the window's. `extra_folder` and `path_maps` are the settings."""
 
@@ -55,12 +55,12 @@ def here(
     for path in (FLATPAK_INFO, MOUNTS) if sys.platform == "linux" else ():
         with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
             files[path] = file.read(MAX_SIZE)
-    return surroundings(Place(sys.platform, os.environ, files, folders, extra_folder, path_maps))
+    return surroundings(Machine(sys.platform, os.environ, files, folders, extra_folder, path_maps))
 
 
-def surroundings(place: Place) -> tuple[Surrounding, ...]:
+def surroundings(machine: Machine) -> tuple[Surrounding, ...]:
     """The special things about the place; empty on an ordinary desktop."""
-    found = (_flatpak(place), _snap(place), _wsl_outside(place), _wsl_inside(place))
+    found = (_flatpak(machine), _snap(machine), _wsl_outside(machine), _wsl_inside(machine))
     return tuple(each for each in found if each is not None)
 
 
@@ -69,14 +69,14 @@ def has_own_processes() -> bool:
     return os.path.exists(FLATPAK_INFO)
 
 
-def _flatpak(place: Place) -> Surrounding | None:
-    info = place.files.get(FLATPAK_INFO)
+def _flatpak(machine: Machine) -> Surrounding | None:
+    info = machine.files.get(FLATPAK_INFO)
     if info is None:
         return None
     name = "Sublime Text is a Flatpak"
     granted = re.search(r"(?m)^filesystems=(.*)$", info)
     folders = {it.partition(":")[0] for it in (granted.group(1) if granted else "").split(";")}
-    if "/tmp" in folders or place.extra_folder:
+    if "/tmp" in folders or machine.extra_folder:
         return Surrounding(name)
     known = re.search(r"(?m)^name=(\S+)$", info)
     app = known.group(1) if known else FLATPAK_ID
@@ -88,13 +88,15 @@ def _flatpak(place: Place) -> Surrounding | None:
     )
 
 
-def _snap(place: Place) -> Surrounding | None:
+def _snap(machine: Machine) -> Surrounding | None:
     """Sublime Text's own snap is a classic one, which has no sandbox."""
-    if not place.environment.get("SNAP_NAME") and not place.environment.get("SNAP_INSTANCE_NAME"):
+    if not machine.environment.get("SNAP_NAME") and not machine.environment.get(
+        "SNAP_INSTANCE_NAME"
+    ):
         return None
     name = "Sublime Text is a snap"
-    is_private = re.search(r"(?m)^\S+ \S+ \S+ \S*/snap\S* /tmp ", place.files.get(MOUNTS, ""))
-    if is_private is None or place.extra_folder:
+    is_private = re.search(r"(?m)^\S+ \S+ \S+ \S*/snap\S* /tmp ", machine.files.get(MOUNTS, ""))
+    if is_private is None or machine.extra_folder:
         return Surrounding(name)
     return Surrounding(
         name,
@@ -103,13 +105,13 @@ def _snap(place: Place) -> Surrounding | None:
     )
 
 
-def _wsl_outside(place: Place) -> Surrounding | None:
+def _wsl_outside(machine: Machine) -> Surrounding | None:
     """The editor is a Windows program, and the folder is one of a Linux system in WSL."""
-    inside = [it for it in place.folders if it.lower().startswith(WSL_FOLDERS)]
-    if place.platform != "win32" or not inside:
+    inside = [it for it in machine.folders if it.lower().startswith(WSL_FOLDERS)]
+    if machine.platform != "win32" or not inside:
         return None
     name = "The folder is in the Windows Subsystem for Linux"
-    if any(place.path_maps.to_remote(it) == it for it in inside):
+    if any(machine.path_maps.to_remote(it) == it for it in inside):
         return Surrounding(
             name,
             f"{name}, where CLIs use another path for it than Sublime Text on Windows: they do not"
@@ -117,7 +119,7 @@ def _wsl_outside(place: Place) -> Surrounding | None:
             'Run Sublime Text for Linux in the same distribution; or set "path_maps" and'
             f' "extra_discovery_folder". {GUIDE}',
         )
-    if place.extra_folder:
+    if machine.extra_folder:
         return Surrounding(name)
     return Surrounding(
         name,
@@ -137,7 +139,7 @@ def _share(path: str) -> str:
     return "\\".join(path.split("\\")[:4])
 
 
-def _wsl_inside(place: Place) -> Surrounding | None:
-    if place.platform != "linux" or not place.environment.get("WSL_DISTRO_NAME"):
+def _wsl_inside(machine: Machine) -> Surrounding | None:
+    if machine.platform != "linux" or not machine.environment.get("WSL_DISTRO_NAME"):
         return None
     return Surrounding("Sublime Text runs in the Windows Subsystem for Linux")

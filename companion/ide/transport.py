@@ -34,7 +34,7 @@ from ..base.log import logger
 from ..base.memory_budget import MemoryBudget, MemoryShare
 from . import mcp
 from .clis import CLIS, Cli
-from .session import Event, Session, Stream, StreamEnded
+from .session import Session, Stream, StreamEnded, StreamEvent
 from .sessions import Sessions, UnknownSession
 
 PATH = "/mcp"
@@ -321,7 +321,7 @@ async def _pump(stream: Stream, response: StreamResponse, cli: Cli) -> None:
         await asyncio.wait_for(response.write(_frame(event, cli)), STALLED)
 
 
-def _frame(event: Event | None, cli: Cli) -> bytes:
+def _frame(event: StreamEvent | None, cli: Cli) -> bytes:
     """The bytes of one event; without one, a comment, which clients skip."""
     if event is None:
         return b": keep-alive\n\n"

@@ -21,7 +21,7 @@ from GeminiCompanion.companion.ide.events import WindowSettingsChanged
 from GeminiCompanion.companion.ide.path_maps import NO_MAPS, PathMap, PathMaps
 from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.sharing import Sharing
-from GeminiCompanion.companion.ide.surroundings import Place, surroundings
+from GeminiCompanion.companion.ide.surroundings import Machine, surroundings
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 
 from .window import Reader, WithoutServer
@@ -105,7 +105,7 @@ class Windows(unittest.TestCase):
         folders = (UBUNTU + "\\home\\me",)
 
         def found(extra: str, maps: PathMaps) -> str:
-            (only,) = surroundings(Place("win32", {}, {}, folders, extra, maps))
+            (only,) = surroundings(Machine("win32", {}, {}, folders, extra, maps))
             return only.remedy
 
         self.assertIn('"path_maps"', found("", NO_MAPS))

@@ -15,10 +15,10 @@ from GeminiCompanion.companion.ide.session import (
     ABSENT,
     LEAP,
     MAX_REPLAY,
-    Event,
     Session,
     Stream,
     StreamEnded,
+    StreamEvent,
 )
 from GeminiCompanion.companion.ide.sessions import MAX_SESSIONS, Sessions, UnknownSession
 from GeminiCompanion.companion.ide.silence import GRACE
@@ -59,7 +59,7 @@ def names_of(numbers: list[int]) -> str:
     return ", ".join(str(it) if it < 10 else chr(it) for it in numbers) or "none"
 
 
-def name_of(event: Event | None) -> str:
+def name_of(event: StreamEvent | None) -> str:
     if event is None:
         return SILENCE
     value = event.value
@@ -71,9 +71,9 @@ async def next_of(stream: Stream) -> str:
     return name_of(await stream.next(0.001))
 
 
-async def rest_of(stream: Stream) -> list[Event]:
+async def rest_of(stream: Stream) -> list[StreamEvent]:
     """What it has before it is silent."""
-    found: list[Event] = []
+    found: list[StreamEvent] = []
     event = await stream.next(0.001)
     while event is not None:
         found.append(event)
@@ -81,7 +81,7 @@ async def rest_of(stream: Stream) -> list[Event]:
     return found
 
 
-def picture(session: Session) -> tuple[SavedSession, list[Event]]:
+def picture(session: Session) -> tuple[SavedSession, list[StreamEvent]]:
     """What is saved of a session: itself, and by way of the book the decisions that wait."""
     events, event = [], session.after(0)
     while event is not None:
@@ -90,7 +90,7 @@ def picture(session: Session) -> tuple[SavedSession, list[Event]]:
     return session.saved(), [it for it in events if it.number in untold(session)]
 
 
-def restored_from(saved: tuple[SavedSession, list[Event]]) -> Session:
+def restored_from(saved: tuple[SavedSession, list[StreamEvent]]) -> Session:
     session = Session(saved[0].id, saved[0].protocol_version)
     session.restore(*saved)
     return session

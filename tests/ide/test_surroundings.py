@@ -8,7 +8,7 @@ from typing import Any
 from GeminiCompanion.companion.ide.surroundings import (
     FLATPAK_INFO,
     MOUNTS,
-    Place,
+    Machine,
     Surrounding,
     surroundings,
 )
@@ -28,12 +28,12 @@ ORDINARY = "1 2 0:39 / /tmp rw,nosuid - tmpfs tmpfs rw\n"
 
 class Surroundings(unittest.TestCase):
     def of(self, platform: str = "linux", **values: Any) -> Surrounding:
-        (found,) = surroundings(Place(platform, **values))
+        (found,) = surroundings(Machine(platform, **values))
         return found
 
     def test_an_ordinary_desktop_has_nothing_special(self) -> None:
         for platform in ("linux", "darwin", "win32"):
-            place = Place(platform, {"HOME": "/home/me"}, {MOUNTS: ORDINARY}, ("/p", "C:\\p"))
+            place = Machine(platform, {"HOME": "/home/me"}, {MOUNTS: ORDINARY}, ("/p", "C:\\p"))
             self.assertEqual(surroundings(place), ())
 
     def test_a_flatpak_with_a_tmp_of_its_own_is_told_how_to_share_it(self) -> None:

@@ -10,7 +10,7 @@ import sublime
 
 from ...base import background
 from ...ide import cli_settings, clis
-from ...ide.cli_settings import CannotChange, Change
+from ...ide.cli_settings import CannotChange, SettingsChange
 from ...ide.clis import Cli
 from ...ide.doctor import checks
 from ...ide.questions import DiscoveryRepair
@@ -91,7 +91,7 @@ class Remedies:
         self._changed()
 
 
-def _apply(cli: Cli, change: Change) -> str:
+def _apply(cli: Cli, change: SettingsChange) -> str:
     """Runs in a thread; gives the sentence for the user."""
     try:
         backup = cli_settings.apply(change)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Callable
 from companion.base.jsonrpc import Request
 from companion.base.socket_handover import PATIENCE
 from companion.ide import mcp
-from companion.ide.session import Event, Session, StreamEnded
+from companion.ide.session import Session, StreamEnded, StreamEvent
 from companion.ide.sessions import UnknownSession
 
 from .loop import PROCESS, VirtualLoop
@@ -117,7 +117,7 @@ class Wire:
         self.is_stream = False
         # When each event was handed to it, by the event's id.
         self.sent: dict[int, float] = {}
-        self.on_event: Callable[[Event], None] = lambda event: None
+        self.on_event: Callable[[StreamEvent], None] = lambda event: None
         self._last_arrival = 0.0
 
     def begin(self, work: Any) -> None:
@@ -147,7 +147,7 @@ class Wire:
             else:
                 self.done.set_result(result)
 
-    async def write(self, event: Event | None) -> None:
+    async def write(self, event: StreamEvent | None) -> None:
         if self.is_cut:
             raise ConnectionResetError
         if event is not None:
@@ -160,7 +160,7 @@ class Wire:
         if event is not None:
             self.network.world.faults.point("an event was handed out", self)
 
-    def _event(self, event: Event) -> None:
+    def _event(self, event: StreamEvent) -> None:
         if not self.is_ended:
             self.on_event(event)
 
