@@ -156,6 +156,17 @@ class Alone(InLoop):
         await self.clock.advance(SETTLED)
         self.assertEqual(reader.received("ide/diffRejected"), [REJECTED, {"filePath": "/other"}])
 
+    async def test_a_path_is_not_forgotten_where_nothing_waits_for_one_settled_before(self) -> None:
+        reader = Reader(self.open())
+        self.delivery.settled(PATH)
+        await self.clock.advance(SETTLED / 2)
+        self.delivery.settled("/other")
+        self.delivery.send(self.decide("gone", path="/other"))
+        await self.clock.advance(SETTLED / 2)
+        self.assertEqual(reader.received("ide/diffRejected"), [])
+        await self.clock.advance(SETTLED)
+        self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": "/other"}])
+
     async def test_all_that_a_broken_stream_may_not_have_brought_is_told_again(self) -> None:
         session = self.open()
         Reader(session)
