@@ -79,10 +79,13 @@ def _words(cls: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
         method = getattr(cls, name)
         for pattern in getattr(method, "patterns", ()):
             yield pattern, method
-    for each in cls.__mro__:
-        yield from vars(each).get("words", {}).items()
-        for pattern, look in vars(each).get("seen", {}).items():
-            yield pattern + " (.+)", _compared(look)
+    found: dict[str, Callable[..., Any]] = {}
+    # What a class says is before what its base says.
+    for each in reversed(cls.__mro__):
+        found.update(vars(each).get("words", {}))
+        looks = vars(each).get("seen", {}).items()
+        found.update({pattern + " (.+)": _compared(look) for pattern, look in looks})
+    yield from found.items()
 
 
 def _compared(look: Callable[..., Any]) -> Callable[..., Any]:
