@@ -159,7 +159,7 @@ def _add(store: UndoStore, edit: Edit) -> str:
         # The text after the edit is stored as it was accepted: only the CLI knows what bytes it
         # makes of that.
         told = {"target": target, "folders": edit.folders, "client": edit.client, "at": edit.at}
-        store.add(edit.id, edit.path, before if edit.before.exists else None, after, told)
+        store.add(edit.id, edit.path, before, after, told)
     return ""
 
 

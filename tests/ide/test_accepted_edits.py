@@ -127,10 +127,11 @@ class Saved(unittest.TestCase):
 
     @unittest.skipIf(sys.platform == "win32", "links need rights there")
     def test_nothing_of_an_excluded_file_behind_a_link_is_saved(self) -> None:
-        link = os.path.join(os.path.dirname(os.path.dirname(self.folder)), "harmless.txt")
-        os.symlink("/shop/key.pem", link)
-        self.save(replace(edit(), path=link))
-        self.assertEqual(self.texts(), set())
+        for link, target in (("harmless.txt", "/shop/key.pem"), (".env", "/shop/harmless.txt")):
+            link = os.path.join(os.path.dirname(os.path.dirname(self.folder)), link)
+            os.symlink(target, link)
+            self.save(replace(edit(), path=link))
+            self.assertEqual(self.texts(), set())
 
     def test_what_is_damaged_costs_no_other_and_goes_with_the_next_save(self) -> None:
         good, bad = edit("good"), edit("bad")
@@ -151,6 +152,13 @@ class Saved(unittest.TestCase):
         never = map(float, ("1e18", "-1e18", "inf", "-inf", "nan"))
         self.save(*(edit(at=it) for it in (now - week - 60, *never)), edit("b", at=now - week + 60))
         self.assertEqual(self.names(), ["b"])
+
+    def test_of_which_a_text_is_lost_it_does_not_come_back(self) -> None:
+        for lost in (b"old\r\n", b"new\n"):
+            self.save(edit())
+            os.unlink(os.path.join(self.folder, undo_store.digest_of(lost)))
+            self.assertEqual(self.names(), [])
+            self.save()
 
     def test_after_a_week_nothing_of_it_is_in_the_folder_once_it_is_saved_again(self) -> None:
         self.save(edit())
