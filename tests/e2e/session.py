@@ -22,6 +22,8 @@ class Session(unittest.TestCase):
     .sublime-package; the repository itself where it is empty."""
 
     package = ""
+    # Whether there is a CLI from the beginning.
+    has_cli = True
     # A CLI is one process, not two: the second, which has more memory, takes
     # as long to start again.
     variables = {"GEMINI_CLI_NO_RELAUNCH": "true"}
@@ -47,7 +49,8 @@ class Session(unittest.TestCase):
         cls.editor = cls.new_editor()
         # A CLI that finds none at its start looks for none later.
         cls.editor.do("wait_until_served")
-        cls.cli = cls.new_cli()
+        if cls.has_cli:
+            cls.cli = cls.new_cli()
 
     @classmethod
     def new_editor(cls, temp: str = "") -> Editor:
@@ -100,3 +103,21 @@ class Session(unittest.TestCase):
         self.cli.wait_ready()
         self.editor.do("wait_for", "proposal", None, path)
         self.assertEqual([tab for tab in self.editor.do("tabs") if "(proposed)" in tab], [])
+
+
+class Shared(Session):
+    """One editor and one CLI for all classes of a module, which has `begin` as `setUpModule` and
+    `end` as `tearDownModule`."""
+
+    @classmethod
+    def begin(cls) -> None:
+        if os.path.exists(BINARY):
+            super().setUpClass()
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """`begin` has been there."""
+
+    addClassCleanup = staticmethod(unittest.addModuleCleanup)  # type: ignore[assignment]
+    # unittest calls it by itself, and pytest does not.
+    end = staticmethod(unittest.case.doModuleCleanups)

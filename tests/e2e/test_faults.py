@@ -17,71 +17,29 @@ from session import ACCEPT, QUESTION  # noqa: E402
 
 from tests.fake_cli import FakeCli  # noqa: E402
 
-RELEASE = "gemini_companion_release_diff"
 SHOW_UNWRITTEN = "gemini_companion_show_unwritten_edits"
-APPLY, DISCARD = 0, 2
+APPLY = 0
 
 
 class TheCliDies(session.Session):
-    def setUp(self) -> None:
-        if not self.cli.is_alive():
-            type(self).cli = self.new_cli()
-
-    def ask_and_kill(self, name: str) -> str:
-        """A proposal that the user has edited when its CLI is killed."""
-        path = self.write(name, b"old\n")
+    def test_what_the_user_did_in_its_diffs_stays_and_the_next_one_opens_its_own(self) -> None:
+        path = self.write("a.py", b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
         self.editor.do("append", path, "mine\n")
         self.cli.kill()
-        self.editor.do("wait_for", "title", f"{name} (proposed, CLI gone)", path)
-        return path
-
-    def test_its_diff_is_marked_and_can_be_released_with_what_the_user_typed(self) -> None:
-        path = self.ask_and_kill("a.py")
-        self.editor.do("command", RELEASE)
-        self.editor.do("wait_for", "named", "new\nmine\n", "a.py (released proposal)")
-        self.assertEqual(self.read(path), b"old\n")
-
-    def test_what_the_user_accepts_afterwards_can_be_applied_without_a_cli(self) -> None:
-        path = self.ask_and_kill("b.py")
-        self.editor.do("command", ACCEPT)
-        self.editor.do("wait_for", "unwritten", 1)
-        self.editor.do("run", SHOW_UNWRITTEN, 0, APPLY)
-        self.editor.do("wait_for", "text", "new\nmine\n", path)
-        self.editor.do("wait_for", "unwritten", 0)
-        self.assertEqual(self.read(path), b"old\n")
-
-    def test_what_the_user_accepts_before_anybody_has_noticed_stays_in_sight(self) -> None:
-        path = self.write("e.py", b"old\n")
-        self.ask(path, "new\n", "write_file", content="new\n")
-        self.cli.kill()
-        self.editor.do("command", ACCEPT)
-        words = "Gemini: no CLI, 1 edit not written"
-        self.editor.do("wait_for", "status_bar", words)
-        self.assertTrue(self.editor.do("is_told", 'See "Gemini Companion: Show Unwritten Edits'))
-        self.editor.do("run", SHOW_UNWRITTEN, 0, DISCARD)
-        self.editor.do("wait_for", "status_bar", "Gemini: no CLI")
-
-    def test_a_new_cli_opens_its_own_diff_and_the_edits_of_the_old_one_stay(self) -> None:
-        path = self.ask_and_kill("c.py")
+        self.editor.do("wait_for", "title", "a.py (proposed, CLI gone)", path)
         type(self).cli = self.new_cli()
         self.ask(path, "newer\n", "write_file", content="newer\n")
-        name = "c.py (your edits of an older proposal)"
+        name = "a.py (your edits of an older proposal)"
         self.editor.do("wait_for", "named", "new\nmine\n", name)
+        self.cli.kill()
+        # Before anybody has noticed.
         self.editor.do("command", ACCEPT)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"newer\n")
-
-    def test_what_close_diff_gave_to_a_client_that_is_gone_comes_back(self) -> None:
-        path = self.write("d.py", b"old\n")
-        client = FakeCli(self.editor.do("environment"))
-        client.call("openDiff", filePath=path, newContent="new\n").result(30)
-        self.editor.do("append", path, "mine\n")
-        answer = client.call("closeDiff", filePath=path, suppressNotification=True)
-        (part,) = answer.result(30)["content"]
-        client.close()
-        self.assertEqual(json.loads(part["text"]), {"content": "new\nmine\n"})
-        self.editor.do("wait_for", "named", "new\nmine\n", "d.py (your edits)")
+        self.editor.do("wait_for", "status_bar", "Gemini: no CLI, 1 edit not written")
+        self.assertTrue(self.editor.do("is_told", 'See "Gemini Companion: Show Unwritten Edits'))
+        self.editor.do("run", SHOW_UNWRITTEN, 0, APPLY)
+        self.editor.do("wait_for", "text", "newer\n", path)
+        self.editor.do("wait_for", "status_bar", "Gemini: no CLI")
         self.assertEqual(self.read(path), b"old\n")
 
 
@@ -111,9 +69,13 @@ class TheEditorDies(session.Session):
 
 
 class TwoEditors(session.Session):
+    has_cli = False
+
     def test_on_one_data_folder_the_second_touches_nothing_and_takes_over_in_the_end(self) -> None:
         path = self.write("a.py", b"old\n")
-        self.ask(path, "new\n", "write_file", content="new\n")
+        client = FakeCli(self.editor.do("environment"))
+        self.addCleanup(client.close)
+        client.call("openDiff", filePath=path, newContent="new\n").result(30)
         self.editor.do("append", path, "one\n")
         self.editor.do("wait_until_saved", "one")
         second = self.new_editor()
@@ -132,6 +94,19 @@ class TwoEditors(session.Session):
 
 
 class TheStreamBreaks(session.Session):
+    def test_a_proposal_of_more_than_a_megabyte_is_accepted_whole(self) -> None:
+        path = self.write("large.txt", b"old\n")
+        proposal = ("y" * 1100 + "\n") * 1000
+        self.ask_on(self.cli, path, "write_file", content=proposal)
+        self.editor.do("wait_for", "title", "large.txt (proposed)", path)
+        shown = self.editor.do("proposal", path)
+        self.assertTrue(proposal.startswith(shown))
+        self.assertLess(len(shown), len(proposal))
+        self.editor.do("command", ACCEPT)
+        self.editor.do("wait_for", "size", len(proposal), path)
+        self.assertEqual(self.read(path), proposal.encode())
+        self.finish(path)
+
     def test_in_the_middle_of_a_frame_and_enabling_again_brings_everything_back(self) -> None:
         path = self.write("a.py", b"old\n")
         self.editor.do("open", path)
@@ -161,53 +136,9 @@ class TheStreamBreaks(session.Session):
         return temp
 
 
-class Giants(session.Session):
-    def ask_for_large(self, path: str, proposal: str) -> str:
-        """Gives what the right side of the diff shows."""
-        self.ask_on(self.cli, path, "write_file", content=proposal)
-        self.editor.do("wait_for", "title", f"{os.path.basename(path)} (proposed)", path)
-        return str(self.editor.do("proposal", path))
-
-    def test_a_proposal_of_megabytes_is_accepted_whole(self) -> None:
-        path = self.write("a.txt", b"old\n")
-        proposal = ("y" * 1100 + "\n") * 2100
-        shown = self.ask_for_large(path, proposal)
-        self.assertTrue(proposal.startswith(shown))
-        self.assertLess(len(shown), len(proposal))
-        self.editor.do("command", ACCEPT)
-        self.editor.do("wait_for", "size", len(proposal), path)
-        self.assertEqual(self.read(path), proposal.encode())
-        # The model would answer the end of this turn with the next test's proposal.
-        self.finish(path)
-
-    def test_a_change_in_line_74000_is_seen_on_both_sides_and_accepted(self) -> None:
-        lines = [f"{number:07} of a file of three megabytes\n" for number in range(1, 80_001)]
-        path = self.write("b.txt", "".join(lines).encode())
-        proposal = "".join([*lines[:73_999], "changed\n", *lines[74_000:]])
-        shown = self.ask_for_large(path, proposal)
-        self.assertIn("changed\n", shown)
-        self.assertLess(len(shown), 2000)
-        left = self.editor.do("named", "b.txt (on disk, only the changed parts)")
-        self.assertIn(lines[73_999], left)
-        self.editor.do("command", ACCEPT)
-        self.finish(path)
-        self.assertTrue(self.read(path) == proposal.encode())
-
-    def test_what_is_dropped_of_a_large_proposal_is_not_written(self) -> None:
-        lines = [f"{number:07} of a file of three megabytes\n" for number in range(1, 80_001)]
-        path = self.write("c.txt", "".join(lines).encode())
-        proposal = ["first\n", *lines[1:73_999], "changed\n", *lines[74_000:]]
-        shown = self.ask_for_large(path, "".join(proposal))
-        self.editor.do("command", "gemini_companion_next_change")
-        self.editor.do("command", "gemini_companion_drop_change")
-        expected = shown.replace("changed\n", lines[73_999])
-        self.editor.do("wait_for", "proposal", expected, path)
-        self.editor.do("command", ACCEPT)
-        self.finish(path)
-        self.assertTrue(self.read(path) == "".join(["first\n", *lines[1:]]).encode())
-
-
 class FullDisk(session.Session):
+    has_cli = False
+
     def disk(self) -> str:
         """A folder on a disk without a byte left."""
         folder = tempfile.mkdtemp(dir=self.root)

@@ -15,8 +15,34 @@ from session import ACCEPT, REJECT  # noqa: E402
 from tests.fake_cli import FakeCli  # noqa: E402
 from tests.support import wait_for  # noqa: E402
 
+setUpModule, tearDownModule = session.Shared.begin, session.Shared.end
 
-class Context(session.Session):
+# A file, None where there is none; what a call makes of it; what the user types below; the decision
+# in the editor (a command, or CLOSE) or in the terminal (a key); the file afterwards.
+CLOSE = "close_tab"
+LINES = "one\ntwo\nthree\n"
+CHANGED = {"instruction": "x", "old_string": "two", "new_string": "2"}
+DECISIONS = (
+    ("a.py", "old\n", "new\n", "", ACCEPT, "new\n"),
+    ("b.py", "old\n", "new\n", "mine: \u00e9 \U0001f600", ACCEPT, "new\nmine: \u00e9 \U0001f600"),
+    ("c.py", "old\n", "new\n", "", REJECT, "old\n"),
+    ("d.py", LINES, CHANGED, "", ACCEPT, "one\n2\nthree\n"),
+    ("e.py", LINES, CHANGED, "four\n", ACCEPT, "one\n2\nthree\nfour\n"),
+    ("f.py", LINES, CHANGED, "", CLOSE, LINES),
+    ("g.py", None, "print(1)\n", "", ACCEPT, "print(1)\n"),
+    ("h.py", None, "print(1)", "  # one", ACCEPT, "print(1)  # one"),
+    ("i.py", None, "print(1)\n", "", REJECT, None),
+    ("j.py", "one\r\ntwo\r\n", CHANGED, "four\n", ACCEPT, "one\r\n2\r\nfour\r\n"),
+    ("k.py", "old\n", "new\n", "", ALLOW, "new\n"),
+    ("l.py", None, "print(1)\n", "", ALLOW, "print(1)\n"),
+    ("m.py", LINES, CHANGED, "", ESCAPE, LINES),
+    # What was typed is written here, and comes back there.
+    ("n.py", LINES, CHANGED, "mine\n", ALLOW, "one\n2\nthree\nmine\n"),
+    ("o.py", LINES, CHANGED, "mine\n", ESCAPE, LINES),
+)
+
+
+class Context(session.Shared):
     def test_file_cursor_and_selection_of_the_editor_reach_the_model(self) -> None:
         path = self.write("seen.py", b"first\nsecond line\n")
         watcher = FakeCli(self.editor.do("environment"))
@@ -51,163 +77,45 @@ class Context(session.Session):
         self.assertNotIn("quagga", sent)
 
 
-class WithoutDiffs(session.Session):
-    def test_the_terminal_alone_asks_also_a_cli_that_knew_the_tools(self) -> None:
-        for name in ("before.py", "after.py"):
-            path = self.write(name, b"old\n")
-            self.editor.do("project", {"diffs": False})
-            cli = self.cli if name == "before.py" else self.new_cli()
-            self.ask_on(cli, path, "write_file", content="new\n")
-            self.assertIsNone(self.editor.do("proposal", path))
-            cli.press(ALLOW)
-            cli.wait_for(f"The end of {name}.")
-            self.assertEqual(self.read(path), b"new\n")
+class Decisions(session.Shared):
+    def decide(self, how: str, path: str) -> None:
+        if how == CLOSE:
+            self.editor.do(CLOSE, path)
+        elif how in (ALLOW, ESCAPE):
+            self.cli.press(how)
+        else:
+            self.editor.do("command", how)
+
+    def test_each_way_to_decide_leaves_the_file_as_it_was_decided(self) -> None:
+        for name, before, change, typed, how, after in DECISIONS:
+            with self.subTest(name):
+                path = os.path.join(self.folder, name)
+                if before is not None:
+                    self.write(name, before.encode())
+                    self.editor.do("open", path)
+                if isinstance(change, str):
+                    self.ask(path, change, "write_file", content=change)
+                else:
+                    shown = (before or "").replace("\r\n", "\n").replace("two", "2")
+                    self.ask(path, shown, "replace", **change)
+                if typed:
+                    self.editor.do("append", path, typed)
+                self.decide(how, path)
+                self.finish(path)
+                self.assertEqual(os.path.exists(path), after is not None)
+                if after is not None:
+                    self.assertEqual(self.read(path), after.encode())
+                    if before is not None:
+                        shown = after.replace("\r\n", "\n")
+                        self.editor.do("wait_for", "text", shown, path)
+        self.editor.do("wait_for", "named", "one\n2\nthree\nmine\n", "o.py (your edits)")
+        tabs = [tab for tab in self.editor.do("tabs") if "(your edits)" in tab]
+        self.assertEqual(tabs, ["o.py (your edits)"])
 
 
-class Decisions(session.Session):
-    """In the editor and in the terminal, of one CLI."""
-
-    def test_write_file_is_accepted(self) -> None:
-        path = self.write("a.py", b"old\n")
-        self.ask(path, "new\n", "write_file", content="new\n")
-        self.editor.do("command", ACCEPT)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"new\n")
-
-    def test_write_file_is_edited_and_accepted(self) -> None:
-        path = self.write("b.py", b"old\n")
-        self.ask(path, "new\n", "write_file", content="new\n")
-        self.editor.do("append", path, "mine: \u00e9 \U0001f600")
-        self.editor.do("command", ACCEPT)
-        self.finish(path)
-        self.assertEqual(self.read(path), "new\nmine: \u00e9 \U0001f600".encode())
-
-    def test_write_file_is_rejected(self) -> None:
-        path = self.write("c.py", b"old\n")
-        self.ask(path, "new\n", "write_file", content="new\n")
-        self.editor.do("command", REJECT)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"old\n")
-
-    def test_replace_is_accepted(self) -> None:
-        path = self.write("d.py", b"one\ntwo\nthree\n")
-        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
-        self.ask(path, "one\n2\nthree\n", "replace", **change)
-        self.editor.do("command", ACCEPT)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"one\n2\nthree\n")
-
-    def test_replace_is_edited_and_accepted(self) -> None:
-        path = self.write("e.py", b"one\ntwo\nthree\n")
-        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
-        self.ask(path, "one\n2\nthree\n", "replace", **change)
-        self.editor.do("append", path, "four\n")
-        self.editor.do("command", ACCEPT)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"one\n2\nthree\nfour\n")
-
-    def test_replace_is_rejected_by_closing_the_tab(self) -> None:
-        path = self.write("f.py", b"one\ntwo\nthree\n")
-        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
-        self.ask(path, "one\n2\nthree\n", "replace", **change)
-        self.editor.do("close_tab", path)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"one\ntwo\nthree\n")
-
-    def test_a_new_file_is_accepted(self) -> None:
-        path = os.path.join(self.folder, "g.py")
-        self.ask(path, "print(1)\n", "write_file", content="print(1)\n")
-        self.editor.do("command", ACCEPT)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"print(1)\n")
-
-    def test_a_new_file_is_edited_and_accepted(self) -> None:
-        path = os.path.join(self.folder, "h.py")
-        self.ask(path, "print(1)", "write_file", content="print(1)")
-        self.editor.do("append", path, "  # one")
-        self.editor.do("command", ACCEPT)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"print(1)  # one")
-
-    def test_a_new_file_is_rejected(self) -> None:
-        path = os.path.join(self.folder, "i.py")
-        self.ask(path, "print(1)\n", "write_file", content="print(1)\n")
-        self.editor.do("command", REJECT)
-        self.finish(path)
-        self.assertFalse(os.path.exists(path))
-
-    def test_a_file_with_windows_line_ends_keeps_them(self) -> None:
-        path = self.write("j.py", b"one\r\ntwo\r\nthree\r\n")
-        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
-        self.ask(path, "one\n2\nthree\n", "replace", **change)
-        self.editor.do("append", path, "four\n")
-        self.editor.do("command", ACCEPT)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"one\r\n2\r\nthree\r\nfour\r\n")
-
-    def test_an_open_file_shows_what_the_cli_wrote(self) -> None:
-        path = self.write("k.py", b"old\n")
-        self.editor.do("open", path)
-        self.ask(path, "new\n", "write_file", content="new\n")
-        self.editor.do("command", ACCEPT)
-        self.finish(path)
-        self.editor.do("wait_for", "text", "new\n", path)
-
-    def nothing_comes_back(self, name: str) -> None:
-        """The file has the text: a later one that does come back is the first to do so."""
-        later = self.write("later.py", b"old\n")
-        self.ask(later, "new\n", "write_file", content="new\n")
-        self.editor.do("append", later, "mine\n")
-        self.cli.press(ESCAPE)
-        self.editor.do("wait_for", "named", "new\nmine\n", "later.py (your edits)")
-        self.assertNotIn(f"{name} (your edits)", self.editor.do("tabs"))
-
-    def test_write_file_is_allowed_in_the_terminal(self) -> None:
-        path = self.write("a_terminal.py", b"old\n")
-        self.ask(path, "new\n", "write_file", content="new\n")
-        self.cli.press(ALLOW)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"new\n")
-
-    def test_what_was_edited_in_the_editor_counts_when_the_terminal_allows_it(self) -> None:
-        path = self.write("b_terminal.py", b"one\ntwo\n")
-        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
-        self.ask(path, "one\n2\n", "replace", **change)
-        self.editor.do("append", path, "mine\n")
-        self.cli.press(ALLOW)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"one\n2\nmine\n")
-        self.nothing_comes_back("b_terminal.py")
-
-    def test_replace_is_refused_in_the_terminal(self) -> None:
-        path = self.write("c_terminal.py", b"one\ntwo\n")
-        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
-        self.ask(path, "one\n2\n", "replace", **change)
-        self.cli.press(ESCAPE)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"one\ntwo\n")
-
-    def test_what_was_edited_in_the_editor_comes_back_when_the_terminal_refuses(self) -> None:
-        path = self.write("e_terminal.py", b"one\ntwo\n")
-        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
-        self.ask(path, "one\n2\n", "replace", **change)
-        self.editor.do("append", path, "mine\n")
-        self.cli.press(ESCAPE)
-        self.finish(path)
-        self.editor.do("wait_for", "named", "one\n2\nmine\n", "e_terminal.py (your edits)")
-        self.assertEqual(self.read(path), b"one\ntwo\n")
-
-    def test_a_new_file_is_allowed_in_the_terminal(self) -> None:
-        path = os.path.join(self.folder, "d_terminal.py")
-        self.ask(path, "print(1)\n", "write_file", content="print(1)\n")
-        self.cli.press(ALLOW)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"print(1)\n")
-
-
-class Faults(session.Session):
+class Faults(session.Shared):
     def test_a_package_upgraded_while_a_diff_is_open_goes_unnoticed(self) -> None:
-        path = self.write("a.py", b"old\n")
+        path = self.write("x.py", b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
         self.editor.do("append", path, "mine\n")
         self.editor.do("reload_package")
@@ -217,7 +125,7 @@ class Faults(session.Session):
         self.cli.wait_connected()
 
     def test_a_decision_just_before_an_upgrade_is_told_once(self) -> None:
-        path = self.write("c.py", b"old\n")
+        path = self.write("y.py", b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
         self.editor.do("command", ACCEPT)
         self.editor.do("wait_for", "proposal", None, path)
@@ -233,12 +141,26 @@ class Faults(session.Session):
         self.cli.wait_connected()
 
     def test_a_decision_in_the_terminal_after_an_upgrade_finds_the_diff(self) -> None:
-        path = self.write("b.py", b"one\ntwo\n")
-        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
-        self.ask(path, "one\n2\n", "replace", **change)
+        path = self.write("z.py", b"one\ntwo\n")
+        self.ask(path, "one\n2\n", "replace", **CHANGED)
         self.editor.do("append", path, "mine\n")
         self.editor.do("reload_package")
         self.editor.do("wait_for", "connected", 1)
         self.cli.press(ALLOW)
         self.finish(path)
         self.assertEqual(self.read(path), b"one\n2\nmine\n")
+
+
+class WithoutDiffs(session.Shared):
+    """The last, for the window keeps its setting."""
+
+    def test_the_terminal_alone_asks_also_a_cli_that_knew_the_tools(self) -> None:
+        for name in ("before.py", "after.py"):
+            path = self.write(name, b"old\n")
+            self.editor.do("project", {"diffs": False})
+            cli = self.cli if name == "before.py" else self.new_cli()
+            self.ask_on(cli, path, "write_file", content="new\n")
+            self.assertIsNone(self.editor.do("proposal", path))
+            cli.press(ALLOW)
+            cli.wait_for(f"The end of {name}.")
+            self.assertEqual(self.read(path), b"new\n")

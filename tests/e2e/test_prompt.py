@@ -15,7 +15,7 @@ from editor import Editor  # noqa: E402
 TERMINAL = "\u25c7  Ready (work)"
 
 
-class Sending(session.Session):
+class Prompt(session.Session):
     @classmethod
     def new_editor(cls, temp: str = "") -> Editor:
         terminus.install(os.path.join(cls.root, "data"))
@@ -65,3 +65,40 @@ class Sending(session.Session):
         self.assertNotIn("201~", "".join(self.model.prompts()))
         self.cli.enter()
         self.cli.wait_answered("\u241b[201~")
+
+    def reject(self, name: str, note: str) -> None:
+        path = self.write(name, b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.editor.do("review", "reject_diff_with_note", path)
+        self.editor.do("type_in_panel", note)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"old\n")
+
+    def test_a_note_is_on_the_clipboard_or_in_the_prompt_of_the_terminal(self) -> None:
+        self.reject("a.py", "shorter, please")
+        self.assertEqual(self.editor.do("clipboard"), "shorter, please")
+        self.editor.do("wait_for", "is_told", True, "clipboard")
+        self.editor.do("open_terminal", "Gemini CLI", self.folder)
+        self.reject("b.py", "no, longer")
+        # Between the brackets of a paste, so that no line end sends it off.
+        pasted = "\x1b[200~no, longer\x1b[201~"
+        self.editor.do("wait_for", "named", pasted, "Gemini CLI")
+        # The real CLI takes it that way.
+        self.cli.press(pasted)
+        self.cli.wait_for("> no, longer")
+        self.assertNotIn("no, longer", "".join(self.model.prompts()))
+
+    def test_a_note_waits_until_the_question_of_the_cli_is_gone(self) -> None:
+        path = self.write("c.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        asking = self.cli.title()
+        self.editor.do("open_terminal", asking, self.folder)
+        self.editor.do("review", "reject_diff_with_note", path)
+        self.editor.do("type_in_panel", "not yet")
+        self.cli.wait_until(lambda _screen: self.cli.title() != asking, "another title")
+        self.assertEqual(self.editor.do("named", asking), "")
+        self.editor.do("name_terminal", asking, self.cli.title())
+        pasted = "\x1b[200~not yet\x1b[201~"
+        self.editor.do("wait_for", "named", pasted, self.cli.title())
+        self.cli.press(pasted)
+        self.cli.wait_for("> not yet")
