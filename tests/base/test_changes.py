@@ -146,12 +146,12 @@ class Size(unittest.TestCase):
         self.assertEqual(with_changes(old, new, changes), "".join(new))
         return changes
 
-    def test_ten_thousand_changes_in_a_hundred_thousand_rows_are_all_found(self) -> None:
-        old = [f"row {at}\n" for at in range(100_000)]
+    def test_three_thousand_changes_in_thirty_thousand_rows_are_all_found(self) -> None:
+        old = [f"row {at}\n" for at in range(30_000)]
         new = list(old)
-        for at in range(5, 100_000, 10):
+        for at in range(5, 30_000, 10):
             new[at] = f"changed {at}\n"
-        self.assertEqual(len(self.check(old, new)), 10_000)
+        self.assertEqual(len(self.check(old, new)), 3_000)
 
     def test_texts_of_few_different_rows_get_a_coarser_answer(self) -> None:
         chance = random.Random(1)

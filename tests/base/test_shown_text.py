@@ -213,32 +213,28 @@ class Properties(unittest.TestCase):
 
     def texts(self) -> list[str]:
         chance = random.Random(23)
-        return ["".join(chance.choices(NASTY, k=chance.randrange(12))) for _ in range(1500)]
+        return ["".join(chance.choices(NASTY, k=chance.randrange(12))) for _ in range(500)]
 
     def test_two_texts_show_alike_only_where_no_more_than_the_order_of_blanks_differs(self) -> None:
         for text in self.texts():
-            with self.subTest(ascii(text)):
-                meant = without_order_of_blanks(read_back(shown(text)))
-                self.assertEqual(meant, without_order_of_blanks(text))
+            meant = without_order_of_blanks(read_back(shown(text)))
+            self.assertEqual(meant, without_order_of_blanks(text), ascii(text))
 
     def test_two_names_show_alike_only_where_no_more_than_the_order_of_blanks_differs(self) -> None:
         for text in self.texts():
             line = shown_line(text)
-            with self.subTest(ascii(text)):
-                self.assertNotIn("\n", line)
-                meant = without_order_of_blanks(read_back("x" + line + "x"))
-                self.assertEqual(meant, without_order_of_blanks("x" + text + "x"))
+            self.assertNotIn("\n", line)
+            meant = without_order_of_blanks(read_back("x" + line + "x"))
+            self.assertEqual(meant, without_order_of_blanks("x" + text + "x"), ascii(text))
 
     def test_a_plain_name_shows_as_it_does_beside_a_letter_that_is_not_ascii(self) -> None:
         chance = random.Random(24)
         letters = string.printable + "<<>> \x7f"
-        for text in ("".join(chance.choices(letters, k=4)) for _ in range(1500)):
-            with self.subTest(text):
-                beside = shown_line(f"я{text}я")[1:-1]
-                self.assertEqual(shown_line(f"x{text}x")[1:-1], beside)
+        for text in ("".join(chance.choices(letters, k=4)) for _ in range(500)):
+            beside = shown_line(f"я{text}я")[1:-1]
+            self.assertEqual(shown_line(f"x{text}x")[1:-1], beside, ascii(text))
 
     def test_spelled_out_characters_leave_the_lines_of_a_text(self) -> None:
         for text in self.texts():
-            with self.subTest(ascii(text)):
-                self.assertEqual(spelled(text).count("\n"), text.count("\n"))
-                self.assertEqual(letters_of(spelled(text)), text)
+            self.assertEqual(spelled(text).count("\n"), text.count("\n"), ascii(text))
+            self.assertEqual(letters_of(spelled(text)), text)

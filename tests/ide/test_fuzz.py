@@ -17,7 +17,7 @@ import socket
 import threading
 import tracemalloc
 import unittest
-from typing import Any, AsyncIterator, Callable
+from typing import Any, AsyncIterator, Callable, Iterator
 from unittest import mock
 
 from GeminiCompanion.companion.base import connection, http_server, unauthenticated
@@ -146,6 +146,14 @@ class FuzzTestCase(unittest.TestCase):
             answer = self.client.post({"jsonrpc": "2.0", "id": 1, "method": "ping"})
         self.assertEqual((answer.status, answer.json()["result"]), (200, {}))
 
+    @contextlib.contextmanager
+    def saying(self, number: int, sent: Any) -> Iterator[None]:
+        """A failure says what was sent. Thousands of subtests would take longer than the tests."""
+        try:
+            yield
+        except (AssertionError, OSError) as error:
+            raise AssertionError(f"number {number}, {repr(sent)[:300]}: {error}") from error
+
     def tasks(self) -> int:
         return self.background.call(lambda: len(asyncio.all_tasks()))
 
@@ -165,7 +173,7 @@ class Http(FuzzTestCase):
         ):
             for number in range(HTTP_REQUESTS):
                 request = self.request()
-                with self.subTest(number=number, request=request[:300]):
+                with self.saying(number, request):
                     self.assert_answered(self.exchange(request))
                 if number % 50 == 0:
                     self.assert_serves()
@@ -272,14 +280,14 @@ class Messages(FuzzTestCase):
     def test_every_message_is_answered_with_a_result_or_an_error_of_the_protocol(self) -> None:
         for number in range(MESSAGES):
             message = self.message()
-            with self.subTest(number=number, message=repr(message)[:300]):
+            with self.saying(number, message):
                 self.assert_proper(message, self.client.post(message))
         self.assert_serves()
 
     def test_every_body_is_answered_with_a_result_or_an_error_of_the_protocol(self) -> None:
         for number in range(MESSAGES // 5):
             body = self.body()
-            with self.subTest(number=number, body=body[:300]):
+            with self.saying(number, body):
                 self.assert_proper(None, self.client.post(body))
         self.assert_serves()
 

@@ -215,12 +215,12 @@ class WhoMayTalk(TransportTestCase):
     def test_without_the_token_nobody_gets_anything(self) -> None:
         wrong = [None, "", "Bearer", "Bearer ", TOKEN, "Basic " + TOKEN, "Bearer " + TOKEN[:-1]]
         wrong += [f"Bearer {TOKEN}x", f"Bearer {TOKEN.upper()}", "Bearer \xff\xe9"]
-        for method in ("POST", "GET", "DELETE", "PUT"):
-            for value in wrong:
-                with self.subTest(method=method, value=value):
-                    body = json.dumps(PING) if method == "POST" else None
-                    answer = self.client.request(method, body, Authorization=value)
-                    self.assert_refused(answer, 401, "token")
+        asked = [("POST", value) for value in wrong]
+        for method, value in (*asked, ("GET", None), ("DELETE", wrong[-1]), ("PUT", "Bearer x")):
+            with self.subTest(method=method, value=value):
+                body = json.dumps(PING) if method == "POST" else None
+                answer = self.client.request(method, body, Authorization=value)
+                self.assert_refused(answer, 401, "token")
         self.assertIsNotNone(self.session())
 
     def test_what_one_request_may_does_not_count_for_the_next_of_the_connection(self) -> None:
@@ -300,11 +300,11 @@ class WhoMayTalk(TransportTestCase):
     def test_web_pages_are_refused_whatever_they_know(self) -> None:
         origins = ["http://evil.example", "null", "", f"https://127.0.0.1:{self.port}"]
         origins += ["http://127.0.0.1", f"http://127.0.0.1:{self.port}.evil.example", "file://"]
-        for method in ("POST", "GET", "DELETE", "OPTIONS"):
-            for origin in origins:
-                with self.subTest(method=method, origin=origin):
-                    answer = self.client.request(method, Origin=origin)
-                    self.assert_refused(answer, 403, "Origin")
+        asked = [("POST", origin) for origin in origins]
+        for method, origin in (*asked, *((it, "null") for it in ("GET", "DELETE", "OPTIONS"))):
+            with self.subTest(method=method, origin=origin):
+                answer = self.client.request(method, Origin=origin)
+                self.assert_refused(answer, 403, "Origin")
 
     def test_the_servers_own_origin_is_allowed(self) -> None:
         for name in ("127.0.0.1", "localhost", "LocalHost", "host.docker.internal"):
@@ -410,7 +410,7 @@ class Strangers(TransportTestCase):
 
     def test_whoever_has_the_token_keeps_his_connection(self) -> None:
         self.client.initialize()
-        with mock.patch.object(unauthenticated, "TIME_LIMIT", 1.0), self.client.stream() as stream:
+        with mock.patch.object(unauthenticated, "TIME_LIMIT", 0.3), self.client.stream() as stream:
             self.assertEqual(read_all(self.client.send_raw(b"")), b"")
             self.send("1")
             stream.next()

@@ -30,7 +30,7 @@ BASE = ("companion.base.private_files", "companion.base.file_replace")
 class _Publication:
     """Stands in for the discovery files: how a CLI finds a server is tested elsewhere."""
 
-    def __init__(self, advertisement: Any, extra: str) -> None:
+    def __init__(self, advertisement: Any, extra: str, tell: Any) -> None:
         self.advertisement = advertisement
         self.paths: tuple[str, ...] = ()
         self.problem = ""
