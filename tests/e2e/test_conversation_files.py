@@ -31,6 +31,7 @@ async def over_http(request: web.Request) -> web.Response:
 
 
 class Conversations(ApiCase):
+    real = True
     options = {"trusts_workspaces": True}
 
     async def http_tools(self) -> str:
