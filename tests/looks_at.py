@@ -4,8 +4,9 @@ as it was when its tests last passed:
     @pytest.mark.looks_at("tools", "requirements", committed=True)
     class Built(unittest.TestCase): ...
 
-The paths are files and folders of the repository. `committed` is for what is made of the last
-commit, whatever stands in the folders. ALL=1 in the environment runs them all.
+The paths are files and folders of the repository; those of its bases count, too. `committed` is for
+what is made of the last commit, whatever stands in the folders. ALL=1 in the environment runs them
+all.
 """
 
 from __future__ import annotations
@@ -45,10 +46,12 @@ class PassedBefore:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         before = self._read()
         for item in items:
-            for mark in item.iter_markers(MARK):
+            marks = [*item.iter_markers(MARK)]
+            if marks:
+                paths = [path for mark in marks for path in mark.args]
                 own = os.path.relpath(item.path, self._root)
-                digest = self._digest((*mark.args, own), bool(mark.kwargs.get("committed")))
-                self._digests[item.nodeid] = digest
+                committed = any(mark.kwargs.get("committed") for mark in marks)
+                digest = self._digests[item.nodeid] = self._digest((*paths, own), committed)
                 if digest and before.get(item.nodeid) == digest and not self._run_all:
                     item.add_marker(pytest.mark.skip(reason=UNCHANGED))
 

@@ -431,7 +431,7 @@ class CommandLine(unittest.TestCase):
 
 
 @unittest.skipUnless(shutil.which("git"), "without git nobody knows what is committed")
-@unittest.skipUnless(os.path.isdir(os.path.join(ROOT, ".git")), "only a checkout is committed")
+@unittest.skipUnless(os.path.exists(os.path.join(ROOT, ".git")), "only a checkout is committed")
 class Committed(unittest.TestCase):
     def test_no_file_names_an_address_to_download_from(self) -> None:
         download = re.compile(rb"https?://[^\s\"'<>)]+\.(?:whl|tar\.gz|tgz|sublime-package)\b")

@@ -23,6 +23,8 @@ from GeminiCompanion.tools.libraries import Unavailable
 from GeminiCompanion.tools.record import NAME, Damaged, Record
 from GeminiCompanion.tools.sublime_folders import Machine, NotFound, Place
 
+from .built import Built
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 HOST = f"3.{sys.version_info[1]}"
 # Runs inside the editor: who was loaded, and where its libraries come from.
@@ -155,17 +157,11 @@ class Layouts(Made):
         return machine, os.path.join(folder, "Data")
 
     def test_each_layout_leads_to_its_data_folder_and_plugin_host(self) -> None:
-        layouts = {
-            "debian": "3.8",
-            "tarball": "3.14",
-            "application": "3.14",
-            "windows": "3.8",
-            "stick": "3.8",
-        }
-        for name, host in layouts.items():
-            with self.subTest(name):
+        new = (self.tarball, self.application)
+        for layout in (self.debian, self.windows, self.stick, *new):
+            with self.subTest(layout.__name__):
                 self.setUp()
-                machine, data = getattr(self, name)()
+                (machine, data), host = layout(), "3.14" if layout in new else "3.8"
                 place = sublime_folders.find(machine)
                 self.assertEqual(os.path.realpath(place.data), os.path.realpath(data))
                 self.assertEqual(place.hosts, (host,))
@@ -228,18 +224,6 @@ class Layouts(Made):
         for arguments in ((), ("", self.path("no", "subl"))):
             with self.assertRaises(NotFound):
                 sublime_folders.find(self.machine("windows", APPDATA=self.root), *arguments)
-
-
-class Closure(unittest.TestCase):
-    def test_each_host_gets_its_own_versions(self) -> None:
-        old, new = closure.wanted("3.8"), closure.wanted("3.14")
-        for names in (old, new):
-            projects = [name.split("==")[0] for name in names]
-            self.assertEqual(len(projects), len(set(projects)))
-            self.assertIn("aiohttp", projects)
-        self.assertIn("zipp", [name.split("==")[0] for name in old])
-        self.assertNotIn("zipp", [name.split("==")[0] for name in new])
-        self.assertFalse({name for name in old if "aiohttp=" in name} & set(new))
 
 
 @pytest.mark.looks_at("tools", "requirements")
@@ -460,56 +444,34 @@ class InstallsAndRemoves(Made):
                     self.put()
 
 
-@pytest.mark.looks_at("tools", "requirements", "companion", "plugin.py", "headless", committed=True)
-class LoadsFromThere(Made):
+@pytest.mark.looks_at("companion", "plugin.py", "headless")
+class LoadsFromThere(Made, Built):
     """What was installed is what a Sublime Text loads."""
-
-    def look(self, data: str) -> dict[str, Any]:
-        answer = self.path("answer.json")
-        script = write(self.path("look.py"), LOOK)
-        command = [sys.executable, "-m", "headless", "--data", data]
-        subprocess.run(
-            command + ["--exec", script, "--", answer],
-            cwd=ROOT,
-            check=True,
-            stdout=subprocess.DEVNULL,
-            timeout=60,
-        )
-        with open(answer, encoding="utf-8") as file:
-            return dict(json.load(file))
 
     def check(self, data: str, path: str, *libraries: str) -> None:
         """`libraries`: where aiohttp and jsonschema come from."""
-        there = os.path.join(data, *path.split("/"))
-        found = self.look(data)
+        answer, script = self.path("answer.json"), write(self.path("look.py"), LOOK)
+        command = [sys.executable, "-m", "headless", "--data", data, "--exec", script, "--", answer]
+        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, timeout=60)
+        with open(answer, encoding="utf-8") as file:
+            found = json.load(file)
         self.assertTrue(found["running"])
-        self.assertTrue(found["plugin"].startswith(there), found["plugin"])
         self.assertEqual(found["settings"], ["gemini"])
-        self.assertEqual(len(found["libraries"]), len(libraries))
-        for origin, start in zip(found["libraries"], libraries):
+        origins = [found["plugin"], *found["libraries"]]
+        self.assertEqual(len(origins), 1 + len(libraries))
+        for origin, start in zip(origins, (path, *libraries)):
             self.assertTrue(origin.startswith(os.path.join(data, *start.split("/"))), origin)
 
     def installation(self, data: str) -> Installation:
         return Installation(Place(data, None, (HOST,)), self.said.append)
 
-    def unpacked(self) -> dict[str, dict[str, bytes]]:
-        """The libraries that these tests run on, in the place of both sets."""
-        copies = self.path("copies")
-        names = [library.name for library in closure.TABLE if library.modules]
-        copy_own([it for it in names if is_installed(it)], HOST, sublime_folders.here(), copies)
-        return dict.fromkeys(package.SETS, self.files(copies))
-
-    @unittest.skipUnless(os.path.isdir(os.path.join(ROOT, ".git")), "only a checkout is packed")
     def test_the_package_with_its_libraries_inside(self) -> None:
         data = self.path("data")
-        content = package.zipped(package.whole(package.exported(), self.unpacked()))
-        self.installation(data).put(content)
+        self.installation(data).put(self.built(package.WHOLE))
         self.check(data, ZIPPED, ZIPPED, ZIPPED)
 
-    @unittest.skipUnless(os.path.isdir(os.path.join(ROOT, ".git")), "only a checkout is packed")
     def test_the_plain_package_and_its_libraries(self) -> None:
-        data = self.path("data")
-        content = package.zipped(package.plain(package.exported(), self.unpacked()))
+        data, content = self.path("data"), self.built(package.PLAIN)
         self.installation(data).put_plain(content, sublime_folders.here(), copy_own)
         self.check(data, ZIPPED, "Lib", ZIPPED)
 
@@ -517,14 +479,6 @@ class LoadsFromThere(Made):
         data = self.path("data")
         self.installation(data).link(ROOT, sublime_folders.here(), copy_own)
         self.check(data, UNPACKED, "Lib", "Lib")
-
-
-def is_installed(name: str) -> bool:
-    try:
-        importlib.metadata.distribution(name)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
 
 
 class CommandLine(Made):

@@ -21,8 +21,12 @@ import os
 import unittest
 import pytest
 
-@pytest.mark.looks_at("looked", "one.txt"{more})
-class Looking(unittest.TestCase):
+@pytest.mark.looks_at("looked")
+class Base(unittest.TestCase):
+    pass
+
+@pytest.mark.looks_at("one.txt"{more})
+class Looking(Base):
     def test_it(self):
         self.assertTrue({passes})
 

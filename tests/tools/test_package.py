@@ -9,7 +9,6 @@ import io
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,11 +20,12 @@ from typing import Any, Iterator
 from unittest import mock
 
 import pytest
-from GeminiCompanion.tools import check_pythons, closure, libraries, package, setup, vendor
+from GeminiCompanion.tools import check_pythons, closure, libraries, package, vendor
 from packaging.requirements import Requirement
 
+from .built import IS_CHECKOUT, NAMES, PLAIN, WHOLE, Built, builds
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-WHOLE, PLAIN = NAMES = (package.WHOLE, package.PLAIN)
 ROOT_FILES = {
     ".python-version",
     "CHANGELOG.md",
@@ -41,14 +41,6 @@ ROOT_FILES = {
     "plugin.py",
     "sublime-package.json",
 }
-# `make package` in the checkout, which is the first argument, under the mask of the second.
-BUILD = """
-import os, sys
-os.umask(int(sys.argv[2], 8))
-sys.path.insert(0, sys.argv[1])
-from tools import package
-sys.exit(package.main())
-"""
 # The first argument is the built package; what an editor has of it before the plugin is loaded.
 LOAD = """
 import importlib, json, sys, types
@@ -102,138 +94,15 @@ OLD = {"leaving finally"}
 BARE = [sys.executable, "-I", "-S"]
 
 
-class Builds:
-    """Both packages, made from two checkouts of one state that differ in all that must not count.
-
-    `problem` is why there is none; `bytes` are by checkout and name.
-    """
-
-    problem = ""
-    bytes: dict[tuple[str, str], bytes] = {}
-    folder = ""
-
-    @classmethod
-    def make(cls) -> None:
-        cls.folder = os.path.realpath(tempfile.mkdtemp())
-        elsewhere = os.path.join(cls.folder, "elsewhere")
-        os.mkdir(elsewhere)
-        running = [
-            cls.start("one", cls.clone("one"), "022", {"TZ": "UTC", "PYTHONHASHSEED": "1"}),
-            cls.start("two", elsewhere, "077", {"TZ": "Asia/Tokyo", "PYTHONHASHSEED": "2"}),
-        ]
-        for process in running:
-            said = process.communicate(timeout=600)[0]
-            if process.returncode:
-                cls.problem = said.decode()
-        for checkout in ("one", "two"):
-            for name in NAMES:
-                path = os.path.join(cls.folder, checkout, "dist", name)
-                if os.path.isfile(path):
-                    with open(path, "rb") as file:
-                        cls.bytes[checkout, name] = file.read()
-
-    @classmethod
-    def clone(cls, name: str) -> str:
-        path = os.path.join(cls.folder, name)
-        subprocess.check_call(["git", "clone", "--quiet", ROOT, path], stderr=subprocess.DEVNULL)
-        return path
-
-    @classmethod
-    def start(
-        cls, name: str, cwd: str, mask: str, environment: dict[str, str]
-    ) -> subprocess.Popen[Any]:
-        checkout = os.path.join(cls.folder, name)
-        if not os.path.isdir(checkout):
-            cls.age(cls.clone(name))
-        return subprocess.Popen(
-            [sys.executable, "-c", BUILD, checkout, mask],
-            cwd=cwd,
-            env={**os.environ, **setup.from_carried(), **environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-
-    @staticmethod
-    def age(checkout: str) -> None:
-        """A file that lies around, too, and other times and modes for all that is committed."""
-        with open(os.path.join(checkout, "companion", "leftover.py"), "w"):
-            pass
-        for folder, _folders, names in os.walk(checkout):
-            if ".git" not in folder.split(os.sep):
-                for name in names:
-                    os.utime(os.path.join(folder, name), (1e9, 1e9))
-                    os.chmod(os.path.join(folder, name), 0o700)
-
-
-def tearDownModule() -> None:
-    if Builds.folder:
-        shutil.rmtree(Builds.folder, ignore_errors=True)
-
-
-@pytest.mark.looks_at("tools", "requirements", committed=True)
-class Built(unittest.TestCase):
-    maxDiff = None
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        is_checkout = shutil.which("git") and os.path.isdir(os.path.join(ROOT, ".git"))
-        if is_checkout and not Builds.folder:
-            Builds.make()
-
-    def content(self, name: str) -> dict[str, bytes]:
-        with zipfile.ZipFile(io.BytesIO(self.bytes(name))) as archive:
-            return {path: archive.read(path) for path in archive.namelist()}
-
-    def bytes(self, name: str, checkout: str = "one") -> bytes:
-        if not Builds.folder:
-            self.skipTest("packages are made of what is committed: this is no checkout of git")
-        if (checkout, name) not in Builds.bytes:
-            # Without a network there is none; where it has to be seen, that is no excuse.
-            self.assertFalse(os.environ.get("CI"), Builds.problem)
-            self.skipTest(Builds.problem)
-        return Builds.bytes[checkout, name]
-
-    @property
-    def path(self) -> str:
-        """Of the package that carries all."""
-        path = os.path.join(Builds.folder, WHOLE)
-        data = self.bytes(WHOLE)
-        if not os.path.isfile(path):
-            with open(path, "wb") as file:
-                file.write(data)
-        return path
-
-    @property
-    def unpacked(self) -> str:
-        """The same as a folder, where each module is compiled once, whoever imports it."""
-        path = os.path.join(Builds.folder, "unpacked")
-        if not os.path.isdir(path):
-            with zipfile.ZipFile(self.path) as archive:
-                archive.extractall(path)
-        return path
-
-    def run_python(self, command: list[str], code: str, *arguments: str, given: str = "") -> Any:
-        """What the code printed, which is JSON."""
-        done = subprocess.run(
-            [*command, "-c", code, *arguments],
-            input=given.encode(),
-            capture_output=True,
-            cwd=Builds.folder,
-            timeout=60,
-        )
-        self.assertEqual((done.returncode, done.stderr.decode()), (0, ""))
-        return json.loads(done.stdout)
-
-
 class Reproducible(Built):
     def test_mask_times_folder_zone_and_what_lies_around_change_no_byte(self) -> None:
         for name in NAMES:
             with self.subTest(name):
-                self.assertEqual(self.bytes(name, "one"), self.bytes(name, "two"))
+                self.assertEqual(self.built(name, "one"), self.built(name, "two"))
 
     def test_entries_are_sorted_and_of_no_time_and_no_machine(self) -> None:
         for name in NAMES:
-            with self.subTest(name), zipfile.ZipFile(io.BytesIO(self.bytes(name))) as archive:
+            with self.subTest(name), zipfile.ZipFile(io.BytesIO(self.built(name))) as archive:
                 entries = archive.infolist()
                 self.assertEqual(archive.namelist(), sorted(set(archive.namelist())))
                 self.assertEqual({it.date_time for it in entries}, {(1980, 1, 1, 0, 0, 0)})
@@ -268,7 +137,7 @@ class NoCheckout(unittest.TestCase):
             os.mkdir(os.path.join(root, ".git"))
             self.assertRegex(self.said(root), "not a git repository|git was not found")
 
-    @unittest.skipUnless(os.path.isdir(os.path.join(ROOT, ".git")), "only a checkout needs git")
+    @unittest.skipUnless(IS_CHECKOUT, "only a checkout needs git")
     def test_a_machine_without_git_is_answered_with_a_sentence(self) -> None:
         with mock.patch.dict(os.environ, PATH=""):
             self.assertIn("git was not found", self.said())
@@ -306,20 +175,14 @@ class Contents(Built):
             with self.subTest(name):
                 self.assertEqual(changed, wanted)
 
-    def test_the_readme_links_to_nothing_that_is_not_in_the_package(self) -> None:
-        files = self.content(WHOLE)
-        text = files["README.md"].decode()
-        links = [
-            it for it in re.findall(r"\]\(([^)]+)\)", text) if "://" not in it and it[0] != "#"
-        ]
-        self.assertEqual(links, [])
-        self.assertIn("## Settings", text)
-
-    def test_the_readme_names_no_make_target_but_to_install_from_a_checkout(self) -> None:
+    def test_the_readme_links_to_nothing_and_names_no_make_target_that_is_not_there(self) -> None:
         text = self.content(WHOLE)["README.md"].decode()
-        self.assertEqual(
-            re.findall(r"\bmake [a-z-]+(?= [A-Z]+=)|(?<=`)make [^`]*", text), ["make install"]
-        )
+        links = re.findall(r"\]\(([^)]+)\)", text)
+        self.assertEqual([it for it in links if "://" not in it and it[0] != "#"], [])
+        self.assertIn("## Settings", text)
+        targets = re.findall(r"\bmake [a-z-]+(?= [A-Z]+=)|(?<=`)make [^`]*", text)
+        # From a checkout.
+        self.assertEqual(targets, ["make install"])
         self.assertNotIn("<!--", text)
         self.assertNotRegex(text, r"(?i)\bthe picture\b")
 
@@ -341,6 +204,18 @@ class Contents(Built):
 
 
 class Carried(Built):
+    def run_python(self, command: list[str], code: str, *arguments: str, given: str = "") -> Any:
+        """What the code printed, which is JSON."""
+        done = subprocess.run(
+            [*command, "-c", code, *arguments],
+            input=given.encode(),
+            capture_output=True,
+            cwd=builds().folder,
+            timeout=60,
+        )
+        self.assertEqual((done.returncode, done.stderr.decode()), (0, ""))
+        return json.loads(done.stdout)
+
     def sources(self, host: str = "", name: str = WHOLE) -> Iterator[tuple[str, bytes]]:
         """Of one set, or of both."""
         start = "carried/" + package.SETS.get(host, "")
@@ -367,16 +242,6 @@ class Carried(Built):
             with self.subTest(host):
                 self.assertLessEqual(found, tolerated)
 
-    def test_both_sets_are_of_the_versions_of_their_host(self) -> None:
-        for host in package.SETS:
-            (text,) = [
-                data.decode()
-                for path, data in self.sources(host)
-                if path.endswith("/aiohttp/__init__.py")
-            ]
-            version = re.findall(r'(?m)^__version__ = "(.*)"', text)
-            self.assertIn(f"aiohttp=={version[0]}", closure.carried(host))
-
     def test_the_server_is_carried_without_the_client_that_comes_with_it(self) -> None:
         for folder in package.SETS.values():
             start = f"carried/{folder}/aiohttp/"
@@ -393,35 +258,34 @@ class Carried(Built):
         self.assertGreater(len(modules), 50)
         # As Sublime Text's console would show them.
         bare = [*BARE, "-W", "error"]
-        found = self.run_python(bare, IMPORT_ALL, self.path, given=json.dumps(modules))
+        found = self.run_python(bare, IMPORT_ALL, self.path(WHOLE), given=json.dumps(modules))
         tops = {name for names in closure.carried(HOST).values() for name in names}
         self.assertEqual(set(found["new"]) & tops, set())
         self.assertFalse(found["changed"])
         self.assertEqual(found["outside"], [])
 
-    def test_without_any_library_the_carried_ones_serve(self) -> None:
-        self.assertEqual(self.run_python(BARE, WHICH, self.unpacked), OWN)
-
-    def test_libraries_that_are_installed_are_not_touched(self) -> None:
-        self.assertEqual(self.run_python([sys.executable, "-I"], WHICH, self.unpacked), OWN)
-
-    def test_no_library_of_another_version_or_python_is_in_the_way(self) -> None:
-        inside = self.unpacked
+    def test_no_library_that_is_installed_or_of_another_version_or_python_is_in_the_way(
+        self,
+    ) -> None:
+        # As a folder, where each module is compiled once, whoever imports it.
+        inside = os.path.join(builds().folder, "unpacked")
+        with zipfile.ZipFile(self.path(WHOLE)) as archive:
+            archive.extractall(inside)
+        # None at all, those that this Python has, and others.
+        ways = [(BARE, ""), ([sys.executable, "-I"], "")]
         old = "class Draft4Validator: pass\nclass ValidationError(Exception): pass"
-        for number, text in enumerate((old, "x: int = type | 'no'", "def f(:", "len.no")):
-            folder = os.path.join(Builds.folder, f"foreign{number}")
-            os.makedirs(folder, exist_ok=True)
+        ways += [(BARE, text) for text in (old, "x: int = type | 'no'", "def f(:", "len.no")]
+        for command, text in ways:
+            folder = tempfile.mkdtemp(dir=builds().folder)
             for name in ("aiohttp", "jsonschema", "attr", "yarl", "typing_extensions"):
-                with open(os.path.join(folder, name + ".py"), "w") as file:
-                    file.write(text + "\n")
-            with self.subTest(text):
-                self.assertEqual(self.run_python(BARE, WHICH, inside, folder), OWN)
+                if text:
+                    with open(os.path.join(folder, name + ".py"), "w") as file:
+                        file.write(text + "\n")
+            with self.subTest(command, text=text):
+                self.assertEqual(self.run_python(command, WHICH, inside, folder), OWN)
 
     def test_the_plain_package_has_jsonschema_of_its_own_and_others_aiohttp(self) -> None:
-        data, path = self.bytes(PLAIN), os.path.join(Builds.folder, PLAIN)
-        with open(path, "wb") as file:
-            file.write(data)
-        found = self.run_python([sys.executable, "-I"], WHICH, path)
+        found = self.run_python([sys.executable, "-I"], WHICH, self.path(PLAIN))
         self.assertEqual(found, [OWN[1], "aiohttp.web_request"])
 
 
@@ -475,18 +339,16 @@ class Pinned(unittest.TestCase):
 def wheel(folder: str, name: str, version: str) -> str:
     """A wheel of one module; its digest."""
     path = os.path.join(folder, f"{name}-{version}-py3-none-any.whl")
-    info = f"{name}-{version}.dist-info"
+    info = f"{name}-{version}.dist-info/"
+    files = {
+        f"{name}.py": "",
+        info + "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        info + "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    files[info + "RECORD"] = "".join(f"{each},,\n" for each in (*files, info + "RECORD"))
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(f"{name}.py", "")
-        archive.writestr(
-            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-        )
-        archive.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        archive.writestr(
-            f"{info}/RECORD", f"{name}.py,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/RECORD,,\n"
-        )
+        for each, text in files.items():
+            archive.writestr(each, text)
     with open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()
 
@@ -557,32 +419,22 @@ IMPOSSIBLE = ("import os, \\\n    a\n", "from\\\n    a import b\n")
 
 
 class Rewriting(unittest.TestCase):
-    def test_each_form_of_an_import_becomes_relative(self) -> None:
-        for before, after in REWRITTEN:
-            with self.subTest(before):
-                self.assertEqual(vendor.relative(before, "a/x.py", MODULES), after)
+    def test_each_form_of_an_import_becomes_relative_and_nothing_else_changes(self) -> None:
+        rows = [("a/x.py", *row) for row in (*REWRITTEN, *zip(KEPT, KEPT))]
+        # The dots lead to the folder of all libraries.
+        for path, dots in (("a.py", "."), ("a/__init__.py", ".."), ("a/c/d.py", "...")):
+            rows.append((path, "import b\n", f"from {dots} import b\n"))
+        for path, before, after in rows:
+            with self.subTest(before, path=path):
+                self.assertEqual(vendor.relative(before, path, MODULES), after)
                 compile(after, "x.py", "exec")
-
-    def test_nothing_else_changes(self) -> None:
-        for text in KEPT:
-            with self.subTest(text):
-                self.assertEqual(vendor.relative(text, "a/x.py", MODULES), text)
 
     def test_what_cannot_be_rewritten_stops_the_build(self) -> None:
         for text in IMPOSSIBLE:
-            with self.subTest(text), self.assertRaises(ValueError):
-                vendor.relative(text, "a/x.py", MODULES)
-
-    def test_the_dots_lead_to_the_folder_of_all_libraries(self) -> None:
-        for path, dots in (("a.py", "."), ("a/__init__.py", ".."), ("a/c/d.py", "...")):
-            with self.subTest(path):
-                self.assertEqual(
-                    vendor.relative("import b\n", path, MODULES), f"from {dots} import b\n"
-                )
-
-    def test_a_file_that_reads_itself_in_an_unknown_way_stops_the_build(self) -> None:
-        with self.assertRaises(ValueError):
-            vendor.carry({"jsonschema/_utils.py": b"import os\n"}, frozenset({"jsonschema"}))
+            self.assertRaises(ValueError, vendor.relative, text, "a/x.py", MODULES)
+        # It reads itself in an unknown way.
+        strange = {"jsonschema/_utils.py": b"import os\n"}
+        self.assertRaises(ValueError, vendor.carry, strange, frozenset({"jsonschema"}))
 
     def test_only_modules_of_the_table_and_licenses_are_taken(self) -> None:
         files = {
@@ -594,13 +446,9 @@ class Rewriting(unittest.TestCase):
             "a-1.dist-info/licenses/LICENSE.txt": b"free",
             "a-1.dist-info/METADATA": b"",
         }
-        self.assertEqual(
-            vendor.carry(files, MODULES),
-            {
-                "a/__init__.py": b"from .. import b\n",
-                "licenses/a-1/licenses/LICENSE.txt": b"free",
-            },
-        )
+        taken = {"a/__init__.py": b"from .. import b\n"}
+        taken["licenses/a-1/licenses/LICENSE.txt"] = b"free"
+        self.assertEqual(vendor.carry(files, MODULES), taken)
 
 
 class Readme(unittest.TestCase):
@@ -635,10 +483,8 @@ class Redirecting(unittest.TestCase):
             "    from ..carried.new.a.d import e, f\n"
             "\nimport b\n",
         )
-
-    def test_it_is_reached_from_deeper_folders_too(self) -> None:
-        changed = vendor.with_carried("from a import b\n", ("a",), self.FOLDERS, 2)
-        self.assertIn("    from ...carried.new.a import b\n", changed)
+        deeper = vendor.with_carried("from a import b\n", ("a",), self.FOLDERS, 2)
+        self.assertIn("    from ...carried.new.a import b\n", deeper)
 
     def test_every_module_that_imports_a_carried_library_is_one_that_is_changed(self) -> None:
         carried = [names for host in package.SETS for names in closure.carried(host).values()]
