@@ -68,14 +68,30 @@ class TheEditorDies(session.Session):
         self.editor.do("wait_for", "text", "new\nmine\n", path)
 
 
-class TwoEditors(session.Session):
+class WithoutACli(session.Session):
     has_cli = False
 
-    def test_on_one_data_folder_the_second_touches_nothing_and_takes_over_in_the_end(self) -> None:
-        path = self.write("a.py", b"old\n")
-        client = FakeCli(self.editor.do("environment"))
+    def proposed(self, name: str) -> tuple[str, FakeCli]:
+        """The path of a file for which a client proposes "new\\n", and the client."""
+        path, client = self.write(name, b"old\n"), FakeCli(self.editor.do("environment"))
         self.addCleanup(client.close)
         client.call("openDiff", filePath=path, newContent="new\n").result(30)
+        return path, client
+
+    def test_what_close_diff_gave_to_a_client_that_is_gone_comes_back(self) -> None:
+        path, client = self.proposed("b.py")
+        self.editor.do("append", path, "mine\n")
+        answer = client.call("closeDiff", filePath=path, suppressNotification=True)
+        (part,) = answer.result(30)["content"]
+        client.close()
+        self.assertEqual(json.loads(part["text"]), {"content": "new\nmine\n"})
+        self.editor.do("wait_for", "named", "new\nmine\n", "b.py (your edits)")
+        self.assertEqual(self.read(path), b"old\n")
+
+    def test_on_one_data_folder_a_second_editor_touches_nothing_and_takes_over_in_the_end(
+        self,
+    ) -> None:
+        path, _client = self.proposed("a.py")
         self.editor.do("append", path, "one\n")
         self.editor.do("wait_until_saved", "one")
         second = self.new_editor()
@@ -88,15 +104,16 @@ class TwoEditors(session.Session):
         second = self.new_editor()
         second.do("wait_for", "status_bar", "Gemini: no CLI, not saved")
         self.editor.kill()
+        type(self).editor = second
         second.do("wait_for", "status_bar", "Gemini: no CLI")
         second.do("wait_for", "named", "new\none\ntwo\n", "a.py (your edits)")
         self.assertEqual(self.read(path), b"old\n")
 
 
 class TheStreamBreaks(session.Session):
-    def test_a_proposal_of_more_than_a_megabyte_is_accepted_whole(self) -> None:
+    def test_a_proposal_of_megabytes_is_accepted_whole(self) -> None:
         path = self.write("large.txt", b"old\n")
-        proposal = ("y" * 1100 + "\n") * 1000
+        proposal = ("y" * 1100 + "\n") * 2100
         self.ask_on(self.cli, path, "write_file", content=proposal)
         self.editor.do("wait_for", "title", "large.txt (proposed)", path)
         shown = self.editor.do("proposal", path)
