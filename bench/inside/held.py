@@ -87,7 +87,7 @@ def _propose_and_accept(window: sublime.Window, arguments: List[str]) -> None:
 
 
 def _answer(window: sublime.Window) -> None:
-    """Accept all the same where that is asked."""
+    """Accept anyway if that is asked."""
     editor = running.current()
     _wait(lambda: not _has_diff(window) or editor.active_window.question is not None)
     if editor.active_window.question is not None:

@@ -31,7 +31,7 @@ from .wording import failure
 from .wording.failure import AgentError
 from .wording.sentence import sentence
 
-NO_FOLDER = sentence("The folder of this conversation is not known any more; begin a new one.")
+NO_FOLDER = sentence("The folder of this conversation is no longer known; begin a new one.")
 NOT_TRUSTED = sentence(
     "{cli} starts tool servers in trusted workspaces only; start the server with --trust to trust"
     " them."

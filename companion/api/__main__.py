@@ -98,7 +98,7 @@ def _greet(server: Server, asked: argparse.Namespace) -> None:
     page = _page_of(server, asked) + "/"
     if sys.stdout.isatty():
         # A browser does not send the part after the "#" to a server.
-        print(f"Its page, for you alone: {page}#token={server.token}", flush=True)
+        print(f"Its page (keep this link to yourself): {page}#token={server.token}", flush=True)
     else:
         # Others may read a file or a pipe later.
         print(f"Its page: {page}, which asks for that token.", flush=True)

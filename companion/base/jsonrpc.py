@@ -132,7 +132,7 @@ def load(body: bytes) -> Any:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _bounded_int(digits: str) -> int:

@@ -66,7 +66,7 @@ class UnwrittenLines:
         """Drop that line; gives its bytes. Logs the first loss of a file. Raises IndexError."""
         line = self._lines[goes].popleft()
         if self._dropped is None:
-            logger.error("the disk takes nothing: of %s, the oldest lines are lost", self.name)
+            logger.error("the disk refuses everything: the oldest lines of %s are lost", self.name)
         self._dropped = max(line.number, self._dropped or 0)
         self.size -= len(line.data)
         return len(line.data)

@@ -54,7 +54,7 @@ def _problem_of(pattern: str) -> str:
     if body != body.strip():
         return "begins or ends with a space"
     if "\\" in body:
-        return 'has a backslash; "/" stands between folders'
+        return 'has a backslash; use "/" between folders'
     inner = (body[1:] if body.startswith("/") else body)[: -1 if body.endswith("/") else None]
     if any(part in ("", ".", "..") for part in inner.split("/")):
         return 'has a part that is empty, "." or ".."'

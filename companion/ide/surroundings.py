@@ -114,8 +114,8 @@ def _wsl_outside(machine: Machine) -> Surrounding | None:
     if any(machine.path_maps.to_remote(it) == it for it in inside):
         return Surrounding(
             name,
-            f"{name}, where CLIs use another path for it than Sublime Text on Windows: they do not"
-            " find it.",
+            f"{name}, where CLIs use another path for it than Sublime Text on Windows, so they"
+            " do not find it.",
             'Run Sublime Text for Linux in the same distribution; or set "path_maps" and'
             f' "extra_discovery_folder". {GUIDE}',
         )

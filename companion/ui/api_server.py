@@ -134,7 +134,7 @@ class Api:
         lines = (
             f"The Gemini CLI API listens at {serving.url}, for {serving.workspace}.",
             f"Its token is in {serving.token_file}.",
-            f"Its page, for you alone: {serving.url}/#token={serving.token}",
+            f"Its page (keep this link to yourself): {serving.url}/#token={serving.token}",
             'To end it, run "Gemini Companion: Stop API Server" from the command palette.',
         )
         panel = window.create_output_panel(PANEL)

@@ -17,7 +17,7 @@ from .review.record import waiting
 from .terminals import cli_terminals
 
 NONE = 'No CLI is connected. "Gemini Companion: Run CLI" starts one.'
-NO_TERMINAL = "{} proposes nothing now, and no Terminus terminal of its window shows that it runs."
+NO_TERMINAL = "{} proposes nothing now, and no Terminus terminal of its window shows it."
 
 
 async def choose(companion: Companion, window: sublime.Window, tell: Callable[[str], None]) -> None:

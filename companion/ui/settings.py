@@ -201,7 +201,7 @@ def parse(user: Mapping[str, Any], project: Any = None) -> tuple[Settings, tuple
         )
     for name, value in project.items() if isinstance(project, Mapping) else ():
         if name not in KINDS:
-            problems.append(f'"{name}" in the project is no setting of Gemini Companion.')
+            problems.append(f'"{name}" in the project is not a setting of Gemini Companion.')
         elif KINDS[name].is_global:
             problems.append(f'"{name}" counts for all windows: a project cannot set it.')
         else:

@@ -16,7 +16,7 @@ from .settings import Settings
 
 PAUSED = "gemini_companion_sharing_paused"
 IS_PAUSED = "Sharing is paused. The CLIs of this window are told of no file until you resume it."
-IS_RESUMED = "Sharing goes on. The CLIs of this window are told what you look at."
+IS_RESUMED = "Sharing has resumed. The CLIs of this window are told what you look at."
 
 
 def of(window: sublime.Window) -> Sharing:

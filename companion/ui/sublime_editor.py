@@ -31,8 +31,8 @@ T = TypeVar("T")
 # Names of tabs: for a text that reached no file, and for the text of a diff that its CLI closed.
 YOURS = "your edits"
 CLOSED = "your edits of a closed proposal"
-GONE = "Gemini CLI is gone. Its diff stays: decide for the next CLI, or release it."
-RESTORED = "The proposal for {} is as you had it last; undo brings back what its tab had."
+GONE = "Gemini CLI has left. Its diff stays open: decide for the next CLI, or release it."
+RESTORED = "The proposal for {} is as you last had it; undo brings back the text of its tab."
 WINDOW_CLOSED = "The editor's window is closed."
 PREFIX = "Gemini Companion: "
 # Seconds that a user needs to read a sentence.

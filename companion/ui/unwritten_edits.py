@@ -19,11 +19,11 @@ NONE = "No accepted text waits for Gemini CLI in this window."
 DISCARDED = "The text was discarded."
 TOO_LATE = "Gemini CLI has come back and got the text meanwhile."
 IN_TAB = "The text is in the tab; save it to keep it."
-NOT_TAKEN = "The file's tab does not take the text; it is in a new tab."
+NOT_TAKEN = "The file's tab does not accept the text; it is in a new tab."
 ACTIONS = [
-    ["Apply it yourself", "Puts it into the file's tab, unsaved. No CLI gets it any more."],
-    ["Open it as a new tab", "To look at it, or to save it elsewhere. It goes on waiting."],
-    ["Discard it", "No CLI gets it any more."],
+    ["Apply it yourself", "Puts it into the file's tab, unsaved. No CLI will get it."],
+    ["Open it as a new tab", "Read it, or save it elsewhere. It continues to wait."],
+    ["Discard it", "No CLI will get it."],
 ]
 
 

@@ -125,7 +125,7 @@ class WithoutACli(OnDisk):
         self.assertEqual([(it.id, it.workspace) for it in agent.sessions()], [(ID, "")])
         with self.assertRaises(AgentError) as caught:
             await agent.chat(self.workspace, "hello", session_id=ID)
-        self.assertIn("folder of this conversation is not known", str(caught.exception))
+        self.assertIn("folder of this conversation is no longer known", str(caught.exception))
 
     async def test_a_file_of_which_nothing_can_be_read_is_logged_and_stays(self) -> None:
         transcript = self.written()

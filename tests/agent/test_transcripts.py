@@ -230,7 +230,7 @@ class Files(unittest.TestCase):
                 transcript.event(TurnEvent(1, NOW, "b" * 32, id, OVER))
                 transcript.write()
             page = transcript.reader.page(1000, None)
-        told = [each for each in logs.output if "oldest lines are lost" in each]
+        told = [each for each in logs.output if "the oldest lines of" in each]
         self.assertEqual(len(told), 1)
         known = self.ids(page)
         self.assertEqual(known, turns[-len(known) :])

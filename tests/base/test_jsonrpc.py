@@ -113,7 +113,7 @@ class BodiesThatAreNoJson(Refusals):
         for name in ("NaN", "Infinity", "-Infinity"):
             with self.subTest(name=name):
                 body = b'{"jsonrpc": "2.0", "method": "n", "params": {"a": %b}}' % name.encode()
-                self.refused(body, jsonrpc.PARSE_ERROR, name, "no JSON number")
+                self.refused(body, jsonrpc.PARSE_ERROR, name, "not a JSON number")
 
     def test_an_integer_of_very_many_digits_is_a_parse_error_at_once(self) -> None:
         for digits in (321, 5000, 5_000_000):

@@ -13,7 +13,7 @@ from GeminiCompanion.companion.base.unwritten_lines import (
 )
 
 GAP = b"...\n"
-LOST = "the oldest lines are lost"
+LOST = "the oldest lines of"
 
 
 class Unwritten(unittest.TestCase):

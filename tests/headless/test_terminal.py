@@ -296,7 +296,7 @@ class Alone(Terminal):
         self.editor.start()
         self.press(":\nshow log")
         # At its start it removes what other tests' editors left in the folder of all users.
-        logs = ("Nothing has happened so far", "removed the discovery file")
+        logs = ("The log is empty so far", "removed the discovery file")
         wait_for(lambda: any(text in self.said() for text in logs))
         self.press(":\nsharing", "Sharing is paused")
         self.press(":\nSHOW gemini", "> 1  Gemini Companion: Show Diffs")
@@ -501,7 +501,7 @@ class Front(Terminal):
     def test_what_speaks_against_accepting_is_asked_in_words(self) -> None:
         self.propose("new\n")
         self.write("changed meanwhile\n")
-        self.press("a", "2  Accept all the same - Gemini CLI writes the text")
+        self.press("a", "2  Accept anyway - Gemini CLI writes the text")
         self.assertNotIn("['", self.said())
         self.press("4")
         self.press("r", f"Rejected: {self.path}")

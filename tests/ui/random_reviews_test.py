@@ -418,7 +418,7 @@ class RandomReview:
             return
         items, answer, placeholder = self.questions.pop()
         check("emptied" in placeholder or single_changes.ALL_DROPPED in placeholder, placeholder)
-        check("Accept all the same" not in items, items)
+        check("Accept anyway" not in items, items)
         answer(items.index("Reject the proposal"))
         self.was_rejected(it, before)
         check(not self.told_of(it, "Accepted"), "an empty text was accepted")

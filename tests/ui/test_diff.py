@@ -127,7 +127,7 @@ from .reviewing import Steps
         | the answer is none; c has heard all | +a.py is a proposal: yes; c heard nothing
     an emptied proposal is asked about and can be rejected but not accepted
         c connects & proposes new for a.py; +a.py has the keyboard; do select_all; do left_delete
-        | run accept_diff | it is asked: emptied; offered is Accept all the same: no
+        | run accept_diff | it is asked: emptied; offered is Accept anyway: no
         | the answer is Reject the proposal | c heard a.py rejected
     a proposal that was empty is accepted without a question
         c connects & proposes nothing for a.py; +a.py has the keyboard | run accept_diff
@@ -226,7 +226,7 @@ class Diffs(DeskCase):
         with mock.patch.object(file_content, "_read", side_effect=ZeroDivisionError):
             self.window.focus_view(second)
             self.run_command("accept_diff")
-            yield from self.answer("Accept all the same")
+            yield from self.answer("Accept anyway")
         yield lambda: cli.received("ide/diffAccepted")
 
     def test_a_file_that_never_answers_is_shown_as_one_that_cannot_be_read(self) -> Steps:
@@ -256,7 +256,7 @@ class Diffs(DeskCase):
         self.window.focus_view(right)
         self.run_command("accept_diff")
         yield from self.is_asked("UTF-8")
-        yield from self.answer("Accept all the same")
+        yield from self.answer("Accept anyway")
         yield lambda: cli.received("ide/diffAccepted")
 
     def test_a_folder_as_path_is_an_error_and_leaves_no_view(self) -> Steps:

@@ -466,8 +466,8 @@ class TakingOver(ConflictCase):
         yield lambda: panels
         self.assertIn(ending.GONE, panels[0]["placeholder"])
         names = [item[0] for item in panels[0]["items"]]
-        self.assertEqual(names, ["See the difference", "Accept all the same", "Go back"])
-        self.assertEqual(panels[0]["items"][1][1], "Gemini CLI writes the file anew.")
+        self.assertEqual(names, ["See the difference", "Accept anyway", "Go back"])
+        self.assertEqual(panels[0]["items"][1][1], "Gemini CLI creates the file again.")
 
     def test_what_cannot_be_read_is_not_merged(self) -> Steps:
         right = yield from self.propose("1\n2\n", "1\ntwo\n")

@@ -279,7 +279,7 @@ class Where(SendCase):
         self.run_command("send_selection")
         self.assertEqual(self.pasted, [])
         self.assertIn("two", sublime.get_clipboard())
-        yield lambda: any("takes no texts" in each for each in told)
+        yield lambda: any("does not accept several lines" in each for each in told)
         modes["takes"] = True
         self.window.focus_view(view)
         self.run_command("send_selection")
@@ -477,7 +477,7 @@ class Prompts(SendCase):
         yield from self.open("a.py", "one\n")
         told = self.told()
         self.run_command("prompt", text="Explain $slection")
-        yield lambda: any("$slection is no variable" in each for each in told)
+        yield lambda: any("$slection is not a variable" in each for each in told)
         self.assertEqual(sublime.get_clipboard(), "before")
 
     def test_a_prompt_without_words_says_what_it_needs(self) -> Steps:

@@ -484,10 +484,10 @@ class Doctor(Pages):
         ):
             sublime.set_clipboard("as it was")
             self.window.run_command("gemini_companion_doctor")
-            yield lambda: "Looking failed" in self.page(self.running.doctor)
+            yield lambda: "The examination failed" in self.page(self.running.doctor)
             self.window.run_command("gemini_companion_doctor", {"copy": True})
             yield lambda: told
-        self.assertIn("Looking failed", told[0])
+        self.assertIn("The examination failed", told[0])
         self.assertEqual(sublime.get_clipboard(), "as it was")
 
     def test_a_folder_is_added_to_the_window(self) -> Steps:

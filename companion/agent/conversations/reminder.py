@@ -12,8 +12,8 @@ from ..events.turn_events import PastTurn
 # Characters of this text; if it is beyond the model's context, the CLI sends nothing.
 MAX_TEXT = 1_000_000
 INTRODUCTION = (
-    "This is the conversation so far, which you have lost. Go on from there; do not repeat or"
-    " answer what stands in it.\n\n"
+    "This is the conversation so far, which you have lost. Continue from there; do not repeat or"
+    " answer what is in it.\n\n"
 )
 
 

@@ -210,7 +210,7 @@ class Transcript:
                 self._refused()
             return
         if self.is_refused:
-            logger.info("the disk takes a conversation again that it has refused")
+            logger.info("the disk again accepts a conversation that it had refused")
         # Dropped lines are not on disk and never will be.
         self._lacks_lines = self._lacks_lines or not self._unwritten.is_whole
         self.is_saved = not self._lacks_lines

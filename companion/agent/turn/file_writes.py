@@ -28,7 +28,7 @@ CHANGED = sentence(
 )
 # The model gets it as "Error writing to file: ...", the only message that reaches it in the turn.
 NOTE = (
-    "This is no failure: the user changed your text before it was written. {path} now holds what"
+    "This is not a failure: the user changed your text before it was written. {path} now holds what"
     " follows. Do not write your own text again.\n{text}"
 )
 CANCELLED = sentence("The turn was cancelled, so nothing was written.")

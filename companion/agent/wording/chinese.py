@@ -99,7 +99,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     ),
     "The disk refuses to store what is said here. Unless it does so later, it will be missing"
     " after a restart.": "无法把此会话写入磁盘；若之后仍无法写入，重启后其内容将会丢失。",
-    "The folder of this conversation is not known any more; begin a new one.": (
+    "The folder of this conversation is no longer known; begin a new one.": (
         "此会话的工作目录已无法得知，请新建一个会话。"
     ),
     "Some of this turn could not be read from the disk.": "此次对话的部分内容无法从磁盘读取。",

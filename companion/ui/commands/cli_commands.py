@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 EXPORTS = "On the clipboard: a line for your shell. It has a token in it; give it to nobody."
 NO_EXPORTS = (
-    "Nothing was copied: {}, which a terminal would take for a key. Rename the folder, or set"
-    ' "path_maps" right; "Run CLI" and "Open Terminal" work as it is.'
+    "Nothing was copied: {}, which a terminal would treat as a key. Rename the folder, or correct"
+    ' "path_maps". "Run CLI" and "Open Terminal" work in any case.'
 )
 
 

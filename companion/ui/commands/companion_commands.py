@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...ide.service import Companion
 
 PANEL = "gemini_companion"
-NO_LOG = 'Nothing has happened so far that the log tells; "log_level": "debug" tells more.'
+NO_LOG = 'The log is empty so far. With "log_level": "debug" it has more lines.'
 
 
 class GeminiCompanionPauseSharingCommand(sublime_plugin.WindowCommand):

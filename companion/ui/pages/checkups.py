@@ -36,7 +36,7 @@ LABELS = {
 }
 # The user has to end the CLI that runs.
 RUN_ANOTHER = "Run another {}"
-FAILED = 'Looking failed; "Gemini Companion: Show Log" tells more.'
+FAILED = 'The examination failed; "Gemini Companion: Show Log" tells more.'
 
 
 class Checkups:

@@ -19,7 +19,7 @@ from .. import panels, settings, sharing_settings, stories
 from ..stories import computed
 
 NOT_REMOVED = (
-    "{} is not a file of Gemini Companion, or is in use. Look at it, and remove it yourself."
+    "{} is not a file of Gemini Companion, or is in use. Inspect it, and remove it yourself."
 )
 
 
@@ -78,7 +78,7 @@ class Remedies:
             self._tell(f"{cli.name} connects to editors already.")
             self._changed()
             return
-        backup = "the file of before stands beside it then"
+        backup = "the old file is kept beside it"
         where = plan.path if plan.path == plan.target else f"{plan.path}, which is {plan.target}"
         details = [*plan.lines, f"in {where}", backup if plan.before is not None else "a new file"]
         items = [
@@ -97,8 +97,8 @@ def _apply(cli: Cli, change: SettingsChange) -> str:
         backup = cli_settings.apply(change)
     except CannotChange as error:
         return str(error)
-    beside = f" The file of before is {os.path.basename(backup)}." if backup else ""
-    return f"{cli.name} connects to editors now; start it anew if it runs.{beside}"
+    beside = f" The old file is kept as {os.path.basename(backup)}." if backup else ""
+    return f"{cli.name} connects to editors now; restart it if it runs.{beside}"
 
 
 def _add_folder(window: sublime.Window, folder: str, is_there: bool | None) -> None:

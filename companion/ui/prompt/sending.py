@@ -18,12 +18,12 @@ from .references import NoReference, remote_reference
 
 NO_TEXT = "There is no text to send: open a file."
 NO_SELECTION = "There is no text to send: nothing is selected, and the line of the cursor is empty."
-NO_FILE = "There is no file to send: the text in front has none. Save it first."
+NO_FILE = "There is no file to send: the text in front is not in a file. Save it first."
 NO_FILES = "There is no file to send: no tab of the window has one."
 NO_SOURCES = "There are no diagnostics: neither LSP nor SublimeLinter is installed."
 NO_DIAGNOSTICS = "{} report nothing wrong {}."
 NO_OUTPUT = "There are no build results to send."
-EXCLUDED = "{} is excluded from what CLIs are told. Send it all the same?"
+EXCLUDED = "{} is excluded from what CLIs are told. Send it anyway?"
 YES, NO = "Send it", "Do not send it"
 UNSAVED = ", with unsaved changes that the CLI does not see"
 # Variables about the file in front.

@@ -19,7 +19,7 @@ def names(text: str, known: Iterable[str]) -> set[str]:
     if unknown:
         there = ", ".join(f"${name}" for name in known)
         raise UnknownVariable(
-            f"${unknown[0]} is no variable of a prompt; there are {there}, and $$ for a $."
+            f"${unknown[0]} is not a variable of a prompt; there are {there}, and $$ for a $."
         )
     return found
 

@@ -30,8 +30,8 @@ from .single_changes import FORGOTTEN, REJECT, ask_whether_to_reject
 # The possible answers to doubts about an acceptance, and what each does; the first shows the
 # doubts as its description.
 SEE = ("See the difference", "")
-ACCEPT = ("Accept all the same", "Gemini CLI writes the text over the file.")
-ANEW = (ACCEPT[0], "Gemini CLI writes the file anew.")
+ACCEPT = ("Accept anyway", "Gemini CLI writes the text over the file.")
+ANEW = (ACCEPT[0], "Gemini CLI creates the file again.")
 MERGE = ("Take over my changes", "What you changed in the file is merged into the proposal.")
 GO_BACK = ("Go back", "Nothing is sent, nothing is changed.")
 NOT_ACCEPTED = "{} was not accepted: accept it again."

@@ -29,13 +29,13 @@ Merge = Tuple[Merged, Comparison]
 THEIRS = "your changes"
 # Subjects of the notes at the head.
 DISK, TAB, MARKS = "disk", "tab", "marks"
-FORGOTTEN = "The whole proposal was forgotten at the restart: nothing can be taken over into it."
+FORGOTTEN = "The whole proposal was lost at the restart: nothing can be merged into it."
 NOT_MERGED = 'Your changes could not be merged; "Gemini Companion: Show Log" tells more.'
-MERGED = "Your changes are in the proposal now: look at it again, then accept."
-LARGE_MERGED = "Your changes are in the proposal now. To be rid of them again, reject it."
+MERGED = "Your changes are in the proposal now: review it again, then accept."
+LARGE_MERGED = "Your changes are in the proposal now. The only way to remove them is to reject it."
 LARGE_CONFLICTS = (
-    "Nothing was taken over: your changes and the proposal meet at {} places, and so large a text"
-    " cannot be edited here. Reject it, and have it proposed anew."
+    "Nothing was merged: your changes and the proposal conflict at {} places, and a text of this"
+    " size cannot be edited here. Reject it, and ask the CLI to propose it again."
 )
 
 

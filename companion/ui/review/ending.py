@@ -21,7 +21,7 @@ from .record import DiffRecord, erase, erase_stamp, waiting
 FOCUS_BEFORE = "gemini_companion_focus_before"
 
 CHANGED = "The file has changed on disk since the diff was opened."
-GONE = "The file is gone since the diff was opened."
+GONE = "The file has been removed since the diff was opened."
 UNSAVED = "The file has unsaved changes in another tab, which will conflict."
 
 # The CLI's side of a conflict, as the mark names it.
@@ -66,7 +66,7 @@ def doubts(view: sublime.View, present: Original) -> list[str]:
         return []
     found = [each for each in (what_changed(record, present), unsaved(record.path)) if each]
     if is_emptied(view):
-        found.append("You emptied the proposal; accepted, Gemini CLI would write its own text.")
+        found.append("You emptied the proposal; if you accept it, Gemini CLI writes its own text.")
     if conflicts(view):
         found.append(conflicts_said(view))
     if present.warning:

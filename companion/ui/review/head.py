@@ -23,10 +23,10 @@ ACCEPT, REJECT, RELEASE = "Accept", "Reject", "Release"
 MARGIN, COLUMNS = 2, 80
 # A part of a line: HTML that must not be broken, and its width in characters.
 Piece = Tuple[str, int]
-GONE = "Gemini CLI is gone; a decision waits for the next one."
-PART = "Too large to be edited here: only the beginning is shown. Accepted, it is written whole. "
+GONE = "Gemini CLI has left; a decision waits for the next one."
+PART = "Too large to be edited here: only the beginning is shown. Accepting writes all of it. "
 DIGEST = (
-    "Too large to be edited here: only the changed parts are shown. Accepted, it is written whole,"
+    "Too large to be edited here: only the changed parts are shown. Accepting writes all of it,"
     " without the changes that you drop."
 )
 

@@ -19,11 +19,11 @@ from .open_diffs import name_of
 from .record import Comment, waiting
 from .reviews import Reviews
 
-PROMPT = "Why is {} rejected? Your words go into the prompt of the CLI"
+PROMPT = "Why is {} rejected? Your note goes into the prompt of the CLI"
 NOTE = "your note"
 # Milliseconds from the decision until the CLI's question is gone; its title may not show that.
 PROMPT_IS_BACK = 1000
-NOT_DECIDED = "The diff waits on; your note is on the clipboard."
+NOT_DECIDED = "The diff still waits; your note is on the clipboard."
 DECIDED = "That diff is decided already; your note is on the clipboard."
 
 

@@ -15,7 +15,9 @@ from .record import DiffRecord, stamp, update, waiting
 
 OLDER = "your edits of an older proposal"
 COMMENTS = "your comments on an older proposal"
-NO_LINE = "What you commented on is not in this newer proposal; your words are in a tab."
+NO_LINE = (
+    "The lines that you commented on are not in this newer proposal; your comments are in a tab."
+)
 
 
 def open_diff(

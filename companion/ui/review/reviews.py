@@ -30,7 +30,7 @@ from .review import Review
 MAX_HELD = 256 * 1024 * 1024
 FAILED = 'The changes could not be computed; "Gemini Companion: Show Log" tells more.'
 LOST = (
-    "What you dropped or took over was forgotten at the restart: accepted, the proposal is written"
+    "What you dropped or merged was lost at the restart: if you accept the proposal, it is written"
     " as it came."
 )
 

@@ -15,11 +15,11 @@ from .reviews import Reviews
 from .sight import caret_row, current, show_change
 
 ALL_DROPPED = "All changes are dropped: the proposal is the file as it is."
-FORGOTTEN = "The whole proposal was forgotten at the restart: no change of it can be dropped."
-NO_CHANGE = "The proposal has no such change any more."
+FORGOTTEN = "The whole proposal was lost at the restart: none of its changes can be dropped."
+NO_CHANGE = "The proposal no longer has this change."
 AGAIN = "There are no more changes in this direction: continued at the other end."
 ONLY = "There is no other change."
-ABOVE = "Below, all changes are decided on: go on with those above."
+ABOVE = "All changes below are decided on: continue with those above."
 ALL_DECIDED = "All changes are decided on: accept the proposal now, or reject it."
 NO_CHANGES = "The proposal changes nothing."
 # The possible answers when nothing is left of a proposal, and what each does.

@@ -24,10 +24,10 @@ PASTE = "terminus_paste_text"
 # The module that knows the modes of a terminal.
 TERMINUS = "Terminus.terminus.terminal"
 
-PASTED = "In the prompt of the CLI, not sent off: {}."
+PASTED = "In the prompt of the CLI, not sent yet: {}."
 COPIED = "On the clipboard, to be pasted into the CLI: {}."
-REFUSED = "That terminal takes no texts of several lines now; on the clipboard: {}."
-ASKING = "The CLI waits for an answer and takes no text; on the clipboard: {}."
+REFUSED = "That terminal does not accept several lines now; on the clipboard: {}."
+ASKING = "The CLI waits for an answer and accepts no text; on the clipboard: {}."
 CLIPBOARD = "Copy to the clipboard"
 
 # The beginning of Gemini CLI's title: ready, busy (two signs), a question to the user.
