@@ -12,7 +12,7 @@ from ... import __version__
 from ...ide.doctor.checks import Failed, Ok
 from ...ide.doctor.report import Examination, shortened
 from ..examinations import Examinations
-from . import checkups
+from . import page, remedies
 
 NAME = "Gemini Companion: Doctor"
 FINE = "Nothing is in the way."
@@ -22,14 +22,14 @@ def html(found: Examinations) -> str:
     """The page: for each CLI the first failed step and what to do, and all its steps."""
     connected = found[0].facts.window.connected
     clis = {0: "No CLI is", 1: "One CLI is"}.get(connected, f"{connected} CLIs are")
-    copy = checkups.link("gemini_companion_doctor", {"copy": True}, "Copy Report")
-    again = checkups.link("gemini_companion_doctor", {}, "Look Again")
+    copy = page.link("gemini_companion_doctor", {"copy": True}, "Copy Report")
+    again = page.link("gemini_companion_doctor", {}, "Look Again")
     parts = [
         f"<h1>{NAME}</h1>",
         f'<p class="lead">{clis} connected to this window. {again} {copy}</p>',
     ]
     for examination in found:
-        parts.append(f"<h2>{checkups.shown(examination.subject)}</h2>")
+        parts.append(f"<h2>{page.shown(examination.subject)}</h2>")
         parts.append(_verdict(examination))
         parts += _rows(examination)
     return "".join(parts)
@@ -39,10 +39,10 @@ def _verdict(examination: Examination) -> str:
     failure = examination.failure
     if failure is None:
         return f'<div class="box fine">{FINE}</div>'
-    button = checkups.button(failure, examination.facts)
+    button = remedies.button(failure, examination.facts)
     return (
-        f'<div class="box alarm next"><b>{checkups.shown(failure.what)}</b>'
-        f"<div>{checkups.shown(failure.remedy)} {button}</div></div>"
+        f'<div class="box alarm next"><b>{page.shown(failure.what)}</b>'
+        f"<div>{page.shown(failure.remedy)} {button}</div></div>"
     )
 
 
@@ -52,7 +52,7 @@ def _rows(examination: Examination) -> list[str]:
     for row in examination.rows:
         name = escape(row.check.name)
         if isinstance(row.result, Ok):
-            found = f'<span class="path">{checkups.shown(row.result.found)}</span>'
+            found = f'<span class="path">{page.shown(row.result.found)}</span>'
             rows.append(f'<div class="row"><span class="ok">\u2713</span> {name} {found}</div>')
         elif isinstance(row.result, Failed):
             rows.append(f'<div class="row failed">\u2717 {name}</div>')

@@ -1,6 +1,14 @@
-"""The common style of all our sheets. Pure."""
+"""The common form of all our sheets: their style, texts and links."""
 
 from __future__ import annotations
+
+import json
+import os
+from html import escape
+from typing import Any, Mapping
+
+from ...base.shown_text import spelled
+from ...ide.doctor.report import shortened
 
 # Nothing is left to the editor's own style sheet, whose sizes are unknown (docs/sublime.md 7.8).
 STYLE = """<style>
@@ -31,3 +39,13 @@ STYLE = """<style>
 
 def html(content: str) -> str:
     return f'<body id="gemini-companion">{STYLE}{content}</body>'
+
+
+def shown(text: str) -> str:
+    """The text as HTML, with ~ for the user's home folder."""
+    return escape(spelled(shortened(text, os.path.expanduser("~"))))
+
+
+def link(command: str, arguments: Mapping[str, Any], label: str) -> str:
+    values = escape(json.dumps(arguments), quote=True) if arguments else ""
+    return f'<a href="subl:{command} {values}">{escape(label)}</a>'

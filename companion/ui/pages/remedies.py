@@ -1,4 +1,4 @@
-"""What the links at failures do: one function for each action. UI thread only."""
+"""The links at failures, and what they do: one function for each action. UI thread only."""
 
 from __future__ import annotations
 
@@ -13,14 +13,45 @@ from ...ide import cli_settings, clis
 from ...ide.cli_settings import CannotChange, SettingsChange
 from ...ide.clis import Cli
 from ...ide.doctor import checks
+from ...ide.doctor.checks import Failed
+from ...ide.doctor.facts import Facts
 from ...ide.questions import DiscoveryRepair
 from ...ide.service import Companion
 from .. import panels, settings, sharing_settings, stories
 from ..stories import computed
+from . import page
 
+# The labels of the links, by their actions.
+LABELS = {
+    checks.INSTALL: "Copy the command",
+    checks.USE_PROGRAM: "Use it",
+    checks.LOG_IN: "Get an API key",
+    checks.ENABLE: "Enable",
+    checks.RESTART: "Restart",
+    checks.ADD_FOLDER: "Add folder",
+    checks.WRITE_AGAIN: "Write it again",
+    checks.SWEEP: "Remove it",
+    checks.RUN_CLI: "Run {}",
+}
+# The user has to end the CLI that runs.
+RUN_ANOTHER = "Run another {}"
 NOT_REMOVED = (
     "{} is not a file of Gemini Companion, or is in use. Inspect it, and remove it yourself."
 )
+
+
+def button(failed: Failed, facts: Facts) -> str:
+    """The link that repairs the failure; empty if no click can do that. `facts` are those of the
+    CLI that fails."""
+    label = LABELS.get(failed.action, "")
+    if failed.action == checks.RUN_CLI:
+        if not facts.is_started:
+            return ""
+        label = (label if facts.process is None else RUN_ANOTHER).format(facts.name)
+    if not label:
+        return ""
+    arguments = {"action": failed.action, "argument": failed.argument, "cli": facts.cli.id}
+    return page.link("gemini_companion_remedy", arguments, label)
 
 
 class Remedies:

@@ -13,7 +13,7 @@ from ...ide.doctor.checks import Failed, Ok
 from ...ide.doctor.facts import Facts
 from ...ide.doctor.report import Examination
 from ..examinations import Examinations
-from . import checkups
+from . import page, remedies
 
 NAME = "Welcome to Gemini Companion"
 # The steps by the ids of their checks, in order.
@@ -38,13 +38,13 @@ def html(found: Examinations) -> str:
     """The page for a CLI in the window's folders, or for one that would be started there."""
     examination = _meant(found)
     facts, results = examination.facts, _results(examination)
-    is_connected, name = isinstance(results["connected"], Ok), checkups.shown(facts.name)
+    is_connected, name = isinstance(results["connected"], Ok), page.shown(facts.name)
     lead = (CONNECTED if is_connected else TO_DO).format(name)
     parts = [f"<h1>{NAME}</h1>", f'<p class="lead">{lead}</p>']
     following = next((id for id in results if isinstance(results[id], Failed)), "")
     for id, result in results.items():
         parts.append(_step(STEPS[id].format(name), result, facts, is_next=id == following))
-    doctor = checkups.link("gemini_companion_doctor", {}, "Doctor")
+    doctor = page.link("gemini_companion_doctor", {}, "Doctor")
     parts.append(f'<p class="foot">Every step of the CLI on its way here: {doctor}</p>')
     return "".join(parts)
 
@@ -88,9 +88,9 @@ def _step(title: str, result: Ok | Failed | None, facts: Facts, is_next: bool) -
     if result is None:
         return f'<div class="step later">\u2013 {title}</div>'
     if isinstance(result, Ok):
-        found = f'<span class="path">{checkups.shown(result.found)}</span>'
+        found = f'<span class="path">{page.shown(result.found)}</span>'
         return f'<div class="step"><span class="ok">\u2713</span> {title} {found}</div>'
-    words, button = checkups.shown(f"{result.what} {result.remedy}"), checkups.button(result, facts)
+    words, button = page.shown(f"{result.what} {result.remedy}"), remedies.button(result, facts)
     return (
         f'<div class="{"step next" if is_next else "step"}"><span class="failed">\u2717</span>'
         f' <span class="title">{title}</span> {button}<div class="words">{words}</div></div>'
