@@ -107,7 +107,7 @@ class Commands(EngineTestCase):
     def test_a_read_only_view_ignores_edits_but_not_a_forced_append(self) -> None:
         self.view.set_read_only(True)
         self.view.run_command("toy_insert")
-        self.view.run_command("append", {"characters": "no"})
+        self.append(self.view, "no")
         self.assertEqual(self.text(self.view), "base")
         self.view.run_command("append", {"characters": "!", "force": True})
         self.assertEqual((self.text(self.view), self.view.is_read_only()), ("base!", True))

@@ -16,7 +16,7 @@ class Listener(sublime_plugin.EventListener):
     def on_pre_save(self, view):
         LOG.append("pre save")
         if view.settings().get("stamp"):
-            view.run_command("append", {"characters": "stamped"})
+            self.append(view, "stamped")
 """
 
 
@@ -36,7 +36,7 @@ class Files(EngineTestCase):
     def test_saving_keeps_encoding_mark_and_line_endings(self) -> None:
         view = self.open("a.txt", b"\xef\xbb\xbfone\r\ntwo\r\n")
         self.assertEqual((view.encoding(), view.line_endings()), ("UTF-8 with BOM", "Windows"))
-        view.run_command("append", {"characters": "three\n"})
+        self.append(view, "three\n")
         self.assertTrue(view.is_dirty())
         view.run_command("save")
         self.assertEqual(self.bytes_of(view), b"\xef\xbb\xbfone\r\ntwo\r\nthree\r\n")
@@ -50,7 +50,7 @@ class Files(EngineTestCase):
 
     def test_what_cannot_be_saved_stays_dirty_and_is_said(self) -> None:
         view = self.open("a.txt", b"caf\xe9")
-        view.run_command("append", {"characters": "\u4e2d"})
+        self.append(view, "\u4e2d")
         view.run_command("save")
         self.assertTrue(view.is_dirty())
         self.assertIn("Unable to save", self.editor.messages[-1])
@@ -58,7 +58,7 @@ class Files(EngineTestCase):
 
     def test_undoing_back_to_what_was_saved_is_clean(self) -> None:
         view = self.open("a.txt", b"x")
-        view.run_command("append", {"characters": "y"})
+        self.append(view, "y")
         view.run_command("undo")
         self.assertFalse(view.is_dirty())
         view.run_command("redo")
@@ -76,7 +76,7 @@ class Files(EngineTestCase):
 
     def test_a_file_with_unsaved_text_is_not_reloaded(self) -> None:
         view = self.open("a.txt", b"old")
-        view.run_command("append", {"characters": "!"})
+        self.append(view, "!")
         self.file("a.txt", b"other text")
         self.window.bring_to_front()
         self.assertEqual(self.text(view), "old!")
@@ -92,7 +92,7 @@ class Files(EngineTestCase):
 
     def test_revert_reads_the_file_again(self) -> None:
         view = self.open("a.txt", b"disk")
-        view.run_command("append", {"characters": "!"})
+        self.append(view, "!")
         view.run_command("revert")
         self.assertEqual(
             (self.text(view), view.is_dirty(), self.log[-1]), ("disk", False, "revert")
@@ -103,7 +103,7 @@ class Files(EngineTestCase):
         view = self.window.open_file(path)
         self.assertEqual((view.is_loading(), view.size(), view.file_name()), (False, 0, path))
         self.assertNotIn("load", self.log)
-        view.run_command("append", {"characters": "x"})
+        self.append(view, "x")
         view.run_command("save")
         self.assertEqual(self.bytes_of(view), b"x")
 
@@ -143,7 +143,7 @@ class Files(EngineTestCase):
         clone.settings().set("mine", 1)
         clone.set_scratch(True)
         clone.sel().clear()
-        view.run_command("append", {"characters": "!"})
+        self.append(view, "!")
         self.assertEqual(
             (
                 self.text(clone),
@@ -157,7 +157,7 @@ class Files(EngineTestCase):
 
     def test_closing_unsaved_text_asks_and_stays_open_when_cancelled(self) -> None:
         view = self.open("a.txt", b"x")
-        view.run_command("append", {"characters": "y"})
+        self.append(view, "y")
         self.assertFalse(view.close())
         self.assertTrue(view.is_valid())
         self.editor.answers.append(self.sublime.DIALOG_YES)

@@ -173,7 +173,7 @@ class Results(EngineTestCase):
         panel = self.window.create_output_panel("exec")
         panel.settings().set("result_file_regex", r"^(.+?):(\d+):(\d+): (.*)$")
         panel.settings().set("result_base_dir", "/base")
-        panel.run_command("append", {"characters": "make\na.c:3:7: wrong\n/b.c:1:2: worse\n"})
+        self.append(panel, "make\na.c:3:7: wrong\n/b.c:1:2: worse\n")
         self.assertEqual(panel.find_all_results(), [("/base/a.c", 3, 7), ("/b.c", 1, 2)])
         self.assertEqual(
             [text for _file, _line, _column, text in panel.find_all_results_with_text()],

@@ -66,7 +66,7 @@ class Carets(EngineTestCase):
         self.assertEqual(self.move("lines"), [(7, 7)])
 
     def test_a_page_is_as_many_rows_as_are_in_sight(self) -> None:
-        self.view.run_command("append", {"characters": "row\n" * 500})
+        self.append(self.view, "row\n" * 500)
         rows = int(self.view.viewport_extent()[1] // self.view.line_height())
         self.move("pages")
         self.assertEqual(self.view.rowcol(self.carets()[0][1])[0], rows)

@@ -152,7 +152,7 @@ class Pages(EngineTestCase):
     def test_status_and_panel_are_drawn(self) -> None:
         self.view.set_status("key", "1 <waits>")
         panel = self.window.create_output_panel("toy")
-        panel.run_command("append", {"characters": "said"})
+        self.append(panel, "said")
         self.window.run_command("show_panel", {"panel": "output.toy"})
         page = self.page()
         self.assertIn("1 &lt;waits&gt;, Line 1, Column 1", page)

@@ -68,7 +68,7 @@ class Sessions(EngineTestCase):
             {"cols": [0, 0.5, 1], "rows": [0, 1], "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]}
         )
         first = self.open("a.txt", b"disk")
-        first.run_command("append", {"characters": "!"})
+        self.append(first, "!")
         self.window.focus_group(1)
         self.open("b.txt", b"other")
         self.window.focus_group(0)

@@ -106,7 +106,7 @@ class Previews(EngineTestCase):
         self.assertFalse(self.preview.is_valid())
 
     def test_an_edit_makes_a_preview_a_tab(self) -> None:
-        self.preview.run_command("append", {"characters": "y"})
+        self.append(self.preview, "y")
         self.assertIn(self.preview, self.window.views())
         self.window.focus_view(self.tab)
         self.assertTrue(self.preview.is_valid())
@@ -124,7 +124,7 @@ class Panels(EngineTestCase):
 
     def test_creating_a_panel_again_gives_the_same_one_emptied(self) -> None:
         panel = self.window.create_output_panel("toy")
-        panel.run_command("append", {"characters": "text"})
+        self.append(panel, "text")
         self.assertEqual(self.window.create_output_panel("toy"), panel)
         self.assertEqual(panel.size(), 0)
 

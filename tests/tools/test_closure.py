@@ -17,7 +17,7 @@ import unittest
 import unittest.mock
 import zipfile
 from functools import lru_cache
-from typing import Any, Mapping
+from typing import Any, Iterable, Iterator, Mapping
 
 import pytest
 from GeminiCompanion import companion
@@ -44,40 +44,32 @@ TAGS = {
     "linux-x64": [f"manylinux{it}_x86_64" for it in ("1", "2014", "_2_17", "_2_28")],
     "linux-arm64": [f"manylinux{it}_aarch64" for it in ("1", "2014", "_2_17", "_2_28")],
 }
+# Builds of Sublime Text, and the Python of their newest plugin host.
+BUILDS = {4107: "3.8", 4200: "3.8", 4201: "3.13", 4215: "3.14"}
 # The keys that schema 4.0.0 knows: Package Control, json_repository_provider.py.
 LIBRARY_KEYS = {"name", "description", "author", "homepage", "issues", "releases"}
-RELEASE_KEYS = {
-    "url",
-    "version",
-    "sha256",
-    "platforms",
-    "python_versions",
-    "sublime_text",
-}
+RELEASE_KEYS = {"url", "version", "sha256", "platforms", "python_versions", "sublime_text"}
 
 
 def pinned(host: str) -> set[str]:
     """What requirements/runtime.txt wants on that Python, as "name==version"."""
-    found = set()
     with open(os.path.join(ROOT, "requirements", "runtime.txt"), encoding="utf-8") as file:
-        for line in file:
-            if line.strip() and not line.startswith("#"):
-                requirement = Requirement(line.strip())
-                if not requirement.marker or requirement.marker.evaluate({"python_version": host}):
-                    found.add(requirement.name + str(requirement.specifier))
-    return found
+        lines = [line.strip() for line in file if line.strip() and line[0] != "#"]
+    return {it.name + str(it.specifier) for it in counting(lines, python_version=host)}
+
+
+def counting(lines: Iterable[str], **environment: str) -> Iterator[Requirement]:
+    """The requirements that count there."""
+    for requirement in map(Requirement, lines):
+        if not requirement.marker or requirement.marker.evaluate(environment):
+            yield requirement
 
 
 def needs(name: str, *pythons: str) -> set[str]:
     """The names of what an installed library needs on any of these Pythons, normalised."""
-    found = set()
-    for line in importlib.metadata.requires(name) or []:
-        requirement = Requirement(line)
-        for python in pythons:
-            environment = {"python_version": python, "extra": ""}
-            if not requirement.marker or requirement.marker.evaluate(environment):
-                found.add(str(canonicalize_name(requirement.name)))
-    return found
+    lines = importlib.metadata.requires(name) or []
+    found = [it for each in pythons for it in counting(lines, python_version=each, extra="")]
+    return {str(canonicalize_name(it.name)) for it in found}
 
 
 def real_names() -> list[str]:
@@ -89,9 +81,7 @@ def real_names() -> list[str]:
         if library.source == closure.PACKAGE_CONTROL:
             stem = library.name.replace("-", "_")
             versions = {library.old, library.new} - {None} if stem not in compiled else set()
-            found += [
-                f"{stem}-{version}-py3-none-any.whl" for version in sorted(map(str, versions))
-            ]
+            found += [f"{stem}-{each}-py3-none-any.whl" for each in sorted(map(str, versions))]
     return found
 
 
@@ -140,12 +130,13 @@ class Table(unittest.TestCase):
                 self.assertEqual(len(wanted), len(set(wanted)))
                 self.assertEqual(set(wanted), pinned(host))
 
-    def test_each_library_is_there_for_a_reason_and_is_compiled_or_not(self) -> None:
+    def test_each_library_serves_us_or_another_one_and_is_compiled_or_not(self) -> None:
         names = [library.name for library in closure.TABLE]
         self.assertEqual(names, sorted(set(names), key=str.lower))
         for library in closure.TABLE:
             with self.subTest(library.name):
-                self.assertTrue(library.why.strip())
+                if library.why != OWN_REASONS.get(library.name):
+                    self.assertLessEqual({*library.why.split(", ")}, {*names} - {library.name})
                 self.assertEqual(library.source != closure.CHECKOUT, bool(library.modules))
 
     def test_package_control_is_never_asked_for_jsonschema(self) -> None:
@@ -153,12 +144,6 @@ class Table(unittest.TestCase):
         for host in closure.HOSTS:
             self.assertNotIn("jsonschema", closure.names(host))
             self.assertIn("jsonschema==4.17.3", closure.carried(host))
-
-    def test_each_library_serves_us_or_another_one_of_the_table(self) -> None:
-        names = {library.name for library in closure.TABLE}
-        for library in closure.TABLE:
-            if library.why != OWN_REASONS.get(library.name):
-                self.assertLessEqual(set(library.why.split(", ")), names - {library.name})
 
 
 class Closed(unittest.TestCase):
@@ -192,19 +177,15 @@ class Closed(unittest.TestCase):
 
 
 class Dependencies(unittest.TestCase):
-    def test_the_committed_file_is_the_generated_one(self) -> None:
-        with open(closure.DEPENDENCIES, encoding="utf-8", newline="") as file:
-            self.assertEqual(file.read(), closure.dependencies())
-
     def test_each_build_asks_for_the_libraries_of_its_host_and_no_other(self) -> None:
         lists = json.loads(closure.dependencies())["*"]
-        for build, host in ((4107, "3.8"), (4200, "3.8"), (4201, "3.13"), (4215, "3.14")):
+        for build, host in BUILDS.items():
             with self.subTest(build):
                 chosen = [names for selector, names in lists.items() if build_of(selector, build)]
                 wanted = [name.split("==")[0] for name in closure.beside_the_plain(host)]
                 self.assertEqual(chosen, [wanted])
 
-    def test_writing_it_again_changes_nothing(self) -> None:
+    def test_the_committed_file_is_the_one_that_would_be_written(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "dependencies.json")
             with unittest.mock.patch.object(closure, "DEPENDENCIES", path):
@@ -220,8 +201,7 @@ class RealNames(unittest.TestCase):
             for platform in wheels.PLATFORMS:
                 for requirement in closure.beside_the_plain(host):
                     with self.subTest(requirement, host=host, platform=platform):
-                        name, version = requirement.split("==")
-                        self.assertTrue(fitting(name, version, host, platform))
+                        self.assertTrue(fitting(*requirement.split("=="), host, platform))
 
     def test_pip_is_told_of_each_platform_what_this_test_takes_for_it(self) -> None:
         self.assertEqual(set(wheels.PLATFORMS), set(TAGS))
@@ -251,12 +231,14 @@ class RealNames(unittest.TestCase):
 
 def make_wheel(path: str) -> None:
     name, version = os.path.basename(path).split("-")[:2]
-    info = f"{name}-{version}.dist-info"
+    files = {
+        "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n",
+        "RECORD": "",
+    }
     with zipfile.ZipFile(path, "w") as archive:
-        text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-        archive.writestr(f"{info}/METADATA", text)
-        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n")
-        archive.writestr(f"{info}/RECORD", "")
+        for file, text in files.items():
+            archive.writestr(f"{name}-{version}.dist-info/{file}", text)
 
 
 class Repository(unittest.TestCase):
@@ -269,11 +251,8 @@ class Repository(unittest.TestCase):
         self.libraries = {library["name"]: library for library in self.plain["libraries"]}
 
     def releases(self, name: str, host: str) -> list[dict[str, Any]]:
-        return [
-            release
-            for release in self.libraries.get(name, {}).get("releases", [])
-            if host in release["python_versions"]
-        ]
+        all = self.libraries.get(name, {}).get("releases", [])
+        return [release for release in all if host in release["python_versions"]]
 
     def test_both_follow_the_schema(self) -> None:
         for content in (self.whole, self.plain):
@@ -293,14 +272,14 @@ class Repository(unittest.TestCase):
         (release,) = package["releases"]
         self.assertNotIn("libraries", release)
         self.assertEqual((release["url"], release["version"]), (URL, "1.2.3"))
-        for build in (4107, 4200, 4201, 4215):
+        for build in BUILDS:
             self.assertTrue(build_of(release["sublime_text"], build))
         self.assertFalse(build_of(release["sublime_text"], 4106))
 
     def test_the_plain_one_is_offered_to_each_build_with_what_its_host_needs(self) -> None:
         (package,) = self.plain["packages"]
         self.assertEqual(package["name"], "GeminiCompanion")
-        for build, host in ((4107, "3.8"), (4200, "3.8"), (4201, "3.13"), (4215, "3.14")):
+        for build, host in BUILDS.items():
             fits = [it for it in package["releases"] if build_of(it["sublime_text"], build)]
             self.assertEqual([it["url"] for it in fits], [URL])
             self.assertEqual(fits[0]["version"], "1.2.3")
@@ -342,25 +321,19 @@ class Repository(unittest.TestCase):
             closure.plain_repository(lacking, PAGE, URL, "1.2.3", "2030-01-02 03:04:05")
 
     def test_what_pip_does_not_report_as_expected_stops_it(self) -> None:
+        hashes = {"archive_info": {"hashes": {"sha256": "0" * 64}}}
         good = {
-            "download_info": {
-                "url": FILES + "a-1-py3-none-any.whl",
-                "archive_info": {"hashes": {"sha256": "0" * 64}},
-            },
+            "download_info": {"url": FILES + "a-1-py3-none-any.whl", **hashes},
             "metadata": {"name": "A", "version": "1"},
         }
         self.assertEqual(list(wheels._read({"install": [good]}, {"a": "1"})), ["a"])
-        wrong: list[dict[str, Any]] = [
-            {},
-            {"install": []},
-            {"install": [{}]},
-            {"install": [{**good, "download_info": {}}]},
-            {"install": [{**good, "download_info": {"url": "http://a/b.whl"}}]},
-            {"install": [{**good, "metadata": {"name": "b", "version": "1"}}]},
-        ]
-        for bad in wrong:
-            with self.subTest(bad), self.assertRaises(wheels.Missing):
-                wheels._read(bad, {"a": "1"})
+        self.assertRaises(wheels.Missing, wheels._read, {}, {"a": "1"})
+        other = {**good, "metadata": {"name": "b", "version": "1"}}
+        unhashed, elsewhere = {"url": FILES + "a.whl"}, {"url": "http://a/b.whl", **hashes}
+        bad = [{**good, "download_info": it} for it in ({}, unhashed, elsewhere)]
+        for entries in ([], [{}], [other], *([it] for it in bad)):
+            with self.subTest(entries), self.assertRaises(wheels.Missing):
+                wheels._read({"install": entries}, {"a": "1"})
 
     def test_all_addresses_come_from_the_command_line_or_from_pip(self) -> None:
         addresses = set(re.findall(r"https?://([^/\"]+)", json.dumps([self.whole, self.plain])))
@@ -384,10 +357,8 @@ class Release(unittest.TestCase):
             return json.load(file)
 
     def test_it_writes_each_file_with_the_version_of_the_package(self) -> None:
-        for command, name in (
-            ("repository", closure.REPOSITORY),
-            ("plain", closure.REPOSITORY_PLAIN),
-        ):
+        names = {"repository": closure.REPOSITORY, "plain": closure.REPOSITORY_PLAIN}
+        for command, name in names.items():
             self.assertEqual(closure.main(command, PAGE, URL), 0)
             for release in self.written(name)["packages"][0]["releases"]:
                 self.assertEqual(release["version"], companion.__version__)
@@ -399,17 +370,14 @@ class Release(unittest.TestCase):
         self.assertEqual(closure.main("channel", PAGE), 0)
         content = self.written(closure.CHANNEL)
         self.assertEqual((content["name"], content["details"]), ("GeminiCompanion", PAGE))
-        self.assertEqual(
-            content["releases"],
-            [{"sublime_text": ">=4107", "asset": "GeminiCompanion.sublime-package"}],
-        )
+        release = {"sublime_text": ">=4107", "asset": "GeminiCompanion.sublime-package"}
+        self.assertEqual(content["releases"], [release])
 
     def test_a_missing_wheel_stops_it_with_a_sentence_and_writes_nothing(self) -> None:
-        said = io.StringIO()
         error = wheels.Missing("pip found not all wheels")
-        with unittest.mock.patch.object(wheels, "choose", side_effect=error):
-            with contextlib.redirect_stderr(said):
-                self.assertEqual(closure.main("plain", PAGE, URL), 1)
+        missing = unittest.mock.patch.object(wheels, "choose", side_effect=error)
+        with missing, contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(closure.main("plain", PAGE, URL), 1)
         self.assertIn("pip found not all wheels\nNothing was written", said.getvalue())
         self.assertEqual(os.listdir(self.folder), [])
 
@@ -417,13 +385,8 @@ class Release(unittest.TestCase):
 class CommandLine(unittest.TestCase):
     def test_what_it_does_not_know_is_answered_with_what_it_does(self) -> None:
         usage = "python -m tools.closure repository PAGE URL"
-        for arguments in (
-            (),
-            ("packages",),
-            ("dependencies", PAGE),
-            ("repository", URL),
-            ("other", PAGE, URL),
-        ):
+        some = ((), ("packages",), ("dependencies", PAGE), ("repository", URL))
+        for arguments in (*some, ("other", PAGE, URL)):
             said = io.StringIO()
             with self.subTest(arguments), contextlib.redirect_stderr(said):
                 self.assertEqual(closure.main(*arguments), 2)

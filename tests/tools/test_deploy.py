@@ -61,6 +61,15 @@ def requirements(*paths: str, python: str = "") -> Iterator[Requirement]:
                     yield requirement
 
 
+def compose() -> Any:
+    return yaml.safe_load(read("deploy", "compose.yaml"))
+
+
+def kubernetes() -> dict[str, Any]:
+    """The manifests by their kind."""
+    return {it["kind"]: it for it in yaml.safe_load_all(read("deploy", "kubernetes.yaml"))}
+
+
 def steps() -> Iterator[tuple[str, str]]:
     """The Dockerfile's instructions, each with the rest of its lines."""
     lines = (line for line in read("deploy", "Dockerfile").splitlines() if line[:1] != "#")
@@ -70,30 +79,34 @@ def steps() -> Iterator[tuple[str, str]]:
             yield name, rest
 
 
+def said(command: list[str], cwd: str, variables: dict[str, str] | None = None) -> str:
+    """What it writes. Raises AssertionError where it fails."""
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        timeout=PATIENCE,
+    )
+    if done.returncode:
+        raise AssertionError(f"{command}\n{done.stdout}")
+    return done.stdout
+
+
 @unittest.skipUnless(os.path.isdir(TOOLS), "their tools are not installed: make test")
 @pytest.mark.looks_at("deploy", "requirements")
 class Linted(unittest.TestCase):
     def says(self, tool: str, *arguments: str) -> str:
         """What the tool prints. Raises AssertionError where it finds something."""
-        done = subprocess.run(
-            [os.path.join(TOOLS, tool), *arguments],
-            cwd=DEPLOY,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            timeout=PATIENCE,
-        )
-        self.assertEqual(done.returncode, 0, done.stdout)
-        return done.stdout
+        return said([os.path.join(TOOLS, tool), *arguments], DEPLOY)
 
-    @unittest.skipIf(sys.platform == "win32", "hadolint is not built for it")
-    def test_the_dockerfile_has_nothing_that_hadolint_finds(self) -> None:
-        self.says("hadolint", "Dockerfile")
-
-    def test_the_compose_file_is_one(self) -> None:
+    def test_tools_that_know_their_formats_find_nothing_in_the_files(self) -> None:
+        # Not built for Windows.
+        if sys.platform != "win32":
+            self.says("hadolint", "Dockerfile")
         self.says("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "compose.yaml")
-
-    def test_kubernetes_knows_every_field_of_its_manifests(self) -> None:
         told = self.says("kubernetes-validate", "--strict", "kubernetes.yaml")
         self.assertEqual(told.count(" passed for "), 4)
 
@@ -112,7 +125,7 @@ class Options(unittest.TestCase):
             return program.remote_options.access_of(parser, asked)
 
     def test_each_instance_of_compose_has_its_own_name_key_and_folders(self) -> None:
-        whole = yaml.safe_load(read("deploy", "compose.yaml"))
+        whole = compose()
         seen: dict[str, list[str]] = {"names": [], "folders": [], "keys": [], "networks": []}
         caddy = whole["configs"]["caddyfile"]["content"]
         for name in ("alice", "bob"):
@@ -122,9 +135,8 @@ class Options(unittest.TestCase):
             self.assertIn(f"{host} {{\n    reverse_proxy {name}:8080", caddy)
             (network,) = service["networks"]
             (proxy,) = access.proxies
-            address = ipaddress.ip_address(
-                whole["services"]["proxy"]["networks"][network]["ipv4_address"]
-            )
+            known = whole["services"]["proxy"]["networks"][network]["ipv4_address"]
+            address = ipaddress.ip_address(known)
             self.assertEqual(list(proxy), [address])
             (given,) = whole["networks"][network]["ipam"]["config"]
             self.assertIn(address, ipaddress.ip_network(given["subnet"]))
@@ -140,10 +152,8 @@ class Options(unittest.TestCase):
                 self.assertEqual(len(set(values)), len(values))
 
     def test_those_in_kubernetes_are_taken_and_its_probes_name_the_server(self) -> None:
-        documents = yaml.safe_load_all(read("deploy", "kubernetes.yaml"))
-        by_kind = {it["kind"]: it for it in documents}
-        pod = by_kind["StatefulSet"]["spec"]["template"]["spec"]
-        (container,) = pod["containers"]
+        by_kind = kubernetes()
+        (container,) = by_kind["StatefulSet"]["spec"]["template"]["spec"]["containers"]
         access = self.taken(container["args"])
         self.assertTrue(container["image"].endswith(":" + __version__))
         for probe in ("livenessProbe", "readinessProbe"):
@@ -153,19 +163,17 @@ class Options(unittest.TestCase):
         self.assertEqual([rule["host"]], list(access.names))
 
     def test_nothing_but_volumes_and_the_temp_folder_can_be_written(self) -> None:
-        whole = yaml.safe_load(read("deploy", "compose.yaml"))
+        written = ["/state", "/workspace", "/tmp"]
         for name in ("alice", "bob"):
-            service = whole["services"][name]
+            service = compose()["services"][name]
             self.assertIs(service["read_only"], True)
             folders = [it.partition(":")[2] for it in service["volumes"]]
-            folders += [it.partition(":")[0] for it in service["tmpfs"]]
-            self.assertEqual(folders, ["/state", "/workspace", "/tmp"])
-        kubernetes = yaml.safe_load_all(read("deploy", "kubernetes.yaml"))
-        by_kind = {it["kind"]: it for it in kubernetes}
-        (container,) = by_kind["StatefulSet"]["spec"]["template"]["spec"]["containers"]
+            self.assertEqual(
+                [*folders, *(it.partition(":")[0] for it in service["tmpfs"])], written
+            )
+        (container,) = kubernetes()["StatefulSet"]["spec"]["template"]["spec"]["containers"]
         self.assertIs(container["securityContext"]["readOnlyRootFilesystem"], True)
-        folders = [it["mountPath"] for it in container["volumeMounts"]]
-        self.assertEqual(folders, ["/state", "/workspace", "/tmp"])
+        self.assertEqual([it["mountPath"] for it in container["volumeMounts"]], written)
 
 
 class Lists(unittest.TestCase):
@@ -173,11 +181,7 @@ class Lists(unittest.TestCase):
 
     def test_each_image_is_named_with_its_digest(self) -> None:
         (base,) = [rest for name, rest in steps() if name == "FROM"]
-        images = [
-            base,
-            yaml.safe_load(read("deploy", "compose.yaml"))["services"]["proxy"]["image"],
-        ]
-        for image in images:
+        for image in (base, compose()["services"]["proxy"]["image"]):
             self.assertRegex(image, r"^[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$")
 
     def test_each_library_has_the_version_that_is_tested_and_its_digests(self) -> None:
@@ -197,10 +201,8 @@ class Lists(unittest.TestCase):
             for folder in (("tests", "e2e"), ("deploy", "cli"))
         )
         path = "node_modules/@google/gemini-cli"
-        self.assertEqual(
-            (image[path]["version"], image[path]["integrity"]),
-            (tested[path]["version"], tested[path]["integrity"]),
-        )
+        for key in ("version", "integrity"):
+            self.assertEqual(image[path][key], tested[path][key])
         for name, package in image.items():
             if name:
                 self.assertTrue(package["integrity"].startswith("sha512-"), name)
@@ -321,21 +323,7 @@ class Steps(unittest.TestCase):
                 shutil.copy(path, target)
 
     def run_in_shell(self, command: str) -> str:
-        done = subprocess.run(
-            ["/bin/sh", "-e", "-c", command],
-            cwd=self.place,
-            env=self.variables,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            timeout=PATIENCE,
-        )
-        self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}")
-        return done.stdout
-
-    def request_for(self, host: str) -> urllib.request.Request:
-        url = f"http://127.0.0.1:{self.instead['8080']}/status"
-        return urllib.request.Request(url, headers={"Host": host})
+        return said(["/bin/sh", "-e", "-c", command], self.place, self.variables)
 
     def test_they_make_a_server_that_is_healthy_and_ends_in_time(self) -> None:
         for name, rest in steps():
@@ -360,13 +348,11 @@ class Steps(unittest.TestCase):
             time.sleep(0.2)
         # So the CLI is found, too.
         self.run_in_shell(check.replace("healthz", "readyz"))
-        with urllib.request.urlopen(self.request_for("localhost:9000"), timeout=PATIENCE) as answer:
+        url = f"http://127.0.0.1:{self.instead['8080']}/status"
+        request = urllib.request.Request(url, headers={"Host": "localhost:9000"})
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             self.assertEqual(answer.status, 200)
         process.send_signal(signal.SIGTERM)
         _output, errors = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0, errors)
         self.assertIn("0.0.0.0", errors)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -143,7 +143,3 @@ class Skipping(unittest.TestCase):
         self.check("skipped")
         self.git("commit", "--quiet", "-am", "2")
         self.check("passed", "skipped")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -182,7 +182,3 @@ class PackageControl(unittest.TestCase):
             # The last one is how other packages reach Package Control.
             ["jsonschema", "jsonschema-2.6.0.dist-info", "package_control.py"],
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -24,7 +24,3 @@ class Vendored(unittest.TestCase):
             self.assertTrue(
                 any(name.endswith(".LICENSE.txt") for name in library["files"].values())
             )
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -60,10 +60,9 @@ class Workflows(unittest.TestCase):
 
     def test_each_action_is_of_one_commit_and_few_are_strangers(self) -> None:
         used = [step["uses"] for _name, step in self.steps() if "uses" in step]
+        known = r"^(actions/[\w-]+|SublimeText/UnitTesting/actions/[\w-]+)@[0-9a-f]{40}$"
         for action in used:
-            self.assertRegex(
-                action, r"^(actions/[\w-]+|SublimeText/UnitTesting/actions/[\w-]+)@[0-9a-f]{40}$"
-            )
+            self.assertRegex(action, known)
 
     def test_no_checkout_leaves_a_token_behind(self) -> None:
         for _name, step in self.steps():
@@ -107,21 +106,16 @@ class Makefile(unittest.TestCase):
             file.write("import sys; print(sys.argv[1], sys.executable)")
         python = os.path.join(folder, ".venv", "bin", "python")
         # What this test itself was made with is no concern of that one.
-        alone = {
-            name: it for name, it in os.environ.items() if not name.startswith(("MAKE", "MFL"))
-        }
-        alone.pop("PYTHON", None)
+        made = ("MAKE", "MFL", "PYTHON")
+        alone = {name: it for name, it in os.environ.items() if not name.startswith(made)}
         for is_made in (False, True):
             if is_made:
                 os.makedirs(os.path.dirname(python))
                 os.symlink(sys.executable, python)
             with self.subTest(is_made=is_made):
+                command = ["make", "-s", "setup-python"]
                 done = subprocess.run(
-                    ["make", "-s", "setup-python"],
-                    cwd=folder,
-                    env=alone,
-                    capture_output=True,
-                    timeout=60,
+                    command, cwd=folder, env=alone, capture_output=True, timeout=60
                 )
                 said = done.stdout.decode()
                 self.assertTrue(said.startswith("python "), done.stderr.decode())
@@ -173,29 +167,25 @@ class Release(unittest.TestCase):
 
     def run_step(self, step: dict[str, Any], **variables: str) -> tuple[int, str]:
         path = os.path.join(self.folder, "bin") + os.pathsep + os.environ["PATH"]
+        command, variables = ["sh", "-e", "-c", step["run"]], {**variables, "PATH": path}
+        both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         done = subprocess.run(
-            ["sh", "-e", "-c", step["run"]],
-            cwd=self.folder,
-            env={**os.environ, "PATH": path, **variables},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=60,
+            command, cwd=self.folder, env={**os.environ, **variables}, timeout=60, **both
         )
         return done.returncode, done.stdout.decode()
 
-    def test_only_a_tag_that_is_the_version_is_released(self) -> None:
-        step = self.step("__version__")
-        with open(os.path.join(self.folder, "CHANGELOG.md"), "w") as file:
-            file.write(f"# Changes\n\n## {companion.__version__} - 2030-01-02\n")
-        self.assertEqual(self.run_step(step, TAG=companion.__version__), (0, ""))
-        self.assertNotEqual(self.run_step(step, TAG="9.9.9")[0], 0)
-
-    def test_what_the_changelog_calls_unreleased_is_not_released(self) -> None:
-        heading = f"## {companion.__version__} - Unreleased"
-        with open(os.path.join(self.folder, "CHANGELOG.md"), "w") as file:
-            file.write(f"# Changes\n\n{heading}\n")
-        status = self.run_step(self.step("__version__"), TAG=companion.__version__)
-        self.assertEqual(status, (1, heading + "\n"))
+    def test_only_a_tag_that_is_the_version_and_has_a_date_is_released(self) -> None:
+        version = companion.__version__
+        unreleased = f"## {version} - Unreleased\n"
+        for heading, tag, ends in (
+            (f"## {version} - 2030-01-02\n", version, (0, "")),
+            (f"## {version} - 2030-01-02\n", "9.9.9", (1, "")),
+            (unreleased, version, (1, unreleased)),
+        ):
+            with open(os.path.join(self.folder, "CHANGELOG.md"), "w") as file:
+                file.write("# Changes\n\n" + heading)
+            with self.subTest(heading, tag=tag):
+                self.assertEqual(self.run_step(self.step("__version__"), TAG=tag), ends)
 
     def test_what_is_checked_is_what_is_attached(self) -> None:
         attached = self.step("gh release create")["run"].split()
