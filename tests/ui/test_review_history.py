@@ -321,7 +321,7 @@ class ConflictCase(ReviewCase):
         yield lambda: panels
         items = [item[0] for item in panels[0]["items"]]
         count = right.change_count()
-        panels[0]["on_select"](items.index("Take over my changes"))
+        panels[0]["on_select"](items.index("Merge my changes"))
         yield from self.until_turn()
         yield lambda: right.change_count() != count
         yield from self.until_computed(right)

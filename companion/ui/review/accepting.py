@@ -32,7 +32,7 @@ from .single_changes import FORGOTTEN, REJECT, ask_whether_to_reject
 SEE = ("See the difference", "")
 ACCEPT = ("Accept anyway", "Gemini CLI writes the text over the file.")
 ANEW = (ACCEPT[0], "Gemini CLI creates the file again.")
-MERGE = ("Take over my changes", "What you changed in the file is merged into the proposal.")
+MERGE = ("Merge my changes", "What you changed in the file is merged into the proposal.")
 GO_BACK = ("Go back", "Nothing is sent, nothing is changed.")
 NOT_ACCEPTED = "{} was not accepted: accept it again."
 CLOSED = "{} was closed before it was accepted: nothing is written."
