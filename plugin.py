@@ -23,7 +23,9 @@ for _name in _forgotten:
 from .companion.ui.commands.cli_commands import (  # noqa: E402
     GeminiCompanionCopyExportsCommand,
     GeminiCompanionForgetEnvironmentCommand,
+    GeminiCompanionInstallCliExtensionCommand,
     GeminiCompanionOpenTerminalCommand,
+    GeminiCompanionRemoveCliExtensionCommand,
     GeminiCompanionRunCliCommand,
     GeminiCompanionShowClisCommand,
 )
@@ -85,6 +87,8 @@ __all__ = [
     "GeminiCompanionOpenTerminalCommand",
     "GeminiCompanionPreviousDiffCommand",
     "GeminiCompanionShowClisCommand",
+    "GeminiCompanionInstallCliExtensionCommand",
+    "GeminiCompanionRemoveCliExtensionCommand",
     "GeminiCompanionShowDiffsCommand",
     "GeminiCompanionShowAcceptedEditsCommand",
     "GeminiCompanionFillViewCommand",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Mapping
@@ -56,6 +57,12 @@ class FakeCli:
         """The tool's result, in a while."""
         params = {"name": tool, "arguments": arguments}
         return self._pool.submit(lambda: self._post("tools/call", params)["result"])
+
+    def hook(self, event: str, **told: Any) -> Future[dict[str, Any]]:
+        """What the window answers to a hook of this process, in a while."""
+        told = {"hook_event_name": event, "session_id": "cli", "cwd": "/", **told}
+        body = {"pid": os.getpid(), "version": "test", "input": told}
+        return self._pool.submit(lambda: self._post_json("/hooks", body))
 
     def request(self, method: str) -> Future[dict[str, Any]]:
         """The method's result, in a while."""
@@ -113,16 +120,19 @@ class FakeCli:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if params is not None:
             message.update(id=1, params=params)
+        return self._post_json("/mcp", message)
+
+    def _post_json(self, path: str, message: dict[str, Any]) -> dict[str, Any]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            connection.request("POST", "/mcp", json.dumps(message), {**self.headers, **JSON})
+            connection.request("POST", path, json.dumps(message), {**self.headers, **JSON})
             response = connection.getresponse()
             body = response.read()
             self.raw.append(str(response.headers).encode() + body)
         finally:
             connection.close()
         if response.status not in (200, 202):
-            raise RuntimeError(f"{method}: {response.status} {body!r}")
+            raise RuntimeError(f"{message}: {response.status} {body!r}")
         session = response.getheader("Mcp-Session-Id")
         if session is not None:
             self.headers["Mcp-Session-Id"] = session

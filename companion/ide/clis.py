@@ -10,8 +10,10 @@ import hashlib
 import hmac
 import re
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Iterable, Mapping
+
+from .extension_forms import GEMINI_EXTENSION, QWEN_EXTENSION, ExtensionForm
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,10 @@ class Cli:
     folder and "$NAME" for an environment variable; a folder whose variable is missing does not
     count. `enabled_key` and `asked_key` are paths into its settings file: whether it connects to
     editors, and whether it has asked the user about that. `rejected` is the notification for a
-    rejection. `package` is its npm package, empty if there is none. `node` is the oldest Node.js
-    that it runs on, 0 if that is not known. `discovery` is None if no public source describes a
-    file. `site` tells users where to get it.
+    rejection. `extension` describes how it takes up extensions with hooks, None if it does not.
+    `package` is its npm package, empty if there is none. `node` is the oldest Node.js that it runs
+    on, 0 if that is not known. `discovery` is None if no public source describes a file. `site`
+    tells users where to get it.
     """
 
     id: str
@@ -68,6 +71,7 @@ class Cli:
     asked_key: tuple[str, ...] = ("ide", "hasSeenNudge")
     settings_name: str = "settings.json"
     rejected: str = "ide/diffRejected"
+    extension: ExtensionForm | None = field(default=None, hash=False)
 
     def possible_homes(self, environ: Mapping[str, str], user_home: str) -> list[str]:
         """Folders that may be its home, the likeliest first; a single one if the environment sets
@@ -121,6 +125,7 @@ GEMINI_CLI = Cli(
     discovery=DiscoveryForm(("gemini", "ide"), "gemini-ide-server-{pid}-{port}.json"),
     home_override="$GEMINI_CLI_HOME/.gemini",
     homes=("~/.gemini",),
+    extension=GEMINI_EXTENSION,
 )
 
 QWEN_CODE = Cli(
@@ -135,6 +140,7 @@ QWEN_CODE = Cli(
     home_override="$QWEN_HOME",
     homes=("~/.qwen",),
     rejected="ide/diffClosed",
+    extension=QWEN_EXTENSION,
 )
 
 LLXPRT = Cli(

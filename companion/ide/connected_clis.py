@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .decisions import OPEN
+from .hooks.live_clis import LiveCli
 
 if TYPE_CHECKING:
     from .session import Session
@@ -20,7 +21,8 @@ class ConnectedCli:
     """A CLI with a live stream. `command` is what users type to start it. `name` has a number if
     several CLIs of its kind are connected to the window. `version` is empty if the CLI does not
     tell it. `folders` are those of the window. `since` is in seconds since the epoch. `waiting`
-    counts its diffs without a decision.
+    counts its diffs without a decision. `live` is what its hooks say of it, None if they say
+    nothing.
     """
 
     window_id: int
@@ -31,10 +33,12 @@ class ConnectedCli:
     folders: tuple[str, ...]
     since: float
     waiting: int
+    live: LiveCli | None = None
 
 
 def connected_clis(workspace: Workspace) -> tuple[ConnectedCli, ...]:
     """The CLIs of a window, the oldest connection first."""
+    live = {each.mcp_session: each for each in workspace.hooks.live.all()}
     return tuple(
         ConnectedCli(
             workspace.window_id,
@@ -45,6 +49,7 @@ def connected_clis(workspace: Workspace) -> tuple[ConnectedCli, ...]:
             workspace.advertisement.folders,
             session.since,
             len(workspace.book.of(OPEN, session.id)),
+            live.get(session.id),
         )
         for session in workspace.sessions
         if session.stream is not None

@@ -54,6 +54,8 @@ class Diffs(Desk):
         # The tasks that wait for the editor at the moment.
         self._under_way: set[asyncio.Task[Any] | None] = set()
         self._is_stopped = False
+        # Called with the MCP session, and whether the user accepted.
+        self.on_decided: Callable[[str, bool], None] = lambda session_id, is_accepted: None
         self.offers_diffs = True
         self.path_maps = NO_MAPS
 
@@ -244,6 +246,7 @@ class Diffs(Desk):
         number = known[0] if known else self._book.open(session_id, path, None, sent_path=sent_path)
         self._book.decide(number, text, before)
         self._delivery.send(number)
+        self.on_decided(session_id, text is not None)
 
     def reject_all(self) -> None:
         """The window is closed, and its tabs with it."""

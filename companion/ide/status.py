@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .hooks import live_words
+from .hooks.live_clis import LiveCli
+
 
 @dataclass(frozen=True)
 class Status:
@@ -26,6 +29,7 @@ class Status:
     clients: tuple[str, ...] = ()
     unsaved: str = ""
     away: tuple[str, ...] = ()
+    live: tuple[LiveCli, ...] = ()
 
     def text(self) -> str:
         """Some lines for a panel, with the next step if something is missing."""
@@ -33,6 +37,7 @@ class Status:
             "Connected: " + ", ".join(self.clients)
             if self.clients
             else "Gemini CLI: not connected",
+            *(f"{each.name}: {line}" for each in self.live for line in live_words.lines(each)),
             f"Proposed edits without a decision: {self.waiting}",
             f"Server: 127.0.0.1, port {self.port}"
             if self.port

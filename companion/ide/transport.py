@@ -34,11 +34,14 @@ from ..base.log import logger
 from ..base.memory_budget import MemoryBudget, MemoryShare
 from . import mcp
 from .clis import CLIS, Cli
+from .hooks.hook_desk import HookDesk
+from .hooks.hook_events import BadHook
 from .session import Session, Stream, StreamEnded, StreamEvent
 from .sessions import Sessions, UnknownSession
 
-PATH = "/mcp"
-METHODS = ("POST", "GET", "DELETE")
+PATH, HOOKS = "/mcp", "/hooks"
+# By path, what may be asked there.
+METHODS = {PATH: ("POST", "GET", "DELETE"), HOOKS: ("POST",)}
 # The most bytes of a request body: an openDiff of any file passes, because a refusal would end the
 # CLI's connection for good (docs/protocol.md 3.30). The API allows less, because it writes bodies.
 MAX_BODY = 256 * 1024 * 1024
@@ -73,13 +76,14 @@ _NOT_HTTP = (b"Expected a request of HTTP/1.1.\n", "text/plain")
 class _Refusal(Exception):
     """A request that is refused: its HTTP status and a sentence for whoever reads it."""
 
-    def __init__(self, status: int, sentence: str) -> None:
+    def __init__(self, status: int, sentence: str, allow: str = "") -> None:
         super().__init__(sentence)
         self.status = status
         self.sentence = sentence
+        self.allow = allow
 
     def answer(self) -> Answer:
-        headers = {**_TEXT, "Allow": ", ".join(METHODS)} if self.status == 405 else _TEXT
+        headers = {**_TEXT, "Allow": self.allow} if self.allow else _TEXT
         body = (self.sentence + "\n").encode("utf-8")
         return Answer(head_of(self.status, headers), body, self.status in http_server.CLOSING)
 
@@ -117,6 +121,7 @@ class Endpoint:
         token: str,
         sessions: Sessions,
         desk: mcp.Desk,
+        hooks: HookDesk,
         on_stream: Callable[[Session], None],
         address: str = "",
         tell: Callable[[str], None] = lambda sentence: None,
@@ -124,6 +129,7 @@ class Endpoint:
         self._token = token
         self._sessions = sessions
         self._desk = desk
+        self._hooks = hooks
         self._on_stream = on_stream
         self._address = address
         self._tell = tell
@@ -191,10 +197,12 @@ class Endpoint:
         self._guard.check_place(request.raw_path, headers)
         cli = CLIS[self._guard.check_token(headers)]
         self._server.admit(request)
-        if request.path != PATH:
-            raise _Refusal(404, f"Expected the path {PATH}.")
-        if request.method not in METHODS:
-            raise _Refusal(405, "Expected one of the methods POST, GET and DELETE.")
+        methods = METHODS.get(request.path)
+        if methods is None:
+            raise _Refusal(404, f"Expected the path {PATH} or {HOOKS}.")
+        if request.method not in methods:
+            allow = ", ".join(methods)
+            raise _Refusal(405, f"Expected one of the methods {allow}.", allow)
         version = headers.get("MCP-Protocol-Version", mcp.HEADERLESS_VERSION)
         if version not in mcp.VERSIONS:
             raise mcp.unsupported_version(version)
@@ -213,8 +221,17 @@ class Endpoint:
             value = await http_server.read_json(request, MAX_BODY, memory, LARGE)
             return await self._reply(request, cli, value)
 
+    async def _hook(self, cli: Cli, value: Any) -> Answer:
+        """Raises _Refusal."""
+        try:
+            return Answer(_JSON_HEAD, encode(await self._hooks.answer(cli, value)))
+        except BadHook as error:
+            raise _Refusal(400, str(error)) from None
+
     async def _reply(self, request: BaseRequest, cli: Cli, value: Any) -> StreamResponse:
         """`value` is the parsed body."""
+        if request.path == HOOKS:
+            return await self._hook(cli, value)
         message = messages(value)
         if isinstance(message, Request) and message.method == "initialize":
             return self._initialize(message, cli)

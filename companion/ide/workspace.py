@@ -20,6 +20,7 @@ from .diffs import Diffs
 from .discovery import Advertisement, Publication
 from .disk_check import DiskCheck
 from .editor import Editor
+from .hooks.hook_desk import HookDesk
 from .path_maps import PathMaps
 from .reach import LOOPBACK, Reach
 from .restored_diffs import RestoredDiffs
@@ -83,8 +84,9 @@ class Workspace:
         self.updates = ContextUpdates(self.context, sessions, settings.is_trusted)
         self._disk = disk = DiskCheck(book, self._give_back, editor.tell, on_change)
         self.delivery = Delivery(book, sessions, editor.tell, disk.watch, on_change, asking)
+        self.hooks = HookDesk(sessions, lambda: self.advertisement.port, on_change)
         self.diffs = Diffs(window_id, editor, book, sessions, self.delivery, disk, on_change)
-        self.diffs.offers_diffs = settings.diffs
+        self.diffs.offers_diffs, self.diffs.on_decided = settings.diffs, self.hooks.live.decided
         self.diffs.path_maps = settings.path_maps
         self.restored_diffs = RestoredDiffs(window_id, editor, book, sessions, self.diffs, disk)
 
@@ -159,7 +161,9 @@ class Workspace:
     async def _serve(self, stack: AsyncExitStack, port: int) -> int:
         token = self.advertisement.token
         address, tell = self.reach.address, self._editor.tell
-        endpoint = Endpoint(token, self.sessions, self.diffs, self._stream_began, address, tell)
+        endpoint = Endpoint(
+            token, self.sessions, self.diffs, self.hooks, self._stream_began, address, tell
+        )
         port = await stack.enter_async_context(endpoint.listening(port))
         stack.callback(self._end, endpoint)
         return port
@@ -218,6 +222,10 @@ class Workspace:
             len(self.delivery.unwritten(self._disk.missing)),
             clients,
             away=away,
+            live=tuple(
+                replace(it, is_in_editor=bool(self.book.of(OPEN, it.mcp_session)))
+                for it in self.hooks.live.all()
+            ),
         )
 
     async def look_after(self) -> None:
@@ -225,6 +233,7 @@ class Workspace:
         texts are on disk, and passes on decisions for which a proposal in another window had to
         end."""
         await self._disk.look()
+        await self.hooks.look_after()
         self.delivery.pass_on()
         if self.publication is not None:
             self.publication.renew()

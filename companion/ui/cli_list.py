@@ -9,6 +9,7 @@ from typing import Callable
 import sublime
 
 from ..ide.connected_clis import ConnectedCli
+from ..ide.hooks import live_words
 from ..ide.questions import ConnectedClis
 from ..ide.service import Companion
 from . import application, panels
@@ -36,7 +37,7 @@ def _item(cli: ConnectedCli) -> sublime.QuickPanelItem:
     since = time.strftime("%H:%M", time.localtime(cli.since))
     return sublime.QuickPanelItem(
         f"{cli.name} {cli.version}".rstrip(),
-        [f"{folders}, since {since}"],
+        [f"{folders}, since {since}", *live_words.lines(cli.live)],
         f"{cli.waiting} waiting" if cli.waiting else "",
     )
 

@@ -17,6 +17,9 @@ import sublime
 from ..base.child_processes import NO_WINDOW
 from ..base.log import logger
 from ..base.shown_text import shown_line
+from ..ide.hooks import live_words
+from ..ide.hooks.live_clis import Activity
+from ..ide.status import Status
 from . import settings
 from .stories import Stories, computed
 
@@ -57,6 +60,8 @@ class Notices:
         self._stories = stories
         # Until an event says otherwise, the user sits before the editor.
         self._is_in_front = True
+        # The questions that were shown: the CLI's session, and since when it asks.
+        self._asked: set[tuple[str, float]] = set()
 
     def activated(self) -> None:
         self._is_in_front = True
@@ -69,6 +74,20 @@ class Notices:
         if settings.of(window).desktop_notices and not self._is_in_front:
             work = partial(_run, sublime.platform(), shown_line(sentence))
             self._stories.begin(computed(work))
+
+    def show_questions(self, statuses: tuple[Status, ...]) -> None:
+        """Show what CLIs ask in their terminals, each question once."""
+        asked = {}
+        for status in statuses:
+            for live in status.live:
+                if live.activity is Activity.ASKS and not live.is_in_editor:
+                    asked[live.session_id, live.since] = status.window_id, live
+        for key in set(asked) - self._asked:
+            window_id, live = asked[key]
+            window = sublime.Window(window_id)
+            if window.is_valid():
+                self.show(window, live_words.question(live))
+        self._asked = set(asked)
 
 
 def command(platform: str, text: str) -> list[str]:

@@ -15,6 +15,7 @@ from ..ide.reach import Reach
 from ..ide.service import Companion
 from ..ide.status import Status
 from . import queues, settings
+from .extension_setup import ExtensionSetup
 from .files import Files
 from .lost_clis import LostClis
 from .notices import Notices
@@ -84,6 +85,7 @@ class Running:
         self.shared_sheets = SharedSheets(self.companion, self.stories)
         self.welcome = Checkups(self.companion, self.stories, welcome.NAME, welcome.html)
         self.doctor = Checkups(self.companion, self.stories, doctor.NAME, doctor.html)
+        self.extension_setup = ExtensionSetup(tell, self._look_again)
         self.remedies = Remedies(self.companion, tell, self._look_again)
         self.windows = WindowWatch(
             self.companion, self.editor, self.files, self.reviews, self._looks()
@@ -106,6 +108,7 @@ class Running:
         """Must be called where `stop` can still be called if something fails."""
         self.companion.start()
         self.stories.begin(self.history.load())
+        self.stories.begin(self.extension_setup.renew())
         self.windows.start()
         if self._is_first:
             self.welcome.show(sublime.active_window())
@@ -175,6 +178,7 @@ class Running:
     def _show_status(self, statuses: tuple[Status, ...]) -> None:
         self.status.show(statuses)
         self.lost_clis.show(statuses)
+        self.notices.show_questions(statuses)
         self._look_again()
 
     def _look_again(self) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from typing import Callable, Mapping
 
 import sublime
 
+from ..ide.hooks import live_words
 from ..ide.status import Status
 from . import settings
 from .review.open_diffs import diffs
@@ -94,7 +96,11 @@ class StatusBar:
         return ": ".join(filter(None, (first, ", ".join(filter(None, (rest, *more))))))
 
     def _state(self, window: sublime.Window) -> str:
+        known = (self._statuses or {}).get(window.id())
+        activity = live_words.state(known.live if known is not None else (), time.time())
         waiting = sum(1 for _ in diffs(window))
+        if activity == live_words.ASKS:
+            return activity
         if waiting:
             return f"Gemini: {waiting} waiting"
         if self._statuses is None and self._is_running():
@@ -106,6 +112,8 @@ class StatusBar:
             return PAUSED
         if not status.connected:
             return NO_CLI
+        if activity:
+            return activity
         return CONNECTED if status.connected == 1 else f"{CONNECTED} {status.connected}"
 
 

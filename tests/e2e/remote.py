@@ -128,6 +128,10 @@ def unwritten() -> int:
     return int(rest.partition(";")[0] or 0)
 
 
+def status() -> str:
+    return _status()
+
+
 def _status() -> str:
     """Asks until there is an answer: the package has no commands before it is imported whole."""
 

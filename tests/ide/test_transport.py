@@ -23,6 +23,7 @@ from GeminiCompanion.companion.ide import mcp, transport
 from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI, Cli
 from GeminiCompanion.companion.ide.decisions import Decision
 from GeminiCompanion.companion.ide.editor import EditorError
+from GeminiCompanion.companion.ide.hooks.hook_desk import HookDesk
 from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.sessions import Sessions
 from GeminiCompanion.companion.ide.transport import Endpoint
@@ -77,6 +78,10 @@ class Desk(mcp.Desk):
         return None
 
 
+def hooks(sessions: Sessions) -> HookDesk:
+    return HookDesk(sessions, lambda: 0, lambda: None)
+
+
 class TransportTestCase(unittest.TestCase):
     """`self.client` has the token and, after `initialize`, a session."""
 
@@ -92,7 +97,7 @@ class TransportTestCase(unittest.TestCase):
     @contextlib.asynccontextmanager
     async def listening(self) -> AsyncIterator[int]:
         self.sessions = Sessions(self.ended.append)
-        endpoint = Endpoint(TOKEN, self.sessions, self.desk, self.on_stream)
+        endpoint = Endpoint(TOKEN, self.sessions, self.desk, hooks(self.sessions), self.on_stream)
         async with endpoint.listening() as port:
             yield port
 
@@ -170,6 +175,7 @@ class AnotherInterface(TransportTestCase):
                 TOKEN,
                 Sessions(lambda session: None),
                 self.desk,
+                hooks(self.sessions),
                 self.on_stream,
                 self.ADDRESS,
                 self.told.append,
@@ -177,7 +183,13 @@ class AnotherInterface(TransportTestCase):
             async with self.taken.listening(other.getsockname()[1]):
                 self.told_of_taken = list(self.told)
         endpoint = Endpoint(
-            TOKEN, self.sessions, self.desk, self.on_stream, self.ADDRESS, self.told.append
+            TOKEN,
+            self.sessions,
+            self.desk,
+            hooks(self.sessions),
+            self.on_stream,
+            self.ADDRESS,
+            self.told.append,
         )
         async with endpoint.listening() as port:
             yield port
@@ -452,7 +464,7 @@ class WhatMayBeAsked(TransportTestCase):
         for method in ("PUT", "PATCH", "OPTIONS", "TRACE"):
             with self.subTest(method=method):
                 answer = self.client.request(method)
-                self.assert_refused(answer, 405, "POST, GET and DELETE")
+                self.assert_refused(answer, 405, "POST, GET, DELETE")
                 self.assertEqual(answer.headers["Allow"], "POST, GET, DELETE")
         self.assertEqual(self.client.request("HEAD").status, 405)
 
@@ -1079,7 +1091,8 @@ class TheEnd(TransportTestCase):
     def test_a_port_that_is_taken_is_said_by_an_error(self) -> None:
         @contextlib.asynccontextmanager
         async def again() -> AsyncIterator[int]:
-            endpoint = Endpoint(TOKEN, Sessions(lambda it: None), self.desk, lambda it: None)
+            sessions = Sessions(lambda it: None)
+            endpoint = Endpoint(TOKEN, sessions, self.desk, hooks(sessions), lambda it: None)
             with self.assertRaises(OSError):
                 async with endpoint.listening(self.port):
                     self.fail("the port was free")

@@ -32,6 +32,20 @@ class GeminiCompanionShowClisCommand(GeminiCompanionRunningCommand):
         running.stories.begin(story, self.window)
 
 
+class GeminiCompanionInstallCliExtensionCommand(GeminiCompanionRunningCommand):
+    """Let a CLI say what it does: write the extension into its home."""
+
+    def act(self, running: Running) -> None:
+        running.stories.begin(running.extension_setup.install(self.window), self.window)
+
+
+class GeminiCompanionRemoveCliExtensionCommand(GeminiCompanionRunningCommand):
+    """Take the extension out of a CLI's home."""
+
+    def act(self, running: Running) -> None:
+        running.stories.begin(running.extension_setup.remove(self.window), self.window)
+
+
 class GeminiCompanionRunCliCommand(sublime_plugin.WindowCommand):
     """Start Gemini CLI in a folder of the window; if there are several, ask in which."""
 

@@ -1,0 +1,214 @@
+"""The extension that CLIs get: its files in a CLI's home, written, renewed and removed. Knows no
+editor. May wait for a disk.
+
+Source: docs/protocol.md 9. The program is given; the rest is made of the CLI's row in `clis`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from typing import Any, Mapping
+
+from ... import __version__ as VERSION
+from ...base import private_files
+from ..clis import Cli, DiscoveryForm
+from ..extension_forms import ExtensionForm, Moment
+
+NAME = "gemini-companion"
+DESCRIPTION = "Shows in Sublime Text what the CLI does, and lets the editor answer."
+PROGRAM, ROW, HOOKS = "companion.cjs", "cli.json", os.path.join("hooks", "hooks.json")
+# Gemini CLI writes into this file of the folder above what the user has switched off.
+ENABLEMENT = "extension-enablement.json"
+# Bytes of a small file of ours, or of the CLI's.
+MAX_SIZE = 1 << 20
+# Milliseconds that the program waits for the editor, by moment. The editor answers sooner.
+LIMITS: Mapping[Moment, int] = {Moment.TOOL_ENDED: 4000}
+LIMIT = 1500
+# Seconds after which the CLI ends a hook: the program has answered by then, whatever happens.
+TIMEOUT = 10
+
+
+class NotChanged(Exception):
+    """The folder stays as it is; the text is a sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """What stands in a CLI's home. `version` is that of the package that wrote it, empty where none
+    is installed. `is_enabled`: the user has not switched it off in the CLI."""
+
+    path: str
+    version: str = ""
+    is_enabled: bool = True
+
+
+def folder(cli: Cli, environ: Mapping[str, str], user_home: str) -> str:
+    """Where the extension of this CLI belongs."""
+    homes = cli.possible_homes(environ, user_home)
+    home = next((each for each in homes if os.path.isdir(each)), homes[0])
+    return os.path.join(home, "extensions", NAME)
+
+
+def look(cli: Cli, path: str) -> Installed:
+    """What is at the path of the extension."""
+    form = _form(cli)
+    told = _json(os.path.join(path, form.manifest))
+    version = told.get("version") if told.get("name") == NAME else ""
+    rules = _json(os.path.join(os.path.dirname(path), ENABLEMENT)).get(NAME)
+    overrides = rules.get("overrides") if isinstance(rules, dict) else ()
+    is_off = any(str(rule).startswith("!") for rule in overrides or ())
+    return Installed(path, version if isinstance(version, str) else "", not is_off)
+
+
+def install(cli: Cli, path: str, program: bytes) -> None:
+    """Write the extension, also over an older one. Raises NotChanged."""
+    if os.path.islink(path):
+        raise NotChanged(f"{path} is a link. Remove it, and install the extension again.")
+    if os.path.isdir(path) and not _is_ours(cli, path):
+        raise NotChanged(f"{path} has something else in it. Remove it, and install again.")
+    try:
+        for name, data in files(cli, program).items():
+            whole = os.path.join(path, name)
+            private_files.make_parents(whole)
+            private_files.write(whole, data)
+    except OSError as error:
+        raise NotChanged(f"{path} cannot be written ({error.strerror}).") from None
+
+
+def remove(cli: Cli, path: str) -> bool:
+    """Remove the extension, and what the CLI remembers of it; tells whether it was there. Raises
+    NotChanged."""
+    if not os.path.lexists(path):
+        return False
+    if os.path.islink(path) or not _is_ours(cli, path):
+        raise NotChanged(f"{path} is not the extension of Gemini Companion. Remove it yourself.")
+    try:
+        shutil.rmtree(path)
+        _forget(os.path.join(os.path.dirname(path), ENABLEMENT))
+    except OSError as error:
+        raise NotChanged(f"{path} cannot be removed ({error.strerror}).") from None
+    return True
+
+
+def renew(cli: Cli, path: str, program: bytes) -> bool:
+    """Write it anew where an older package has written it; tells whether it did. Raises
+    NotChanged."""
+    found = look(cli, path)
+    if not found.version or _numbers(found.version) >= _numbers(VERSION):
+        return False
+    install(cli, path, program)
+    return True
+
+
+def files(cli: Cli, program: bytes) -> dict[str, bytes]:
+    """Its files by their names in its folder; the manifest comes last, for it makes the folder an
+    extension."""
+    form = _form(cli)
+    manifest = {"name": NAME, "version": VERSION, "description": DESCRIPTION}
+    return {
+        PROGRAM: program,
+        ROW: _encoded(_row(cli, form)),
+        HOOKS: _encoded({"hooks": {event: [_hook(cli, form, event)] for event in form.events}}),
+        form.manifest: _encoded(manifest),
+    }
+
+
+def _row(cli: Cli, form: ExtensionForm) -> dict[str, Any]:
+    """What the program has to know of the CLI."""
+    found = _discovery(cli)
+    limits = {event: LIMITS[it] for event, it in form.moments.items() if it in LIMITS}
+    return {
+        "version": VERSION,
+        "place": {"in_home": found.in_home, "folder": found.folder},
+        "suffix": os.path.splitext(found.name)[1],
+        "variables": {"port": cli.variables.port},
+        "limits": {**limits, "other": LIMIT},
+    }
+
+
+def _hook(cli: Cli, form: ExtensionForm, event: str) -> dict[str, Any]:
+    command = {
+        "type": "command",
+        "name": "Sublime Text",
+        "command": _command(cli, form, event),
+        "timeout": TIMEOUT * form.timeouts,
+    }
+    matcher = form.matchers.get(event)
+    return {**({"matcher": matcher} if matcher else {}), "hooks": [command]}
+
+
+def _command(cli: Cli, form: ExtensionForm, event: str) -> str:
+    """For the shell that the CLI runs. Where the program, Node.js or an editor is missing, it ends
+    at once and well: any other end would block the CLI's prompts (docs/protocol.md 9), and to start
+    Node.js takes ten times as long as to look for a file."""
+    discovery = _discovery(cli)
+    if sys.platform == "win32":
+        program = f"{form.here}/{PROGRAM}"
+        return (
+            f'if ((Test-Path "{program}") -and (Get-Command node -ErrorAction SilentlyContinue))'
+            f' {{ node "{program}" hook {event} }}'
+        )
+    suffix = os.path.splitext(discovery.name)[1]
+    root = f"{form.here}/../.." if discovery.in_home else "${TMPDIR:-${TMP:-${TEMP:-/tmp}}}"
+    files = "/".join([f'"{root}"', *discovery.folder, f"*{suffix}"])
+    return (
+        f'P="{form.here}/{PROGRAM}";'
+        " N=$(command -v node || readlink /proc/$PPID/exe 2>/dev/null) || exit 0;"
+        ' case "$N" in */node) ;; *) exit 0 ;; esac; [ -f "$P" ] || exit 0;'
+        f' for f in {files}; do [ -e "$f" ] || exit 0; exec "$N" "$P" hook {event}; done'
+    )
+
+
+def _form(cli: Cli) -> ExtensionForm:
+    """Raises NotChanged."""
+    if cli.extension is None:
+        raise NotChanged(f"{cli.name} takes up no extension.")
+    return cli.extension
+
+
+def _discovery(cli: Cli) -> DiscoveryForm:
+    """Raises NotChanged."""
+    if cli.discovery is None:
+        raise NotChanged(f"{cli.name} finds no editor by a file.")
+    return cli.discovery
+
+
+def _is_ours(cli: Cli, path: str) -> bool:
+    """Whether this package wrote it; also what it had not written whole."""
+    names = set(os.listdir(path))
+    manifest = _json(os.path.join(path, _form(cli).manifest))
+    return not names or ROW in names or manifest.get("name") == NAME
+
+
+def _forget(path: str) -> None:
+    """Take the extension from what the CLI keeps of all. Raises OSError."""
+    known = _json(path)
+    if known.pop(NAME, None) is None:
+        return
+    if known:
+        private_files.write(path, _encoded(known))
+    else:
+        os.remove(path)
+
+
+def _json(path: str) -> dict[str, Any]:
+    """The object in the file; an empty one where there is none."""
+    try:
+        with open(path, "rb") as file:
+            found = json.loads(file.read(MAX_SIZE).decode("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _encoded(value: Any) -> bytes:
+    return (json.dumps(value, indent=2) + "\n").encode("ascii")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)))

@@ -1,0 +1,85 @@
+"""Where the hooks of one window's CLIs are heard and answered; nothing here waits for a person.
+
+The companion's loop owns it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import partial
+from typing import Any, Callable, Mapping
+
+from ...base import private_files
+from ...base.background import in_thread
+from ..clis import Cli
+from ..doctor import processes
+from ..session import Session
+from ..sessions import Sessions
+from . import hook_events
+from .hook_events import HookEvent
+from .live_clis import LiveClis
+
+# Seconds for the system to say whose a connection is.
+PATIENCE = 1.0
+NOTHING: Mapping[str, Any] = {}
+
+
+class HookDesk:
+    """`port` gives the window's port. `on_change` is called when a CLI does something else."""
+
+    def __init__(
+        self, sessions: Sessions, port: Callable[[], int], on_change: Callable[[], None]
+    ) -> None:
+        self._sessions = sessions
+        self._port = port
+        self.live = LiveClis(time.time, on_change)
+        # The extension's version, by the CLI's id, as it was heard last; and when, in seconds since
+        # the epoch.
+        self.heard_of: dict[str, tuple[str, float]] = {}
+        # The ports of processes that have connections to this window, as long as those are the
+        # window's connections.
+        self._ports: dict[int, frozenset[int]] = {}
+        self._peers: frozenset[int] = frozenset()
+        # The processes that ran at the last look.
+        self._seen: set[int] = set()
+
+    async def answer(self, cli: Cli, body: Any) -> Mapping[str, Any]:
+        """What the hook prints. Raises BadHook."""
+        event = hook_events.read(cli, body)
+        if event is None:
+            return NOTHING
+        self.heard_of[cli.id] = (event.version, time.time())
+        session = await self.session_of(event)
+        self.live.heard(event, session.id if session is not None else "")
+        return NOTHING
+
+    async def session_of(self, event: HookEvent) -> Session | None:
+        """The MCP session of the CLI whose hook it is, by the connection that its process has to
+        this window; None where it has none, or the system does not tell."""
+        peers = {it.stream.peer: it for it in self._sessions if it.stream and it.cli == event.cli}
+        if self._peers != frozenset(peers):
+            self._peers, self._ports = frozenset(peers), {}
+        if peers and event.pid not in self._ports:
+            asked = partial(processes.ports_to, event.pid, self._port())
+            try:
+                ports = await in_thread(asked, PATIENCE)
+            except asyncio.TimeoutError:
+                return None
+            self._ports[event.pid] = ports or frozenset()
+        found = [peers[port] for port in self._ports.get(event.pid, ()) if port in peers]
+        # One that connects again is known twice for a moment.
+        return max(found, key=lambda it: it.ordinal) if found else None
+
+    async def look_after(self) -> None:
+        """To be called now and then: CLIs that were killed say no goodbye."""
+        pids = {each.pid for each in self.live.all()}
+        if pids:
+            running = await in_thread(partial(_running, pids))
+            # Those of another system, as in a container, are never seen here.
+            self.live.forget((pids & self._seen) - running)
+            self._seen = running
+
+
+def _running(pids: set[int]) -> set[int]:
+    return {pid for pid in pids if private_files.is_running(pid)}

@@ -1,0 +1,103 @@
+"""What a CLI says at one of its events, as a frozen value. Pure. Source: docs/protocol.md 9."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Mapping, TypeVar
+
+from ...base.jsonrpc import kind as kind_of
+from ..clis import Cli
+from ..extension_forms import ExtensionForm, Kind, Moment
+
+# Characters that are kept of a prompt, of a command and of a name: the user reads them in one line.
+SHOWN = 500
+# What Gemini CLI asks about, as `details` name it.
+_ASKED = {"edit": Kind.WRITE, "exec": Kind.SHELL}
+
+T = TypeVar("T")
+
+
+class BadHook(Exception):
+    """What was sent is no event of the CLI; the text is a sentence for whoever reads it."""
+
+
+@dataclass(frozen=True)
+class HookEvent:
+    """`session_id` is the CLI's own, not that of an MCP session. `pid` is the CLI's process, and
+    `folder` the folder that it works in. `prompt` is there at PROMPTED. `tool` is the name of the
+    tool, empty if the event has none; `kind` is None for all tools that do not matter here.
+    `subject` is the path that the tool writes, as the CLI knows it, or its command. `arguments` are
+    the input of the tool, `response` is its result at TOOL_ENDED. `version` is the extension's.
+    """
+
+    cli: Cli
+    moment: Moment
+    session_id: str
+    pid: int
+    folder: str = ""
+    prompt: str = ""
+    tool: str = ""
+    kind: Kind | None = None
+    subject: str = ""
+    arguments: Mapping[str, Any] | None = None
+    response: Any = None
+    version: str = ""
+
+
+def read(cli: Cli, body: Any) -> HookEvent | None:
+    """The event in the body of a request; None where the CLI says something at an event that is of
+    no interest. Raises BadHook."""
+    form = cli.extension
+    if form is None:
+        raise BadHook(f"Expected a CLI with hooks; {cli.name} has none.")
+    told, pid = _member(body, "input", dict), _member(body, "pid", int)
+    name = _member(told, "hook_event_name", str)
+    moment = form.moment(name, _text(told, "notification_type"))
+    if moment is None:
+        return None
+    event = HookEvent(
+        cli,
+        moment,
+        _member(told, "session_id", str)[:SHOWN],
+        pid,
+        _text(told, "cwd"),
+        _text(told, "prompt")[:SHOWN],
+        response=told.get("tool_response"),
+        version=_text(body, "version")[:SHOWN],
+    )
+    return _with_tool(event, form, told)
+
+
+def _with_tool(event: HookEvent, form: ExtensionForm, told: Mapping[str, Any]) -> HookEvent:
+    details = _object(told, "details")
+    if details:
+        kind = _ASKED.get(_text(details, "type"))
+        subject = _text(details, "filePath") or _text(details, "command")
+        return replace(event, kind=kind, subject=subject)
+    name, arguments = _text(told, "tool_name"), _object(told, "tool_input")
+    tool = form.tools.get(name)
+    if tool is None:
+        return replace(event, tool=name[:SHOWN], arguments=arguments)
+    subject = _text(arguments, tool.subject)
+    return replace(event, tool=name, kind=tool.kind, subject=subject, arguments=arguments)
+
+
+def _object(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The member; an empty one where there is none."""
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _text(value: Mapping[str, Any], name: str) -> str:
+    """The member; empty where there is none."""
+    found = value.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def _member(value: Any, name: str, wanted: type[T]) -> T:
+    """Raises BadHook."""
+    found = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(found, wanted) or isinstance(found, bool):
+        expected = {str: "a string", int: "a number", dict: "an object"}[wanted]
+        raise BadHook(f'Expected "{name}" to be {expected}; got {kind_of(found)}.')
+    return found

@@ -1,0 +1,118 @@
+"""What each CLI of a window does at the moment, as its hooks say. The companion's loop owns it.
+
+A CLI that is killed says no goodbye: `forget` takes the processes that are gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Callable, Collection
+
+from ..extension_forms import Kind, Moment
+from .hook_events import HookEvent
+
+# CLIs of one window that are known by their hooks: more than anybody runs.
+MAX_CLIS = 64
+
+
+class Activity(Enum):
+    """What a CLI does. ASKS: it waits for an answer of the user."""
+
+    IDLE = "idle"
+    WORKING = "working"
+    ASKS = "asks"
+    DONE = "done"
+
+
+@dataclass(frozen=True)
+class LiveCli:
+    """A CLI as its last hook left it. It has had this activity `since` then, in seconds since the
+    epoch. `session_id` is the CLI's own. `mcp_session` is the id of its MCP session with this
+    window, empty if it has none or nobody knows. `prompt` is that of the turn. `kind` and `subject`
+    are those of the tool that runs or is asked about: a path as the CLI knows it, or a command.
+    `is_in_editor` says that the user can also decide in the editor.
+    """
+
+    cli_id: str
+    name: str
+    session_id: str
+    pid: int
+    mcp_session: str = ""
+    activity: Activity = Activity.IDLE
+    since: float = 0.0
+    prompt: str = ""
+    kind: Kind | None = None
+    subject: str = ""
+    is_in_editor: bool = False
+
+
+class LiveClis:
+    """`clock` gives seconds since the epoch; `on_change` is called whenever one is other than it
+    was."""
+
+    def __init__(self, clock: Callable[[], float], on_change: Callable[[], None]) -> None:
+        self._clock = clock
+        self._on_change = on_change
+        self._known: dict[tuple[str, str], LiveCli] = {}
+
+    def all(self) -> tuple[LiveCli, ...]:
+        return tuple(self._known.values())
+
+    def find(self, event: HookEvent) -> LiveCli | None:
+        return self._known.get(_key(event))
+
+    def heard(self, event: HookEvent, mcp_session: str = "") -> None:
+        """A hook ran."""
+        known = self._known.pop(_key(event), None)
+        if event.moment is not Moment.ENDED:
+            before = known or _new(event)
+            linked = replace(before, pid=event.pid, mcp_session=mcp_session or before.mcp_session)
+            self._known[_key(event)] = self._after(linked, event)
+            while len(self._known) > MAX_CLIS:
+                del self._known[next(iter(self._known))]
+        if self._known.get(_key(event)) != known:
+            self._on_change()
+
+    def decided(self, mcp_session: str, is_accepted: bool) -> None:
+        """The user decided in the editor. A rejection ends the CLI's turn without a hook
+        (docs/protocol.md 9)."""
+        activity = Activity.WORKING if is_accepted else Activity.DONE
+        for key, each in self._known.items():
+            if mcp_session and each.mcp_session == mcp_session:
+                self._known[key] = self._turned(each, activity)
+                self._on_change()
+
+    def forget(self, pids: Collection[int]) -> None:
+        """These processes are gone."""
+        gone = [key for key, each in self._known.items() if each.pid in pids]
+        for key in gone:
+            del self._known[key]
+        if gone:
+            self._on_change()
+
+    def _after(self, known: LiveCli, event: HookEvent) -> LiveCli:
+        if event.moment is Moment.STARTED:
+            return self._turned(replace(known, prompt=""), Activity.IDLE)
+        if event.moment is Moment.ANSWERED:
+            return self._turned(known, Activity.DONE)
+        if event.moment is Moment.PROMPTED:
+            # Qwen Code says the prompt with its first request of a turn alone.
+            known = replace(known, prompt=event.prompt or known.prompt)
+        activity = Activity.ASKS if event.moment is Moment.ASKS else Activity.WORKING
+        now = self._turned(known, activity)
+        if event.moment in (Moment.TOOL_BEGINS, Moment.ASKS):
+            return replace(now, kind=event.kind, subject=event.subject)
+        return now
+
+    def _turned(self, known: LiveCli, activity: Activity) -> LiveCli:
+        since = known.since if known.activity is activity else self._clock()
+        return replace(known, activity=activity, since=since, kind=None, subject="")
+
+
+def _key(event: HookEvent) -> tuple[str, str]:
+    return event.cli.id, event.session_id
+
+
+def _new(event: HookEvent) -> LiveCli:
+    return LiveCli(event.cli.id, event.cli.name, event.session_id, event.pid)

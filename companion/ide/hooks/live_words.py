@@ -1,0 +1,62 @@
+"""What CLIs do at the moment, in the words that the user reads. Pure."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Iterable
+
+from ...base.shown_text import shown_line
+from ..extension_forms import Kind
+from .live_clis import Activity, LiveCli
+
+ASKS, WORKING, DONE = "Gemini: asks", "Gemini: working", "Gemini: done"
+# Seconds for which the status bar says that a turn has ended.
+DONE_SHOWN = 60.0
+# Characters of a prompt and of a command in a line.
+LINE = 120
+
+
+def state(live: Iterable[LiveCli], now: float) -> str:
+    """For the status bar: a question comes before all else; empty where there is nothing to say.
+    `now` is in seconds since the epoch."""
+    known = list(live)
+    activities = {each.activity for each in known}
+    if any(each.activity is Activity.ASKS and not each.is_in_editor for each in known):
+        return ASKS
+    if Activity.WORKING in activities:
+        return WORKING
+    done = [it for it in known if it.activity is Activity.DONE and now - it.since < DONE_SHOWN]
+    return DONE if done else ""
+
+
+def lines(live: LiveCli | None) -> list[str]:
+    """For a list of CLIs: what it does and since when, and what the user asked for."""
+    if live is None:
+        return []
+    since = time.strftime("%H:%M", time.localtime(live.since))
+    words = {
+        Activity.IDLE: "idle",
+        Activity.WORKING: "working",
+        Activity.ASKS: "asks you",
+        Activity.DONE: "done",
+    }[live.activity]
+    found = [f"{words} since {since}{_subject(live)}"]
+    return found + ([_cut(live.prompt)] if live.prompt else [])
+
+
+def question(live: LiveCli) -> str:
+    """What a CLI asks, as a sentence for a notice."""
+    return f"{live.name} asks you{_subject(live)}."
+
+
+def _subject(live: LiveCli) -> str:
+    if not live.subject:
+        return ""
+    is_command = live.kind is Kind.SHELL
+    return ": " + _cut(live.subject if is_command else f"edit {os.path.basename(live.subject)}")
+
+
+def _cut(text: str) -> str:
+    line = shown_line(text)
+    return line if len(line) <= LINE else line[:LINE] + "..."

@@ -1,0 +1,113 @@
+"""The extension of the CLIs, as the user installs and removes it; UI thread only."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Callable, Mapping
+
+import sublime
+
+from .. import __version__ as VERSION
+from ..ide.clis import CLIS, Cli
+from ..ide.hooks import extension
+from ..ide.hooks.extension import Installed, NotChanged
+from . import panels, stories
+from .stories import computed
+
+INSTALLED = "{} has the extension now. A CLI that runs takes it up when you start it again."
+REMOVED = "{} has the extension no more. A CLI that runs keeps it until you start it again."
+NONE = "No CLI has the extension."
+HERE, OTHER, NOT_HERE = "installed", "installed, version {}", "not installed"
+
+Found = Mapping[Cli, Installed]
+
+
+class ExtensionSetup:
+    """`changed` is called when something was done."""
+
+    def __init__(self, tell: Callable[[str], None], changed: Callable[[], None]) -> None:
+        self._tell = tell
+        self._changed = changed
+
+    async def install(self, window: sublime.Window) -> None:
+        """For the CLI that the user chooses, of those that have a home here."""
+        found = await computed(_found) or {}
+        cli = await _chosen(window, found, "Install the extension for which CLI?")
+        if cli is not None:
+            await self._do(partial(_install, cli, found[cli].path, program()))
+
+    async def remove(self, window: sublime.Window) -> None:
+        """Of the CLI that the user chooses, of those that have it."""
+        found = {it: at for it, at in (await computed(_found) or {}).items() if at.version}
+        if not found:
+            self._tell(NONE)
+            return
+        cli = await _chosen(window, found, "Remove the extension of which CLI?")
+        if cli is not None:
+            await self._do(partial(_remove, cli, found[cli].path))
+
+    async def renew(self) -> None:
+        """Where an older package has installed it, this one's takes its place."""
+        await computed(partial(_renew, program()))
+
+    async def _do(self, work: Callable[[], str]) -> None:
+        self._tell(await computed(work) or stories.FAILED)
+        self._changed()
+
+
+def program() -> bytes:
+    """What the CLIs run at their events."""
+    package = __name__.partition(".")[0]
+    return sublime.load_binary_resource(f"Packages/{package}/extension/companion.cjs")
+
+
+async def _chosen(window: sublime.Window, found: Found, question: str) -> Cli | None:
+    clis = list(found)
+    if len(clis) == 1:
+        return clis[0]
+    items = [[cli.name, f"{_state(found[cli])}: {found[cli].path}"] for cli in clis]
+    number = await panels.choice(window, items, question)
+    return clis[number] if number >= 0 else None
+
+
+def _state(at: Installed) -> str:
+    if not at.version:
+        return NOT_HERE
+    return HERE if at.version == VERSION else OTHER.format(at.version)
+
+
+def _found() -> Found:
+    """Those that have a home here, and Gemini CLI in any case; in a thread."""
+    home = os.path.expanduser("~")
+    paths = {it: extension.folder(it, os.environ, home) for it in CLIS if it.extension is not None}
+    wanted = [it for it, path in paths.items() if _has_home(path)] or list(paths)[:1]
+    return {it: extension.look(it, paths[it]) for it in wanted}
+
+
+def _has_home(path: str) -> bool:
+    return os.path.isdir(os.path.dirname(os.path.dirname(path)))
+
+
+def _install(cli: Cli, path: str, data: bytes) -> str:
+    """In a thread; gives what to tell."""
+    try:
+        extension.install(cli, path, data)
+    except NotChanged as error:
+        return str(error)
+    return INSTALLED.format(cli.name)
+
+
+def _remove(cli: Cli, path: str) -> str:
+    """In a thread; gives what to tell."""
+    try:
+        extension.remove(cli, path)
+    except NotChanged as error:
+        return str(error)
+    return REMOVED.format(cli.name)
+
+
+def _renew(data: bytes) -> None:
+    """In a thread."""
+    for cli, at in _found().items():
+        extension.renew(cli, at.path, data)

@@ -1,0 +1,141 @@
+// Runs inside a CLI's extension: `node companion.cjs hook EVENT` for each event of the CLI.
+//
+// It passes on what the CLI says to the window of Sublime Text whose folder the CLI works in, and
+// prints the answer. Everything is decided in the editor. If there is no editor, or it does not
+// answer in time, the answer is {}: the CLI works as it does without this extension.
+//
+// cli.json beside this file says what differs between CLIs: `place` and `suffix` of the discovery
+// files, `variables` of the environment, `limits` in milliseconds by event.
+
+'use strict';
+
+const fs = require('fs');
+const http = require('http');
+const os = require('os');
+const path = require('path');
+
+const CONTAINER_MARKS = ['/.dockerenv', '/run/.containerenv'];
+const LOOPBACK = '127.0.0.1';
+const NOTHING = '{}';
+// More windows than anybody has open on one folder.
+const MAX_WINDOWS = 8;
+
+const cli = JSON.parse(fs.readFileSync(path.join(__dirname, 'cli.json'), 'utf8'));
+
+/** The folders in which the CLI looks for discovery files. */
+function discoveryFolder() {
+  const root = cli.place.in_home ? path.join(__dirname, '..', '..') : os.tmpdir();
+  return path.join(root, ...cli.place.folder);
+}
+
+/** The window of the terminal first, then all whose folders hold `folder`. */
+function windows(folder) {
+  const port = process.env[cli.variables.port];
+  const found = advertised().filter((each) => each.folders.some((one) => holds(one, folder)));
+  const own = found.filter((each) => String(each.port) === port);
+  const rest = found.filter((each) => String(each.port) !== port);
+  return [...own, ...rest].slice(0, MAX_WINDOWS);
+}
+
+function advertised() {
+  const folder = discoveryFolder();
+  return names(folder)
+    .map((name) => advertisement(path.join(folder, name)))
+    .filter((each) => each !== null);
+}
+
+function names(folder) {
+  try {
+    return fs.readdirSync(folder).filter((name) => name.endsWith(cli.suffix));
+  } catch {
+    return [];
+  }
+}
+
+function advertisement(file) {
+  try {
+    const status = fs.statSync(file);
+    const isOurs = !process.getuid || status.uid === process.getuid();
+    const { port, workspacePath, authToken } = JSON.parse(fs.readFileSync(file, 'utf8'));
+    if (!isOurs || !Number.isInteger(port) || typeof authToken !== 'string') return null;
+    return { port, token: authToken, folders: String(workspacePath || '').split(path.delimiter) };
+  } catch {
+    return null;
+  }
+}
+
+function holds(outer, inner) {
+  if (!outer) return false;
+  const relative = path.relative(real(outer), real(inner));
+  return relative === '' || !(relative.split(path.sep)[0] === '..' || path.isAbsolute(relative));
+}
+
+function real(folder) {
+  try {
+    return fs.realpathSync(folder);
+  } catch {
+    return path.resolve(folder);
+  }
+}
+
+/** The names under which the editor's machine may be known here. */
+function hosts() {
+  const isContainer = CONTAINER_MARKS.some((mark) => fs.existsSync(mark));
+  return isContainer ? [LOOPBACK, 'host.docker.internal'] : [LOOPBACK];
+}
+
+/** The text of the window's answer; null if it gives none within the milliseconds. */
+function post(host, window, route, body, milliseconds) {
+  return new Promise((resolve) => {
+    const give = (text) => {
+      clearTimeout(timer);
+      request.destroy();
+      resolve(text);
+    };
+    const timer = setTimeout(() => give(null), milliseconds);
+    const headers = {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(body),
+      Authorization: `Bearer ${window.token}`,
+    };
+    const options = { host, port: window.port, path: route, method: 'POST', headers };
+    const request = http.request(options, (response) => {
+      const chunks = [];
+      response.on('data', (chunk) => chunks.push(chunk));
+      response.on('error', () => give(null));
+      response.on('end', () => {
+        give(response.statusCode === 200 ? Buffer.concat(chunks).toString('utf8') : null);
+      });
+    });
+    request.on('error', () => give(null));
+    request.end(body);
+  });
+}
+
+async function input() {
+  const chunks = [];
+  for await (const chunk of process.stdin) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function answerOf(event) {
+  const text = await input();
+  const found = windows(String(JSON.parse(text).cwd || process.cwd()));
+  const end = Date.now() + (cli.limits[event] || cli.limits.other);
+  const body = `{"pid":${process.ppid},"version":${JSON.stringify(cli.version)},"input":${text}}`;
+  for (const window of found) {
+    for (const host of hosts()) {
+      const answer = await post(host, window, '/hooks', body, Math.max(1, end - Date.now()));
+      if (answer !== null) return answer;
+    }
+  }
+  return NOTHING;
+}
+
+function print(text) {
+  // A CLI that is gone reads nothing.
+  process.stdout.on('error', () => process.exit(0));
+  process.stdout.write(text, () => process.exit(0));
+}
+
+answerOf(process.argv[3]).then(print, () => print(NOTHING));

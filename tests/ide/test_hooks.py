@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, QWEN_CODE, Cli
+from GeminiCompanion.companion.ide.extension_forms import Kind
+from GeminiCompanion.companion.ide.hooks import hook_events, live_words
+from GeminiCompanion.companion.ide.hooks.hook_events import BadHook
+from GeminiCompanion.companion.ide.hooks.live_clis import MAX_CLIS, Activity, LiveClis
+
+IDLE, WORKING, ASKS, DONE = Activity.IDLE, Activity.WORKING, Activity.ASKS, Activity.DONE
+EDIT = {"type": "edit", "filePath": "/w/a.py"}
+COMMAND = {"type": "exec", "command": "npm test"}
+
+
+def body(event: str, session: str = "s", pid: int = 7, **more: Any) -> dict[str, Any]:
+    told = {"hook_event_name": event, "session_id": session, "cwd": "/w", **more}
+    return {"pid": pid, "version": "1.0", "input": told}
+
+
+def asked(details: dict[str, str], session: str = "s") -> dict[str, Any]:
+    return body("Notification", session, notification_type="ToolPermission", details=details)
+
+
+class Events(unittest.TestCase):
+    def test_what_is_no_event_is_refused_with_what_was_expected(self) -> None:
+        rows: tuple[tuple[Any, str], ...] = (
+            (None, '"input" to be an object'),
+            ({"input": {}}, '"pid" to be a number'),
+            ({"input": {}, "pid": True}, '"pid" to be a number'),
+            ({"input": {}, "pid": 7}, '"hook_event_name" to be a string'),
+            ({"input": {"hook_event_name": "SessionStart"}, "pid": 7}, '"session_id" to be'),
+        )
+        for value, words in rows:
+            with self.subTest(value), self.assertRaisesRegex(BadHook, words):
+                hook_events.read(GEMINI_CLI, value)
+        with self.assertRaisesRegex(BadHook, "IBM Bob has none"):
+            hook_events.read(IBM_BOB, body("SessionStart"))
+
+    def test_events_of_no_interest_are_left_alone(self) -> None:
+        for value in (body("PreCompress"), body("Notification", notification_type="idle_prompt")):
+            self.assertIsNone(hook_events.read(GEMINI_CLI, value))
+
+
+class Live(unittest.TestCase):
+    def setUp(self) -> None:
+        self.now = 1000.0
+        self.changes = 0
+        self.live = LiveClis(lambda: self.now, self.changed)
+
+    def changed(self) -> None:
+        self.changes += 1
+
+    def hear(self, value: dict[str, Any], cli: Cli = GEMINI_CLI, mcp_session: str = "m") -> None:
+        event = hook_events.read(cli, value)
+        if event is not None:
+            self.live.heard(event, mcp_session)
+
+    def one(self) -> tuple[Activity, Kind | None, str]:
+        (only,) = self.live.all()
+        return only.activity, only.kind, only.subject
+
+    def test_a_turn_is_followed_from_the_prompt_to_the_answer(self) -> None:
+        write: dict[str, Any] = {"tool_name": "write_file", "tool_input": {"file_path": "/w/a.py"}}
+        shell: dict[str, Any] = {
+            "tool_name": "run_shell_command",
+            "tool_input": {"command": "npm test"},
+        }
+        rows = (
+            (body("SessionStart"), (IDLE, None, "")),
+            (body("BeforeAgent", prompt="do it"), (WORKING, None, "")),
+            (body("BeforeTool", **write), (WORKING, Kind.WRITE, "/w/a.py")),
+            (asked(EDIT), (ASKS, Kind.WRITE, "/w/a.py")),
+            (body("AfterTool", **write), (WORKING, None, "")),
+            (body("BeforeTool", **shell), (WORKING, Kind.SHELL, "npm test")),
+            (asked(COMMAND), (ASKS, Kind.SHELL, "npm test")),
+            (body("AfterTool", **shell), (WORKING, None, "")),
+            (body("AfterAgent"), (DONE, None, "")),
+            (body("BeforeAgent", prompt="again"), (WORKING, None, "")),
+        )
+        for value, expected in rows:
+            with self.subTest(value["input"]["hook_event_name"]):
+                self.hear(value)
+                self.assertEqual(self.one(), expected)
+        self.assertEqual(self.live.all()[0].prompt, "again")
+        self.hear(body("SessionEnd"))
+        self.assertEqual(self.live.all(), ())
+
+    def test_qwen_code_asks_by_an_event_of_its_own(self) -> None:
+        self.hear(
+            body("PermissionRequest", tool_name="edit", tool_input={"file_path": "/w/b"}), QWEN_CODE
+        )
+        self.assertEqual(self.one(), (ASKS, Kind.REPLACE, "/w/b"))
+        self.hear(body("Notification", notification_type="idle_prompt"), QWEN_CODE)
+        self.assertEqual(self.one(), (DONE, None, ""))
+
+    def test_the_time_of_an_activity_is_when_it_began(self) -> None:
+        self.hear(body("BeforeAgent", prompt="x"))
+        self.now = 2000.0
+        self.hear(body("BeforeTool", tool_name="read_file", tool_input={}))
+        self.assertEqual(self.live.all()[0].since, 1000.0)
+        self.hear(body("AfterAgent"))
+        self.assertEqual(self.live.all()[0].since, 2000.0)
+
+    def test_a_decision_in_the_editor_ends_the_question(self) -> None:
+        for is_accepted, expected in ((True, WORKING), (False, DONE)):
+            self.hear(asked(EDIT))
+            self.live.decided("another", is_accepted)
+            self.assertEqual(self.one()[0], ASKS)
+            self.live.decided("m", is_accepted)
+            self.assertEqual(self.one()[0], expected)
+
+    def test_a_cli_without_a_session_of_this_window_is_not_decided_on(self) -> None:
+        self.hear(asked(EDIT), mcp_session="")
+        self.live.decided("", True)
+        self.assertEqual(self.one()[0], ASKS)
+
+    def test_what_is_gone_is_forgotten_and_only_a_change_is_told(self) -> None:
+        self.hear(body("BeforeAgent", prompt="x"))
+        self.hear(body("BeforeAgent", prompt="x"))
+        self.assertEqual(self.changes, 1)
+        self.live.forget({8})
+        self.assertEqual(len(self.live.all()), 1)
+        self.live.forget({7})
+        self.assertEqual((self.live.all(), self.changes), ((), 2))
+
+    def test_the_oldest_of_very_many_are_forgotten(self) -> None:
+        for number in range(MAX_CLIS + 3):
+            self.hear(body("SessionStart", session=str(number)))
+        known = [each.session_id for each in self.live.all()]
+        self.assertEqual(known, [str(number) for number in range(3, MAX_CLIS + 3)])
+
+    def test_the_status_bar_says_questions_first_and_done_for_a_while(self) -> None:
+        def state() -> str:
+            return live_words.state(self.live.all(), self.now)
+
+        self.assertEqual(state(), "")
+        self.hear(body("AfterAgent", session="a"))
+        self.assertEqual(state(), "Gemini: done")
+        self.hear(body("BeforeAgent", session="b", prompt="x"))
+        self.assertEqual(state(), "Gemini: working")
+        self.hear(asked(COMMAND, "c"))
+        self.assertEqual(state(), "Gemini: asks")
+        self.hear(body("SessionEnd", session="c"))
+        self.hear(body("AfterAgent", session="b"))
+        self.now += 61
+        self.assertEqual(state(), "")
+
+    def test_a_line_for_the_user_shows_what_is_hidden_in_a_command(self) -> None:
+        self.hear(asked({**COMMAND, "command": "ls\u202e"}))
+        (line,) = live_words.lines(self.live.all()[0])
+        self.assertRegex(line, r"asks you since \d\d:\d\d: ls<U\+202E>")

@@ -1,0 +1,103 @@
+"""The extension of the CLIs: installed and removed by a user, and what its hooks let them see."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from unittest import mock
+
+from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE
+from GeminiCompanion.companion.ide.hooks import extension
+from GeminiCompanion.companion.ui import notices
+from GeminiCompanion.companion.ui.status_bar import KEY
+
+from .reviewing import ReviewCase, Steps
+
+NPM_TEST = {"type": "exec", "command": "npm test"}
+
+
+class Setup(ReviewCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.home = os.path.join(self.folder, "home")
+        os.mkdir(self.home)
+        patch = mock.patch.dict(os.environ, {"HOME": self.home, "USERPROFILE": self.home})
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def place(self, cli: Any = GEMINI_CLI) -> str:
+        return extension.folder(cli, {}, self.home)
+
+    def test_it_is_installed_and_removed_by_commands_alone(self) -> Steps:
+        told = self.told()
+        self.run_command("remove_cli_extension")
+        yield lambda: any("No CLI has the extension" in it for it in told)
+        self.run_command("install_cli_extension")
+        yield lambda: extension.look(GEMINI_CLI, self.place()).version
+        yield lambda: any("Gemini CLI has the extension now" in it for it in told)
+        self.run_command("remove_cli_extension")
+        yield lambda: not os.path.exists(self.place())
+
+    def test_of_several_clis_the_user_chooses_one(self) -> Steps:
+        for cli in (GEMINI_CLI, QWEN_CODE):
+            os.makedirs(os.path.dirname(os.path.dirname(self.place(cli))))
+        panels = self.panels()
+        self.run_command("install_cli_extension")
+        yield lambda: panels
+        self.assertEqual([item[0] for item in panels[0]["items"]], ["Gemini CLI", "Qwen Code"])
+        panels[0]["on_select"](1)
+        yield lambda: extension.look(QWEN_CODE, self.place(QWEN_CODE)).version
+        self.assertFalse(os.path.exists(self.place()))
+
+
+class Live(ReviewCase):
+    def status(self) -> str:
+        view = self.window.active_view()
+        return view.get_status(KEY) if view is not None else ""
+
+    def tearDown(self) -> Steps:
+        yield self.cli.hook("SessionEnd").done
+        yield from super().tearDown()
+
+    def ask(self) -> Steps:
+        told = {"notification_type": "ToolPermission", "details": NPM_TEST}
+        yield self.cli.hook("Notification", **told).done
+
+    def test_the_status_bar_follows_a_turn_with_questions_first(self) -> Steps:
+        self.window.new_file()
+        self.cli = yield from self.connect()
+        self.cli.hook("BeforeAgent", prompt="run the tests")
+        yield lambda: self.status() == "Gemini: working"
+        yield from self.propose("old\n", "new\n")
+        yield lambda: self.status() == "Gemini: 1 waiting"
+        yield from self.ask()
+        yield lambda: self.status() == "Gemini: 1 waiting"
+        self.run_command("reject_diff")
+        yield lambda: self.status() == "Gemini: done"
+        yield from self.ask()
+        yield lambda: self.status() == "Gemini: asks"
+        self.cli.hook("SessionEnd")
+        yield lambda: self.status() in ("Gemini", "Gemini 2")
+
+    def test_the_list_of_clis_says_what_each_does(self) -> Steps:
+        self.cli = yield from self.connect()
+        self.cli.hook("BeforeAgent", prompt="run the tests")
+        yield from self.ask()
+        yield lambda: self.status() == "Gemini: asks"
+        panels = self.panels()
+        self.run_command("show_clis")
+        yield lambda: panels
+        (item,) = panels[0]["items"]
+        self.assertRegex(item.details[1], r"^asks you since \d\d:\d\d: npm test$")
+        self.assertEqual(item.details[2], "run the tests")
+        panels[0]["on_select"](-1)
+
+    def test_a_question_is_a_notice_once_where_nobody_sees_it(self) -> Steps:
+        self.cli = yield from self.connect()
+        shown: list[str] = []
+        self.replace(notices.Notices, "show", lambda _, window, text: shown.append(text))
+        yield from self.ask()
+        yield from self.ask()
+        yield lambda: shown
+        yield lambda: self.status() == "Gemini: asks"
+        self.assertEqual(shown, ["Gemini CLI asks you: npm test."])
