@@ -48,7 +48,8 @@ class ExtensionForm:
     `manifest`. `here` stands for that folder in commands. `moments` are the CLI's events at which
     hooks run, `notifications` those of its event NOTIFICATION, by type. `matchers` are regular
     expressions that limit some events to certain tools. `tools` are the CLI's tools by name.
-    `timeouts` is the number of units in a second in which the CLI counts timeouts.
+    `timeouts` is the number of units in a second in which the CLI counts timeouts. If
+    it `can_ask`, a hook can make it ask about an edit in the editor, whatever mode it is in.
     """
 
     manifest: str
@@ -58,6 +59,7 @@ class ExtensionForm:
     matchers: Mapping[str, str]
     tools: Mapping[str, ToolForm]
     timeouts: int
+    can_ask: bool = False
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -102,6 +104,7 @@ GEMINI_EXTENSION = ExtensionForm(
     matchers={name: _any_of(_GEMINI_TOOLS) for name in ("BeforeTool", "AfterTool")},
     tools=_GEMINI_TOOLS,
     timeouts=1000,
+    can_ask=True,
 )
 
 QWEN_EXTENSION = ExtensionForm(

@@ -6,6 +6,7 @@ from typing import Any
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, QWEN_CODE, Cli
 from GeminiCompanion.companion.ide.extension_forms import Kind
 from GeminiCompanion.companion.ide.hooks import hook_events, live_words
+from GeminiCompanion.companion.ide.hooks.hook_answers import HookAnswer, printed
 from GeminiCompanion.companion.ide.hooks.hook_events import BadHook
 from GeminiCompanion.companion.ide.hooks.live_clis import MAX_CLIS, Activity, LiveClis
 
@@ -21,6 +22,10 @@ def body(event: str, session: str = "s", pid: int = 7, **more: Any) -> dict[str,
 
 def asked(details: dict[str, str], session: str = "s") -> dict[str, Any]:
     return body("Notification", session, notification_type="ToolPermission", details=details)
+
+
+def context(name: str) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": "Mind the tests."}}
 
 
 class Events(unittest.TestCase):
@@ -41,6 +46,30 @@ class Events(unittest.TestCase):
     def test_events_of_no_interest_are_left_alone(self) -> None:
         for value in (body("PreCompress"), body("Notification", notification_type="idle_prompt")):
             self.assertIsNone(hook_events.read(GEMINI_CLI, value))
+
+
+class Answers(unittest.TestCase):
+    def test_a_cli_is_answered_what_it_takes_at_the_event_and_no_more(self) -> None:
+        both = HookAnswer(True, "Look at it.", "Mind the tests.")
+        ask = {"decision": "ask", "systemMessage": "Look at it."}
+        rows: tuple[tuple[Cli, str, Any], ...] = (
+            (GEMINI_CLI, "BeforeTool", ask),
+            (GEMINI_CLI, "AfterTool", context("AfterTool")),
+            (GEMINI_CLI, "BeforeAgent", context("BeforeAgent")),
+            (GEMINI_CLI, "AfterAgent", {}),
+            (GEMINI_CLI, "SessionStart", {}),
+            (QWEN_CODE, "PreToolUse", {}),
+            (QWEN_CODE, "PostToolUse", context("PostToolUse")),
+        )
+        for cli, name, expected in rows:
+            event = hook_events.read(cli, body(name))
+            with self.subTest(f"{cli.name}, {name}"):
+                self.assertEqual(event and printed(event, both), expected)
+                self.assertEqual(event and printed(event, HookAnswer()), {})
+
+    def test_two_answers_make_one(self) -> None:
+        found = HookAnswer(context="one").with_more(HookAnswer(True, "Look.", "two"))
+        self.assertEqual(found, HookAnswer(True, "Look.", "one\n\ntwo"))
 
 
 class Live(unittest.TestCase):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from functools import partial
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, Protocol
 
 from ...base import private_files
 from ...base.background import in_thread
@@ -16,13 +16,20 @@ from ..clis import Cli
 from ..doctor import processes
 from ..session import Session
 from ..sessions import Sessions
-from . import hook_events
+from . import hook_answers, hook_events
+from .hook_answers import NOTHING, HookAnswer
 from .hook_events import HookEvent
 from .live_clis import LiveClis
 
 # Seconds for the system to say whose a connection is.
 PATIENCE = 1.0
-NOTHING: Mapping[str, Any] = {}
+
+
+class HookListener(Protocol):
+    """What answers to hooks. The MCP session is that of the CLI with this window; None if the CLI
+    has none here, or if nobody knows."""
+
+    async def heard(self, event: HookEvent, session: Session | None) -> HookAnswer: ...
 
 
 class HookDesk:
@@ -33,6 +40,7 @@ class HookDesk:
     ) -> None:
         self._sessions = sessions
         self._port = port
+        self.listeners: list[HookListener] = []
         self.live = LiveClis(time.time, on_change)
         # The extension's version, by the CLI's id, as it was heard last; and when, in seconds since
         # the epoch.
@@ -48,11 +56,14 @@ class HookDesk:
         """What the hook prints. Raises BadHook."""
         event = hook_events.read(cli, body)
         if event is None:
-            return NOTHING
+            return {}
         self.heard_of[cli.id] = (event.version, time.time())
         session = await self.session_of(event)
         self.live.heard(event, session.id if session is not None else "")
-        return NOTHING
+        answer = NOTHING
+        for listener in self.listeners:
+            answer = answer.with_more(await listener.heard(event, session))
+        return hook_answers.printed(event, answer)
 
     async def session_of(self, event: HookEvent) -> Session | None:
         """The MCP session of the CLI whose hook it is, by the connection that its process has to

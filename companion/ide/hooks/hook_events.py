@@ -23,14 +23,16 @@ class BadHook(Exception):
 
 @dataclass(frozen=True)
 class HookEvent:
-    """`session_id` is the CLI's own, not that of an MCP session. `pid` is the CLI's process, and
-    `folder` the folder that it works in. `prompt` is there at PROMPTED. `tool` is the name of the
-    tool, empty if the event has none; `kind` is None for all tools that do not matter here.
-    `subject` is the path that the tool writes, as the CLI knows it, or its command. `arguments` are
-    the input of the tool, `response` is its result at TOOL_ENDED. `version` is the extension's.
+    """`name` is the CLI's own for the event. `session_id` is the CLI's, not that of an MCP session.
+    `pid` is the CLI's process, and `folder` the folder that it works in. `prompt` is there at
+    PROMPTED. `tool` is the name of the tool, empty if the event has none; `kind` is None for all
+    tools that do not matter here. `subject` is the path that the tool writes, as the CLI knows it,
+    or its command. `arguments` are the input of the tool, `response` is its result at TOOL_ENDED.
+    `version` is the extension's.
     """
 
     cli: Cli
+    name: str
     moment: Moment
     session_id: str
     pid: int
@@ -57,6 +59,7 @@ def read(cli: Cli, body: Any) -> HookEvent | None:
         return None
     event = HookEvent(
         cli,
+        name,
         moment,
         _member(told, "session_id", str)[:SHOWN],
         pid,
