@@ -17,6 +17,7 @@ from headless.options import Options
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PATIENCE = 60.0  # seconds
+TWO_GROUPS = {"cols": [0, 0.5, 1], "rows": [0, 1], "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]}
 
 
 def wait_until(condition: Callable[[], Any], what: str = "the condition") -> Any:
@@ -128,6 +129,11 @@ class EngineTestCase(unittest.TestCase):
         if places:
             self.select(view, *places)
         view.run_command("insert", {"characters": text})
+
+    def type(self, view: Any, *letters: str) -> None:
+        """As a person does, one after the other."""
+        for letter in letters:
+            self.editor.ui(self.editor.type_text, self.editor.view(view.id()), letter)
 
     def append(self, view: Any, text: str) -> None:
         view.run_command("append", {"characters": text})

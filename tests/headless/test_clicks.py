@@ -6,7 +6,7 @@ from typing import Any
 
 from headless import clicks
 
-from .engine import EngineTestCase
+from .engine import TWO_GROUPS, EngineTestCase
 
 PLUGIN = """
 class ToyActiveCommand(sublime_plugin.WindowCommand):
@@ -26,9 +26,7 @@ class Clicks(EngineTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.first, self.second = self.named("first"), self.named("second")
-        self.window.set_layout(
-            {"cols": [0, 0.5, 1], "rows": [0, 1], "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]}
-        )
+        self.window.set_layout(TWO_GROUPS)
         self.window.set_view_index(self.second, 1, 0)
         self.window.focus_view(self.first)
 
@@ -65,11 +63,8 @@ class Clicks(EngineTestCase):
     def test_other_links_call_back_on_the_ui_thread_with_the_reference(self) -> None:
         seen: list[Any] = []
         ui = self.editor.queues.ui
-        self.phantom(
-            self.second,
-            "<a href='a&amp;b'>A  <b>b</b></a>",
-            lambda h: seen.append((h, ui.is_here())),
-        )
+        content = "<a href='a&amp;b'>A  <b>b</b></a>"
+        self.phantom(self.second, content, lambda h: seen.append((h, ui.is_here())))
         self.click(self.second, "A b")
         self.assertEqual(seen, [("a&b", True)])
 
@@ -83,23 +78,18 @@ class Clicks(EngineTestCase):
             on_navigate=self.log.append,
         )
         view.show_popup("<a href='z'>More</a>", location=3)
+        links = [
+            ("Drop", "y", "annotation", 2),
+            ("Keep", "p", "phantom", 9),
+            ("Keep", "x", "annotation", 12),
+            ("More", "z", "popup", 3),
+        ]
         found = clicks.links(self.state(view))
-        self.assertEqual(
-            [(link.text, link.href, link.where, link.point) for link in found],
-            [
-                ("Drop", "y", "annotation", 2),
-                ("Keep", "p", "phantom", 9),
-                ("Keep", "x", "annotation", 12),
-                ("More", "z", "popup", 3),
-            ],
-        )
+        self.assertEqual([(it.text, it.href, it.where, it.point) for it in found], links)
         self.click(view, "Keep", 1)
         self.assertEqual(self.log[-1], "x")
-
-    def test_a_link_that_is_not_there_is_refused_with_those_that_are(self) -> None:
-        self.phantom(self.first, "<a href='p'>Keep</a>")
-        with self.assertRaisesRegex(LookupError, "'Drop'.*'Keep'"):
-            self.click(self.first, "Drop")
+        # One that is not there is refused with those that are.
+        self.assertRaisesRegex(LookupError, "'Gone'.*'Keep'", self.click, view, "Gone")
 
     def test_annotations_closed_by_hand_say_so_and_leave_their_regions(self) -> None:
         self.first.add_regions(

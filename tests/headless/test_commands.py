@@ -84,9 +84,7 @@ class Commands(EngineTestCase):
         self.view = self.view_with("base")
         self.log.clear()
 
-    def test_a_text_command_edits_on_the_ui_thread_and_is_over_when_run_command_returns(
-        self,
-    ) -> None:
+    def test_a_text_command_edits_on_the_ui_thread_and_is_over_with_run_command(self) -> None:
         self.assertNotEqual(threading.current_thread().name, "UI")
         self.view.run_command("toy_insert", {"text": "abc"})
         self.assertEqual(self.text(self.view), "abcbase")
@@ -125,8 +123,13 @@ class Commands(EngineTestCase):
         self.window.run_command("toy_args", given)
         self.assertEqual(given, {"list": [1]})
         for wrong in ({"x": {1}}, {"x": object()}, [1]):
-            with self.assertRaises(TypeError):
-                self.window.run_command("toy_args", wrong)
+            self.assertRaises(TypeError, self.window.run_command, "toy_args", wrong)
+
+    def told(self, target: Any, *command: Any) -> str:
+        """What comes on stderr when it is run; nothing comes back."""
+        with contextlib.redirect_stderr(io.StringIO()) as output:
+            self.assertIsNone(target.run_command(*command))
+        return output.getvalue()
 
     def test_what_this_editor_cannot_do_is_said_once_each(self) -> None:
         unknown: list[Any] = [
@@ -138,15 +141,10 @@ class Commands(EngineTestCase):
             (self.view, "drag_select", {"by": "columns", "event": {"x": 0, "y": 0}}),
             (self.view, "insert_snippet", {"name": "Packages/x.sublime-snippet"}),
         ]
-        output = io.StringIO()
-        with contextlib.redirect_stderr(output):
-            for target, name, args in (unknown + lacking) * 2:
-                self.assertIsNone(target.run_command(name, args))
-        said = output.getvalue().splitlines()
+        said = "".join(self.told(*each) for each in (unknown + lacking) * 2).splitlines()
         self.assertEqual(len(said), 1 + len(lacking), said)
-        for each, what in zip(
-            said, ('command "there_is_none"', "move by stops", "move_to brackets", "by columns")
-        ):
+        known = ('command "there_is_none"', "move by stops", "move_to brackets", "by columns")
+        for each, what in zip(said, known):
             self.assertRegex(each, "^Nothing is done: .*" + what)
         self.assertEqual(self.text(self.view), "base")
 
@@ -157,25 +155,16 @@ class Commands(EngineTestCase):
         self.assertIn("ran", self.log)
 
     def test_only_a_bool_enables_a_command(self) -> None:
-        output = io.StringIO()
-        with contextlib.redirect_stderr(output):
-            self.window.run_command("toy_odd")
+        self.assertIn("must return a bool", self.told(self.window, "toy_odd"))
         self.assertNotIn("ran", self.log)
-        self.assertIn("must return a bool", output.getvalue())
 
     def test_a_command_that_raises_prints_and_its_caller_sees_nothing(self) -> None:
-        output = io.StringIO()
-        with contextlib.redirect_stderr(output):
-            self.assertIsNone(self.sublime.run_command("toy_raise"))
-        self.assertIn("on purpose", output.getvalue())
+        self.assertIn("on purpose", self.told(self.sublime, "toy_raise"))
 
-    def test_a_command_may_name_itself(self) -> None:
+    def test_a_command_may_name_itself_and_hears_of_an_event_where_it_wants(self) -> None:
         self.sublime.run_command("quite_other")
-        self.assertIn("named", self.log)
-
-    def test_the_argument_event_comes_only_to_those_who_want_it(self) -> None:
         self.window.run_command("toy_event", {"event": {"x": 1}, "y": 2})
-        self.assertIn(["y"], self.log)
+        self.assertEqual([it for it in self.log if it in ("named", ["y"])], ["named", ["y"]])
 
     def test_a_window_runs_text_commands_on_the_view_that_has_the_focus(self) -> None:
         panel = self.window.create_output_panel("toy")
@@ -187,9 +176,8 @@ class Commands(EngineTestCase):
 
     def test_hooks_are_asked_before_view_listeners_first_and_may_rewrite(self) -> None:
         self.view.run_command("toy_rewrite")
-        self.assertEqual(
-            self.log[:2], [("view first", "toy_rewrite"), ("text", "toy_rewrite", None)]
-        )
+        asked = [("view first", "toy_rewrite"), ("text", "toy_rewrite", None)]
+        self.assertEqual(self.log[:2], asked)
         self.assertEqual(self.text(self.view), "rewrittenbase")
         self.assertIn(("post", "toy_insert"), self.log)
         self.window.run_command("toy_gone")
@@ -213,8 +201,7 @@ class Commands(EngineTestCase):
         self.assertEqual(self.log, [])
 
     def test_typing_letters_is_undone_as_one(self) -> None:
-        for letter in "abc":
-            self.editor.ui(self.editor.type_text, self.editor.view(self.view.id()), letter)
+        self.type(self.view, *"abc")
         self.view.run_command("undo")
         self.assertEqual(self.text(self.view), "base")
         self.assertEqual(self.view.command_history(0)[0], "append")

@@ -41,7 +41,7 @@ class Completions(EngineTestCase):
     def commit(self, typed: str) -> str:
         view = self.view_with("a.")
         view.run_command("move_to", {"to": "eof"})
-        view.run_command("insert", {"characters": typed})
+        self.insert(view, typed)
         self.assertFalse(view.is_auto_complete_visible())
         view.run_command("auto_complete")
         wait_until(view.is_auto_complete_visible, "the completions")
@@ -64,9 +64,8 @@ class Completions(EngineTestCase):
 class Typing(EngineTestCase):
     def test_a_new_line_begins_as_deep_as_the_one_before(self) -> None:
         view = self.view_with("\tone")
-        view.run_command("move_to", {"to": "eof"})
         before = view.change_count()
-        view.run_command("insert", {"characters": "\na\nb"})
+        self.insert(view, "\na\nb", 4)
         self.assertEqual(self.text(view), "\tone\n\ta\n\tb")
         self.assertEqual(view.change_count() - before, 4)
 

@@ -57,14 +57,17 @@ class ToyAroundCommand(sublime_plugin.TextCommand):
 """
 
 
-class Commands(EngineTestCase):
+class Genuine(EngineTestCase):
     plugin = PLUGIN
 
     def setUp(self) -> None:
         super().setUp()
         self.view = self.view_with("base")
+        self.module: Any = self.editor.api.plugin
         self.log.clear()
 
+
+class Commands(Genuine):
     def test_an_overridden_run_gets_a_token_for_its_edit(self) -> None:
         self.view.run_command("toy_own_run", {"event": {"x": 1}, "y": 2})
         self.assertIn((True, {"y": 2}), self.log)
@@ -98,23 +101,13 @@ class Commands(EngineTestCase):
         self.assertEqual(self.text(self.view), "base")
 
 
-class Registries(EngineTestCase):
-    plugin = PLUGIN
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.view = self.view_with("base")
-        self.log.clear()
-
-    def module(self) -> Any:
-        return self.editor.api.plugin
-
+class Registries(Genuine):
     def test_the_listeners_of_a_view_are_found_by_its_id(self) -> None:
-        found = self.module().view_event_listeners[self.view.id()]
+        found = self.module.view_event_listeners[self.view.id()]
         self.assertEqual([type(each).__name__ for each in found], ["Second"])
 
     def test_the_listeners_of_an_event_are_a_list_that_may_be_changed(self) -> None:
-        callbacks = self.module().all_callbacks
+        callbacks = self.module.all_callbacks
         self.assertEqual([type(each).__name__ for each in callbacks["on_modified"]], ["First"])
         self.assertEqual(callbacks["on_clone"], [])
 
@@ -123,30 +116,28 @@ class Registries(EngineTestCase):
                 self.log.append("other")
 
         callbacks["on_modified"][:] = [Other()]
-        self.view.run_command("insert", {"characters": "a"})
+        self.insert(self.view, "a")
         self.assertEqual(self.log, ["other", "second"])
 
     def test_a_module_is_unloaded_and_loaded_by_hand(self) -> None:
         module = sys.modules["Toy.plugin"]
-        self.module().unload_module(module)
-        self.view.run_command("insert", {"characters": "a"})
+        self.module.unload_module(module)
+        self.insert(self.view, "a")
         self.view.run_command("toy_own_run")
         self.assertEqual(self.log, [])
-        self.assertEqual(self.module().all_callbacks["on_modified"], [])
-        self.module().load_module(module)
-        self.view.run_command("insert", {"characters": "a"})
+        self.assertEqual(self.module.all_callbacks["on_modified"], [])
+        self.module.load_module(module)
+        self.insert(self.view, "a")
         self.assertEqual(self.log, ["first", "second"])
 
     def test_a_plugin_is_reloaded_by_name(self) -> None:
-        self.module().reload_plugin("Toy.plugin")
-        self.view.run_command("insert", {"characters": "a"})
+        self.module.reload_plugin("Toy.plugin")
+        self.insert(self.view, "a")
         self.assertEqual(self.log, ["first", "second"])
-        with self.assertRaisesRegex(ValueError, "Gone.plugin"):
-            self.module().reload_plugin("Gone.plugin")
-
-    def test_a_name_that_is_not_there_is_missing_as_in_any_module(self) -> None:
-        with self.assertRaisesRegex(AttributeError, "quite_other"):
-            self.module().quite_other  # noqa: B018
+        gone = self.module.reload_plugin, "Gone.plugin"
+        self.assertRaisesRegex(ValueError, "Gone.plugin", *gone)
+        missing = getattr, self.module, "quite_other"
+        self.assertRaisesRegex(AttributeError, "quite_other", *missing)
 
 
 class BelowTheApi(EngineTestCase):
@@ -175,20 +166,15 @@ class Results(EngineTestCase):
         panel.settings().set("result_base_dir", "/base")
         self.append(panel, "make\na.c:3:7: wrong\n/b.c:1:2: worse\n")
         self.assertEqual(panel.find_all_results(), [("/base/a.c", 3, 7), ("/b.c", 1, 2)])
-        self.assertEqual(
-            [text for _file, _line, _column, text in panel.find_all_results_with_text()],
-            ["wrong", "worse"],
-        )
+        found = panel.find_all_results_with_text()
+        self.assertEqual([text for *_place, text in found], ["wrong", "worse"])
 
 
 class Places(unittest.TestCase):
     def test_lines_may_stand_below_the_file_they_are_of(self) -> None:
         text = "a.py:\n  4: one\n  9:2: two\nb.py:\n  1: three\n"
         found = list(results.found(text, r"^(\S.*):$", r"^ +(\d+):(?:(\d+):)? (.*)$", ""))
-        self.assertEqual(
-            found,
-            [("a.py", 4, 0, "one"), ("a.py", 9, 2, "two"), ("b.py", 1, 0, "three")],
-        )
-
-    def test_without_an_expression_nothing_is_a_place(self) -> None:
+        places = [("a.py", 4, 0, "one"), ("a.py", 9, 2, "two"), ("b.py", 1, 0, "three")]
+        self.assertEqual(found, places)
+        # Without an expression nothing is a place.
         self.assertEqual(list(results.found("a:1", "", "", "")), [])

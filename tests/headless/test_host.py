@@ -11,11 +11,12 @@ import sys
 import tempfile
 import unittest
 import zipfile
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, suppress
 from typing import Any
 
 from headless import options
 
+from ..support import is_alive
 from .engine import ROOT, run_editor, wait_until
 
 PLUGIN = """
@@ -66,16 +67,17 @@ class Host(unittest.TestCase):
         return path
 
     def log(self) -> list[str]:
-        if not os.path.exists(self.log_path):
-            return []
-        with open(self.log_path, encoding="utf-8") as file:
+        with suppress(FileNotFoundError), open(self.log_path, encoding="utf-8") as file:
             return file.read().splitlines()
+        return []
 
-    def run_script(self, source: str, *arguments: str, **options: Any) -> Any:
+    def run_script(self, source: str, *arguments: str) -> Any:
         script = self.write("script.py", source)
-        return run_editor(
-            ["--package", self.package, "--exec", script] + list(arguments), **options
-        )
+        return run_editor(["--package", self.package, "--exec", script, *arguments])
+
+    def start(self, *arguments: str, **more: Any) -> Any:
+        command = [sys.executable, "-m", "headless", "--package", self.package, *arguments]
+        return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL, **more)
 
     def test_a_script_drives_the_editor_and_its_status_is_the_editors(self) -> None:
         work = os.path.join(self.folder, "work")
@@ -85,18 +87,14 @@ class Host(unittest.TestCase):
             "print(sys.argv[1:], __name__, threading.current_thread().name)\n"
             "sublime.active_window().run_command('toy')\n"
             "sys.exit(3)\n",
-            work,
-            "--",
-            "one",
-            "--two",
+            *(work, "--", "one", "--two"),
         )
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("['one', '--two'] __main__ script", done.stdout)
         self.assertIn("plugin sees None False", done.stdout)
-        self.assertEqual(
-            self.log()[:1] + self.log()[2:],
-            ["loaded on main True", "init", f"ran in ['{work}']", "unloaded"],
-        )
+        loaded, _pid, *more = self.log()
+        self.assertEqual(loaded, "loaded on main True")
+        self.assertEqual(more, ["init", f"ran in ['{work}']", "unloaded"])
 
     def test_a_script_that_raises_gives_one_and_a_traceback(self) -> None:
         done = self.run_script("raise LookupError('on purpose')\n")
@@ -113,43 +111,27 @@ class Host(unittest.TestCase):
         names = [os.path.join(self.folder, name) for name in ("a", "b")]
         for name in names:
             os.mkdir(name)
-        self.assertIn(
-            "folders %s" % [[name] for name in names], self.run_script(source, *names).stdout
-        )
-        self.assertIn("folders [[]]", self.run_script(source).stdout)
+        for given, found in ((names, [[name] for name in names]), ([], [[]])):
+            self.assertIn(f"folders {found}", self.run_script(source, *given).stdout)
 
     def test_the_hosts_parent_is_the_editor(self) -> None:
-        source = "import os; print('parent', os.getppid())\n"
-        script = self.write("script.py", source)
-        with subprocess.Popen(
-            [sys.executable, "-m", "headless", "--package", self.package, "--exec", script],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            universal_newlines=True,
-        ) as editor:
+        script = self.write("script.py", "import os; print('parent', os.getppid())\n")
+        with self.start("--exec", script, stdout=subprocess.PIPE, text=True) as editor:
             output = editor.communicate(timeout=120)[0]
         self.assertIn(f"parent {editor.pid}", output)
 
     def test_the_build_is_the_one_that_was_asked_for(self) -> None:
-        done = self.run_script(
-            "import sublime; print('build', sublime.version())\n", "--build", "4121"
-        )
-        self.assertIn("build 4121", done.stdout)
+        source = "import sublime; print('build', sublime.version())\n"
+        self.assertIn("build 4121", self.run_script(source, "--build", "4121").stdout)
 
     def test_an_optimised_editor_has_an_optimised_host(self) -> None:
         script = self.write("script.py", "assert False\n")
         command = ["-m", "headless", "--package", self.package, "--exec", script]
-        plain, optimised = (
-            subprocess.run(
-                [sys.executable] + flags + command,
-                cwd=ROOT,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=30,
-            ).returncode
-            for flags in ([], ["-O"])
-        )
-        self.assertEqual((plain, optimised), (1, 0))
+        for flags, status in (([], 1), (["-O"], 0)):
+            done = subprocess.run(
+                [sys.executable, *flags, *command], cwd=ROOT, capture_output=True, timeout=30
+            )
+            self.assertEqual(done.returncode, status)
 
     def test_a_temporary_data_folder_is_gone_afterwards_and_a_given_one_stays(self) -> None:
         source = "import sublime; print('data=' + sublime.packages_path())\n"
@@ -171,22 +153,19 @@ class Host(unittest.TestCase):
 
     def test_the_checkout_takes_no_place_of_a_package_in_the_data_folder(self) -> None:
         data = os.path.join(self.folder, "data")
-        script = self.write(
-            "where.py", "import GeminiCompanion.plugin as it; print('from', it.__file__)\n"
-        )
+        source = "import GeminiCompanion.plugin as it; print('from', it.__file__)\n"
+        script = self.write("where.py", source)
         unpacked = os.path.join(data, "Packages", "GeminiCompanion")
-        os.makedirs(unpacked)
-        self.write(os.path.join(unpacked, "plugin.py"), "")
         zipped = os.path.join(data, "Installed Packages", "GeminiCompanion.sublime-package")
-        os.makedirs(os.path.dirname(zipped))
+        os.makedirs(unpacked)
+        os.mkdir(os.path.dirname(zipped))
+        self.write(os.path.join(unpacked, "plugin.py"), "")
+        with zipfile.ZipFile(zipped, "w") as archive:
+            archive.writestr("plugin.py", "")
         for path in (unpacked, zipped):
-            if path == zipped:
-                shutil.rmtree(unpacked)
-                with zipfile.ZipFile(path, "w") as archive:
-                    archive.writestr("plugin.py", "")
-            with self.subTest(path):
-                done = run_editor(["--data", data, "--exec", script])
-                self.assertIn("from " + os.path.join(path, "plugin.py"), done.stdout, done.stderr)
+            done = run_editor(["--data", data, "--exec", script])
+            self.assertIn("from " + os.path.join(path, "plugin.py"), done.stdout, done.stderr)
+            shutil.rmtree(unpacked, ignore_errors=True)
 
     def test_a_broken_package_in_the_data_folder_keeps_no_other_from_loading(self) -> None:
         folder = os.path.join(self.folder, "data", "Installed Packages")
@@ -198,12 +177,14 @@ class Host(unittest.TestCase):
         self.assertEqual(self.log()[0], "loaded on main True")
 
     def test_a_wrong_command_line_is_explained_before_anything_starts(self) -> None:
-        done = run_editor([os.path.join(self.folder, "nowhere")])
-        self.assertEqual((done.returncode, self.log()), (2, []))
-        self.assertIn("there is no folder", done.stderr)
-        done = run_editor(["--package", os.path.join(self.folder, "nothing")])
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("expected a folder", done.stderr)
+        nowhere = os.path.join(self.folder, "nowhere")
+        for given, words in (
+            ([nowhere], "there is no folder"),
+            (["--package", nowhere], "expected a folder"),
+        ):
+            done = run_editor(given)
+            self.assertEqual((done.returncode, self.log()), (2, []))
+            self.assertIn(words, done.stderr)
 
     @unittest.skipUnless(hasattr(signal, "SIGKILL"), "no such signals here")
     def test_a_signal_to_the_editor_is_an_orderly_quit_with_hot_exit(self) -> None:
@@ -220,29 +201,15 @@ class Host(unittest.TestCase):
         host = int(self.log()[1].split()[1])
         editor.kill()
         editor.wait(20)
-        wait_until(lambda: _is_gone(host), "the end of the host")
+        wait_until(lambda: not is_alive(host), "the end of the host")
         self.assertEqual(self.log()[3:], [])
 
     def interactive(self, *arguments: str) -> Any:
         read, write = os.pipe()
         self.addCleanup(os.close, write)
         self.addCleanup(os.close, read)
-        editor = subprocess.Popen(
-            [sys.executable, "-m", "headless", "--package", self.package] + list(arguments),
-            cwd=ROOT,
-            stdin=read,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        editor = self.start(*arguments, stdin=read, stdout=subprocess.DEVNULL)
         self.addCleanup(editor.wait, 120)
         self.addCleanup(editor.kill)
         wait_until(lambda: "init" in self.log(), "the start of the editor")
         return editor
-
-
-def _is_gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False

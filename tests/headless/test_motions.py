@@ -13,11 +13,7 @@ class Carets(EngineTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.view = self.view_with(TEXT)
-        self.put((7, 7))
-
-    def put(self, *pairs: tuple[int, int]) -> None:
-        self.view.sel().clear()
-        self.view.sel().add_all([self.sublime.Region(a, b) for a, b in pairs])
+        self.select(self.view, 7)
 
     def carets(self) -> list[tuple[int, int]]:
         return [(it.a, it.b) for it in self.view.sel()]
@@ -39,7 +35,7 @@ class Carets(EngineTestCase):
 
     def test_beyond_the_first_and_the_last_line_are_the_ends_of_the_text(self) -> None:
         self.assertEqual(self.move("lines", False), [(0, 0)])
-        self.put((len(TEXT) - 1, len(TEXT) - 1))
+        self.select(self.view, len(TEXT) - 1)
         self.move("lines")
         self.assertEqual(self.move("lines"), [(len(TEXT), len(TEXT))])
 
@@ -50,9 +46,9 @@ class Carets(EngineTestCase):
         self.assertEqual(self.move("characters", False), [(7, 7)])
 
     def test_all_carets_go_and_those_that_meet_are_one(self) -> None:
-        self.put((0, 0), (11, 11))
+        self.select(self.view, 0, 11)
         self.assertEqual(self.move("lines"), [(11, 11), (14, 14)])
-        self.put((12, 12), (13, 13))
+        self.select(self.view, 12, 13)
         self.assertEqual(self.move("lines"), [(15, 15), (16, 16)])
 
     def test_phantoms_and_wrapped_rows_are_gone_through_as_they_are_seen(self) -> None:
@@ -61,7 +57,7 @@ class Carets(EngineTestCase):
         self.assertEqual(self.move("lines", False), [(7, 7)])
         self.view.settings().set("word_wrap", True)
         self.view.settings().set("wrap_width", 6)
-        self.put((7, 7))
+        self.select(self.view, 7)
         self.assertEqual(self.move("lines", False), [(2, 2)])
         self.assertEqual(self.move("lines"), [(7, 7)])
 
@@ -73,7 +69,7 @@ class Carets(EngineTestCase):
         self.assertEqual(self.move("pages", False), [(7, 7)])
 
     def test_words_are_gone_through_by_their_starts_or_ends(self) -> None:
-        self.put((0, 0))
+        self.select(self.view, 0)
         self.assertEqual(self.move("words"), [(5, 5)])
         self.assertEqual(self.move("word_ends"), [(10, 10)])
         self.assertEqual(self.move("words", False, extend=True), [(10, 5)])
@@ -85,35 +81,30 @@ class Carets(EngineTestCase):
             ({}, [(6, 6)]),
             ({"by": "words"}, [(5, 10)]),
             ({"by": "lines"}, [(0, 11)]),
+            ({"additive": True}, [(6, 6), (14, 14)]),
+            ({"extend": True}, [(14, 6)]),
         ):
-            self.put((14, 14))
+            self.select(self.view, 14)
             self.view.run_command("drag_select", {**event, **args})
             self.assertEqual(self.carets(), expected)
-        self.put((14, 14))
-        self.view.run_command("drag_select", {**event, "additive": True})
-        self.assertEqual(self.carets(), [(6, 6), (14, 14)])
-        self.put((14, 14))
-        self.view.run_command("drag_select", {**event, "extend": True})
-        self.assertEqual(self.carets(), [(14, 6)])
         self.view.run_command("drag_select", {"by": "words"})
         self.assertEqual(self.carets(), [(14, 6)])
 
 
 class Changes(EngineTestCase):
-    def changed(self, text: str, command: str, a: int, b: int) -> str:
-        view = self.view_with(text)
-        view.sel().clear()
-        view.sel().add(self.sublime.Region(a, b))
-        view.run_command(command)
-        return self.text(view)
-
-    def test_lines_are_joined_by_one_blank(self) -> None:
-        self.assertEqual(self.changed("a \n\tb\nc", "join_lines", 0, 0), "a b\nc")
-        self.assertEqual(self.changed("a\nb\n  c\nd", "join_lines", 0, 5), "a b c\nd")
-        self.assertEqual(self.changed("last", "join_lines", 0, 0), "last")
-
-    def test_what_is_selected_or_the_word_at_the_caret_changes_its_case(self) -> None:
-        self.assertEqual(self.changed("one Two", "upper_case", 1, 1), "ONE Two")
-        self.assertEqual(self.changed("One Two", "lower_case", 0, 7), "one two")
-        self.assertEqual(self.changed("one Two", "swap_case", 2, 5), "onE two")
-        self.assertEqual(self.changed("one two", "title_case", 0, 7), "One Two")
+    def test_lines_are_joined_by_one_blank_and_words_or_what_is_selected_change_their_case(
+        self,
+    ) -> None:
+        for command, text, a, b, changed in (
+            ("join_lines", "a \n\tb\nc", 0, 0, "a b\nc"),
+            ("join_lines", "a\nb\n  c\nd", 0, 5, "a b c\nd"),
+            ("join_lines", "last", 0, 0, "last"),
+            ("upper_case", "one Two", 1, 1, "ONE Two"),
+            ("lower_case", "One Two", 0, 7, "one two"),
+            ("swap_case", "one Two", 2, 5, "onE two"),
+            ("title_case", "one two", 0, 7, "One Two"),
+        ):
+            view = self.view_with(text)
+            self.select(view, self.sublime.Region(a, b))
+            view.run_command(command)
+            self.assertEqual(self.text(view), changed)

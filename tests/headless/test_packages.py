@@ -22,18 +22,11 @@ class Packages(EngineTestCase):
         return package
 
     def test_a_package_in_an_archive_is_imported_and_its_resources_loaded_from_there(self) -> None:
-        package = self.archive(
-            "Zipped",
-            {
-                "plugin.py": self.head() + "from .inner.words import WORD\n"
-                "def plugin_loaded():\n"
-                "    text = sublime.load_resource('Packages/Zipped/a/b.txt')\n"
-                "    LOG.append((WORD, __file__, text))\n",
-                "inner/__init__.py": "",
-                "inner/words.py": "WORD = 'zip'\n",
-                "a/b.txt": "resource",
-            },
-        )
+        source = "from .inner.words import WORD\ndef plugin_loaded():\n"
+        source += "    text = sublime.load_resource('Packages/Zipped/a/b.txt')\n"
+        source += "    LOG.append((WORD, __file__, text))\n"
+        files = {"inner/__init__.py": "", "inner/words.py": "WORD = 'zip'\n", "a/b.txt": "resource"}
+        package = self.archive("Zipped", {"plugin.py": self.head() + source, **files})
         self.editor.ui(self.editor.plugins.load, package)
         word, path, resource = self.log[0]
         self.assertEqual((word, resource), ("zip", "resource"))
@@ -42,11 +35,10 @@ class Packages(EngineTestCase):
         self.assertEqual(self.sublime.find_resources("b.txt"), ["Packages/Zipped/a/b.txt"])
 
     def test_a_folder_of_the_same_name_overrides_the_archive(self) -> None:
-        self.write_package("Over", {"text.txt": "override", "words.py": "WORD = 'override'\n"})
-        self.archive(
-            "Over",
-            {"text.txt": "archive", "other.txt": "archive", "words.py": "WORD = 'archive'\n"},
-        )
+        files = {"text.txt": "archive", "words.py": "WORD = 'archive'\n"}
+        self.archive("Over", {**files, "other.txt": "archive"})
+        over = {path: text.replace("archive", "override") for path, text in files.items()}
+        self.write_package("Over", over)
         self.assertEqual(self.sublime.load_resource("Packages/Over/text.txt"), "override")
         self.assertEqual(self.sublime.load_binary_resource("Packages/Over/other.txt"), b"archive")
         self.assertEqual(__import__("Over.words").words.WORD, "override")
@@ -68,14 +60,12 @@ class Packages(EngineTestCase):
         self.assertEqual(names, ["Default", "Color Scheme - Default", "Toy", "User"])
 
     def test_palette_menu_and_keys_are_read_with_comments(self) -> None:
-        self.write_package(
-            "Toy",
-            {
-                "Default.sublime-commands": '[{"caption": "Toy", "command": "toy"}, // one\n]',
-                "Main.sublime-menu": '[{"id": "preferences", "children": []}]',
-                "Default.sublime-keymap": '[/* {"keys": ["a"]} */]',
-            },
-        )
+        files = {
+            "Default.sublime-commands": '[{"caption": "Toy", "command": "toy"}, // one\n]',
+            "Main.sublime-menu": '[{"id": "preferences", "children": []}]',
+            "Default.sublime-keymap": '[/* {"keys": ["a"]} */]',
+        }
+        self.write_package("Toy", files)
         packages = self.editor.packages
         self.assertEqual(packages.palette(), [{"caption": "Toy", "command": "toy"}])
         self.assertEqual(packages.menu()[0]["id"], "preferences")
@@ -87,25 +77,20 @@ class Packages(EngineTestCase):
 
     def test_edit_settings_opens_defaults_and_the_users_file_side_by_side(self) -> None:
         self.write_package("Toy", {"Toy.sublime-settings": "{}"})
-        self.window.run_command(
-            "edit_settings",
-            {"base_file": "${packages}/Toy/Toy.sublime-settings", "default": "{\n\t$0\n}\n"},
-        )
+        base = {"base_file": "${packages}/Toy/Toy.sublime-settings"}
+        self.window.run_command("edit_settings", {**base, "default": "{\n\t$0\n}\n"})
         self.settle()
         window = self.sublime.active_window()
         left, right = (window.active_view_in_group(group) for group in (0, 1))
         self.assertNotEqual(window, self.window)
         self.assertEqual((self.text(left), left.is_read_only()), ("{}", True))
-        self.assertEqual(
-            right.file_name(),
-            os.path.join(self.sublime.packages_path(), "User", "Toy.sublime-settings"),
-        )
+        users = os.path.join(self.sublime.packages_path(), "User", "Toy.sublime-settings")
+        self.assertEqual(right.file_name(), users)
         self.assertEqual(self.text(right), "{\n\t\n}\n")
 
     def test_saving_a_users_settings_file_changes_the_settings(self) -> None:
-        view = self.window.open_file(
-            os.path.join(self.sublime.packages_path(), "User", "Preferences.sublime-settings")
-        )
+        users = os.path.join(self.sublime.packages_path(), "User")
+        view = self.window.open_file(os.path.join(users, "Preferences.sublime-settings"))
         view.run_command("append", {"characters": '{"tab_size": 3}'})
         view.run_command("save")
         self.assertEqual(view.settings().get("tab_size"), 3)
@@ -137,14 +122,9 @@ class Packages(EngineTestCase):
         self.write_package("Toy", {"new.txt": "1"})
         self.write_package("Later", {"sub/more.txt": "2", "no.py.txt": ""})
         self.write_package("Toy", {"New2.txt": "", "old.txt": ""})
-        self.assertEqual(
-            [
-                path
-                for path in self.sublime.find_resources("*.txt")
-                if path.startswith("Packages/T")
-            ],
-            ["Packages/Toy/new.txt", "Packages/Toy/New2.txt", "Packages/Toy/old.txt"],
-        )
+        found = [it for it in self.sublime.find_resources("*.txt") if it.startswith("Packages/T")]
+        names = ("new.txt", "New2.txt", "old.txt")
+        self.assertEqual(found, ["Packages/Toy/" + name for name in names])
         self.assertEqual(self.sublime.load_resource("Packages/Toy/new.txt"), "1")
         self.assertIn("Packages/Later/no.py.txt", self.sublime.find_resources(""))
         self.assertEqual(self.sublime.load_resource("Packages/Later/sub/more.txt"), "2")
@@ -201,9 +181,8 @@ class Packages(EngineTestCase):
         self.assertIsNone(packages.finder.find_spec("both"))
 
     def test_one_interpreter_is_shared_by_all_packages(self) -> None:
-        self.write_package(
-            "Rude", {"plugin.py": self.head() + "import os\nos.environ['HEADLESS_RUDE'] = 'yes'\n"}
-        )
+        source = "import os\nos.environ['HEADLESS_RUDE'] = 'yes'\n"
+        self.write_package("Rude", {"plugin.py": self.head() + source})
         self.addCleanup(os.environ.pop, "HEADLESS_RUDE", None)
         package = self.editor.packages.at(os.path.join(self.data, "Packages", "Rude"))
         self.editor.packages.add(package)

@@ -34,18 +34,8 @@ class LoadOrder(EngineTestCase):
         self.log.clear()
         self.editor.ui(self.editor.plugins.reload, self.editor.packages.by_name["Toy"])
         self.settle()
-        self.assertEqual(
-            self.log,
-            [
-                "unloaded",
-                "loaded",
-                "own made",
-                ("init", 1),
-                "own init",
-                "activated",
-                "activated async",
-            ],
-        )
+        order = ["unloaded", "loaded", "own made", ("init", 1), "own init", "activated"]
+        self.assertEqual(self.log, [*order, "activated async"])
 
     def test_unloading_leaves_submodules_imported_and_takes_the_root_away(self) -> None:
         self.write_package("Toy", {"deep/__init__.py": ""})
@@ -62,12 +52,8 @@ class LoadOrder(EngineTestCase):
         module = sys.modules["Toy.plugin"]
         self.editor.ui(self.editor.plugins.resave, self.editor.packages.by_name["Toy"], "plugin")
         self.assertIs(sys.modules["Toy.plugin"], module)
-        self.assertEqual(
-            len(
-                [each for each in self.editor.events.listeners if type(each).__name__ == "Listener"]
-            ),
-            1,
-        )
+        names = [type(each).__name__ for each in self.editor.events.listeners]
+        self.assertEqual(names.count("Listener"), 1)
 
 
 class Registration(EngineTestCase):
@@ -76,10 +62,9 @@ class Registration(EngineTestCase):
         files = {"plugin.py": self.head() + source}
         files.update({key + ".py": self.head() + text for key, text in others.items()})
         self.write_package(name, files)
-        output = io.StringIO()
         package: Any = self.editor.packages.at(self.data + "/Packages/" + name)
         self.editor.packages.add(package)
-        with contextlib.redirect_stderr(output):
+        with contextlib.redirect_stderr(io.StringIO()) as output:
             self.editor.ui(self.editor.plugins.load, package)
             self.settle()
         return output.getvalue()
@@ -103,30 +88,22 @@ def plugin_loaded(): LOG.append("loaded")
         self.window.run_command("late")
         self.assertEqual(self.log, ["early"])
 
-    def test_an_attribute_error_in_a_listeners_constructor_loses_it_without_a_word(self) -> None:
-        errors = self.loading(
-            "Quiet",
-            """
+    def test_an_error_in_a_listeners_constructor_aborts_the_module_but_for_an_attribute(
+        self,
+    ) -> None:
+        source = """
 class Listener(sublime_plugin.EventListener):
-    def __init__(self): self.nothing_here
+    def __init__(self): {wrong}
     def on_new(self, view): LOG.append("new")
 def plugin_loaded(): LOG.append("loaded")
-""",
-        )
-        self.window.new_file()
-        self.assertEqual((errors, self.log), ("", ["loaded"]))
-
-    def test_another_error_in_a_listeners_constructor_aborts_the_module(self) -> None:
-        errors = self.loading(
-            "Loud",
-            """
-class Listener(sublime_plugin.EventListener):
-    def __init__(self): raise ValueError("on purpose")
-def plugin_loaded(): LOG.append("loaded")
-""",
-        )
+"""
+        errors = self.loading("Loud", source.format(wrong="raise ValueError('on purpose')"))
         self.assertIn("on purpose", errors)
         self.assertEqual(self.log, [])
+        # Such a listener is lost without a word.
+        errors = self.loading("Quiet", source.format(wrong="self.nothing_here"))
+        self.window.new_file()
+        self.assertEqual((errors, self.log), ("", ["loaded"]))
 
     def test_a_plugin_that_does_not_import_stops_no_other(self) -> None:
         errors = self.loading(
@@ -169,18 +146,13 @@ class Three(sublime_plugin.EventListener):
         self.assertEqual(self.log, ["two"])
 
     def test_a_listener_of_a_submodule_gets_no_on_init_after_a_later_load(self) -> None:
-        self.write_package(
-            "Deep",
-            {
-                "inner/__init__.py": "",
-                "inner/listeners.py": self.head()
-                + """
+        source = """
 class Inner(sublime_plugin.EventListener):
     def on_init(self, views): LOG.append("inner init")
     def on_new(self, view): LOG.append("inner new")
-""",
-            },
-        )
+"""
+        files = {"inner/__init__.py": "", "inner/listeners.py": self.head() + source}
+        self.write_package("Deep", files)
         self.loading("Deep", "from .inner.listeners import Inner\n")
         self.window.new_file()
         self.assertEqual(self.log, ["inner new"])

@@ -6,6 +6,8 @@ import contextlib
 import io
 import threading
 import unittest
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from headless.queues import Queue, QueueClosed
@@ -21,24 +23,17 @@ class Queues(unittest.TestCase):
         self.addCleanup(self.queue.stop)
         wait_until(lambda: self.queue.thread is self.thread)
 
-    def test_equal_delays_run_first_in_first_out(self) -> None:
+    def test_equal_delays_run_first_in_first_out_and_shorter_ones_overtake(self) -> None:
         seen: list[int] = []
+        self.queue.post(lambda: seen.append(200), 60)
         for number in range(200):
-            self.queue.post(lambda number=number: seen.append(number), 5)  # type: ignore[misc]
-        wait_until(lambda: len(seen) == 200)
-        self.assertEqual(seen, list(range(200)))
-
-    def test_a_shorter_delay_overtakes_a_longer_one(self) -> None:
-        seen: list[str] = []
-        self.queue.post(lambda: seen.append("late"), 60)
-        self.queue.post(lambda: seen.append("soon"), 1)
-        wait_until(lambda: len(seen) == 2)
-        self.assertEqual(seen, ["soon", "late"])
+            self.queue.post(partial(seen.append, number), 5)
+        wait_until(lambda: len(seen) == 201)
+        self.assertEqual(seen, list(range(201)))
 
     def test_an_exception_is_printed_and_the_next_callback_runs(self) -> None:
         seen: list[int] = []
-        output = io.StringIO()
-        with contextlib.redirect_stderr(output):
+        with contextlib.redirect_stderr(io.StringIO()) as output:
             self.queue.post(lambda: 1 // 0)
             self.queue.post(lambda: seen.append(1))
             wait_until(lambda: seen)
@@ -49,34 +44,21 @@ class Queues(unittest.TestCase):
         with self.assertRaises(ZeroDivisionError):
             self.queue.call(lambda: 1 // 0)
 
-    def test_a_call_to_a_stopped_thread_is_refused_instead_of_waiting(self) -> None:
-        self.queue.stop()
-        self.thread.join(5)
-        with self.assertRaises(QueueClosed):
-            self.queue.call(lambda: None)
-
-    def test_a_call_that_waits_when_the_thread_stops_is_refused(self) -> None:
-        gate, caught = threading.Event(), []  # type: ignore[var-annotated]
+    def test_a_call_that_waits_when_the_thread_stops_or_comes_later_is_refused(self) -> None:
+        gate = threading.Event()
         self.queue.post(lambda: gate.wait(5))
-        caller = threading.Thread(target=lambda: caught.append(self._refused()))
-        caller.start()
-        wait_until(lambda: self.queue._heap)
-        self.queue.stop()
-        gate.set()
-        caller.join(5)
-        self.assertEqual(caught, [True])
-
-    def _refused(self) -> bool:
-        try:
-            self.queue.call(lambda: None)
-        except QueueClosed:
-            return True
-        return False
+        with ThreadPoolExecutor(1) as pool:
+            caller = pool.submit(self.queue.call, lambda: None)
+            wait_until(lambda: self.queue._heap)
+            self.queue.stop()
+            gate.set()
+            self.assertIsInstance(caller.exception(5), QueueClosed)
+        self.thread.join(5)
+        self.assertRaises(QueueClosed, self.queue.call, lambda: None)
 
     def test_the_longest_callback_is_known_and_slow_ones_are_reported(self) -> None:
         self.queue.limit = 0.01
-        output = io.StringIO()
-        with contextlib.redirect_stderr(output):
+        with contextlib.redirect_stderr(io.StringIO()) as output:
             self.queue.post(lambda: threading.Event().wait(0.03))
             wait_until(lambda: self.queue.slow)
         self.assertGreaterEqual(self.queue.longest, 0.02)

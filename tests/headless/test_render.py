@@ -9,7 +9,7 @@ from typing import Any
 
 from headless.render import render
 
-from .engine import EngineTestCase, run_editor
+from .engine import TWO_GROUPS, EngineTestCase, run_editor
 
 LINE = 19.0
 
@@ -68,9 +68,8 @@ class Pages(EngineTestCase):
         self.mark(4, 7, "markup.inserted", s.DRAW_NO_FILL)
         self.assertNotIn("background", self.style("two"))
         self.assertIn("box-shadow:inset 0 0 0 1px #99c794", self.style("two"))
-        self.mark(
-            4, 7, "markup.deleted", s.DRAW_NO_FILL | s.DRAW_NO_OUTLINE | s.DRAW_SQUIGGLY_UNDERLINE
-        )
+        wavy = s.DRAW_NO_FILL | s.DRAW_NO_OUTLINE | s.DRAW_SQUIGGLY_UNDERLINE
+        self.mark(4, 7, "markup.deleted", wavy)
         self.assertEqual(self.style("two"), "text-decoration:underline wavy #ec5f66")
 
     def test_hidden_regions_and_those_without_a_scope_are_not_drawn(self) -> None:
@@ -125,9 +124,7 @@ class Pages(EngineTestCase):
         self.assertRegex(page, r"padding-top:26\.66\d*px")
 
     def test_a_caret_is_drawn_only_where_the_keyboard_is(self) -> None:
-        self.window.set_layout(
-            {"cols": [0, 0.5, 1], "rows": [0, 1], "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]}
-        )
+        self.window.set_layout(TWO_GROUPS)
         self.window.focus_group(1)
         self.view_with("other")
         self.assertEqual(self.page().count("class='caret'"), 1)

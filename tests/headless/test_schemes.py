@@ -34,20 +34,26 @@ class SchemesOfViews(EngineTestCase):
         found = self.view.style_for_scope(scope)
         return found["foreground"], found.get("background")
 
-    def test_the_dark_scheme_has_the_figures_of_mariana(self) -> None:
-        self.assertEqual(self.view.style()["background"], "#343d46")
-        self.assertEqual(self.style("nothing"), ("#d8dee9", None))
-        self.assertEqual(self.style("diff.inserted"), ("#d8dee9", "#3c525a"))
-        self.assertEqual(self.style("markup.deleted"), ("#ec5f66", None))
+    def ground(self) -> str:
+        return str(self.view.style()["background"])
 
-    def test_the_light_scheme_has_the_figures_of_breakers(self) -> None:
+    def test_the_schemes_have_the_figures_of_mariana_and_breakers(self) -> None:
+        self.assertEqual(self.ground(), "#343d46")
+        for scope, style in (
+            ("nothing", ("#d8dee9", None)),
+            ("diff.inserted", ("#d8dee9", "#3c525a")),
+            ("markup.deleted", ("#ec5f66", None)),
+            # The more exact rule wins for each property.
+            ("diff.inserted.more", ("#d8dee9", "#3c525a")),
+        ):
+            self.assertEqual(self.style(scope), style)
+        self.assertNotEqual(self.style("diff.inserted.char")[1], "#3c525a")
+        # The regions of a hue take the scheme's own colour.
+        self.assertEqual(self.style("region.redish")[0], "#ec5f66")
+        self.assertEqual(self.style("region.greenish")[0], "#99c794")
         self.use("Breakers.sublime-color-scheme")
-        self.assertEqual(self.view.style()["background"], "#f9fafa")
+        self.assertEqual(self.ground(), "#f9fafa")
         self.assertEqual(self.style("diff.deleted.char"), ("#333333", "#f0c2c2"))
-
-    def test_the_more_exact_rule_wins_for_each_property(self) -> None:
-        self.assertNotEqual(self.style("diff.inserted.char")[1], self.style("diff.inserted")[1])
-        self.assertEqual(self.style("diff.inserted.more"), self.style("diff.inserted"))
 
     def test_a_scheme_may_lack_diff_scopes(self) -> None:
         self.write_package("User", {"Bare.sublime-color-scheme": BARE})
@@ -67,39 +73,29 @@ class SchemesOfViews(EngineTestCase):
     def test_a_scheme_that_is_edited_is_read_again(self) -> None:
         self.write_package("User", {"Bare.sublime-color-scheme": BARE})
         self.use("Bare.sublime-color-scheme")
-        self.assertEqual(self.view.style()["background"], "#f0f0f0")
+        self.assertEqual(self.ground(), "#f0f0f0")
         fresh = BARE.replace("#f0f0f0", "#e0e0e0") + " "
         self.write_package("User", {"Bare.sublime-color-scheme": fresh})
-        self.assertEqual(self.view.style()["background"], "#e0e0e0")
+        self.assertEqual(self.ground(), "#e0e0e0")
 
     def test_a_theme_of_textmate_is_read(self) -> None:
+        ground = {"background": "#222222", "foreground": "#eeeeee"}
+        green = {"foreground": "#00ff00", "fontStyle": "italic"}
         theme = {
-            "settings": [
-                {"settings": {"background": "#222222", "foreground": "#eeeeee"}},
-                {
-                    "scope": "string, comment",
-                    "settings": {"foreground": "#00ff00", "fontStyle": "italic"},
-                },
-            ]
+            "settings": [{"settings": ground}, {"scope": "string, comment", "settings": green}]
         }
         self.write_package("Toy", {"Old.tmTheme": plistlib.dumps(theme).decode()})
         self.use("Packages/Toy/Old.tmTheme")
         self.assertEqual(self.style("string.quoted"), ("#00ff00", None))
         self.assertTrue(self.view.style_for_scope("comment")["italic"])
-        self.assertEqual(self.view.style()["background"], "#222222")
+        self.assertEqual(self.ground(), "#222222")
 
-    def test_a_scheme_that_is_not_there_or_broken_is_reported_and_the_default_one_stays(
-        self,
-    ) -> None:
+    def test_where_a_scheme_is_not_there_or_broken_the_default_one_stays(self) -> None:
         self.use("Gone.sublime-color-scheme")
-        self.assertEqual(self.view.style()["background"], "#343d46")
+        self.assertEqual(self.ground(), "#343d46")
         self.write_package("User", {"Broken.tmTheme": "no plist"})
         self.use("Broken.tmTheme")
         self.assertEqual(self.style("string")[1], None)
-
-    def test_the_regions_of_a_hue_take_the_schemes_own_colour(self) -> None:
-        self.assertEqual(self.style("region.redish")[0], "#ec5f66")
-        self.assertEqual(self.style("region.greenish")[0], "#99c794")
 
     def test_the_interface_tells_scheme_and_theme(self) -> None:
         found = self.sublime.ui_info()
@@ -151,39 +147,17 @@ class Colours(unittest.TestCase):
 class Selectors(unittest.TestCase):
     def test_selectors_fit_or_do_not(self) -> None:
         stack = "source.python meta.function string.quoted.double"
-        for selector, fits in (
-            ("source", True),
-            ("source.python", True),
-            ("source.py", False),
-            ("string", True),
-            ("source string", True),
-            ("string source", False),
-            ("text, string", True),
-            ("text | comment", False),
-            ("source - string", False),
-            ("source - comment", True),
-            ("source & string.quoted", True),
-            ("source & comment", False),
-            ("source - (text | string)", False),
-            ("(text | source) & meta.function", True),
-            ("-text", True),
-            ("- source", False),
-            ("", True),
-        ):
+        fits = ("source", "source.python", "string", "source string", "text, string", "-text", "")
+        fits += ("source - comment", "source & string.quoted", "(text | source) & meta.function")
+        others = ("source.py", "string source", "text | comment", "source - string", "- source")
+        others += ("source & comment", "source - (text | string)")
+        for selector in fits + others:
             with self.subTest(selector):
-                self.assertEqual(selectors.score(stack, selector) > 0, fits)
+                self.assertEqual(selectors.score(stack, selector) > 0, selector in fits)
 
     def test_deeper_and_longer_selectors_score_higher(self) -> None:
         stack = "source.python string.quoted"
-        scores = [
-            selectors.score(stack, each)
-            for each in (
-                "source",
-                "source.python",
-                "string",
-                "string.quoted",
-                "source string.quoted",
-            )
-        ]
+        rising = ("source", "source.python", "string", "string.quoted", "source string.quoted")
+        scores = [selectors.score(stack, each) for each in rising]
         self.assertEqual(scores, sorted(scores))
         self.assertEqual(len(set(scores)), len(scores))
