@@ -52,6 +52,12 @@ class AiohttpsOwnWay(unittest.TestCase):
         super().setUpClass()
 
 
+def patched(test: unittest.TestCase, patch: Any) -> Any:
+    """Have one of `mock` until the test ends; gives what stands there now."""
+    test.addCleanup(patch.stop)
+    return patch.start()
+
+
 def wait_for(condition: Callable[[], Any], timeout: float = PATIENCE) -> None:
     """Return once the condition holds. Raises AssertionError where it does not in time."""
     end = time.monotonic() + timeout

@@ -322,7 +322,3 @@ def content(body: Any) -> object:
     if body.exception() is not None or not body.is_eof():
         return "not whole", repr(body.exception())
     return body is EMPTY_PAYLOAD, bytes(body.read_nowait())
-
-
-if __name__ == "__main__":
-    unittest.main()

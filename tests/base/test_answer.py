@@ -93,7 +93,3 @@ class Awaited(unittest.TestCase):
         with self.assertRaises(StopIteration) as end:
             running.send(None)
         self.assertEqual(end.exception.value, "caught")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -11,7 +11,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.base import child_processes
 
-from ..support import is_alive, wait_for
+from ..support import is_alive, patched, wait_for
 
 # Like a CLI with a command of the model: the command is in a session of its own and has started
 # another one in a third.
@@ -27,9 +27,7 @@ class EndTree(unittest.TestCase):
     """On Windows."""
 
     def setUp(self) -> None:
-        patch = mock.patch.object(sys, "platform", "win32")
-        patch.start()
-        self.addCleanup(patch.stop)
+        patched(self, mock.patch.object(sys, "platform", "win32"))
 
     def test_the_process_ends_with_all_that_it_started_and_no_window_flashes_up(self) -> None:
         no_window = 0x08000000
@@ -125,7 +123,3 @@ class EndGroups(unittest.TestCase):
         process.send_signal(signal.SIGKILL)
         process.wait()
         child_processes.end_tree(process.pid)
-
-
-if __name__ == "__main__":
-    unittest.main()

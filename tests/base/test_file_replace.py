@@ -10,6 +10,8 @@ from unittest import mock
 
 from GeminiCompanion.companion.base import file_replace
 
+from ..support import patched
+
 
 class Replace(unittest.TestCase):
     def setUp(self) -> None:
@@ -18,9 +20,7 @@ class Replace(unittest.TestCase):
         self.old = self.write("old")
         self.new = self.write("new")
         self.pauses: list[float] = []
-        waiting = mock.patch.object(file_replace.time, "sleep", self.pauses.append)
-        waiting.start()
-        self.addCleanup(waiting.stop)
+        patched(self, mock.patch.object(file_replace.time, "sleep", self.pauses.append))
 
     def write(self, text: str) -> str:
         path = os.path.join(self.folder.name, text)
@@ -82,7 +82,3 @@ class Sync(unittest.TestCase):
             fsync.assert_called_once_with(7)
         with mock.patch.object(os, "fsync", side_effect=OSError(errno.ENOSPC, "full")):
             self.assertRaises(OSError, file_replace.sync_file, 7)
-
-
-if __name__ == "__main__":
-    unittest.main()

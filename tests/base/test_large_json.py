@@ -175,7 +175,3 @@ class Writing(unittest.TestCase):
 
     def test_half_a_character_becomes_a_question_mark(self) -> None:
         self.assertEqual(b"".join(pieces("a\ud83d")), b'"a?"')
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -61,7 +61,3 @@ class Appending(unittest.TestCase):
             self.assertEqual(fsync.call_count, 0)
             self.file.append(b"three\n", is_new=False, is_lasting=True)
             self.assertEqual(fsync.call_count, 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

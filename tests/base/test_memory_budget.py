@@ -74,7 +74,3 @@ class Budget(unittest.IsolatedAsyncioTestCase):
             await share.take(70)
             raise ZeroDivisionError
         self.assertEqual(await self.budget.take(100), 100)
-
-
-if __name__ == "__main__":
-    unittest.main()

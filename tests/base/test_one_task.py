@@ -150,7 +150,3 @@ class OneTaskAiohttpsOwnWay(AiohttpsOwnWay, OneTask):
     """The same where its internals are not known: each request has a task."""
 
     one_task = 2
-
-
-if __name__ == "__main__":
-    unittest.main()

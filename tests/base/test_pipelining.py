@@ -199,7 +199,3 @@ class Pipelining(unittest.IsolatedAsyncioTestCase):
 
 class PipeliningAiohttpsOwnWay(AiohttpsOwnWay, Pipelining):
     """The same where its internals are not known."""
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -116,7 +116,3 @@ class Unfinished(unittest.TestCase):
             for has_ended, removed in ((False, []), (True, [path])):
                 with mock.patch.dict(sys.modules, _winapi=Windows({8: has_ended})):
                     self.assertEqual(private_files.sweep(folder), removed)
-
-
-if __name__ == "__main__":
-    unittest.main()

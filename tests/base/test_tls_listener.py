@@ -138,7 +138,3 @@ class Listening(unittest.TestCase):
                 client = self.encrypted()
         client.sendall(b"in")
         self.assertEqual(client.recv(100), b"in")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -66,7 +66,3 @@ class Unauthenticated(unittest.IsolatedAsyncioTestCase):
         connection.authenticated()
         transport.resume_reading.assert_called_once_with()
         self.assertEqual(inner.data_received.call_args.args[0], b"c")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -107,7 +107,3 @@ class Kept(unittest.TestCase):
         for folder, _folders, names in os.walk(os.path.dirname(self.folder)):
             for path in (folder, *(os.path.join(folder, it) for it in names)):
                 self.assertEqual(stat.S_IMODE(os.stat(path).st_mode) & 0o077, 0, path)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -58,7 +58,3 @@ class WithoutThreads(unittest.TestCase):
         writer.soon(lambda: done.append(2))
         writer.finish()
         self.assertEqual(done, [1, 2])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -199,7 +199,3 @@ class Saved(unittest.TestCase):
         folders = [("/shop",), ("/other",)]
         self.assertEqual([edit().is_of(8, it, {0, 7}) for it in folders], [True, False])
         self.assertEqual([edit().is_of(8, it, {0}) for it in folders], [False, False])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -94,7 +94,3 @@ class Homes(unittest.TestCase):
         self.assertIn("C:/R/llxprt-code/Config", homes)
         self.assertNotIn("/llxprt-code", homes)
         self.assertEqual([], [path for path in homes if not path.startswith(("/home/me/", "C:"))])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unittest
 from unittest import mock
 
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Book
@@ -274,7 +273,3 @@ class Alone(InLoop):
         waiting = {entry.path: (entry.state, entry.event_id) for _, entry in self.book}
         self.assertEqual(waiting, {PATH: (TOLD, 1), "/no": (DECIDED, 2)})
         self.assertEqual(self.book.of(OPEN), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -16,7 +16,7 @@ from GeminiCompanion.companion.ide import discovery
 from GeminiCompanion.companion.ide.clis import QWEN_CODE
 from GeminiCompanion.companion.ide.discovery import Advertisement, Publication
 
-from ..support import temp_folder
+from ..support import patched, temp_folder
 
 POSIX = sys.platform != "win32"
 ROOT = POSIX and os.geteuid() == 0
@@ -249,9 +249,7 @@ class SeveralFolders(DiscoveryTestCase):
         super().setUp()
         self.shared = os.path.join(self.temp, "shared")
         os.mkdir(self.shared)
-        shared = mock.patch.object(discovery, "SHARED_TMPDIR", self.shared)
-        shared.start()
-        self.addCleanup(shared.stop)
+        patched(self, mock.patch.object(discovery, "SHARED_TMPDIR", self.shared))
 
     def test_the_file_stands_in_each_of_them_and_goes_from_each(self) -> None:
         publication = Publication(Advertisement(DEAD, 1, "t"))

@@ -21,6 +21,8 @@ from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.editor import EditorError
 from GeminiCompanion.companion.ide.file_content import Original
 
+from ..support import patched
+
 
 class OriginalTestCase(unittest.TestCase):
     def setUp(self) -> None:
@@ -113,9 +115,7 @@ class LargeFiles(OriginalTestCase):
     def setUp(self) -> None:
         super().setUp()
         for name, value in (("LARGE", 100), ("BEGINNING", 10), ("CHUNK", 7)):
-            patch = mock.patch.object(file_content, name, value)
-            patch.start()
-            self.addCleanup(patch.stop)
+            patched(self, mock.patch.object(file_content, name, value))
 
     def test_up_to_the_limit_the_text_is_whole(self) -> None:
         found = self.read(b"0123456789" * 10)
@@ -158,9 +158,7 @@ class FilesThatHaveNoEnd(OriginalTestCase):
         """A file of which the system says that it has so many bytes."""
         with open(self.path(), "wb") as file:
             file.write(data)
-        patch = mock.patch.object(os, "fstat", lambda number: SimpleNamespace(st_size=size))
-        patch.start()
-        self.addCleanup(patch.stop)
+        patched(self, mock.patch.object(os, "fstat", lambda number: SimpleNamespace(st_size=size)))
         return self.path()
 
     def test_a_file_that_grows_is_read_as_far_as_it_went(self) -> None:

@@ -21,7 +21,7 @@ from GeminiCompanion.companion.ide.saved_state import SavedSession, SavedWorkspa
 from GeminiCompanion.companion.ide.saving import TAKEN_OVER, Saving
 from GeminiCompanion.companion.ide.windows import Windows
 
-from ..support import PATIENCE, FakeEditor, InLoop, temp_folder
+from ..support import PATIENCE, FakeEditor, InLoop, patched, temp_folder
 
 PID = 2**30
 WINDOWS = "GeminiCompanion.companion.ide.windows"
@@ -56,9 +56,7 @@ class OutlivingTestCase(InLoop):
         self.path = os.path.join(self.temp, "cache", "GeminiCompanion", "state.json")
         self.editor = FakeEditor()
         self.environments: Mapping[int, Mapping[str, str]] = {}
-        patch = mock.patch(SAVING + ".SAVE_DELAY", 0.01)
-        patch.start()
-        self.addCleanup(patch.stop)
+        patched(self, mock.patch(SAVING + ".SAVE_DELAY", 0.01))
 
     def saved(self, folder: str, **more: Any) -> SavedWorkspace:
         kept = SavedWorkspace(
@@ -261,9 +259,7 @@ class TwoEditors(OutlivingTestCase):
         super().setUp()
         self.other = FakeEditor()
         for name in (SAVING + ".HANDOVER", SAVING + ".RETRY", WINDOWS + ".TICK"):
-            patch = mock.patch(name, 0.02)
-            patch.start()
-            self.addCleanup(patch.stop)
+            patched(self, mock.patch(name, 0.02))
 
     @asynccontextmanager
     async def running(self, editor: FakeEditor, window_id: int) -> AsyncIterator[Windows]:

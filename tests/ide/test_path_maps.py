@@ -260,7 +260,3 @@ class Mapped(WithoutServer):
         )
         self.map(PathMap(self.temp, "/elsewhere"))
         self.assertEqual(changes, ["/elsewhere"])
-
-
-if __name__ == "__main__":
-    unittest.main()

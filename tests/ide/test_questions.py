@@ -202,7 +202,3 @@ class Hanging(QuestionsTestCase):
             while self.asked == 1:
                 await self.ask(FileStamps((away,)))
         self.assertEqual(self.asked, 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unittest
-
 from GeminiCompanion.companion.ide.disk_check import LOOKS
 
 from ..support import until
@@ -114,7 +112,3 @@ class RestoredDiffs(WithoutServer):
         "the events are": lambda t: [it.event_id for it in t.workspace.book.entries()],
         "c is known:": lambda t: t.workspace.sessions.find(t.id_of("c")) is not None,
     }
-
-
-if __name__ == "__main__":
-    unittest.main()

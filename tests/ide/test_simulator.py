@@ -40,7 +40,3 @@ class Simulator(unittest.TestCase):
         runs = [subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE) for _ in range(2)]
         self.assertEqual(runs[0].stdout, runs[1].stdout)
         self.assertIn(b"proposes", runs[0].stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

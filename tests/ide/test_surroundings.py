@@ -80,7 +80,3 @@ class Surroundings(unittest.TestCase):
 
     def test_an_editor_within_that_linux_is_no_problem(self) -> None:
         self.assertEqual(self.of(environment={"WSL_DISTRO_NAME": "Ubuntu"}).problem, "")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -28,7 +28,7 @@ from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.sessions import Sessions
 from GeminiCompanion.companion.ide.transport import Endpoint
 
-from ..support import PATIENCE, Background, Client, read_all, read_head, wait_for
+from ..support import PATIENCE, Background, Client, patched, read_all, read_head, wait_for
 
 TOKEN = "t0ken-of-the-test"
 PATH = os.path.abspath(os.path.join(os.sep, "project", "a.py"))
@@ -552,9 +552,7 @@ class Bodies(TransportTestCase):
         super().setUp()
         self.client.initialize()
         for name, value in (("LARGE", LARGE), ("MAX_BODY", MAX_BODY)):
-            patch = mock.patch.object(transport, name, value)
-            patch.start()
-            self.addCleanup(patch.stop)
+            patched(self, mock.patch.object(transport, name, value))
 
     def propose(self, size: int) -> Any:
         """An openDiff whose body has so many bytes."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unittest
-
 from ..support import AiohttpsOwnWay
 from . import test_transport
 
@@ -38,7 +36,3 @@ class Streams(AiohttpsOwnWay, test_transport.Streams):
 
 class TheEnd(AiohttpsOwnWay, test_transport.TheEnd):
     pass
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -40,6 +40,7 @@ from ..support import (
     EventStream,
     FakeEditor,
     discovery_files,
+    patched,
     temp_folder,
     until,
     wait_for,
@@ -351,9 +352,7 @@ class TheWatch(WindowsTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        patch = mock.patch(WINDOWS + ".TICK", 0.02)
-        patch.start()
-        self.addCleanup(patch.stop)
+        patched(self, mock.patch(WINDOWS + ".TICK", 0.02))
 
     def test_a_discovery_file_that_somebody_swept_away_comes_back(self) -> None:
         self.background.start()

@@ -24,7 +24,7 @@ from GeminiCompanion.companion.ide.sessions import NOTICED
 from GeminiCompanion.companion.ide.silence import GRACE
 from GeminiCompanion.companion.ide.workspace import Workspace
 
-from ..support import Clock, FakeEditor, InLoop, temp_folder
+from ..support import Clock, FakeEditor, InLoop, patched, temp_folder
 from ..tables import word
 
 DELIVERY = "GeminiCompanion.companion.ide.delivery"
@@ -191,9 +191,7 @@ class WithoutServer(FilesTestCase):
 
     @word("told texts are due at once")
     def be_impatient(self) -> None:
-        patch = mock.patch(DELIVERY + ".PATIENCE", -1)
-        patch.start()
-        self.addCleanup(patch.stop)
+        patched(self, mock.patch(DELIVERY + ".PATIENCE", -1))
 
     @word(r"([A-Z0-9. +/*-]+) s pass")
     async def pass_by(self, span: str) -> None:

@@ -171,6 +171,9 @@ class DeskCase(ReviewCase):
         r"(\S+) is typed into (\S+)": lambda t, words, name: t.view(name).run_command(
             "append", {"characters": text(words)}
         ),
+        r"(\S+) is put at the caret of (\S+)": lambda t, words, name: t.view(name).run_command(
+            "insert", {"characters": text(words)}
+        ),
         r"(\S+) is shut": lambda t, name: t.view(name).close(),
         r"(\S+) is set to (\S+)": lambda t, name, value: t.set(name, json.loads(value)),
         "all that was told is forgotten": lambda t: t.sentences.clear(),

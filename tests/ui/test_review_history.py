@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from dataclasses import replace
-from typing import Any, Callable, Generator
+from typing import Any, Callable
 from unittest import mock
 
 import sublime
@@ -17,12 +18,14 @@ from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ide.questions import FileContent, Question
 from GeminiCompanion.companion.ui import texts
-from GeminiCompanion.companion.ui.review import comments, ending, history, marks, open_diffs
+from GeminiCompanion.companion.ui.review import comments, ending, history, marks
 from GeminiCompanion.companion.ui.review.history import History
 from GeminiCompanion.companion.ui.review.record import Comment
 from GeminiCompanion.companion.ui.review.sight import caret_row
 
+from ..tables import rows, word
 from .adapter import text_of
+from .desk import DeskCase, words_of
 from .reviewing import ReviewCase, Steps, changed
 
 
@@ -31,108 +34,43 @@ def content(path: str) -> bytes:
         return file.read()
 
 
-class HistoryCase(ReviewCase):
-    def accept(self, old: str, new: str, written: str | None = None) -> Steps:
-        """A proposal is accepted, and its CLI writes the file."""
-        yield from self.propose(old, new)
+BOM, CRLF = ("\ufeffone\r\ntwo\r\n", "\ufeffone\n2\n"), "\ufeffone\r\n2\r\n"
+
+
+class HistoryCase(DeskCase):
+    @word(r"an edit of (\S+) from (\S+) to (\S+) was accepted")
+    def accept(self, name: str, old: str, new: str) -> Steps:
+        """A proposal is accepted, which nobody writes yet. `none` is a file that is not there."""
+        if old == "none":
+            yield from self.connects("c")
+            self.path = self.at(name)
+            yield from self.proposes("c", new, "a new file ", name)
+            yield from self.until_computed(self.view("+" + name))
+        else:
+            yield from self.reviewed(name, old, new)
+        yield from self.decide()
+
+    def decide(self) -> Steps:
         self.run_command("accept_diff")
         yield lambda: self.cli.received("ide/diffAccepted")
-        self.write("file.txt", new if written is None else written)
 
-    def choose(self, action: int) -> Steps:
-        """Of the newest edit: show it (0) or undo it (1)."""
-        panels = self.panels()
+    @word("the bytes of (.+) were accepted and written")
+    def accept_bytes(self, name: str) -> Steps:
+        """A file with a byte order mark, and line ends of Windows."""
+        right = yield from self.propose(*BOM, name)
+        self.by_name["+" + name] = right
+        yield from self.decide()
+        self.write(name, CRLF)
+
+    @word("the newest edit is to be (undone|shown)")
+    def choose(self, action: str) -> Steps:
         self.run_command("show_accepted_edits")
-        panels[0]["on_select"](0)
-        yield from self.until_turn()
-        yield lambda: len(panels) == 2
-        panels[1]["on_select"](action)
-        yield from self.until_turn()
-
-
-class Undoing(HistoryCase):
-    def test_file_and_open_tab_are_as_before_byte_for_byte(self) -> Steps:
-        old = "\ufeffone\r\ntwo\r\n"
-        tab = yield from self.open("file.txt", old)
-        before = text_of(tab)
-        yield from self.accept(old, "\ufeffone\n2\n", "\ufeffone\r\n2\r\n")
-        yield lambda: text_of(tab) != before
-        yield from self.choose(1)
-        yield lambda: content(self.path) == old.encode()
-        yield lambda: text_of(tab) == before
-        self.assertFalse(tab.is_dirty())
-
-    def test_a_file_that_was_new_is_removed(self) -> Steps:
-        self.cli = yield from self.connect()
-        self.path = os.path.join(self.folder, "new.txt")
-        right = yield from self.diff(self.cli, self.path, "text\n")
-        yield from self.until_computed(right)
-        self.run_command("accept_diff")
-        yield lambda: self.cli.received("ide/diffAccepted")
-        self.write("new.txt", "text\n")
-        yield from self.choose(1)
-        yield lambda: not os.path.exists(self.path)
-
-    def test_a_file_that_somebody_changed_meanwhile_stays_and_three_texts_are_in_tabs(
-        self,
-    ) -> Steps:
-        told = self.told()
-        yield from self.accept("old\n", "new\n", "somebody's\n")
-        yield from self.choose(1)
-        yield lambda: any(history.CHANGED in each for each in told)
-        self.assertEqual(content(self.path), b"somebody's\n")
-        found = {
-            f"file.txt ({name})": text
-            for name, text in (
-                ("before the edit", "old\n"),
-                ("as accepted", "new\n"),
-                ("as it is now", "somebody's\n"),
-            )
-        }
-        self.assertEqual({name: self.tabs().get(name) for name in found}, found)
-
-    def test_unsaved_changes_in_a_tab_stay_and_nothing_is_undone(self) -> Steps:
-        told = self.told()
-        yield from self.accept("old\n", "new\n")
-        tab = yield from self.open("file.txt", "new\n")
-        tab.run_command("append", {"characters": "mine\n"})
-        yield from self.choose(1)
-        yield lambda: any(history.UNSAVED in each for each in told)
-        self.assertEqual(text_of(tab), "new\nmine\n")
-        self.assertEqual(content(self.path), b"new\n")
-        self.assertEqual(self.tabs()["file.txt (before the edit)"], "old\n")
-
-    def test_what_no_cli_has_written_needs_no_undoing(self) -> Steps:
-        told = self.told()
-        yield from self.accept("old\n", "new\n", "old\n")
-        yield from self.choose(1)
-        yield lambda: any(history.NOT_WRITTEN in each for each in told)
-        self.assertEqual(content(self.path), b"old\n")
-
-    def test_of_a_file_that_cannot_be_read_it_is_said_that_nothing_was_undone(self) -> Steps:
-        told = self.told()
-        self.cli = yield from self.connect()
-        self.path = os.path.join(self.folder, "new.txt")
-        right = yield from self.diff(self.cli, self.path, "text\n")
-        yield from self.until_computed(right)
-        self.run_command("accept_diff")
-        yield lambda: self.cli.received("ide/diffAccepted")
-        os.mkdir(self.path)
-        yield from self.choose(1)
-        yield lambda: any(history.NOTHING_UNDONE in each for each in told)
-        self.assertFalse(any(history.NOT_WRITTEN in each for each in told))
-
-    def test_an_undone_edit_is_in_the_list_no_more(self) -> Steps:
-        yield from self.accept("old\n", "new\n")
-        count = len(self.mine())
-        yield from self.choose(1)
-        yield lambda: len(self.mine()) == count - 1
+        self.asked.pop()["on_select"](0)
+        yield from self.answer("Undo it" if action == "undone" else "Show it")
 
     def mine(self) -> list[Edit]:
         return [it for it in self.running().history._edits if it.path == self.path]
 
-
-class AfterARestart(HistoryCase):
     def saved(self) -> list[Edit]:
         """Those of the file that would outlive a crash at this moment."""
         folder = os.path.join(sublime.cache_path(), "GeminiCompanion", "edits")
@@ -148,28 +86,85 @@ class AfterARestart(HistoryCase):
         yield self.cli.connected
         yield lambda: any(it.path == self.path for it in self.running().history._edits)
 
-    def test_an_accepted_edit_is_undone_byte_for_byte(self) -> Steps:
-        old = "\ufeffone\r\ntwo\r\n"
-        yield from self.accept(old, "\ufeffone\n2\n", "\ufeffone\r\n2\r\n")
+    @word("the companion restarts")
+    def restart_saved(self) -> Steps:
         yield self.saved
         yield from self.restart()
-        yield from self.choose(1)
-        yield lambda: content(self.path) == old.encode()
-        yield lambda: not self.saved()
 
-    def test_what_somebody_changed_meanwhile_is_not_overwritten(self) -> Steps:
-        yield from self.accept("old\n", "new\n")
-        yield self.saved
-        yield from self.restart()
-        self.write("file.txt", "somebody's\n")
-        told = self.told()
-        yield from self.choose(1)
-        yield lambda: any(history.CHANGED in each for each in told)
-        self.assertEqual(content(self.path), b"somebody's\n")
-        self.assertEqual(self.tabs()["file.txt (before the edit)"], "old\n")
+    words = {r"(\S+) is a folder": lambda t, name: os.mkdir(t.at(name))}
+    seen = {
+        "the list has": lambda t: len(t.mine()),
+        "saved are": lambda t: len(t.saved()),
+        r"the bytes of (\S+) are as before:": lambda t, name: (
+            content(t.at(name)) == BOM[0].encode()
+        ),
+        r"(\S+) is on disk:": lambda t, name: os.path.exists(t.at(name)),
+        r"the tab (.+\)) has": lambda t, name: words_of(t.tabs().get(name, "")),
+        "it was said that no CLI has written it:": lambda t: any(
+            history.NOT_WRITTEN in each for each in t.sentences
+        ),
+        "the comparison has both lines:": lambda t: (
+            "\n same\n-old\n+new\n" in t.tabs()["file.txt (accepted edit)"]
+        ),
+    }
+
+
+@rows("""
+    a file that was new is removed
+        an edit of new.txt from none to text was accepted; new.txt holds text
+        | the newest edit is to be undone | new.txt is on disk: no
+    a file that somebody changed meanwhile stays and three texts are in tabs
+        an edit of file.txt from old to new was accepted; file.txt holds else
+        | the newest edit is to be undone
+        | what was told is CHANGED; file.txt is on disk as else
+        | the tab file.txt (before the edit) has old; the tab file.txt (as accepted) has new
+        | the tab file.txt (as it is now) has else
+    unsaved changes in a tab stay and nothing is undone
+        an edit of file.txt from old to new was accepted; file.txt is open with new
+        | mine is typed into file.txt; the newest edit is to be undone
+        | what was told is UNSAVED; file.txt reads new/mine; file.txt is on disk as new
+        | the tab file.txt (before the edit) has old
+    what no CLI has written needs no undoing
+        an edit of file.txt from old to new was accepted; file.txt holds old
+        | the newest edit is to be undone
+        | what was told is NOT_WRITTEN; file.txt is on disk as old
+    of a file that cannot be read it is said that nothing was undone
+        an edit of new.txt from none to text was accepted; new.txt is a folder
+        | the newest edit is to be undone
+        | what was told is NOTHING_UNDONE; it was said that no CLI has written it: no
+    an undone edit is in the list no more
+        an edit of file.txt from old to new was accepted; file.txt holds new | the list has 1
+        | the newest edit is to be undone | the list has 0
+    after a restart an accepted edit is undone byte for byte
+        the bytes of file.txt were accepted and written; the companion restarts
+        | the newest edit is to be undone
+        | the bytes of file.txt are as before: yes; saved are 0
+    after a restart what somebody changed meanwhile is not overwritten
+        an edit of file.txt from old to new was accepted; file.txt holds new; the companion
+        restarts
+        | file.txt holds else; the newest edit is to be undone
+        | what was told is CHANGED; file.txt is on disk as else
+        | the tab file.txt (before the edit) has old
+    before and after are shown as a difference
+        an edit of file.txt from same/old to same/new was accepted
+        | the newest edit is to be shown | the comparison has both lines: yes
+""")
+class Accepted(HistoryCase):
+    @word("what was told is ([A-Z_]+)")
+    def was_told_named(self, name: str) -> Steps:
+        yield from self.was_told(getattr(history, name))
+
+    def test_file_and_open_tab_are_as_before_byte_for_byte(self) -> Steps:
+        tab = yield from self.open("file.txt", BOM[0])
+        before = text_of(tab)
+        yield from self.accept_bytes("file.txt")
+        yield lambda: text_of(tab) != before
+        yield from self.choose("undone")
+        yield lambda: content(self.path) == BOM[0].encode() and text_of(tab) == before
+        self.assertFalse(tab.is_dirty())
 
     def test_what_a_stopped_companion_hears_of_late_takes_nothing_from_the_next_one(self) -> Steps:
-        yield from self.accept("old\n", "new\n")
+        yield from self.accept("file.txt", "old", "new")
         yield self.saved
         before = self.running().history
         yield from self.restart()
@@ -187,31 +182,19 @@ class AfterARestart(HistoryCase):
             return save(folder, edits)
 
         self.replace(accepted_edits, "save", slow)
-        yield from self.accept("old\n", "new\n")
-        edits = self.running().history._edits
-        yield lambda: any(it.path == self.path for it in edits)
+        yield from self.accept("file.txt", "old", "new")
+        yield self.mine
         yield from self.restart(may_go_on.set)
 
     def test_the_texts_of_a_file_that_is_excluded_are_not_saved(self) -> Steps:
-        yield from self.propose("old\n", "new\n", ".env")
-        self.run_command("accept_diff")
-        yield lambda: self.cli.received("ide/diffAccepted")
+        yield from self.accept(".env", "old", "new")
         excluded = self.path
         # What is saved after it shows that it was not.
-        yield from self.accept("old\n", "new\n")
+        yield from self.accept("file.txt", "old", "new")
         yield self.saved
         self.path = excluded
         self.assertEqual(self.saved(), [])
-        self.assertIn(excluded, [it.path for it in self.running().history._edits])
-
-
-class Showing(HistoryCase):
-    def test_before_and_after_are_shown_as_a_difference(self) -> Steps:
-        yield from self.accept("same\nold\n", "same\nnew\n")
-        yield from self.choose(0)
-        yield lambda: "file.txt (accepted edit)" in self.tabs()
-        text = self.tabs()["file.txt (accepted edit)"]
-        self.assertIn("\n same\n-old\n+new\n", text)
+        self.assertTrue(self.mine())
 
     def test_without_any_that_is_said(self) -> None:
         told: list[str] = []
@@ -309,47 +292,93 @@ class Limits(ReviewCase):
         self.assertLess(found._edits[1].size, 40)
 
 
-class ConflictCase(ReviewCase):
-    def until_noted(self, right: sublime.View, note: str, is_so: bool = True) -> Steps:
-        yield lambda: any(note in each for each in self.review(right).notes.values()) == is_so
-
-    def take_over(self, right: sublime.View) -> Generator[Any, Any, None]:
+class ConflictCase(DeskCase):
+    @word("the change is taken over")
+    def take_over(self) -> Steps:
         """Accept, and choose to take the changes over where asked."""
-        panels = self.panels()
-        self.window.focus_view(right)
+        right = self.view("+file.txt")
+        self.focus("+file.txt")
         self.run_command("accept_diff")
-        yield lambda: panels
-        items = [item[0] for item in panels[0]["items"]]
         count = right.change_count()
-        panels[0]["on_select"](items.index("Merge my changes"))
-        yield from self.until_turn()
+        yield from self.answer("Merge my changes")
         yield lambda: right.change_count() != count
         yield from self.until_computed(right)
 
+    def until_noted(self, note: str, is_so: bool = True) -> Steps:
+        yield lambda: (note in self.notes()) == is_so
 
-class Noticing(ConflictCase):
-    def test_a_file_that_changes_on_disk_is_said_at_the_head_until_it_is_as_before(self) -> Steps:
-        told = self.told()
-        right = yield from self.propose("old\n", "new\n")
-        self.write("file.txt", "somebody's\n")
-        yield from self.until_noted(right, ending.CHANGED)
-        yield lambda: any(ending.CHANGED in each for each in told)
-        self.write("file.txt", "old\n")
-        yield from self.until_noted(right, ending.CHANGED, False)
+    def notes(self) -> str:
+        return " ".join(self.review(self.view("+file.txt")).notes.values())
 
-    def test_a_file_that_vanishes_is_said(self) -> Steps:
-        right = yield from self.propose("old\n", "new\n")
-        os.remove(self.path)
-        yield from self.until_noted(right, ending.GONE)
+    @word("nobody looks at the windows any more")
+    def look_no_more(self) -> None:
+        self.running().conflicts.look()
+        self.replace(self.running().windows, "look", lambda: None)
 
-    def test_a_file_that_becomes_a_folder_is_said(self) -> Steps:
-        right = yield from self.propose("old\n", "new\n")
-        os.remove(self.path)
-        os.mkdir(self.path)
-        yield from self.until_noted(right, ending.CHANGED)
+    words = {
+        r"(\S+) is removed": lambda t, name: os.remove(t.at(name)),
+        r"(\S+) becomes a folder": lambda t, name: (os.remove(t.at(name)), os.mkdir(t.at(name))),
+        r"row (\d) is commented on": lambda t, row: comments.add(
+            t.view("+file.txt"), Comment(int(row), int(row), "here")
+        ),
+    }
+    seen = {
+        "the head says CHANGED:": lambda t: ending.CHANGED in t.notes(),
+        "the head says GONE:": lambda t: ending.GONE in t.notes(),
+        "the head says UNSAVED:": lambda t: ending.UNSAVED in t.notes(),
+        "the head counts": lambda t: "".join(
+            re.findall(r"(\d) conflicts? (?:with your changes )?stands? between marks", t.notes())
+        ),
+        "the first comment is beside": lambda t: t.texts(t.view("+file.txt"), marks.comment_key(0)),
+        "the rows commented on are": lambda t: [
+            it.first for it in comments.of(t.view("+file.txt"))
+        ],
+        "offered are": lambda t: [it[0] for it in t.asked[0]["items"]],
+        "accepting it anyway means": lambda t: t.asked[0]["items"][1][1],
+    }
 
+
+@rows("""
+    a file that changes on disk is said at the head until it is as before
+        file.txt is reviewed from old to new | file.txt holds else
+        | the head says CHANGED: yes; the user was told: changed on disk | file.txt holds old
+        | the head says CHANGED: no
+    a file that vanishes is said
+        file.txt is reviewed from old to new | file.txt is removed | the head says GONE: yes
+    a file that becomes a folder is said
+        file.txt is reviewed from old to new | file.txt becomes a folder
+        | the head says CHANGED: yes
+    unsaved changes in another tab are said without a look at the disk
+        file.txt is open with old; file.txt is reviewed from old to new
+        | nobody looks at the windows any more; mine is typed into file.txt
+        | the head says UNSAVED: yes | file.txt does undo | the head says UNSAVED: no
+    changes on disk are merged as one edit and then accepted
+        file.txt is reviewed from 1/2/3/4/5 to 1/2/3/4/five; file.txt holds one/2/3/4/5
+        | the change is taken over
+        | +file.txt reads one/2/3/4/five; -file.txt reads one/2/3/4/5; marked in +file.txt are
+        five
+        | +file.txt does undo | +file.txt reads 1/2/3/4/five
+        | +file.txt does redo; run accept_diff | c heard file.txt accepted one/2/3/4/five
+    comments stay with their lines
+        file.txt is reviewed from 1/2/3/4/5 to 1/2/3/4/five; row 2 is commented on
+        | file.txt holds 0/1/2/3/4/5; the change is taken over
+        | the first comment is beside 3; the rows commented on are 3
+    unsaved changes of another tab are merged
+        file.txt is open with 1/2/3; file.txt is reviewed from 1/2/3 to 1/2/three
+        | 0 is put at the caret of file.txt; the change is taken over | +file.txt reads 0/1/2/three
+    conflicts of two merges are all counted
+        file.txt is reviewed from 1/2/3 to one/2/three
+        | file.txt holds mine/2/3; the change is taken over
+        | file.txt holds mine/2/mine,_too; the change is taken over | the head counts 2
+    of a file that is gone nothing can be taken over
+        file.txt is reviewed from 1/2 to 1/two; file.txt is removed | run accept_diff
+        | it is asked: gone; offered are See the difference, Accept anyway, Go back
+        | accepting it anyway means Gemini CLI creates the file again.
+""")
+class Conflicts(ConflictCase):
     def test_a_file_that_is_slow_to_read_is_not_said_to_have_changed(self) -> Steps:
         right = yield from self.propose("old\n", "new\n")
+        self.by_name["+file.txt"] = right
         companion, asked = self.running().companion, []
         ask = companion.ask
 
@@ -366,66 +395,22 @@ class Noticing(ConflictCase):
             yield lambda: len(asked) > 1
             self.assertEqual({it.note for it in asked}, {file_content.LATE})
             self.assertEqual(self.review(right).notes, {})
-            panels = self.panels()
             self.run_command("accept_diff")
-            yield lambda: panels
-            self.assertEqual(panels[0]["placeholder"], f"file.txt: {file_content.LATE}")
-        yield from self.until_noted(right, ending.CHANGED)
-
-    def test_unsaved_changes_in_another_tab_are_said_without_a_look_at_the_disk(self) -> Steps:
-        tab = yield from self.open("file.txt", "old\n")
-        right = yield from self.propose("old\n", "new\n")
-        self.running().conflicts.look()
-        self.replace(self.running().windows, "look", lambda: None)
-        tab.run_command("append", {"characters": "mine\n"})
-        yield from self.until_noted(right, ending.UNSAVED)
-        tab.run_command("undo")
-        yield from self.until_noted(right, ending.UNSAVED, False)
-
-
-class TakingOver(ConflictCase):
-    def test_changes_on_disk_are_merged_as_one_edit_and_then_accepted(self) -> Steps:
-        old, new = "1\n2\n3\n4\n5\n", "1\n2\n3\n4\nfive\n"
-        right = yield from self.propose(old, new)
-        self.write("file.txt", "one\n2\n3\n4\n5\n")
-        yield from self.take_over(right)
-        merged = "one\n2\n3\n4\nfive\n"
-        self.assertEqual(text_of(right), merged)
-        self.assertEqual(text_of(open_diffs.partner(right)), "one\n2\n3\n4\n5\n")
-        self.assertEqual(self.texts(right, marks.LINES), ["five\n"])
-        right.run_command("undo")
-        self.assertEqual(text_of(right), new)
-        right.run_command("redo")
-        self.run_command("accept_diff")
-        yield lambda: self.cli.received("ide/diffAccepted")
-        self.assertEqual(self.cli.received("ide/diffAccepted")[0]["content"], merged)
-
-    def test_comments_stay_with_their_lines(self) -> Steps:
-        right = yield from self.propose("1\n2\n3\n4\n5\n", "1\n2\n3\n4\nfive\n")
-        comments.add(right, Comment(2, 2, "here"))
-        self.write("file.txt", "0\n1\n2\n3\n4\n5\n")
-        yield from self.take_over(right)
-        self.assertEqual(self.texts(right, marks.comment_key(0)), ["3"])
-        self.assertEqual(comments.of(right), [Comment(3, 3, "here")])
-
-    def test_unsaved_changes_of_another_tab_are_merged(self) -> Steps:
-        tab = yield from self.open("file.txt", "1\n2\n3\n")
-        right = yield from self.propose("1\n2\n3\n", "1\n2\nthree\n")
-        tab.run_command("insert", {"characters": "0\n"})
-        yield from self.take_over(right)
-        self.assertEqual(text_of(right), "0\n1\n2\nthree\n")
+            yield lambda: self.asked
+            self.assertEqual(self.asked[0]["placeholder"], f"file.txt: {file_content.LATE}")
+        yield from self.until_noted(ending.CHANGED)
 
     def test_lines_that_both_changed_stand_between_marks_and_are_asked_about(self) -> Steps:
         right = yield from self.propose("1\n2\n3\n", "1\nproposed\n3\n")
+        self.by_name["+file.txt"] = right
         self.write("file.txt", "1\nmine\n3\n")
-        yield from self.take_over(right)
+        yield from self.take_over()
         self.assertRegex(text_of(right), r"^1\n<<<<<<<.*\nproposed\n=======\nmine\n>>>>>>>.*\n3\n$")
         (region,) = ending.conflicts(right)
         self.assertEqual(right.rowcol(region.a), (1, 0))
-        panels = self.panels()
         self.run_command("accept_diff")
-        yield lambda: panels
-        self.assertIn("1 conflict with your changes", panels[0]["placeholder"])
+        yield lambda: self.asked
+        self.assertIn("1 conflict with your changes", self.asked[0]["placeholder"])
         self.assertEqual(self.cli.received("ide/diffAccepted"), [])
 
     def test_conflicts_are_counted_at_the_head_and_the_first_one_is_shown(self) -> Steps:
@@ -433,48 +418,28 @@ class TakingOver(ConflictCase):
         right = yield from self.propose(
             "".join(old), changed(old, _2="two\n", _100="proposed\n", _280="proposed\n")
         )
+        self.by_name["+file.txt"] = right
         self.write("file.txt", changed(old, _100="mine\n", _200="mine\n", _280="mine\n"))
-        told = self.told()
-        yield from self.take_over(right)
-        yield from self.until_noted(right, "2 conflicts stand between marks")
+        yield from self.take_over()
+        yield from self.until_noted("2 conflicts stand between marks")
         yield from self.until_equal(lambda: caret_row(right), 99)
         self.assertTrue(right.visible_region().contains(right.text_point(99, 0)))
-        yield lambda: any("2 conflicts" in each for each in told)
+        yield lambda: any("2 conflicts" in each for each in self.sentences)
         region = right.line(right.text_point(99, 0))
         self.assertIn("<<<<<<<", right.substr(region))
         texts.replace_parts(right, [(sublime.Region(region.a, region.b + 1), "")])
-        yield from self.until_noted(right, "1 conflict with your changes stands between marks")
+        yield from self.until_noted("1 conflict with your changes stands between marks")
         right.run_command("undo")
-        yield from self.until_noted(right, "2 conflicts stand between marks")
+        yield from self.until_noted("2 conflicts stand between marks")
         right.run_command("undo")
-        yield from self.until_noted(right, "between marks", False)
-
-    def test_conflicts_of_two_merges_are_all_counted(self) -> Steps:
-        right = yield from self.propose("1\n2\n3\n", "one\n2\nthree\n")
-        self.write("file.txt", "mine\n2\n3\n")
-        yield from self.take_over(right)
-        self.write("file.txt", "mine\n2\nmine, too\n")
-        yield from self.take_over(right)
-        yield from self.until_noted(right, "2 conflicts stand between marks")
-
-    def test_of_a_file_that_is_gone_nothing_can_be_taken_over(self) -> Steps:
-        right = yield from self.propose("1\n2\n", "1\ntwo\n")
-        self.window.focus_view(right)
-        os.remove(self.path)
-        panels = self.panels()
-        self.run_command("accept_diff")
-        yield lambda: panels
-        self.assertIn(ending.GONE, panels[0]["placeholder"])
-        names = [item[0] for item in panels[0]["items"]]
-        self.assertEqual(names, ["See the difference", "Accept anyway", "Go back"])
-        self.assertEqual(panels[0]["items"][1][1], "Gemini CLI creates the file again.")
+        yield from self.until_noted("between marks", False)
 
     def test_what_cannot_be_read_is_not_merged(self) -> Steps:
         right = yield from self.propose("1\n2\n", "1\ntwo\n")
+        self.by_name["+file.txt"] = right
         with open(self.path, "wb") as file:
             file.write(b"\0\xff\xfe\0")
-        told = self.told()
         present = Original("", exists=True, note="The file is binary; 4 bytes.")
         self.begin(self.running().conflicts.take_over(right, present))
-        yield lambda: any("binary" in each for each in told)
+        yield lambda: any("binary" in each for each in self.sentences)
         self.assertEqual(text_of(right), "1\ntwo\n")

@@ -22,6 +22,7 @@ from GeminiCompanion.companion.ui.lost_clis import LostClis
 from GeminiCompanion.companion.ui.status_bar import KEY, StatusBar
 
 from ..ide.test_doctor import OURS, facts
+from ..support import patched
 from .adapter import AdapterTestCase
 from .steps_at_once import StepsAtOnce
 
@@ -49,9 +50,7 @@ class Lost(unittest.TestCase):
         )
         # Each examination as it was asked for.
         self.asked: list[Answer[Any]] = []
-        patch = mock.patch.object(examinations, "examine", self.examine)
-        patch.start()
-        self.addCleanup(patch.stop)
+        patched(self, mock.patch.object(examinations, "examine", self.examine))
 
     async def examine(self, companion: Any, window: sublime.Window) -> Any:
         self.asked.append(Answer())
@@ -150,9 +149,7 @@ class WhatItSays(AdapterTestCase):
         missed: list[Any] = []
         editor = plugin._host.running.editor
         self.addCleanup(lambda: [editor.on_status(each) for each in missed])
-        patch = mock.patch.object(editor, "on_status", missed.append)
-        patch.start()
-        self.addCleanup(patch.stop)
+        patched(self, mock.patch.object(editor, "on_status", missed.append))
         self.addCleanup(vars(self.bar).update, vars(self.bar).copy())
         self.lost: tuple[str, ...] = ()
         made_up = StatusBar(
@@ -304,9 +301,7 @@ class Notices(AdapterTestCase):
         self.stories.begin = self.work.append
         self.notices = notices.Notices(self.stories)
         wanted = settings.Settings(desktop_notices=True)
-        patch = mock.patch.object(settings, "of", lambda window: wanted)
-        patch.start()
-        self.addCleanup(patch.stop)
+        patched(self, mock.patch.object(settings, "of", lambda window: wanted))
 
     def test_none_while_the_editor_is_in_front(self) -> None:
         self.notices.show(self.window, "x")
@@ -347,7 +342,3 @@ class Notices(AdapterTestCase):
             with self.assertLogs(logger, "WARNING") as logs:
                 self.begin(self.work.pop())
                 yield lambda: logs.records
-
-
-if __name__ == "__main__":
-    unittest.main()

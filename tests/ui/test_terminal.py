@@ -20,6 +20,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.ui import settings
 from GeminiCompanion.companion.ui.terminals import exports, loopback, system_terminal, terminus
 
+from ..support import patched
 from .adapter import AdapterTestCase
 
 Steps = Generator[Any, Any, None]
@@ -88,9 +89,7 @@ class WithTerminus(AdapterTestCase):
             else:
                 run(on, command, args)
 
-        patch = mock.patch.object(sublime.Window, "run_command", record)
-        patch.start()
-        self.addCleanup(patch.stop)
+        patched(self, mock.patch.object(sublime.Window, "run_command", record))
         module = types.ModuleType("Terminus.main")
         module.__dict__[terminus.OPEN_COMMAND] = object
         sys.modules["Terminus.main"] = module
@@ -337,9 +336,7 @@ class InTheSystemsTerminal(AdapterTestCase):
         found = sublime.load_settings(settings.FILE)
         found.set("terminal_command", list(command))
         self.addCleanup(found.erase, "terminal_command")
-        patch = mock.patch.object(tempfile, "tempdir", folder)
-        patch.start()
-        self.addCleanup(patch.stop)
+        patched(self, mock.patch.object(tempfile, "tempdir", folder))
         self.begin(terminus.run_cli(self.window, self.folder, ENVIRONMENT, told.append))
         return told, folder
 
