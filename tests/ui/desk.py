@@ -7,8 +7,10 @@ side of that. What is seen is waited for: so is what comes from other threads.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import re
 from typing import Any, Callable
 
 import sublime
@@ -24,6 +26,17 @@ from .reviewing import ReviewCase, Steps
 def text(words: str) -> str:
     """What a row means by this text."""
     return "" if words == "nothing" else words.replace("/", "\n").replace("_", " ") + "\n"
+
+
+def sentence(words: str) -> str:
+    """Itself, or that of a module of ui: `queue.NONE`, or `conflicts.LARGE_CONFLICTS of 1`."""
+    named = re.fullmatch(r"([a-z_]+)\.([A-Z_]+)(?: of (.+))?", words)
+    if named is None:
+        return words
+    package = "GeminiCompanion.companion.ui."
+    folder = "" if importlib.util.find_spec(package + named[1]) else "review."
+    module = importlib.import_module(package + folder + named[1])
+    return str(getattr(module, named[2])).format(named[3])
 
 
 def words_of(text: str) -> str:
@@ -152,12 +165,12 @@ class DeskCase(ReviewCase):
 
     @word("the user was told: (.+)")
     def was_told(self, part: str) -> Steps:
-        yield lambda: any(part in each for each in self.sentences)
+        yield lambda: any(sentence(part) in each for each in self.sentences)
 
     @word("it is asked: (.+)")
     def is_asked(self, part: str) -> Steps:
         yield lambda: self.asked
-        self.assertIn(part, self.asked[0]["placeholder"])
+        self.assertIn(sentence(part), self.asked[0]["placeholder"])
 
     def focus(self, name: str) -> None:
         self.window.focus_view(self.view(name))

@@ -118,12 +118,12 @@ from .reviewing import Steps
         | c heard a.py rejected; groups: 1; +a.py is there: yes
     a file that changed on disk is asked about and can be seen
         c connects & proposes new for a.py; mine is typed into +a.py; a.py holds else
-        | +a.py has the keyboard; run accept_diff | it is asked: changed on disk; c heard nothing
+        | +a.py has the keyboard; run accept_diff | it is asked: ending.CHANGED; c heard nothing
         | the answer is See | -a.py reads else; +a.py reads new/mine
         | run accept_diff | c heard a.py accepted new/mine; questions: 0
     unsaved changes in another tab are asked about
         a.py is open with old; c connects & proposes new for a.py; unsaved is typed into a.py
-        | +a.py has the keyboard; run accept_diff | it is asked: unsaved changes
+        | +a.py has the keyboard; run accept_diff | it is asked: ending.UNSAVED
         | the answer is none; c has heard all | +a.py is a proposal: yes; c heard nothing
     an emptied proposal is asked about and can be rejected but not accepted
         c connects & proposes new for a.py; +a.py has the keyboard; do select_all; do left_delete
@@ -334,11 +334,11 @@ class Diffs(DeskCase):
     one that a CLI got meanwhile is not applied
         accepted alone is 1 for a.py; its text is chosen; d connects
         | d heard a.py accepted 1 | the answer is Apply
-        | the user was told: meanwhile; a.py has a tab: no
+        | the user was told: unwritten_edits.TOO_LATE; a.py has a tab: no
     one that a CLI got meanwhile leaves an open tab as it was
         a.py is open with old; accepted alone is 1 for a.py; its text is chosen; d connects
         | d heard a.py accepted 1 | the answer is Apply
-        | the user was told: meanwhile; a.py reads old; a.py is unsaved: no
+        | the user was told: unwritten_edits.TOO_LATE; a.py reads old; a.py is unsaved: no
 """)
 class Kept(DeskCase):
     """What was accepted while no CLI was there."""

@@ -167,22 +167,22 @@ class LargeCase(DeskCase):
     after a restart a forgotten drop is asked about
         OLD is to become 10=first 73999=changed 79000=again; change 1 is dropped
         | the companion is restarted; run drop_change | +file.txt is a proposal: yes
-        | run accept_diff | it is asked: lost at the restart
+        | run accept_diff | it is asked: reviews.LOST
     a file that changed is compared anew
         OLD is to become 10=first 73999=changed 79000=again; change 1 is dropped
-        | the file becomes 10=first; run accept_diff | it is asked: changed on disk
+        | the file becomes 10=first; run accept_diff | it is asked: ending.CHANGED
         | the answer is See | marked in +file.txt are again; 10=first 79000=again is accepted
     what changed in the file is taken over into the text behind the parts
         OLD is to become 10=first 73999=changed 79000=again; change 2 is dropped
         | changed is commented on; the file becomes 40000=mine; run accept_diff
         | the answer is Merge my changes
-        | the user was told: Your changes are in the proposal now; marked in +file.txt are
+        | the user was told: conflicts.LARGE_MERGED; marked in +file.txt are
         first, changed
         | comment 0 stands beside changed; 10=first 40000=mine 73999=changed is accepted
     of changes that are alike only the dropped one is missing after a merge
         OLD is to become 10+new 40000+new 73999+new; change 0 is dropped
         | the file becomes 20000=mine; run accept_diff; the answer is Merge my changes
-        | the user was told: Your changes are in the proposal now; 20000=mine 40000+new
+        | the user was told: conflicts.LARGE_MERGED; 20000=mine 40000+new
         73999+new is accepted
     of changes that are alike the dropped one is missing beside another file
         OLD is to become 10+new 40000+new 73999+new; change 1 is dropped
@@ -191,7 +191,7 @@ class LargeCase(DeskCase):
     where both changed the same lines nothing is taken over and that is said
         OLD is to become 10=first 73999=changed 79000=again; its text is remembered
         | the file becomes 73999=mine; run accept_diff; the answer is Merge my changes
-        | the user was told: conflict at 1 places; the text is as before: yes
+        | the user was told: conflicts.LARGE_CONFLICTS of 1; the text is as before: yes
     an accepted one is undone
         OLD is to become 10=first 73999=changed 79000=again; nothing is accepted
         | the file becomes 10=first 73999=changed 79000=again; its edit is known
@@ -383,7 +383,7 @@ class Strange(LargeCase):
             yield from self.until_rejected()
 
     def test_a_file_that_vanishes_is_asked_about_and_compared_as_a_new_one(self) -> Steps:
-        yield from self.accept_after(lambda: None, "removed")
+        yield from self.accept_after(lambda: None, "ending.GONE")
 
     def test_a_file_that_becomes_a_folder_is_asked_about_and_loses_no_proposal(self) -> Steps:
         yield from self.accept_after(lambda: os.mkdir(self.path), "a folder")

@@ -341,7 +341,7 @@ class ConflictCase(DeskCase):
 @rows("""
     a file that changes on disk is said at the head until it is as before
         file.txt is reviewed from old to new | file.txt holds else
-        | the head says CHANGED: yes; the user was told: changed on disk | file.txt holds old
+        | the head says CHANGED: yes; the user was told: ending.CHANGED | file.txt holds old
         | the head says CHANGED: no
     a file that vanishes is said
         file.txt is reviewed from old to new | file.txt is removed | the head says GONE: yes
@@ -372,7 +372,7 @@ class ConflictCase(DeskCase):
         | file.txt holds mine/2/mine,_too; the change is taken over | the head counts 2
     of a file that is gone nothing can be taken over
         file.txt is reviewed from 1/2 to 1/two; file.txt is removed | run accept_diff
-        | it is asked: gone; offered are See the difference, Accept anyway, Go back
+        | it is asked: ending.GONE; offered are See the difference, Accept anyway, Go back
         | accepting it anyway means Gemini CLI creates the file again.
 """)
 class Conflicts(ConflictCase):

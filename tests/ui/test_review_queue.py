@@ -7,7 +7,14 @@ from typing import Any, Iterator
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ui.review import comments, marks, next_edit, open_diffs, record
+from GeminiCompanion.companion.ui.review import (
+    comments,
+    marks,
+    next_edit,
+    open_diffs,
+    queue,
+    record,
+)
 from GeminiCompanion.companion.ui.review.sight import caret_row
 
 from ..tables import rows, word
@@ -81,9 +88,9 @@ class QueueCase(DeskCase):
         c connects & proposes new for a; +a has the keyboard; another window has a proposal
         | run next_diff | the other window is in front with +other; the other window is closed
     without another one that is said
-        c connects | run next_diff | the user was told: No proposed edit waits
+        c connects | run next_diff | the user was told: queue.NONE
         | c proposes new for a; +a has the keyboard; run next_diff
-        | the user was told: No other proposed edit waits
+        | the user was told: queue.ONLY
     beyond the last change the next diff of the window is shown
         three proposals wait; +a has the keyboard | run next_change | the keyboard is in +b
     three are decided one after the other
@@ -117,7 +124,7 @@ class QueueCase(DeskCase):
         three proposals wait | run show_diffs; the answer is b | the keyboard is in +b
     one that was decided meanwhile is not gone to and that is said
         three proposals wait | run show_diffs; +b is rejected from elsewhere; the answer is b
-        | the user was told: decided already; +a is a proposal: yes
+        | the user was told: queue.DECIDED; +a is a proposal: yes
 """)
 class Going(QueueCase):
     pass
@@ -248,7 +255,7 @@ class FromTheCode(QueueCase):
         | the keyboard is in +next; it was said that none waits: no
     where none comes that is said
         the moment is short | the only one was accepted
-        | the user was told: No proposed edit waits
+        | the user was told: queue.NONE
     who types elsewhere goes on to type there
         the only one was accepted; y is typed at the keyboard | c proposes new for next
         | +next is in sight: yes; the keyboard is in typing.py
@@ -288,9 +295,7 @@ class WaitingForTheNext(DeskCase):
         "a list is shown": lambda t: t.show_panel(t.window, ["one", "two"], lambda index: None),
     }
     seen = {
-        "it was said that none waits:": lambda t: any(
-            "No proposed edit waits" in each for each in t.sentences
-        )
+        "it was said that none waits:": lambda t: any(queue.NONE in each for each in t.sentences)
     }
 
 
@@ -391,7 +396,7 @@ class NoteCase(DeskCase):
         | run reject_diff_with_note; run accept_diff | +file.txt is there: no
         | the words are No.
         | the comments on the clipboard are No., file.txt#L2: why?
-        | the user was told: decided; c heard file.txt accepted b/c
+        | the user was told: notes.DECIDED; c heard file.txt accepted b/c
     comments on what is decided in the terminal are not lost
         file.txt is reviewed from a to b; +file.txt is commented on in row 0: why?
         | c closes file.txt and gets b | the comments on the clipboard are file.txt#L1: why?
@@ -409,7 +414,7 @@ class NoteCase(DeskCase):
     a comment on a diff that was decided meanwhile is on the clipboard
         file.txt is reviewed from a to b | run comment_on_diff; run reject_diff
         | c heard file.txt rejected | the words are too late
-        | the clipboard has too late; the user was told: decided
+        | the clipboard has too late; the user was told: notes.DECIDED
     comments go over to a newer one beside the same lines
         file.txt is reviewed from a to 1/2/3/2; +file.txt is commented on in row 3: why twice?
         | 0/1/2/3/2/4 is proposed instead

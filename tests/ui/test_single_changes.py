@@ -48,7 +48,7 @@ def line_text(words: str) -> str:
     beyond the last change of the only diff they begin anew and that is said
         all lines are to be all lines with 10=x 880=z | run next_change
         | the caret is in row 879 | run next_change | the caret is in row 9
-        | the user was told: continued at the other end | run previous_change
+        | the user was told: single_changes.AGAIN | run previous_change
         | the caret is in row 879
     in a proposal that changes nothing that is said
         a are to be a | each command on changes says that there are none
@@ -56,7 +56,7 @@ def line_text(words: str) -> str:
         nine lines are to be nine lines with 2=two 9= | run next_change | the change is number 1
         | run keep_change | the changes seen are 1; the caret is in row 1
         | run next_change; all that was told is forgotten; run next_change
-        | the user was told: continued at the other end | run previous_change; run drop_change
+        | the user was told: single_changes.AGAIN | run previous_change; run drop_change
         | the text is nine lines with 2=two
     a dropped change has the lines of the file again and undo brings it back
         nine lines are to be nine lines with 2=two 8=eight | run drop_change
@@ -64,11 +64,11 @@ def line_text(words: str) -> str:
         | the text is nine lines with 2=two 8=eight
     a drop of everything asks whether that is a rejection
         a/b/c are to be 1/b/3 | run drop_change; the changes of +file.txt are known
-        | questions: 0 | run drop_change | it is asked: All changes are dropped
+        | questions: 0 | run drop_change | it is asked: single_changes.ALL_DROPPED
         | the answer is Go on editing; the changes of +file.txt are known
         | +file.txt is a proposal: yes
         | +file.txt does undo; the changes of +file.txt are known; run drop_change
-        | it is asked: All changes are dropped | the answer is Reject
+        | it is asked: single_changes.ALL_DROPPED | the answer is Reject
         | c heard file.txt rejected
     of an empty proposal the one change can be dropped
         a/b are to be nothing | marked in -file.txt are a/b | run drop_change
@@ -91,7 +91,7 @@ def line_text(words: str) -> str:
         | the caret is in row 299 | run drop_change
         | the caret is in row 399; it was skipped: no | run keep_change
         | the caret is in row 99; it was skipped: yes | run drop_change
-        | the user was told: decided on
+        | the user was told: single_changes.ALL_DECIDED
         | the caret is in row 100; the text is all lines with 200=b 400=d
     keep stays where the user types meanwhile
         all lines are to be all lines with 100=x 800=y
