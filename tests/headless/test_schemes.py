@@ -147,10 +147,10 @@ class Colours(unittest.TestCase):
 class Selectors(unittest.TestCase):
     def test_selectors_fit_or_do_not(self) -> None:
         stack = "source.python meta.function string.quoted.double"
-        fits = ("source", "source.python", "string", "source string", "text, string", "-text", "")
-        fits += ("source - comment", "source & string.quoted", "(text | source) & meta.function")
-        others = ("source.py", "string source", "text | comment", "source - string", "- source")
-        others += ("source & comment", "source - (text | string)")
+        fits = ["source", "source.python", "string", "source string", "text, string", "-text", ""]
+        fits += ["source - comment", "source & string.quoted", "(text | source) & meta.function"]
+        others = ["source.py", "string source", "text | comment", "source - string", "- source"]
+        others += ["source & comment", "source - (text | string)"]
         for selector in fits + others:
             with self.subTest(selector):
                 self.assertEqual(selectors.score(stack, selector) > 0, selector in fits)

@@ -110,51 +110,49 @@ class Layouts(Made):
     def machine(self, system: str, **environment: str) -> Machine:
         return Machine(system, self.home, environment)
 
+    def lay(self, *paths: str) -> None:
+        for path in paths:
+            write(self.path(*path.split("/")))
+
+    def link(self, target: str) -> Machine:
+        """The system's program, as a link in PATH."""
+        os.makedirs(self.path("bin"))
+        os.symlink(self.path(*target.split("/")), self.path("bin", "subl"))
+        return self.machine("osx" if ".app" in target else "linux", PATH=self.path("bin"))
+
     def debian(self) -> tuple[Machine, str]:
-        program = write(self.path("opt", "sublime_text", "sublime_text"))
-        write(self.path("opt", "sublime_text", "plugin_host-3.3"))
-        write(self.path("opt", "sublime_text", "plugin_host-3.8"))
-        write(self.path("bin", "subl"), f'#!/bin/sh\nexec {program} "$@"\n')
-        data = os.path.join(self.home, ".config", "sublime-text")
-        return self.machine("linux", PATH=self.path("bin")), data
+        program = "opt/sublime_text/"
+        self.lay(*(program + it for it in ("sublime_text", "plugin_host-3.3", "plugin_host-3.8")))
+        script = f'#!/bin/sh\nexec {self.path(program)}sublime_text "$@"\n'
+        write(self.path("bin", "subl"), script)
+        return self.machine("linux", PATH=self.path("bin")), "home/.config/sublime-text"
 
     def tarball(self) -> tuple[Machine, str]:
-        program = write(self.path("tools", "sublime_text", "sublime_text"))
-        write(self.path("tools", "sublime_text", "plugin_host-3.14"))
-        os.makedirs(self.path("tools", "sublime_text", "Data"))
-        os.makedirs(self.path("bin"))
-        os.symlink(program, self.path("bin", "subl"))
-        os.makedirs(os.path.join(self.home, ".config", "sublime-text"))
-        data = self.path("tools", "sublime_text", "Data")
-        return self.machine("linux", PATH=self.path("bin")), data
+        folder = "tools/sublime_text/"
+        self.lay(*(folder + it for it in ("sublime_text", "plugin_host-3.14", "Data/a")))
+        self.lay("home/.config/sublime-text/a")
+        return self.link(folder + "sublime_text"), folder + "Data"
 
     def application(self) -> tuple[Machine, str]:
-        contents = os.path.join(self.home, "Applications", "Sublime Text.app", "Contents")
-        write(os.path.join(contents, "MacOS", "sublime_text"))
-        write(os.path.join(contents, "MacOS", "plugin_host-3.14"))
-        subl = write(os.path.join(contents, "SharedSupport", "bin", "subl"))
-        os.makedirs(self.path("bin"))
-        os.symlink(subl, self.path("bin", "subl"))
-        data = os.path.join(self.home, "Library", "Application Support", "Sublime Text")
-        return self.machine("osx", PATH=self.path("bin")), data
+        contents = "home/Applications/Sublime Text.app/Contents/"
+        subl = "SharedSupport/bin/subl"
+        self.lay(*(contents + it for it in ("MacOS/sublime_text", "MacOS/plugin_host-3.14", subl)))
+        return self.link(contents + subl), "home/Library/Application Support/Sublime Text"
 
     def windows(self) -> tuple[Machine, str]:
         programs, roaming = self.path("Program Files"), self.path("Roaming")
-        write(os.path.join(programs, "Sublime Text", "sublime_text.exe"))
-        write(os.path.join(programs, "Sublime Text", "plugin_host-3.8.exe"))
+        names = ("sublime_text.exe", "plugin_host-3.8.exe")
+        self.lay(*("Program Files/Sublime Text/" + name for name in names))
         machine = self.machine("windows", ProgramFiles=programs, APPDATA=roaming, PATH="C:\\none")
-        return machine, os.path.join(roaming, "Sublime Text")
+        return machine, "Roaming/Sublime Text"
 
     def stick(self) -> tuple[Machine, str]:
-        folder = self.path("stick", "Sublime Text")
-        write(os.path.join(folder, "subl.exe"))
-        write(os.path.join(folder, "plugin_host-3.8.exe"))
-        os.makedirs(os.path.join(folder, "Data", "Packages"))
-        os.makedirs(self.path("Roaming", "Sublime Text"))
-        machine = self.machine(
-            "windows", APPDATA=self.path("Roaming"), PATH=self.path("none") + ";" + folder
-        )
-        return machine, os.path.join(folder, "Data")
+        folder = "stick/Sublime Text/"
+        self.lay(*(folder + it for it in ("subl.exe", "plugin_host-3.8.exe", "Data/Packages/a")))
+        self.lay("Roaming/Sublime Text/a")
+        places = self.path("none") + ";" + self.path("stick", "Sublime Text")
+        machine = self.machine("windows", APPDATA=self.path("Roaming"), PATH=places)
+        return machine, folder + "Data"
 
     def test_each_layout_leads_to_its_data_folder_and_plugin_host(self) -> None:
         new = (self.tarball, self.application)
@@ -163,30 +161,28 @@ class Layouts(Made):
                 self.setUp()
                 (machine, data), host = layout(), "3.14" if layout in new else "3.8"
                 place = sublime_folders.find(machine)
-                self.assertEqual(os.path.realpath(place.data), os.path.realpath(data))
+                self.assertEqual(os.path.realpath(place.data), self.path(*data.split("/")))
                 self.assertEqual(place.hosts, (host,))
 
     def test_a_data_folder_of_version_3_is_taken_where_there_is_no_newer_one(self) -> None:
-        for system, old in {
-            "linux": os.path.join(".config", "sublime-text-3"),
-            "osx": os.path.join("Library", "Application Support", "Sublime Text 3"),
-            "windows": os.path.join("AppData", "Roaming", "Sublime Text 3"),
+        for system, place in {
+            "linux": ".config/sublime-text-3",
+            "osx": "Library/Application Support/Sublime Text 3",
+            "windows": "AppData/Roaming/Sublime Text 3",
         }.items():
             with self.subTest(system):
                 self.setUp()
-                os.makedirs(os.path.join(self.home, old))
+                old = os.path.join(self.home, *place.split("/"))
+                os.makedirs(old)
                 machine = self.machine(system, PATH=self.path("none"))
-                self.assertEqual(sublime_folders.find(machine).data, os.path.join(self.home, old))
-                new = os.path.join(self.home, old[: -len("-3")])
-                os.makedirs(new)
-                place = sublime_folders.find(machine)
-                self.assertEqual(place.data, new)
-                self.assertEqual(place.others, (os.path.join(self.home, old),))
+                self.assertEqual(sublime_folders.find(machine).data, old)
+                os.makedirs(old[: -len("-3")])
+                found = sublime_folders.find(machine)
+                self.assertEqual((found.data, found.others), (old[: -len("-3")], (old,)))
 
     def test_a_flatpak_keeps_its_data_in_its_own_corner(self) -> None:
-        data = os.path.join(
-            self.home, ".var", "app", "com.sublimetext.three", "config", "sublime-text"
-        )
+        corner = ".var/app/com.sublimetext.three/config/sublime-text"
+        data = os.path.join(self.home, *corner.split("/"))
         os.makedirs(data)
         self.assertEqual(sublime_folders.find(self.machine("linux", PATH="")).data, data)
 
@@ -207,10 +203,13 @@ class Layouts(Made):
         os.makedirs(self.path("data", "Lib", "python314"))
         self.assertEqual(sublime_folders.find(machine, self.path("data")).hosts, ("3.14",))
 
-    def test_a_data_folder_that_is_not_there_is_refused_and_not_made(self) -> None:
+    def test_what_is_not_there_is_refused_and_not_made(self) -> None:
         with self.assertRaisesRegex(NotFound, "start Sublime Text once, or check the path"):
             sublime_folders.find(self.machine("linux"), self.path("mispelt"))
         self.assertEqual(os.listdir(self.root), ["home"])
+        for arguments in ((), ("", self.path("no", "subl"))):
+            with self.assertRaises(NotFound):
+                sublime_folders.find(self.machine("windows", APPDATA=self.root), *arguments)
 
     def test_the_home_folder_may_be_named_by_its_sign(self) -> None:
         machine = self.machine("linux")
@@ -219,11 +218,6 @@ class Layouts(Made):
         with unittest.mock.patch.dict(os.environ, HOME=self.home):
             place = sublime_folders.find(machine, "~/data", "~/sublime_text")
         self.assertEqual((place.data, place.program), (os.path.join(self.home, "data"), program))
-
-    def test_without_sublime_text_it_says_how_to_name_one(self) -> None:
-        for arguments in ((), ("", self.path("no", "subl"))):
-            with self.assertRaises(NotFound):
-                sublime_folders.find(self.machine("windows", APPDATA=self.root), *arguments)
 
 
 @pytest.mark.looks_at("tools", "requirements")
@@ -514,11 +508,10 @@ class CommandLine(Made):
             (KeyboardInterrupt(), 130, "Stopped. It can be tried again"),
             (Incomplete("3.0 is there"), 1, "3.0 is there"),
         ):
-            with self.subTest(words), unittest.mock.patch.object(
-                install, "_act", side_effect=error
-            ):
-                said = self.run_main(["--data", data])
-                self.assertEqual(said[0], status)
-                self.assertIn(words, said[1])
+            acts = unittest.mock.patch.object(install, "_act", side_effect=error)
+            with self.subTest(words), acts:
+                left, said = self.run_main(["--data", data])
+                self.assertEqual(left, status)
+                self.assertIn(words, said)
                 is_held = os.name == "nt" and isinstance(error, OSError)
-                self.assertEqual("Close Sublime Text" in said[1], is_held)
+                self.assertEqual("Close Sublime Text" in said, is_held)

@@ -20,7 +20,7 @@ import unittest
 import zipfile
 from typing import Any
 
-from tools import package, setup
+from .built import WHOLE, Built
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 INSIDE = os.path.join(ROOT, "tests", "tools", "package_control_inside.py")
@@ -54,7 +54,7 @@ def recorded(path: str, content: str) -> str:
 
 @unittest.skipUnless(CHECKOUT, "PACKAGE_CONTROL names no checkout of Package Control")
 @unittest.skipUnless(python_of_the_host(), "there is no Python 3.8")
-class PackageControl(unittest.TestCase):
+class PackageControl(Built):
     def setUp(self) -> None:
         self.folder = os.path.realpath(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
@@ -99,12 +99,6 @@ class PackageControl(unittest.TestCase):
         record = "".join(recorded(path, content) for path, content in files.items())
         return self.zip(WHEEL, {**files, info + "RECORD": record + info + "RECORD,,\n"})
 
-    def built(self) -> str:
-        command = [sys.executable, "-m", "tools.package", self.folder]
-        environment = {**os.environ, **setup.from_carried()}
-        subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE)
-        return os.path.join(self.folder, package.WHOLE)
-
     def newer(self, built: str) -> str:
         """The same package under a higher version."""
         target = os.path.join(self.folder, "newer.sublime-package")
@@ -144,23 +138,19 @@ class PackageControl(unittest.TestCase):
         return {"name": name, "description": name, "author": "somebody", "releases": [release]}
 
     def steps(self) -> list[dict[str, Any]]:
-        built = self.built()
+        built = self.path(WHOLE)
         first = self.repository("first.json", built, "1.0.0")
         second = self.repository("second.json", self.newer(built), "99.0.0")
         os.makedirs(os.path.join(self.folder, "work"))
-        command = [
-            os.path.join(self.folder, "program", "sublime_text"),
-            "-m",
-            "headless",
-            os.path.join(self.folder, "work"),
-        ]
+        program = os.path.join(self.folder, "program", "sublime_text")
+        command = [program, "-m", "headless", os.path.join(self.folder, "work")]
         command += ["--data", self.data, "--package", self.package, "--exec", INSIDE]
         done = subprocess.run(
             [*command, "--", first, second],
             cwd=ROOT,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
             timeout=PATIENCE,
         )
         output = done.stdout.decode("utf-8", "replace")
@@ -177,8 +167,6 @@ class PackageControl(unittest.TestCase):
         self.assertEqual((before, upgraded, removed), ("", "99.0.0", ""))
         self.assertNotIn(installed, ("", "99.0.0"))
         libraries = os.listdir(os.path.join(self.data, "Lib", "python38"))
-        self.assertEqual(
-            sorted(name for name in libraries if name[0].isalpha()),
-            # The last one is how other packages reach Package Control.
-            ["jsonschema", "jsonschema-2.6.0.dist-info", "package_control.py"],
-        )
+        # The last one is how other packages reach Package Control.
+        known = ["jsonschema", "jsonschema-2.6.0.dist-info", "package_control.py"]
+        self.assertEqual(sorted(name for name in libraries if name[0].isalpha()), known)

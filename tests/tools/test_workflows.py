@@ -168,9 +168,13 @@ class Release(unittest.TestCase):
     def run_step(self, step: dict[str, Any], **variables: str) -> tuple[int, str]:
         path = os.path.join(self.folder, "bin") + os.pathsep + os.environ["PATH"]
         command, variables = ["sh", "-e", "-c", step["run"]], {**variables, "PATH": path}
-        both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         done = subprocess.run(
-            command, cwd=self.folder, env={**os.environ, **variables}, timeout=60, **both
+            command,
+            cwd=self.folder,
+            env={**os.environ, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=60,
         )
         return done.returncode, done.stdout.decode()
 
