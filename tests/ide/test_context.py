@@ -7,82 +7,145 @@ import tempfile
 import unittest
 from typing import Any
 
-from GeminiCompanion.companion.ide.context import (
-    MAX_FILES,
-    MISSING,
-    OLDER,
-    ContextStore,
-    Cursor,
-    OpenFile,
-)
-from GeminiCompanion.companion.ide.sharing import EXCLUDED, OUTSIDE, PAUSED, Sharing
+from GeminiCompanion.companion.ide.context import ContextStore, Cursor, OpenFile
+from GeminiCompanion.companion.ide.sharing import Sharing
+
+from ..tables import rows, word
 
 
-class ContextTestCase(unittest.TestCase):
-    """`self.now` is the clock, `self.missing` the paths that do not exist."""
+def entry_words(entry: Any) -> str:
+    """Its path and time, `active`, cursor and selection; nothing else may be in it."""
+    rest = dict(entry)
+    found = [rest.pop("path"), f"at {rest.pop('timestamp')}"]
+    found += ["active"] if rest.pop("isActive", False) else []
+    cursor = rest.pop("cursor", None)
+    found += [f"{cursor['line']}:{cursor['character']}"] if cursor else []
+    found += [f'"{rest.pop("selectedText")}"'] if "selectedText" in rest else []
+    return " ".join(found + ([repr(rest)] if rest else []))
+
+
+@rows("""
+    a window without files has an empty list
+        the clock is 1000 | the entries are nothing
+    the newest focus comes first
+        1=/a 2=/b 3=/c 1=/a are focused | the files are /a, /c, /b
+    at most ten files are named and they are the newest
+        fifteen files are focused | the files are /14, /13, /12, /11, /10, /9, /8, /7, /6, /5
+    files that do not exist take no place among the ten
+        fifteen files are focused | /14 /10 are missing
+        | the files are /13, /12, /11, /9, /8, /7, /6, /5, /4, /3
+    timestamps are the milliseconds of the last focus and only the newest is active
+        1=/a:3:7:x 2=/b:3:7:x are focused | the entries are /b at 1020 active 3:7 "x", /a at 1010
+    the newest stamp is larger even where the clock stands still or goes back
+        the clock is 4990; 1=/a are focused; the clock is 4990; 2=/b are focused
+        | the clock is 90; 3=/c are focused
+        | the entries are /c at 5002 active, /b at 5001, /a at 5000
+    a file that was never looked at is older than all others
+        1=/a are focused; 2=/b are added | the entries are /a at 1010 active, /b at 0
+    a known file that is added again keeps its place
+        1=/a 2=/b are focused; 2=/b 1=/a are added | the files are /b, /a
+    what is not known is left out and never null
+        1=/a are focused | the entries are /a at 1010 active
+    a selection changes neither order nor time
+        1=/a 2=/b are focused; the clock is 5000 | 1=/a:9:9:late 2=/b:1:2:text are selected in
+        | the entries are /b at 1020 active 1:2 "text", /a at 1010
+    a selection that ends leaves the entry
+        1=/a:1:1:x are focused | 1=/a:1:1 are selected in | the entries are /a at 1010 active 1:1
+    when it closes no other file becomes active by itself
+        1=/a 2=/b are focused | 2 is closed | the entries are /a at 1010
+    it stays active while other files close
+        1=/a 2=/b are focused | 1 is closed; 77 is closed | the entries are /b at 1020 active
+    it is left out while its file is not on disk
+        1=/a are focused | /a are missing | the entries are nothing
+        | none are missing | the entries are /a at 1010 active
+    a file that is excluded takes no place and nothing else becomes active
+        fifteen files are focused; 15=/.env:1:1:secret are focused
+        | the files are /14, /13, /12, /11, /10, /9, /8, /7, /6, /5; one is active: no
+    a view whose file gets an excluded name is not told any more and back
+        1=/a are focused | 1=/a.pem:1:1:secret are selected in | the entries are nothing
+        | 1=/b are selected in | the files are /b
+    a link is held back by its own path and by that of its target
+        /a leads to /x/.env; /.env leads to /b; /c leads to /d
+        | 1=/a 2=/.env 3=/c are focused | the files are /c
+    a link that cannot be followed is held back
+        only files of / are told; no link can be followed | 1=/a are focused
+        | the entries are nothing; held back are missing 1
+    only project files are those whose target is in a folder too
+        only files of /shop /link are told; /shop/out leads to /home/diary; /link leads to /real
+        | /link/b leads to /real/b; 1=/shop/a 2=/shop/out 3=/link/b 4=/real/c 5=/else are focused
+        | the files are /real/c, /link/b, /shop/a
+    paused none is told and what was is told again afterwards
+        1=/a are focused | it is paused | the entries are nothing
+        | it is paused no more | the entries are /a at 1010 active
+    what is held back is counted by its reason each path once
+        only files of /shop are told; 1=/shop/1 2=/shop/2 3=/shop/3 4=/shop/4 5=/shop/5 are focused
+        | 6=/shop/6 7=/shop/7 8=/shop/8 9=/shop/9 10=/shop/a 11=/shop/b 12=/shop/c are focused
+        | 13=/.env 14=/.env 15=/shop/a.pem 16=/else 17=/shop/gone are focused
+        | /shop/gone are missing | held back are excluded 2, missing 1, older 2, outside 1
+        | it is paused | held back are paused 16
+    the list is empty after the last file closed
+        1=/a are focused | 1 is closed | the entries are nothing
+    late word of a closed view does not bring its file back
+        1=/a are focused | 1 is closed; 1=/a are selected in; 1 is closed | the entries are nothing
+    a selection may bring the new path of its view
+        1=/a are focused | 1=/saved-as are selected in | the files are /saved-as
+    two views of one file are one entry told by the newer
+        1=/a:1:1 2=/b 3=/a:5:5 are focused | the entries are /a at 1030 active 5:5, /b at 1020
+    a file stays while one of its views is open
+        1=/a 2=/a are focused | 2 is closed | the files are /a
+    a view that comes back counts as new
+        1=/a are focused; 1 is closed | 1=/a are added | the entries are /a at 0
+""")
+class Context(unittest.TestCase):
+    """`self.now` is the clock, `self.missing` the paths that do not exist, and `self.links` leads
+    from a path to where it really is. A view of a row is its id, its path, cursor and selection."""
 
     def setUp(self) -> None:
         self.now = 1000
         self.missing: set[str] = set()
-        self.store = ContextStore(lambda: self.now, lambda path: path not in self.missing)
+        self.links: dict[str, str] = {}
+        self.store = ContextStore(
+            lambda: self.now, lambda path: path not in self.missing, self.follow
+        )
 
-    def focus(self, view_id: int, path: str, **more: Any) -> None:
-        self.now += 10
-        self.store.focus(OpenFile(view_id, path, **more))
+    def follow(self, path: str) -> str:
+        if "no link" in self.links:
+            raise OSError("too many links")
+        return self.links.get(path, path)
 
-    def paths(self) -> list[str]:
-        return [entry["path"] for entry in self.store.open_files()]
+    @word("(.+) are (focused|added|selected in)")
+    def happens(self, views: str, what: str) -> None:
+        for each in [f"{it}=/{it}" for it in range(15)] if "fifteen" in views else views.split():
+            view_id, _, file = each.partition("=")
+            path, *more = file.split(":")
+            self.now += 10 * (what == "focused")
+            cursor = Cursor(int(more[0]), int(more[1])) if more else None
+            opened = OpenFile(int(view_id), path, cursor, *more[2:])
+            act = {"focused": self.store.focus, "added": self.store.add}
+            act.get(what, self.store.select)(opened)
 
+    @word("only files of (.+) are told")
+    def only_of(self, folders: str) -> None:
+        self.store.sharing = Sharing(only_project_files=True)
+        self.store.folders = tuple(folders.split())
 
-class Order(ContextTestCase):
-    def test_a_window_without_files_has_an_empty_list(self) -> None:
-        self.assertEqual(self.store.open_files(), [])
-
-    def test_the_newest_focus_comes_first(self) -> None:
-        for view_id, path in ((1, "/a"), (2, "/b"), (3, "/c"), (1, "/a")):
-            self.focus(view_id, path)
-        self.assertEqual(self.paths(), ["/a", "/c", "/b"])
-
-    def test_at_most_ten_files_are_named_and_they_are_the_newest(self) -> None:
-        for number in range(15):
-            self.focus(number, f"/{number}")
-        self.assertEqual(self.paths(), [f"/{number}" for number in range(14, 4, -1)])
-
-    def test_files_that_do_not_exist_take_no_place_among_the_ten(self) -> None:
-        for number in range(15):
-            self.focus(number, f"/{number}")
-        self.missing = {"/14", "/10"}
-        self.assertEqual(len(self.paths()), MAX_FILES)
-        self.assertEqual(self.paths()[-1], "/3")
-
-    def test_timestamps_are_the_milliseconds_of_the_last_focus(self) -> None:
-        self.focus(1, "/a")
-        self.focus(2, "/b")
-        stamps = [entry["timestamp"] for entry in self.store.open_files()]
-        self.assertEqual(stamps, [1020, 1010])
-
-    def test_the_newest_stamp_is_larger_even_where_the_clock_stands_still_or_goes_back(
-        self,
-    ) -> None:
-        for view_id, clock in ((1, 5000), (2, 5000), (3, 100)):
-            self.now = clock
-            self.store.focus(OpenFile(view_id, f"/{view_id}"))
-        stamps = [entry["timestamp"] for entry in self.store.open_files()]
-        self.assertEqual(self.paths(), ["/3", "/2", "/1"])
-        self.assertEqual(stamps, [5002, 5001, 5000])
-
-    def test_a_file_that_was_never_looked_at_is_older_than_all_others(self) -> None:
-        self.focus(1, "/a")
-        self.store.add(OpenFile(2, "/b"))
-        self.assertEqual(self.paths(), ["/a", "/b"])
-        self.assertEqual(self.store.open_files()[1]["timestamp"], 0)
-
-    def test_a_known_file_that_is_added_again_keeps_its_place(self) -> None:
-        self.focus(1, "/a")
-        self.focus(2, "/b")
-        self.store.add(OpenFile(2, "/b"))
-        self.store.add(OpenFile(1, "/a"))
-        self.assertEqual(self.paths(), ["/b", "/a"])
+    words = {
+        r"the clock is (\d+)": lambda t, now: setattr(t, "now", int(now)),
+        "(.+) are missing": lambda t, paths: setattr(t, "missing", set(paths.split())),
+        "(.+) leads to (.+)": lambda t, path, target: t.links.update({path: target}),
+        "no link can be followed": lambda t: t.links.update({"no link": ""}),
+        r"(\d+) is closed": lambda t, view_id: t.store.close(int(view_id)),
+        "it is paused": lambda t: setattr(t.store, "sharing", Sharing(paused=True)),
+        "it is paused no more": lambda t: setattr(t.store, "sharing", Sharing()),
+    }
+    seen = {
+        "the files are": lambda t: [entry["path"] for entry in t.store.open_files()],
+        "the entries are": lambda t: list(map(entry_words, t.store.open_files())),
+        "one is active:": lambda t: any("isActive" in entry for entry in t.store.open_files()),
+        "held back are": lambda t: sorted(
+            f"{reason} {count}" for reason, count in t.store.held_back().items()
+        ),
+    }
 
     def test_without_a_clock_of_its_own_the_stamp_is_the_time_of_day(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -95,175 +158,3 @@ class Order(ContextTestCase):
             made = os.stat(path).st_mtime * 1000
             self.assertEqual(entry["path"], path)
             self.assertLess(abs(entry["timestamp"] - made), 60_000)
-
-
-class TheActiveFile(ContextTestCase):
-    def test_only_the_newest_file_is_active_and_has_cursor_and_selection(self) -> None:
-        more = {"cursor": Cursor(3, 7), "selected_text": "x"}
-        self.focus(1, "/a", **more)
-        self.focus(2, "/b", **more)
-        self.assertEqual(
-            self.store.open_files(),
-            [
-                {
-                    "path": "/b",
-                    "timestamp": 1020,
-                    "isActive": True,
-                    "cursor": {"line": 3, "character": 7},
-                    "selectedText": "x",
-                },
-                {"path": "/a", "timestamp": 1010},
-            ],
-        )
-
-    def test_what_is_not_known_is_left_out_and_never_null(self) -> None:
-        self.focus(1, "/a")
-        self.assertEqual(
-            self.store.open_files(), [{"path": "/a", "timestamp": 1010, "isActive": True}]
-        )
-
-    def test_a_selection_changes_neither_order_nor_time(self) -> None:
-        self.focus(1, "/a")
-        self.focus(2, "/b")
-        self.now += 500
-        self.store.select(OpenFile(1, "/a", Cursor(9, 9), "late"))
-        self.store.select(OpenFile(2, "/b", Cursor(1, 2), "text"))
-        first, second = self.store.open_files()
-        self.assertEqual((first["timestamp"], first["selectedText"]), (1020, "text"))
-        self.assertEqual(second, {"path": "/a", "timestamp": 1010})
-
-    def test_a_selection_that_ends_leaves_the_entry(self) -> None:
-        self.focus(1, "/a", selected_text="x")
-        self.store.select(OpenFile(1, "/a", Cursor(1, 1)))
-        self.assertNotIn("selectedText", self.store.open_files()[0])
-
-    def test_when_it_closes_no_other_file_becomes_active_by_itself(self) -> None:
-        self.focus(1, "/a")
-        self.focus(2, "/b")
-        self.store.close(2)
-        self.assertEqual(self.store.open_files(), [{"path": "/a", "timestamp": 1010}])
-
-    def test_it_stays_active_while_other_files_close(self) -> None:
-        self.focus(1, "/a")
-        self.focus(2, "/b")
-        self.store.close(1)
-        self.store.close(77)
-        self.assertTrue(self.store.open_files()[0]["isActive"])
-
-    def test_it_is_left_out_while_its_file_is_not_on_disk(self) -> None:
-        self.focus(1, "/a")
-        self.missing = {"/a"}
-        self.assertEqual(self.store.open_files(), [])
-        self.missing = set()
-        self.assertTrue(self.store.open_files()[0]["isActive"])
-
-
-class HeldBack(ContextTestCase):
-    """`self.links` leads from a path to where it really is."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.links: dict[str, str] = {}
-        self.store = ContextStore(
-            lambda: self.now,
-            lambda path: path not in self.missing,
-            lambda path: self.links.get(path, path),
-        )
-
-    def test_a_file_that_is_excluded_takes_no_place_and_nothing_else_becomes_active(self) -> None:
-        for number in range(11):
-            self.focus(number, f"/{number}")
-        self.focus(11, "/.env", cursor=Cursor(1, 1), selected_text="secret")
-        self.assertEqual(self.paths(), [f"/{number}" for number in range(10, 0, -1)])
-        self.assertFalse(any("isActive" in entry for entry in self.store.open_files()))
-
-    def test_a_view_whose_file_gets_an_excluded_name_is_not_told_any_more_and_back(self) -> None:
-        self.focus(1, "/a")
-        self.store.select(OpenFile(1, "/a.pem", Cursor(1, 1), "secret"))
-        self.assertEqual(self.store.open_files(), [])
-        self.store.select(OpenFile(1, "/b"))
-        self.assertEqual(self.paths(), ["/b"])
-
-    def test_a_link_is_held_back_by_its_own_path_and_by_that_of_its_target(self) -> None:
-        self.links = {"/a": "/x/.env", "/.env": "/b", "/c": "/d"}
-        for view_id, path in enumerate(self.links):
-            self.focus(view_id, path)
-        self.assertEqual(self.paths(), ["/c"])
-
-    def test_a_link_that_cannot_be_followed_is_held_back(self) -> None:
-        def fail(path: str) -> str:
-            raise OSError("too many links")
-
-        self.store = ContextStore(lambda: self.now, lambda path: True, fail)
-        self.store.sharing = Sharing(only_project_files=True)
-        self.store.folders = ("/",)
-        self.focus(1, "/a")
-        self.assertEqual(self.store.open_files(), [])
-        self.assertEqual(self.store.held_back(), {MISSING: 1})
-
-    def test_only_project_files_are_those_whose_target_is_in_a_folder_too(self) -> None:
-        self.store.sharing = Sharing(only_project_files=True)
-        self.store.folders = ("/shop", "/link")
-        self.links = {"/shop/out": "/home/diary", "/link": "/real", "/link/b": "/real/b"}
-        for view_id, path in enumerate(("/shop/a", "/shop/out", "/link/b", "/real/c", "/else")):
-            self.focus(view_id, path)
-        self.assertEqual(self.paths(), ["/real/c", "/link/b", "/shop/a"])
-
-    def test_paused_none_is_told_and_what_was_is_told_again_afterwards(self) -> None:
-        self.focus(1, "/a")
-        before = self.store.open_files()
-        self.store.sharing = Sharing(paused=True)
-        self.assertEqual(self.store.open_files(), [])
-        self.store.sharing = Sharing()
-        self.assertEqual(self.store.open_files(), before)
-
-    def test_what_is_held_back_is_counted_by_its_reason_each_path_once(self) -> None:
-        self.store.sharing = Sharing(only_project_files=True)
-        self.store.folders = ("/shop",)
-        for number in range(12):
-            self.focus(number, f"/shop/{number}")
-        for view_id, path in enumerate(("/.env", "/.env", "/shop/a.pem", "/else", "/shop/gone")):
-            self.focus(100 + view_id, path)
-        self.missing = {"/shop/gone"}
-        self.assertEqual(self.store.held_back(), {EXCLUDED: 2, OUTSIDE: 1, MISSING: 1, OLDER: 2})
-        self.store.sharing = Sharing(paused=True)
-        self.assertEqual(self.store.held_back(), {PAUSED: 16})
-
-
-class ClosedAndRenamedViews(ContextTestCase):
-    def test_the_list_is_empty_after_the_last_file_closed(self) -> None:
-        self.focus(1, "/a")
-        self.store.close(1)
-        self.assertEqual(self.store.open_files(), [])
-
-    def test_late_word_of_a_closed_view_does_not_bring_its_file_back(self) -> None:
-        self.focus(1, "/a")
-        self.store.close(1)
-        self.store.select(OpenFile(1, "/a"))
-        self.store.close(1)
-        self.assertEqual(self.store.open_files(), [])
-
-    def test_a_selection_may_bring_the_new_path_of_its_view(self) -> None:
-        self.focus(1, "/a")
-        self.store.select(OpenFile(1, "/saved-as"))
-        self.assertEqual(self.paths(), ["/saved-as"])
-
-    def test_two_views_of_one_file_are_one_entry_told_by_the_newer(self) -> None:
-        self.focus(1, "/a", cursor=Cursor(1, 1))
-        self.focus(2, "/b")
-        self.focus(3, "/a", cursor=Cursor(5, 5))
-        first, second = self.store.open_files()
-        self.assertEqual((first["path"], second["path"]), ("/a", "/b"))
-        self.assertEqual(first["cursor"], {"line": 5, "character": 5})
-
-    def test_a_file_stays_while_one_of_its_views_is_open(self) -> None:
-        self.focus(1, "/a")
-        self.focus(2, "/a")
-        self.store.close(2)
-        self.assertEqual(self.paths(), ["/a"])
-
-    def test_a_view_that_comes_back_counts_as_new(self) -> None:
-        self.focus(1, "/a")
-        self.store.close(1)
-        self.store.add(OpenFile(1, "/a"))
-        self.assertEqual(self.store.open_files(), [{"path": "/a", "timestamp": 0}])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import os
 import threading
@@ -21,6 +20,7 @@ from GeminiCompanion.companion.ide.editor import EditorError
 from GeminiCompanion.companion.ide.sessions import Sessions
 
 from ..support import Clock, InLoop, temp_folder, until
+from ..tables import rows
 
 
 class DiskCheckTestCase(InLoop):
@@ -64,12 +64,95 @@ class DiskCheckTestCase(InLoop):
     def texts(self) -> list[str | None]:
         return [entry.text for entry in self.book.entries()]
 
-    def age(self) -> None:
-        """The file was written before anything was accepted."""
-        os.utime(self.path, (self.long_ago - 10, self.long_ago - 10))
 
-
+@rows("""
+    a text that was written is forgotten whatever its line ends and marks
+        new was accepted | the file has new\\n; it is looked | told of: 0; the texts are nothing
+        | new was accepted | the file has new\\r\\n; it is looked
+        | told of: 0; the texts are nothing | new was accepted
+        | the file has \\xef\\xbb\\xbfnew\\n; it is looked | told of: 0; the texts are nothing
+    a text that nobody wrote is due and told once without its name in the log
+        the file is old; new was accepted | it is looked, with a warning that names no file
+        | told of: 1; the sentence tells the file and the command: yes | it is looked
+        | told of: 1; the texts are new
+    a text counts as missing until it is written
+        the file is old; new was accepted | missing: 0
+        | it is looked, with a warning that names no file; the file has else\\n; it is looked
+        | missing: 1 | the file has new\\n; it is looked; it is looked
+        | missing: 0; the texts are nothing
+    the CLI has some seconds to write it
+        the file is old; new was accepted just now | it is looked
+        | told of: 0; the texts are new
+    a file that has become something else keeps the text without a word
+        new was accepted | the file has else\\n; it is looked
+        | told of: 0; the texts are new; missing: 0
+    a new file that never came is told
+        new was accepted; the file is removed | it is looked, with a warning that names no file
+        | told of: 1
+    a file that nobody touched is not read again
+        new was accepted; it is looked | it is looked without reading | the texts are new
+    a text is forgotten a day after its file became something else
+        time stands still; new was accepted; the file has else\\n | 10 hours pass
+        | the book is saved and restored; the rest of the hours pass | the texts are new
+        | it is looked | the texts are nothing
+    a text that nobody wrote is never forgotten
+        time stands still; the file is old; new was accepted
+        | it is looked, with a warning that names no file; 26 hours pass; the file is removed
+        | 26 hours pass | the texts are new
+""")
 class WhatIsOnDisk(DiskCheckTestCase):
+    async def look_warned(self) -> None:
+        with self.assertLogs(log.logger, "WARNING") as logs:
+            await self.check.look()
+        self.assertIn("not written", logs.output[0])
+        self.assertNotIn("a.txt", "".join(logs.output))
+
+    async def look_without_reading(self) -> None:
+        with mock.patch.object(file_content, "read_or_note", side_effect=ZeroDivisionError):
+            await self.check.look()
+
+    async def pass_hours(self, count: str) -> None:
+        self.assertEqual(SUPERSEDED, 24)
+        for _ in range(int(count)):
+            await self.check.look()
+            await self.clock.advance(HOUR + 1)
+
+    async def pass_the_rest(self) -> None:
+        (entry,) = self.book.entries()
+        await self.pass_hours(str(SUPERSEDED - entry.hours))
+
+    def restart(self) -> None:
+        """Only what stands in the book goes on."""
+        (entry,) = self.book.entries()
+        self.book.forget(self.book.of(TOLD)[0])
+        self.book.adopt([entry])
+
+    words = {
+        r"(\w+) was accepted": lambda t, text: t.accept(text + "\n", t.long_ago),
+        r"(\w+) was accepted just now": lambda t, text: t.accept(text + "\n", time.time()),
+        "the file has (.+)": lambda t, data: t.write(
+            data.encode().decode("unicode_escape").encode("latin-1")
+        ),
+        # Written before anything was accepted.
+        "the file is old": lambda t: os.utime(t.path, (t.long_ago - 10, t.long_ago - 10)),
+        "the file is removed": lambda t: os.unlink(t.path),
+        "it is looked": lambda t: t.check.look(),
+        "it is looked, with a warning that names no file": look_warned,
+        "it is looked without reading": look_without_reading,
+        "time stands still": lambda t: setattr(t, "clock", Clock()),
+        r"(\d+) hours pass": pass_hours,
+        "the rest of the hours pass": pass_the_rest,
+        "the book is saved and restored": restart,
+    }
+    seen = {
+        "the texts are": lambda t: [str(it).strip() for it in t.texts()],
+        "told of:": lambda t: len(t.said),
+        "missing:": lambda t: len(t.check.missing),
+        "the sentence tells the file and the command:": lambda t: (
+            "a.txt" in t.said[0] and "Show Unwritten Edits" in t.said[0]
+        ),
+    }
+
     async def test_what_was_seen_of_a_text_stays_where_it_came_during_an_earlier_look(self) -> None:
         first, goes_on, real = self.accept("first\n", self.long_ago), asyncio.Event(), in_thread
 
@@ -89,83 +172,6 @@ class WhatIsOnDisk(DiskCheckTestCase):
             await looking
         self.assertEqual(self.check.missing, {first, second})
 
-    async def test_a_text_that_was_written_is_forgotten(self) -> None:
-        for data in (b"new\n", b"new\r\n", b"\xef\xbb\xbfnew\n"):
-            with self.subTest(data=data):
-                self.accept("new\n", self.long_ago)
-                self.write(data)
-                await self.check.look()
-                self.assertEqual(self.said, [])
-                self.assertEqual(self.texts(), [])
-
-    async def test_a_text_that_nobody_wrote_is_due_and_told_once(self) -> None:
-        self.age()
-        self.accept("new\n", self.long_ago)
-        for _ in range(2):
-            with contextlib.suppress(AssertionError), self.assertLogs(log.logger, "WARNING"):
-                await self.check.look()
-            (sentence,) = self.said
-            self.assertIn("a.txt", sentence)
-            self.assertIn("Show Unwritten Edits", sentence)
-        self.assertEqual(self.texts(), ["new\n"])
-
-    async def test_a_text_counts_as_missing_until_it_is_written(self) -> None:
-        self.age()
-        number = self.accept("new\n", self.long_ago)
-        self.assertEqual(self.check.missing, set())
-        with self.assertLogs(log.logger, "WARNING"):
-            await self.check.look()
-        self.write(b"something else, much later\n")
-        await self.check.look()
-        self.assertEqual(self.check.missing, {number})
-        self.write(b"new\n")
-        for _ in range(2):
-            await self.check.look()
-        self.assertEqual(self.check.missing, set())
-
-    async def test_the_log_does_not_name_the_file(self) -> None:
-        self.accept("new\n", self.long_ago)
-        self.age()
-        with self.assertLogs(log.logger, "WARNING") as logs:
-            await self.check.look()
-        self.assertIn("not written", logs.output[0])
-        self.assertNotIn("a.txt", "".join(logs.output))
-
-    async def test_the_cli_has_some_seconds_to_write_it(self) -> None:
-        self.age()
-        self.accept("new\n", time.time())
-        await self.check.look()
-        self.assertEqual((self.said, self.texts()), ([], ["new\n"]))
-
-    async def test_a_file_that_has_become_something_else_keeps_the_text_without_a_word(
-        self,
-    ) -> None:
-        self.accept("new\n", self.long_ago)
-        self.write(b"formatted\n")
-        await self.check.look()
-        self.assertEqual((self.said, self.texts()), ([], ["new\n"]))
-        self.assertEqual(self.check.missing, set())
-
-    async def test_a_new_file_that_never_came_is_told(self) -> None:
-        self.accept("new\n", self.long_ago)
-        os.unlink(self.path)
-        await self.check.look()
-        self.assertEqual(len(self.said), 1)
-
-    async def test_a_file_that_nobody_touched_is_not_read_again(self) -> None:
-        self.accept("new\n", self.long_ago)
-        await self.check.look()
-        with mock.patch.object(file_content, "read_or_note", side_effect=ZeroDivisionError):
-            await self.check.look()
-
-    async def test_a_text_that_is_written_late_is_forgotten_all_the_same(self) -> None:
-        self.age()
-        self.accept("new\n", self.long_ago)
-        await self.check.look()
-        self.write(b"new\n")
-        await self.check.look()
-        self.assertEqual(self.texts(), [])
-
     async def test_a_text_is_found_whatever_its_line_ends_and_however_long_the_file(self) -> None:
         long = "a line of the file\n" * 200_000
         for text, data in (
@@ -182,35 +188,6 @@ class WhatIsOnDisk(DiskCheckTestCase):
         self.accept(long + "mine\n", self.long_ago)
         await self.check.look()
         self.assertEqual(self.texts(), [long + "mine\n"])
-
-    async def pass_hours(self, clock: Clock, count: int) -> None:
-        for _ in range(count):
-            await self.check.look()
-            await clock.advance(HOUR + 1)
-
-    async def test_a_text_is_forgotten_a_day_after_its_file_became_something_else(self) -> None:
-        clock = Clock()
-        self.accept("new\n", self.long_ago)
-        self.write(b"formatted\n")
-        await self.pass_hours(clock, 10)
-        # A restart: only what stands in the book goes on.
-        (entry,) = self.book.entries()
-        self.book.forget(self.book.of(TOLD)[0])
-        self.book.adopt([entry])
-        await self.pass_hours(clock, SUPERSEDED - entry.hours)
-        self.assertEqual(self.texts(), ["new\n"])
-        await self.check.look()
-        self.assertEqual(self.texts(), [])
-
-    async def test_a_text_that_nobody_wrote_is_never_forgotten(self) -> None:
-        clock = Clock()
-        self.age()
-        self.accept("new\n", self.long_ago)
-        with self.assertLogs(log.logger, "WARNING"):
-            await self.pass_hours(clock, SUPERSEDED + 2)
-        os.unlink(self.path)
-        await self.pass_hours(clock, SUPERSEDED + 2)
-        self.assertEqual(self.texts(), ["new\n"])
 
     async def test_a_text_that_was_accepted_before_the_clock_was_set_is_missing_and_kept(
         self,
@@ -253,6 +230,24 @@ class WhatIsOnDisk(DiskCheckTestCase):
         self.assertEqual((self.texts(), self.said), (["text"], []))
 
 
+@rows("""
+    a text that is not written comes back after the last look
+        mine was handed over | 1.75 s pass in quarters | back are nothing; the texts are mine
+        | 0.5 s pass | back are mine; the texts are nothing; told of: 0
+    a file that is changed again within the second costs nothing
+        mine was handed over; 0.2 s pass | the file gets mine; 0.4 s pass
+        | the texts are nothing | the file gets formatted; 3 s pass | back are nothing
+    a text that the user accepted waits in the book instead
+        mine was accepted instead | 3 s pass; 3 s pass | back are nothing; the texts are mine
+    a disk that does not answer holds back no text
+        mine was handed over | 3 s pass with a disk that does not answer | back are mine
+    whoever has stopped gives nothing back
+        mine was handed over; the check is stopped | 3 s go by
+        | back are nothing; the texts are mine
+    a text that no window takes is tried again
+        mine was handed over | 4 s pass without a window | back are nothing; the texts are mine
+        | it is looked again | back are mine; the texts are nothing
+""")
 class WhatComesBack(DiskCheckTestCase):
     """Texts that a CLI was given when it closed its diff."""
 
@@ -270,80 +265,55 @@ class WhatComesBack(DiskCheckTestCase):
         self.clock, self.passed = Clock(), 0.0
         self.check.watch(self.accept("mine\n", time.time(), comes_back=comes_back))
 
-    async def test_a_text_that_is_not_written_comes_back_after_the_last_look(self) -> None:
-        self.start()
+    async def pass_in_quarters(self) -> None:
         for _ in range(7):
             await self.pass_by(0.25)
-        self.assertEqual((self.returned, self.texts()), ([], ["mine\n"]))
-        await self.pass_by(0.5)
-        await until(lambda: self.returned)
-        self.assertEqual((self.returned, self.texts(), self.said), (["mine\n"], [], []))
 
-    async def test_a_text_that_was_there_at_one_of_the_looks_does_not(self) -> None:
-        for look in LOOKS:
-            with self.subTest(look=look):
-                self.write(b"old\n")
-                self.start()
-                await self.pass_by(look - 0.05)
-                self.write(b"mine\n")
-                await self.pass_by(0.1)
-                await until(lambda: not self.texts())
-                self.write(b"formatted\n")
-                await self.pass_by(3)
-                self.assertEqual(self.returned, [])
-
-    async def test_a_text_that_stood_for_as_long_as_it_took_to_come_does_not_either(self) -> None:
-        for took in (0.06, 0.13, 0.26, 0.51, 1.01):
-            with self.subTest(took=took):
-                self.write(b"old\n")
-                self.start()
-                await self.pass_by(took)
-                self.write(b"mine\n")
-                await self.pass_by(took)
-                self.write(b"formatted\n")
-                await self.pass_by(3)
-                self.assertEqual((self.returned, self.texts()), ([], []))
-
-    async def test_a_file_that_is_changed_again_within_the_second_costs_nothing(self) -> None:
-        self.start()
-        await self.pass_by(0.2)
-        self.write(b"mine\n")
-        await self.pass_by(0.4)
-        await until(lambda: not self.texts())
-        self.write(b"formatted\n")
-        await self.pass_by(3)
-        self.assertEqual(self.returned, [])
-
-    async def test_a_text_that_the_user_accepted_waits_in_the_book_instead(self) -> None:
-        self.start(comes_back=False)
-        await self.pass_by(3)
-        await self.pass_by(3)
-        self.assertEqual((self.returned, self.texts()), ([], ["mine\n"]))
-
-    async def test_a_disk_that_does_not_answer_holds_back_no_text(self) -> None:
-        self.start()
+    async def pass_unanswered(self) -> None:
         with mock.patch.object(disk_check, "in_thread", side_effect=asyncio.TimeoutError):
             with self.assertLogs(log.logger, "WARNING"):
                 await self.clock.advance(3)
-        self.assertEqual(self.returned, ["mine\n"])
 
-    async def test_whoever_has_stopped_gives_nothing_back(self) -> None:
-        self.start()
-        self.check.stop()
-        await self.clock.advance(3)
-        self.assertEqual((self.returned, self.texts()), ([], ["mine\n"]))
-
-    async def test_a_text_that_no_window_takes_is_tried_again(self) -> None:
-        self.start()
+    async def pass_without_window(self) -> None:
         self.refusal = "The editor has no window."
         with self.assertLogs(log.logger, "WARNING"):
             for _ in range(2):
                 await self.pass_by(2)
             await until(lambda: self.check._overdue)
-        self.assertEqual((self.returned, self.texts()), ([], ["mine\n"]))
         self.refusal = ""
-        await self.check.look()
-        self.assertEqual((self.returned, self.texts()), (["mine\n"], []))
+
+    words = {
+        "mine was handed over": start,
+        "mine was accepted instead": lambda t: t.start(comes_back=False),
+        r"([\d.]+) s pass": lambda t, seconds: t.pass_by(float(seconds)),
+        "3 s go by": lambda t: t.clock.advance(3),
+        "1.75 s pass in quarters": pass_in_quarters,
+        "3 s pass with a disk that does not answer": pass_unanswered,
+        "4 s pass without a window": pass_without_window,
+        "the file gets (.+)": lambda t, words: t.write(words.encode() + b"\n"),
+        "the check is stopped": lambda t: t.check.stop(),
+        "it is looked again": lambda t: t.check.look(),
+    }
+    seen = {
+        "back are": lambda t: [str(it).strip() for it in t.returned],
+        "the texts are": lambda t: [str(it).strip() for it in t.texts()],
+        "told of:": lambda t: len(t.said),
+    }
+
+    async def test_a_text_that_was_there_at_a_look_or_as_long_as_it_took_to_come_does_not(
+        self,
+    ) -> None:
+        looks = [(look - 0.05, 0.1) for look in LOOKS]
+        for came, stood in (*looks, *((took, took) for took in (0.06, 0.13, 0.26, 0.51, 1.01))):
+            with self.subTest(came=came):
+                self.write(b"old\n")
+                self.start()
+                await self.pass_by(came)
+                self.write(b"mine\n")
+                await self.pass_by(stood)
+                self.write(b"formatted\n")
+                await self.pass_by(3)
+                self.assertEqual((self.returned, self.texts()), ([], []))
 
     async def test_an_editor_that_is_busy_gets_a_text_once(self) -> None:
         self.free = asyncio.Event()
