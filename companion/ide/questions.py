@@ -119,6 +119,7 @@ class Examinations(Question["tuple[Examination, ...]"]):
             told.path_maps.separator,
             told.path_maps.unmapped(told.folders),
             dict(workspace.connected_before),
+            {id: at for id, (_, at) in workspace.hooks.heard_of.items()},
         )
         return Scope(
             self.cli,

@@ -17,6 +17,7 @@ from GeminiCompanion.companion.ide.doctor.facts import (
     Program,
     Window,
 )
+from GeminiCompanion.companion.ide.hooks.extension import Installed
 from GeminiCompanion.companion.ide.surroundings import Surrounding
 
 PLACE = "/tmp/gemini/ide"
@@ -54,8 +55,26 @@ def facts(**changes: Any) -> Facts:
         PROCESSES,
         ("an API key",),
         surroundings=(Surrounding("Sublime Text is a snap"),),
+        extension=Installed("/home/ann/x"),
     )
     return replace(good, **changes)
+
+
+class Extension(unittest.TestCase):
+    def test_it_is_told_and_never_in_the_way(self) -> None:
+        installed, heard = Installed("/x", "0.1.0"), replace(OURS, heard={"gemini": 0.0})
+        rows: tuple[tuple[dict[str, Any], str], ...] = (
+            ({"extension": None}, ""),
+            ({}, "not installed"),
+            ({"extension": Installed("/x", "0.1.0", False)}, "gemini extensions enable"),
+            ({"extension": installed}, "0.1.0, not heard"),
+            ({"extension": installed, "window": heard}, "last heard at"),
+        )
+        for changes, words in rows:
+            found = checks.by_id("extension").look(facts(**changes))
+            with self.subTest(words):
+                self.assertIn(words, found.found if isinstance(found, Ok) else "")
+                self.assertEqual(found is None, not words)
 
 
 class Way(unittest.TestCase):

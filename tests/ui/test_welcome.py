@@ -141,6 +141,9 @@ class Welcome(Pages):
         yield from self.connect()
         words = welcome.CONNECTED.format("Gemini CLI")
         yield lambda: words in self.page(self.running.welcome)
+        self.assertIn("Install it", self.links(self.running.welcome))
+        self.click(self.running.welcome, "Install it")
+        yield lambda: "Install it" not in self.links(self.running.welcome)
 
     def test_another_cli_that_is_connected_makes_no_connected_of_this_one(self) -> Steps:
         html = mock.Mock(wraps=welcome.html)
@@ -306,7 +309,7 @@ class Doctor(Pages):
         yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
         yield lambda: "Gemini CLI was not found." in self.page(self.running.doctor)
         self.assertRegex(
-            self.page(self.running.doctor), "\u2013 Settings of the CLI, .*, Connected<"
+            self.page(self.running.doctor), "\u2013 Settings of the CLI, .*, Connected, Extension<"
         )
         self.assertIn("Copy the command", self.links(self.running.doctor))
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 from ..clis import GEMINI_CLI, LLXPRT
+from ..hooks.extension import NAME
 from . import lookup
 from .facts import WINDOWS, Facts
 
@@ -383,6 +384,21 @@ def connected(facts: Facts) -> Ok | Failed | None:
     return Ok(f"{clis} connected to this window{which}")
 
 
+def extension(facts: Facts) -> Ok | Failed | None:
+    """It is never missing: nobody needs it to connect."""
+    found, heard = facts.extension, facts.window.heard.get(facts.cli.id)
+    if found is None:
+        return None
+    if not found.version:
+        return Ok('not installed; "Install CLI Extension" lets the CLI say here what it does')
+    if not found.is_enabled:
+        return Ok(f"switched off; {facts.cli.command} extensions enable {NAME}")
+    if heard is not None:
+        at = time.strftime("%H:%M", time.localtime(heard))
+        return Ok(f"version {found.version}, last heard at {at}")
+    return Ok(f"version {found.version}, not heard here yet; a CLI has it from its next start on")
+
+
 CHECKS = (
     Check("surroundings", "Where Sublime Text runs", surroundings),
     Check("installed", "CLI", installed),
@@ -400,6 +416,7 @@ CHECKS = (
     Check("proxy", "Proxy", proxy, is_way=True),
     Check("answers", "Port", answers, is_way=True),
     Check("connected", "Connected", connected),
+    Check("extension", "Extension", extension),
 )
 
 

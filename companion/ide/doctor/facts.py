@@ -10,6 +10,7 @@ from typing import Mapping
 
 from ..cli_settings import SettingsFile
 from ..clis import Cli
+from ..hooks.extension import Installed
 from ..surroundings import Surrounding
 
 LINUX, MACOS, WINDOWS = "linux", "osx", "windows"
@@ -64,7 +65,7 @@ class Window:
     was when the editor started. `discovery_paths` are its files; `unwritten` says for each folder
     without a file why there is none. `peers` are the ports at the other end of its `connected`
     streams. `connected_before` gives, by the id of the kind of CLI, when one last connected to the
-    server before this one, in seconds since the epoch."""
+    server before this one, in seconds since the epoch; `heard` when a hook of one last ran."""
 
     pid: int
     port: int
@@ -78,6 +79,7 @@ class Window:
     separator: str = ""
     unmapped: tuple[str, ...] = ()
     connected_before: Mapping[str, float] = field(default_factory=dict)
+    heard: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,8 @@ class Facts:
     the `CONTAINER_MARKS` that exist. `reaches_host`: a container's name for its host leads to this
     window. `has_own_network`: the process runs in another network than the editor. `surroundings`
     are the special things about the place of the editor. `is_connected`: the process holds one of
-    the window's streams, None if the system does not tell."""
+    the window's streams, None if the system does not tell.
+    `extension` is ours in the CLI's home, None if the CLI takes up none."""
 
     cli: Cli
     platform: str
@@ -132,6 +135,7 @@ class Facts:
     wrapper: str = ""
     names_cli: bool = True
     is_started: bool = True
+    extension: Installed | None = None
 
     @property
     def name(self) -> str:

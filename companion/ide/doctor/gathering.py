@@ -17,6 +17,8 @@ from ...base.child_processes import output
 from .. import cli_settings, surroundings
 from ..clis import CLIS, GEMINI_CLI, Cli, by_command
 from ..clis import program as program_name
+from ..hooks import extension
+from ..hooks.extension import Installed
 from ..path_maps import NO_MAPS, PathMaps
 from . import logins, lookup, processes, report
 from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, Process, Program, Window
@@ -142,7 +144,7 @@ def from_files(scope: Scope, process: Process | None = None) -> Facts:
         wrapper=_wrapper(scope.command) if process is None else "",
         names_cli=process is not None or by_command(scope.command) is not None,
     )
-    return replace(facts, logins=_logins(facts))
+    return replace(facts, logins=_logins(facts), extension=_extension(cli, environment, home))
 
 
 def _facts(scope: Scope, known: Mapping[int, Process], process: Process | None) -> Facts:
@@ -179,6 +181,12 @@ def _is_connected(process: Process | None, window: Window) -> bool | None:
         return None if process is None else False
     ports = processes.ports_to(process.pid, window.port)
     return bool(window.peers & ports) if ports is not None else None
+
+
+def _extension(cli: Cli, environment: Mapping[str, str], home: str) -> Installed | None:
+    if cli.extension is None:
+        return None
+    return extension.look(cli, extension.folder(cli, environment, home))
 
 
 def _wrapper(command: tuple[str, ...]) -> str:

@@ -29,6 +29,7 @@ STEPS = {
 # Steps that are shown only if they fail, because otherwise nobody has to do anything for them.
 SILENT = {"surroundings", "served"}
 CONNECTED = "Connected. Ask {} to change a file: its edit opens here, and you decide on it."
+EXTENSION = "If you like: an extension of {} that says here when it works, asks and is done."
 TO_DO = "Two minutes to the first edit. This page follows what you do."
 # The name of a file in the cache folder: it exists once the page was shown.
 MARK = "welcomed"
@@ -44,6 +45,9 @@ def html(found: Examinations) -> str:
     following = next((id for id in results if isinstance(results[id], Failed)), "")
     for id, result in results.items():
         parts.append(_step(STEPS[id].format(name), result, facts, is_next=id == following))
+    if is_connected and facts.extension is not None and not facts.extension.version:
+        install = page.link("gemini_companion_install_cli_extension", {}, "Install it")
+        parts.append(f'<div class="step">\u2013 {EXTENSION.format(name)} {install}</div>')
     doctor = page.link("gemini_companion_doctor", {}, "Doctor")
     parts.append(f'<p class="foot">Every step of the CLI on its way here: {doctor}</p>')
     return "".join(parts)

@@ -1,0 +1,101 @@
+"""The real Gemini CLI with the extension, and the package in an editor."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
+
+import session  # noqa: E402
+from cli import ALLOW, ESCAPE, GeminiCli  # noqa: E402
+from session import ACCEPT, REJECT  # noqa: E402
+
+from tests.support import wait_for  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(HERE))
+INSTALL = "Gemini Companion: Install CLI Extension"
+COMMAND = "touch made"
+
+
+class WithExtension(session.Session):
+    """Installed by its command; the home is the editor's and the CLI's."""
+
+    home: str
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.home = tempfile.mkdtemp(prefix="home-")
+        super().setUpClass()
+
+    @classmethod
+    def new_editor(cls, temp: str = "") -> session.Editor:
+        data = os.path.join(cls.root, "data")
+        editor = session.Editor(cls.folder, data, temp or cls.temp, home=cls.home)
+        cls.addClassCleanup(editor.close)
+        return editor
+
+    @classmethod
+    def new_cli(cls, **variables: str) -> GeminiCli:
+        manifest = os.path.join(
+            cls.home, ".gemini", "extensions", "gemini-companion", "gemini-extension.json"
+        )
+        cls.editor.do("choose_in_palette", INSTALL)
+        wait_for(lambda: os.path.exists(manifest))
+        cli = GeminiCli(
+            cls.home, cls.folder, cls.model.url, {"TMPDIR": cls.temp, **cls.variables, **variables}
+        )
+        cls.addClassCleanup(cli.close)
+        cli.wait_connected()
+        return cli
+
+    def until(self, status: str) -> None:
+        self.editor.do("wait_for", "status_bar", f"Gemini: {status}" if status else "Gemini")
+
+    def test_the_editor_says_what_the_cli_does(self) -> None:
+        path = self.write("a.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.until("1 waiting")
+        self.assertRegex(self.editor.do("status"), r"asks you since \d\d:\d\d: edit a\.py")
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.until("done")
+
+    def test_a_rejection_ends_the_turn_without_a_hook(self) -> None:
+        path = self.write("b.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.editor.do("command", REJECT)
+        self.finish(path)
+        self.until("done")
+
+    def test_a_command_that_waits_in_the_terminal_is_asked_about_in_the_editor(self) -> None:
+        self.model.will_call("run_shell_command", {"command": COMMAND}, "The end of it.")
+        self.cli.say("make it please")
+        self.until("asks")
+        self.assertIn(f": {COMMAND}\n", self.editor.do("status"))
+        self.cli.wait_for(COMMAND)
+        self.cli.press(ALLOW)
+        self.cli.wait_for("The end of it.")
+        self.until("done")
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "made")))
+
+    def test_a_question_that_was_refused_is_over_with_the_next_prompt(self) -> None:
+        self.model.will_call("run_shell_command", {"command": "touch never"}, "")
+        self.cli.say("make never please")
+        self.until("asks")
+        self.cli.wait_for("touch never")
+        self.cli.press(ESCAPE)
+        self.cli.wait_ready()
+        self.cli.say("never mind")
+        self.cli.wait_answered("never mind")
+        self.until("done")
+
+    def test_a_cli_that_is_killed_leaves_nothing_behind(self) -> None:
+        other = self.new_cli()
+        self.model.will_call("run_shell_command", {"command": "touch other"}, "")
+        other.say("make other please")
+        self.until("asks")
+        other.kill()
+        wait_for(lambda: "touch other" not in self.editor.do("status"), timeout=60)
