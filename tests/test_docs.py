@@ -61,11 +61,8 @@ def sections(page: str) -> dict[str, str]:
 def strings() -> list[str]:
     """All texts in the code; what is filled in later is left out."""
     found = []
-    for path in [
-        *glob.glob(os.path.join(ROOT, "companion", "**", "*.py"), recursive=True),
-        os.path.join(ROOT, "plugin.py"),
-    ]:
-        for node in ast.walk(ast.parse(read(os.path.relpath(path, ROOT)))):
+    for path in sources("companion"):
+        for node in ast.walk(ast.parse(read(path))):
             if isinstance(node, ast.JoinedStr):
                 parts = [it.value if isinstance(it, ast.Constant) else "\0" for it in node.values]
                 found.append("".join(map(str, parts)))
@@ -206,10 +203,8 @@ class Docs(unittest.TestCase):
         defaults = parse(read("GeminiCompanion.sublime-settings"))
         self.assertEqual(headings("docs/settings.md"), [f"`{key}`" for key in defaults])
         for heading, text in sections("settings.md").items():
-            default = re.search(r"(?m)^Default: `(.*)`$", text)
-            self.assertEqual(
-                json.loads(default.group(1) if default else ""), defaults[heading[1:-1]]
-            )
+            (default,) = re.findall(r"(?m)^Default: `(.*)`$", text)
+            self.assertEqual(json.loads(default), defaults[heading[1:-1]])
 
     def test_every_quoted_message_is_one_that_the_package_tells(self) -> None:
         quoted = re.findall(r"(?m)^> Gemini Companion: (.+)$", read("docs", "troubleshooting.md"))
@@ -240,31 +235,23 @@ class Docs(unittest.TestCase):
 
     def test_the_readme_has_a_row_for_every_command(self) -> None:
         table = sections("../README.md")["Commands"]
-        named = [
-            name for row in re.findall(r"(?m)^\| ([A-Z].*?) \|", table) for name in row.split(", ")
-        ]
+        rows = re.findall(r"(?m)^\| ([A-Z].*?) \|", table)
+        named = [name for row in rows for name in row.split(", ")]
         self.assertEqual(sorted(named), sorted(headings("docs/commands.md")))
 
     def test_the_readme_has_a_row_for_every_setting_with_its_default(self) -> None:
         table = sections("../README.md")["Settings"]
         rows = re.findall(r"(?m)^\| `(\w+)` \| `(.*?)` \|", table)
         defaults = parse(read("GeminiCompanion.sublime-settings"))
-        long = {
-            key: value
-            for key, value in defaults.items()
-            if len(json.dumps(value)) > 40 and f"| [a list](docs/settings.md#{key}) |" in table
-        }
-        self.assertEqual(
-            {name: json.loads(default) for name, default in rows},
-            {key: value for key, value in defaults.items() if key not in long},
-        )
+        listed = {it for it in defaults if f"| [a list](docs/settings.md#{it}) |" in table}
+        short = {it for it in defaults if it not in listed or len(json.dumps(defaults[it])) <= 40}
+        told = {name: json.loads(default) for name, default in rows}
+        self.assertEqual(told, {key: defaults[key] for key in short})
 
-    def test_the_readme_leads_to_every_page(self) -> None:
-        for page in PAGES:
-            self.assertIn(f"(docs/{page}.md)", read("README.md"))
-
-    def test_the_readme_tells_the_ways_to_install_that_the_page_tells(self) -> None:
+    def test_the_readme_leads_to_every_page_and_tells_the_ways_to_install(self) -> None:
         readme, page = read("README.md"), read("docs", "install.md")
+        for name in PAGES:
+            self.assertIn(f"(docs/{name}.md)", readme)
         for words in (
             *("With Package Control", "Add Repository", "`repository.json`", "Install Package"),
             *(f"`{package.WHOLE}`", "`Installed Packages`"),

@@ -96,10 +96,10 @@ def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
 
 def outside(tree: ast.Module) -> Iterator[str]:
     """The first part of every absolute import."""
-    for node in nodes(tree):
+    for node in imports(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+        elif not node.level:
             yield (node.module or "").split(".")[0]
 
 
@@ -107,7 +107,7 @@ def inside(name: str, tree: ast.Module) -> Iterator[str]:
     """Every module of the package that the module imports, types only included."""
     here = [] if name == "plugin" else ["companion", *name.split("/")[:-1]]
     known = modules()
-    for node in nodes(tree):
+    for node in imports(tree):
         if isinstance(node, ast.ImportFrom) and node.level:
             path = here[: len(here) - node.level + 1] + (node.module or "").split(".")
             place = "/".join(part for part in path[1:] if part)
@@ -118,11 +118,21 @@ def inside(name: str, tree: ast.Module) -> Iterator[str]:
                 yield from (module for module in names if module in known)
 
 
-def type_imports(tree: ast.Module) -> set[ast.AST]:
-    """What stands below `if TYPE_CHECKING:`."""
-    checks = [it for it in nodes(tree) if isinstance(it, ast.If)]
-    named = [it for it in checks if "'TYPE_CHECKING'" in ast.dump(it.test)]
-    return {node for it in named for node in ast.walk(it)}
+def imports(tree: ast.Module, with_types: bool = True) -> list[ast.Import | ast.ImportFrom]:
+    """Its statements; `with_types` those below `if TYPE_CHECKING:`, too."""
+    # Statements only: most nodes are parts of expressions.
+    found: list[ast.Import | ast.ImportFrom] = []
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.append(node)
+        is_check = getattr(getattr(node, "test", None), "id", "") == "TYPE_CHECKING"
+        if is_check and not with_types:
+            continue
+        for field in ("body", "orelse", "finalbody", "handlers"):
+            left += getattr(node, field, [])
+    return found
 
 
 @functools.lru_cache(maxsize=None)
@@ -144,15 +154,12 @@ def used(name: str, tree: ast.Module) -> Iterator[str]:
     its plain name. What tests import for types alone is left out: the simulated world hands itself
     to all its parts."""
     here, known = name.split("/")[:-1], others()
-    for node in nodes(tree) if here[0] != "tests" else set(nodes(tree)) - type_imports(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+    for node in imports(tree, with_types=here[0] != "tests"):
+        names = [alias.name for alias in node.names]
+        if isinstance(node, ast.ImportFrom):
             above = here[: len(here) - node.level + 1] if node.level else []
             module = ".".join([*above, *(node.module or "").split(".")]).strip(".")
-            names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
-        else:
-            continue
+            names = [module, *(f"{module}.{name}" for name in names)]
         for dotted in names:
             place = dotted.replace(".", "/").replace("GeminiCompanion/", "", 1)
             yield from (it for it in (place, "/".join([*here, place])) if it in known)
@@ -167,9 +174,8 @@ def folder_of(name: str) -> str:
     return "/".join(name.split("/")[1:-1])
 
 
-def circle(imports: dict[str, set[str]]) -> list[str]:
+def circle(left: dict[str, set[str]]) -> list[str]:
     """The modules of a circle of imports, if there is one."""
-    left = {name: set(used) for name, used in imports.items()}
     while True:
         free = [name for name, used in left.items() if not used]
         if not free:
@@ -232,12 +238,10 @@ class Layout(unittest.TestCase):
                         self.assertIn(folder_of(imported), below)
 
     def test_no_imports_go_in_a_circle(self) -> None:
-        imports = {name: set(inside(name, tree)) for name, tree in modules().items()}
-        self.assertEqual(circle(imports), [])
+        self.assertEqual(circle({it: set(inside(it, tree)) for it, tree in modules().items()}), [])
 
     def test_nor_do_those_of_tools_tests_benchmarks_and_the_headless_editor(self) -> None:
-        imports = {name: set(used(name, tree)) for name, tree in others().items()}
-        self.assertEqual(circle(imports), [])
+        self.assertEqual(circle({it: set(used(it, tree)) for it, tree in others().items()}), [])
 
     def test_only_the_ui_knows_the_editor(self) -> None:
         for name, tree in modules().items():
@@ -269,38 +273,32 @@ class Layout(unittest.TestCase):
                 self.assertNotIn("companion", set(outside(tree)))
 
     def test_what_plugin_py_imports_at_once_is_what_the_host_names(self) -> None:
-        if "python" not in os.path.basename(sys.executable).lower():
-            self.skipTest("an editor's host is no interpreter that could be started")
-        done = subprocess.run(
-            [sys.executable, "-c", PLUGIN, ROOT], stdout=subprocess.PIPE, timeout=240, check=True
-        )
-        first, imported = done.stdout.decode().splitlines()
+        first, imported = self.said(PLUGIN, ROOT).splitlines()
         self.assertEqual(first, imported)
 
-    def test_each_core_module_imports_alone(self) -> None:
+    def said(self, code: str, *arguments: str) -> str:
+        """What the code writes; nothing may stand on stderr."""
         if "python" not in os.path.basename(sys.executable).lower():
             self.skipTest("an editor's host is no interpreter that could be started")
-        core = [
-            name.replace("/", ".") for name in modules() if room_of(name) not in ("ui", "plugin")
-        ]
+        command = [sys.executable, "-c", code, *arguments]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=240)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_each_core_module_imports_alone(self) -> None:
+        core = [name for name in modules() if room_of(name) not in ("ui", "plugin")]
         # One interpreter, which forgets our modules before each import; those of others stay.
         with tempfile.TemporaryDirectory() as compiled:
-            done = subprocess.run(
-                [sys.executable, "-c", IMPORT_EACH, ROOT, compiled, *core],
-                stderr=subprocess.PIPE,
-                encoding="utf-8",
-                timeout=240,
-            )
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+            names = (name.replace("/", ".") for name in core)
+            self.assertEqual(self.said(IMPORT_EACH, ROOT, compiled, *names), "")
 
     def test_catch_alls_stand_at_the_named_boundaries_only(self) -> None:
         found: dict[str, int] = {}
         for name, tree in modules().items():
-            for node in nodes(tree):
-                if isinstance(node, ast.ExceptHandler):
-                    caught = "" if node.type is None else ast.dump(node.type)
-                    if not caught or "'Exception'" in caught or "'BaseException'" in caught:
-                        found[name] = found.get(name, 0) + 1
+            for node in (it for it in nodes(tree) if isinstance(it, ast.ExceptHandler)):
+                caught = "" if node.type is None else ast.dump(node.type)
+                if not caught or "'Exception'" in caught or "'BaseException'" in caught:
+                    found[name] = found.get(name, 0) + 1
         self.assertEqual(found, BOUNDARIES)
 
     def test_each_process_that_is_started_says_whether_it_has_a_window(self) -> None:
@@ -321,23 +319,21 @@ class Layout(unittest.TestCase):
             with self.subTest(name):
                 self.assertFalse([n for n in nodes(tree) if isinstance(n, ast.Assert)])
 
-    def test_functions_fit_on_a_screen(self) -> None:
+    def test_functions_fit_on_a_screen_and_a_class_has_one_subject_or_says_why_it_has_more(
+        self,
+    ) -> None:
         for name, tree in modules().items():
             for node in nodes(tree):
-                if isinstance(node, FUNCTIONS):
-                    with self.subTest(f"{name}.{node.name}"):
-                        self.assertLessEqual((node.end_lineno or 0) - node.lineno + 1, 40)
-
-    def test_a_class_has_one_subject_or_says_why_it_has_more(self) -> None:
-        for name, tree in modules().items():
-            for node in nodes(tree):
-                if isinstance(node, ast.ClassDef):
-                    methods = [it for it in node.body if isinstance(it, FUNCTIONS)]
-                    lines = (node.end_lineno or 0) - node.lineno + 1
-                    if len(methods) > MAX_METHODS or lines > MAX_LINES:
-                        with self.subTest(f"{name}.{node.name}: {len(methods)}, {lines}"):
-                            reason = ast.get_docstring(node) or ""
-                            self.assertRegex(reason, r"\btwenty\b|\b250 lines\b")
+                if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+                    continue
+                lines = (node.end_lineno or 0) - node.lineno + 1
+                methods = [it for it in node.body if isinstance(it, FUNCTIONS)]
+                with self.subTest(f"{name}.{node.name}: {len(methods)}, {lines}"):
+                    if isinstance(node, FUNCTIONS):
+                        self.assertLessEqual(lines, 40)
+                    elif len(methods) > MAX_METHODS or lines > MAX_LINES:
+                        reason = ast.get_docstring(node) or ""
+                        self.assertRegex(reason, r"\btwenty\b|\b250 lines\b")
 
     def test_the_listener_has_every_handler_in_its_own_body(self) -> None:
         tree = modules()["plugin"]
