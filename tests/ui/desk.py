@@ -30,7 +30,7 @@ def text(words: str) -> str:
 
 def sentence(words: str) -> str:
     """Itself, or that of a module of ui: `queue.NONE`, or `conflicts.LARGE_CONFLICTS of 1`."""
-    named = re.fullmatch(r"([a-z_]+)\.([A-Z_]+)(?: of (.+))?", words)
+    named = re.fullmatch(r"([a-z_.]+)\.([A-Z_]+)(?: of (.+))?", words)
     if named is None:
         return words
     package = "GeminiCompanion.companion.ui."
@@ -49,6 +49,10 @@ def words_of(text: str) -> str:
         if text
         else "nothing"
     )
+
+
+def name_of_row(item: Any) -> str:
+    return str(getattr(item, "trigger", None) or item[0])
 
 
 def decisions(cli: FakeCli) -> list[str]:
@@ -151,7 +155,7 @@ class DeskCase(ReviewCase):
         """To what is asked first: a row of the panel by its first words."""
         yield lambda: self.asked
         panel = self.asked.pop(0)
-        names = [str(getattr(it, "trigger", None) or it[0]) for it in panel["items"]]
+        names = [it if isinstance(it, str) else name_of_row(it) for it in panel["items"]]
         chosen = [at for at, name in enumerate(names) if name.startswith(words)]
         self.assertEqual(len(chosen) == 1, words != "none", names)
         panel["on_select"](chosen[0] if chosen else -1)

@@ -22,7 +22,9 @@ from GeminiCompanion.companion.ui.prompt.references import (
 )
 from GeminiCompanion.companion.ui.terminals import cli_terminals
 
-from .reviewing import ReviewCase, Steps
+from ..tables import rows, word
+from .desk import DeskCase, text
+from .reviewing import Steps
 
 # How Gemini CLI 0.61.0 finds references in a prompt, and what it makes of each
 # (docs/protocol.md 8.53).
@@ -109,7 +111,7 @@ class Harmless(unittest.TestCase):
         self.assertEqual(cli_terminals.harmless(text), text)
 
 
-class SendCase(ReviewCase):
+class SendCase(DeskCase):
     def setUp(self) -> None:
         super().setUp()
         sublime.set_clipboard("before")
@@ -308,67 +310,104 @@ class Where(SendCase):
         self.assertEqual((self.pasted, sublime.get_clipboard()), ([], "@a.py "))
 
 
+@rows("""
+    a selection comes as code with the name of its lines
+        a.py holds one/two/three and 4-8 is selected | run send_selection
+        | the clipboard has @a.py#L2/```python/two/```
+    without a selection it is the line of the cursor
+        a.py holds one/two/three and 5-5 is selected | run send_selection
+        | the clipboard has @a.py#L2/```python/two/``` | run send_reference
+        | the clipboard has @a.py#L2
+    of several selections each is sent and lone cursors are not
+        a.py holds one/two/three/four/five and 0-3,8-8,14-18 is selected | run send_selection
+        | the clipboard has @a.py#L1/```python/one/```/@a.py#L4/```python/four/```
+        | run send_reference | the clipboard has @a.py#L1 @a.py#L4
+    selections of neighbouring lines are one reference
+        a.py holds one/two/three and 0-1,2-5,8-9 is selected | run send_reference
+        | the clipboard has @a.py#L1-3
+    a text without a file is sent and cannot be referred to
+        a tab with words is new | run send_selection | the lines below the first are words/```
+        | the clipboard is left; run send_reference
+        | the user was told: prompt.sending.NO_FILE; the clipboard has before
+    of nothing the clipboard is left alone
+        a tab with nothing is new | run send_selection
+        | the user was told: prompt.sending.NO_SELECTION; the clipboard has before
+    one long line is cut too
+        a.py holds LONG and 0-100000 is selected | run send_selection
+        | the clipboard tells of (83,616 more characters are left out here.): yes
+    a file with unsaved changes is said to have them
+        a.py is open; two is typed into a.py | run send_file
+        | the clipboard has @a.py; the user was told: unsaved changes
+    an excluded file is sent only after a question
+        .env holds KEY=1 and 0-5 is selected | run send_selection
+        | it is asked: prompt.sending.EXCLUDED of .env | the answer is none
+        | the clipboard has before | run send_selection; the answer is Do not
+        | the clipboard has before | run send_selection; the answer is Send
+        | the clipboard tells of .env: yes | the clipboard is left; run send_reference
+        | it is asked: prompt.sending.EXCLUDED of .env | the answer is Send
+        | the clipboard tells of .env: yes | the clipboard is left; run send_file
+        | it is asked: prompt.sending.EXCLUDED of .env | the answer is Send
+        | the clipboard tells of .env: yes
+    a link to one is one
+        harmless.txt is a link to server.key | run send_file
+        | it is asked: prompt.sending.EXCLUDED of harmless.txt; the clipboard has before
+    open files leave it out and say so
+        .env is open; a.py is open | run send_open_files
+        | the clipboard tells of /a.py: yes; the clipboard tells of .env: no
+        | the user was told: without 1 that are excluded
+    a pause asks nothing for the user sends it themselves
+        a.py is open; run pause_sharing | run send_file | the clipboard has @a.py; questions: 0
+        | run resume_sharing
+    words of the users own come with their variables filled in
+        a.py holds one and 0-3 is selected | prompted is Explain $reference, it costs $$5
+        | the clipboard has Explain @a.py#L1, it costs $5
+    an unknown variable sends nothing and is said
+        a.py is open | prompted is Explain $slection
+        | the user was told: $slection; the clipboard has before
+    a prompt without words says what it needs
+        a.py is open | run prompt | the user was told: "text"
+""")
 class What(SendCase):
-    def sent(self, name: str, **arguments: Any) -> str:
-        """What the command puts onto the clipboard."""
-        self.assertEqual(cli_terminals.terminals(self.window), [])
-        self.run_command(name, **arguments)
-        return sublime.get_clipboard()
+    """Onto the clipboard, since there is no terminal; the folder of the files is left out."""
 
-    def at(self, name: str) -> str:
-        return f"@{self.folder}/{name}"
+    @word(r"(\S+) holds (\S+) and (\S+) is selected")
+    def open_selected(self, name: str, words: str, regions: str) -> Steps:
+        """Each region as its ends."""
+        view = yield from self.open(name, "x" * 100_000 if words == "LONG" else text(words))
+        self.by_name[name] = view
+        pairs = [it.split("-") for it in regions.split(",")]
+        self.select(view, *((int(begin), int(end)) for begin, end in pairs))
 
-    def test_a_selection_comes_as_code_with_the_name_of_its_lines(self) -> Steps:
-        view = yield from self.open("a.py", "one\ntwo\nthree\n")
-        self.select(view, (4, 8))
-        self.assertEqual(
-            self.sent("send_selection"), f"{self.at('a.py')}#L2\n```python\ntwo\n```\n"
-        )
-
-    def test_without_a_selection_it_is_the_line_of_the_cursor(self) -> Steps:
-        view = yield from self.open("a.py", "one\ntwo\nthree\n")
-        self.select(view, (5, 5))
-        self.assertIn("\ntwo\n", self.sent("send_selection"))
-        self.assertEqual(self.sent("send_reference"), f"{self.at('a.py')}#L2 ")
-
-    def test_of_several_selections_each_is_sent_and_lone_cursors_are_not(self) -> Steps:
-        view = yield from self.open("a.py", "one\ntwo\nthree\nfour\nfive\n")
-        self.select(view, (0, 3), (8, 8), (14, 18))
-        text = self.sent("send_selection")
-        self.assertEqual(
-            re.findall(r"#L(\d)\n```python\n(\w+)\n```", text), [("1", "one"), ("4", "four")]
-        )
-        path = self.at("a.py")
-        self.assertEqual(self.sent("send_reference"), f"{path}#L1 {path}#L4 ")
-
-    def test_selections_of_neighbouring_lines_are_one_reference(self) -> Steps:
-        view = yield from self.open("a.py", "one\ntwo\nthree\n")
-        self.select(view, (0, 1), (2, 5), (8, 9))
-        self.assertEqual(self.sent("send_reference"), f"{self.at('a.py')}#L1-3 ")
-
-    def test_a_text_without_a_file_is_sent_and_cannot_be_referred_to(self) -> Steps:
+    @word(r"a tab with (\S+) is new")
+    def new_tab(self, words: str) -> None:
         view = self.window.new_file()
-        view.run_command("append", {"characters": "words"})
+        view.run_command("append", {"characters": "" if words == "nothing" else words})
         view.set_scratch(True)
-        self.assertEqual(self.sent("send_selection").splitlines()[1:], ["words", "```"])
-        sublime.set_clipboard("before")
-        told = self.told()
-        self.assertEqual(self.sent("send_reference"), "before")
-        yield lambda: any(sending.NO_FILE in each for each in told)
 
-    def test_of_nothing_the_clipboard_is_left_alone(self) -> Steps:
-        view = self.window.new_file()
-        view.set_scratch(True)
-        sublime.set_clipboard("before")
-        told = self.told()
-        self.assertEqual(self.sent("send_selection"), "before")
-        yield lambda: any(sending.NO_SELECTION in each for each in told)
+    @word(r"(\S+) is a link to (\S+)")
+    def open_link(self, name: str, target: str) -> Steps:
+        os.symlink(self.write(target, "secret\n"), self.at(name))
+        view = self.window.open_file(self.at(name))
+        yield lambda: not view.is_loading()
+
+    words = {
+        "the clipboard is left": lambda t: sublime.set_clipboard("before"),
+        "prompted is (.+)": lambda t, words: t.run_command("prompt", text=words),
+    }
+    seen = {
+        "the clipboard has": lambda t: (
+            sublime.get_clipboard().replace(t.folder + "/", "").strip().replace("\n", "/")
+        ),
+        "the lines below the first are": lambda t: "/".join(
+            sublime.get_clipboard().splitlines()[1:]
+        ),
+        r"the clipboard tells of (.+):": lambda t, words: words in sublime.get_clipboard(),
+    }
 
     def test_a_large_selection_is_cut_at_a_line_and_that_is_said_twice(self) -> Steps:
         lines = "".join(f"line {number}\n" for number in range(1, 10_001))
         view = yield from self.open("a.txt", lines)
         self.select(view, (0, view.size()))
-        told = self.told()
         text = self.sent("send_selection")
         self.assertLess(len(text), excerpts.LIMIT + 400)
         self.assertIn("#L1-10000\n", text)
@@ -376,26 +415,13 @@ class What(SendCase):
         self.assertIn(last + "\n", lines)
         missing = len(lines) - len(lines.partition(last)[0]) - len(last)
         self.assertIn(f"({missing:,} more characters are left out here.)", text)
-        yield lambda: any(f"{missing:,} more characters" in each for each in told)
-
-    def test_one_long_line_is_cut_too(self) -> Steps:
-        view = yield from self.open("a.txt", "x" * 100_000)
-        self.select(view, (0, view.size()))
-        self.assertIn("(83,616 more characters are left out here.)", self.sent("send_selection"))
+        yield lambda: any(f"{missing:,} more characters" in each for each in self.sentences)
 
     def test_fences_in_the_code_do_not_end_its_block(self) -> Steps:
         view = yield from self.open("a.md", "```\n````\nx\n")
         self.select(view, (0, view.size()))
         text = self.sent("send_selection")
         self.assertEqual(len(re.findall("(?m)^`{5}", text)), 2)
-
-    def test_a_file_with_unsaved_changes_is_said_to_have_them(self) -> Steps:
-        view = yield from self.open("a.py", "one\n")
-        view.run_command("append", {"characters": "two\n"})
-        told = self.told()
-        self.assertEqual(self.sent("send_file"), self.at("a.py") + " ")
-        yield lambda: any("unsaved changes" in each for each in told)
-        view.set_scratch(True)
 
     def test_open_files_are_those_with_a_tab_each_once(self) -> Steps:
         before = {view.file_name() for view in self.window.views()} - {None}
@@ -408,9 +434,8 @@ class What(SendCase):
     def test_build_results_are_the_end_of_what_the_build_said(self) -> Steps:
         panel = self.window.create_output_panel("exec")
         self.addCleanup(self.window.destroy_output_panel, "exec")
-        told = self.told()
         self.assertEqual(self.sent("send_build_results"), "before")
-        yield lambda: any(sending.NO_OUTPUT in each for each in told)
+        yield lambda: any(sending.NO_OUTPUT in each for each in self.sentences)
         panel.run_command("append", {"characters": "a.c:1: error\n[Finished]\n"})
         self.assertEqual(self.sent("send_build_results"), "```\na.c:1: error\n[Finished]\n```\n")
         panel.run_command("append", {"characters": "more\n" * 10_000 + "last\n"})
@@ -419,71 +444,6 @@ class What(SendCase):
         self.assertRegex(
             text, r"^\([\d,]+ characters before these are left out here\.\)\n```\nmore\n"
         )
-
-
-class Excluded(SendCase):
-    def test_an_excluded_file_is_sent_only_after_a_question(self) -> Steps:
-        view = yield from self.open(".env", "KEY=1\n")
-        self.select(view, (0, 5))
-        panels = self.panels()
-        for name in ("send_selection", "send_reference", "send_file"):
-            with self.subTest(name):
-                sublime.set_clipboard("before")
-                for number in (-1, 0, 1):
-                    self.assertEqual(sublime.get_clipboard(), "before")
-                    self.run_command(name)
-                    panel = panels.pop()
-                    self.assertEqual(panel["placeholder"], sending.EXCLUDED.format(".env"))
-                    panel["on_select"](number)
-                    yield from self.until_turn()
-                self.assertIn(".env", sublime.get_clipboard())
-
-    def test_a_link_to_one_is_one(self) -> Steps:
-        target = self.write("server.key", "secret\n")
-        link = os.path.join(self.folder, "harmless.txt")
-        os.symlink(target, link)
-        view = self.window.open_file(link)
-        yield lambda: not view.is_loading()
-        panels = self.panels()
-        self.run_command("send_file")
-        self.assertEqual(len(panels), 1)
-        self.assertEqual(sublime.get_clipboard(), "before")
-
-    def test_open_files_leave_it_out_and_say_so(self) -> Steps:
-        yield from self.open(".env", "KEY=1\n")
-        yield from self.open("a.py", "one\n")
-        told = self.told()
-        self.run_command("send_open_files")
-        self.assertIn("/a.py", sublime.get_clipboard())
-        self.assertNotIn(".env", sublime.get_clipboard())
-        yield lambda: any("without 1 that are excluded" in each for each in told)
-
-    def test_a_pause_asks_nothing_for_the_user_sends_it_themselves(self) -> Steps:
-        yield from self.open("a.py", "one\n")
-        self.run_command("pause_sharing")
-        self.addCleanup(self.run_command, "resume_sharing")
-        self.run_command("send_file")
-        self.assertIn("/a.py", sublime.get_clipboard())
-
-
-class Prompts(SendCase):
-    def test_words_of_the_users_own_come_with_their_variables_filled_in(self) -> Steps:
-        view = yield from self.open("a.py", "one\n")
-        self.select(view, (0, 3))
-        self.run_command("prompt", text="Explain $reference, it costs $$5")
-        self.assertEqual(sublime.get_clipboard(), f"Explain @{self.folder}/a.py#L1, it costs $5")
-
-    def test_an_unknown_variable_sends_nothing_and_is_said(self) -> Steps:
-        yield from self.open("a.py", "one\n")
-        told = self.told()
-        self.run_command("prompt", text="Explain $slection")
-        yield lambda: any("$slection is not a variable" in each for each in told)
-        self.assertEqual(sublime.get_clipboard(), "before")
-
-    def test_a_prompt_without_words_says_what_it_needs(self) -> Steps:
-        told = self.told()
-        self.run_command("prompt")
-        yield lambda: any('has to be given a "text"' in each for each in told)
 
     def test_those_of_the_palette_can_be_filled_in(self) -> None:
         text = sublime.load_resource("Packages/GeminiCompanion/Default.sublime-commands")
@@ -494,6 +454,10 @@ class Prompts(SendCase):
         for row in rows:
             with self.subTest(row["caption"]):
                 self.assertTrue(variables.names(row["args"]["text"], known))
+
+    def sent(self, name: str) -> str:
+        self.run_command(name)
+        return sublime.get_clipboard()
 
 
 class Diagnostics(SendCase):
