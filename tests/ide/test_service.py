@@ -140,26 +140,8 @@ class StopAtADecision(ServiceTestCase):
         self.assertEqual(self.told.message["method"], "ide/diffAccepted")
         self.assertEqual(self.methods_after(self.first), ["ide/diffAccepted"])
 
-    def test_a_rejection_is_told_again_as_well(self) -> None:
-        self.decide(DiffRejected)
-        self.assertEqual(self.methods_after(self.first), ["ide/diffRejected"])
-
-    def test_a_cli_that_says_of_nothing_that_it_has_it_is_told_of_all(self) -> None:
-        self.decide(DiffAccepted, "mine\n")
-        self.assertEqual(self.methods_after(None), ["ide/diffAccepted"])
-
 
 class StartAndStop(ServiceTestCase):
-    def test_from_start_to_discovery_file(self) -> None:
-        self.start(1)
-        (name,) = self.files()
-        with open(os.path.join(self.folder, name)) as file:
-            found = json.load(file)
-        client = Client(found["port"], found["authToken"])
-        client.initialize()
-        self.assertEqual(client.call("ping")["result"], {})
-        self.assertEqual(found["workspacePath"], "/1")
-
     def test_the_thread_has_a_name_and_keeps_no_editor_from_quitting(self) -> None:
         self.start(1)
         (thread,) = [it for it in threading.enumerate() if it.name == "GeminiCompanion"]
@@ -349,31 +331,6 @@ class Calls(ServiceTestCase):
         self.assertEqual(len(self.status()), 1)
         self.companion.stop(20)
         self.assertEqual(self.threads(), [])
-
-    def test_a_status_comes_from_every_window(self) -> None:
-        self.start(1, 2)
-        self.assertEqual([it.folders for it in self.status()], [("/1",), ("/2",)])
-
-    def test_files_and_decisions_reach_the_cli(self) -> None:
-        self.start(1)
-        client = self.client(1)
-        with client.stream() as stream:
-            stream.next()
-            self.companion.post(FileFocused(1, self.file(1, "a")))
-            event = stream.next()
-            (file,) = event.message["params"]["workspaceState"]["openFiles"]
-            self.assertIs(file["isActive"], True)
-            client.tool("openDiff", filePath=PATH, newContent="x")
-            self.assertEqual(self.status()[0].waiting, 1)
-            self.companion.post(DiffRejected(1, client.session_id, PATH))
-            event = stream.next()
-            self.assertEqual(event.message["params"], {"filePath": PATH})
-
-    def test_a_window_that_closes_is_no_longer_in_the_environments(self) -> None:
-        self.start(1, 2)
-        self.companion.post(WindowsChanged({2: ("/2",)}))
-        wait_for(lambda: set(self.companion.environments) == {2})
-        wait_for(lambda: len(self.files()) == 1)
 
 
 class Failures(ServiceTestCase):

@@ -155,13 +155,6 @@ class Lifetime(WindowsTestCase):
         self.set_windows(1, 2)
         self.assertEqual(self.told[-1][1], before)
 
-    def test_other_folders_of_a_window_are_told_everywhere(self) -> None:
-        self.set_windows(1)
-        self.tell(WindowsChanged({1: ("/x", "/y")}))
-        expected = os.pathsep.join(["/x", "/y"])
-        self.assertEqual(self.workspaces(), [expected])
-        self.assertEqual(self.told[-1][1]["GEMINI_CLI_IDE_WORKSPACE_PATH"], expected)
-
     def test_environments_once_given_never_change(self) -> None:
         self.set_windows(1)
         given = self.told[-1]
@@ -229,16 +222,6 @@ class Events(WindowsTestCase):
             self.tell(FileClosed(1))
             self.assertEqual(self.names(stream), ["b"])
 
-    def test_a_view_that_moves_to_another_window_is_only_there(self) -> None:
-        with self.client(1).stream() as one, self.client(2).stream() as two:
-            self.names(one)
-            self.names(two)
-            self.tell(FileFocused(1, self.file(1, "a")))
-            self.names(one)
-            self.tell(FileClosed(1))
-            self.tell(FileFocused(2, self.file(1, "a")))
-            self.assertEqual((self.names(one), self.names(two)), ([], ["a"]))
-
     def test_trust_is_told_to_the_clis_of_its_window_only(self) -> None:
         with self.client(1).stream() as one, self.client(2).stream() as two:
             self.names(one)
@@ -295,11 +278,6 @@ class StartAndFailure(WindowsTestCase):
         open(dead, "w").close()
         self.background.start()
         self.assertFalse(os.path.exists(dead))
-
-    def test_without_windows_it_starts_and_ends(self) -> None:
-        self.background.start()
-        self.background.stop()
-        self.assertEqual(self.editor.told, [])
 
     @contextlib.contextmanager
     def no_more_sockets(self) -> Iterator[None]:

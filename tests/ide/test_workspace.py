@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import socket
 import threading
@@ -588,14 +587,6 @@ class DiscoveryFile(Served):
         environment = self.workspace.advertisement.environment()
         self.assertEqual(environment["GEMINI_CLI_IDE_WORKSPACE_PATH"], "/two")
 
-    def test_the_same_folders_are_not_written_again(self) -> None:
-        self.serve("/one")
-        (name,) = os.listdir(self.folder)
-        before = os.stat(os.path.join(self.folder, name))
-        self.background.call(self.workspace.change_folders, ("/one",))
-        after = os.stat(os.path.join(self.folder, name))
-        self.assertEqual((before.st_ino, before.st_mtime_ns), (after.st_ino, after.st_mtime_ns))
-
     def test_it_comes_after_the_socket_and_goes_before_it(self) -> None:
         answered: list[bool] = []
         system_replace, system_unlink = os.replace, os.unlink
@@ -668,15 +659,6 @@ class TheWholeWay(Served):
                 {"jsonrpc": "2.0", "method": "ide/diffAccepted", "params": ACCEPTED},
             )
 
-    def test_a_closed_diff_gives_its_text_as_json(self) -> None:
-        self.serve()
-        client = self.client()
-        client.tool("openDiff", filePath=PATH, newContent="theirs\n")
-        (content,) = client.tool("closeDiff", filePath=PATH)["content"]
-        self.assertEqual(json.loads(content["text"]), {"content": "theirs\n"})
-        (content,) = client.tool("closeDiff", filePath=PATH)["content"]
-        self.assertEqual(content["text"], "{}")
-
     def test_text_that_is_no_valid_unicode_comes_back_as_it_is(self) -> None:
         self.serve()
         client = self.client()
@@ -727,11 +709,3 @@ class TheEnd(Served):
             stream.next()
             self.background.stop()
             self.assertTrue(stream.ended())
-
-    def test_file_and_socket_are_gone(self) -> None:
-        self.serve()
-        client = self.client()
-        self.background.stop()
-        self.assertEqual(os.listdir(self.folder), [])
-        with self.assertRaises(ConnectionRefusedError):
-            client.call("ping")

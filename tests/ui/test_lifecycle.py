@@ -24,7 +24,7 @@ from GeminiCompanion.companion.ide.service import Companion
 from GeminiCompanion.companion.ui import host, window_watch
 from GeminiCompanion.companion.ui.review import open_diffs, record
 
-from .adapter import AdapterTestCase, saved_state, text_of
+from .adapter import AdapterTestCase, saved_state
 
 Steps = Generator[Any, Any, None]
 PATIENCE = 60.0  # seconds
@@ -135,30 +135,6 @@ class Lifecycle(AdapterTestCase):
         yield lambda: cli.received("ide/diffAccepted")
         yield from self.until_heard(cli)
         self.assertEqual(len(cli.received("ide/diffAccepted")), 1)
-
-    def test_a_diff_that_went_down_with_the_editor_is_shown_again_as_the_user_had_it(self) -> Steps:
-        cli = yield from self.connect()
-        path = self.write("a.py", "old\n")
-        right = yield from self.diff(cli, path, "new\n")
-        right.run_command("append", {"characters": "mine until the end\n"})
-        yield lambda: "mine until the end" in saved_state()
-        plugin.plugin_unloaded()
-        # As after a crash: no tab of it comes back.
-        right.settings().erase(record.STAMP)
-        for view in (open_diffs.partner(right), right):
-            view.close()
-        self.window.settings().erase(open_diffs.DIFFS)
-        plugin.plugin_loaded()
-        yield lambda: list(open_diffs.diffs(self.window))
-        (again,) = open_diffs.diffs(self.window)
-        text = "new\nmine until the end\n"
-        yield from self.until_equal(lambda: text_of(again), text)
-        cli.resume()
-        yield cli.connected
-        self.window.run_command("gemini_companion_accept_diff")
-        yield lambda: cli.received("ide/diffAccepted")
-        self.assertEqual(cli.received("ide/diffAccepted")[0]["content"], text)
-        self.assertEqual(cli.received("ide/diffRejected"), [])
 
     def test_what_was_typed_in_the_moment_of_an_unload_outlives_a_crash(self) -> Steps:
         cli = yield from self.connect()
@@ -327,17 +303,3 @@ class Lifecycle(AdapterTestCase):
             return self.folder in paths
 
         yield told
-
-    def test_closing_a_window_rejects_its_diffs(self) -> Steps:
-        self.window.run_command("new_window")
-        yield lambda: len(sublime.windows()) > 1
-        new = next(it for it in sublime.windows() if it.id() != self.window.id())
-        old, self.window = self.window, new
-        try:
-            cli = yield from self.connect()
-            path = self.write("a.py", "old\n")
-            yield from self.diff(cli, path, "new\n")
-            new.run_command("close_window")
-            yield lambda: cli.received("ide/diffRejected") == [{"filePath": path}]
-        finally:
-            self.window = old

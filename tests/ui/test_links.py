@@ -57,15 +57,6 @@ class Links(AdapterTestCase):
         yield lambda: not b.is_valid()
         self.assertTrue(record.is_diff(a))
 
-    def test_reject_in_one_diff_rejects_that_one(self) -> Steps:
-        cli, a, b = yield from self.two()
-        path = open_diffs.path_of(b)
-        click(b, "Reject")
-        yield lambda: cli.received("ide/diffRejected")
-        self.assertEqual(cli.received("ide/diffRejected"), [{"filePath": path}])
-        yield lambda: not b.is_valid()
-        self.assertTrue(record.is_diff(a))
-
     def test_a_click_acts_in_its_own_window_while_another_is_active(self) -> Steps:
         cli, a, b = yield from self.two()
         self.window.run_command("new_window")
