@@ -33,6 +33,7 @@ PACKAGE = (
     "companion/api/page/*",
     "companion/api/page/vendor/*",
     "dependencies.json",
+    "extension/companion.cjs",
     "messages.json",
     "messages/*.txt",
     "plugin.py",
