@@ -11,9 +11,9 @@ Each row is a test of the class. Of two columns the first is what happens; two m
 happens next, and what is seen then. A step is a word of the class: a row of its `words`, by the
 pattern of its text, or a method under `word`; `&` joins what one does in a row. What is looked at
 is a row of `seen`: the rest of the step is the value, as `told` says it; a class with `compare` may
-wait for it. A word may be a coroutine
-or a generator, as the test runner of its class has it. A step that no word takes, or that several
-take, is an error of the import.
+wait for it. A word may be a coroutine or a generator, as the test runner of its class has it; a class
+with a loop of its own has `on_its_loop`. A step that no word takes, or that several take, is an error
+of the import.
 """
 
 from __future__ import annotations
@@ -143,6 +143,8 @@ def _test(cls: Any, words: list[tuple[str, Callable[..., Any]]], steps: list[Ste
                 if inspect.isgenerator(made):
                     yield from made
 
+    if hasattr(cls, "on_its_loop"):
+        return cls.on_its_loop(in_a_loop)
     if issubclass(cls, InLoop):
         return in_loop(in_a_loop)
     return deferred if any(inspect.isgeneratorfunction(take) for _, take in words) else test

@@ -80,6 +80,9 @@ class AgentCase(unittest.TestCase):
     loop: asyncio.AbstractEventLoop
     agent: Agent
 
+    # Of `tests.tables`.
+    on_its_loop = staticmethod(on_loop)
+
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         for name in dir(cls):

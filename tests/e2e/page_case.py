@@ -176,9 +176,9 @@ class PageCase(ApiCase):
 
     async def count(self, page: Page, selector: str) -> int:
         """Of those that can be seen."""
-        return await self.seen(page, selector).count()
+        return await self.visible(page, selector).count()
 
-    def seen(self, page: Page, selector: str) -> Locator:
+    def visible(self, page: Page, selector: str) -> Locator:
         return page.locator(selector).locator("visible=true")
 
     async def assert_sound(self, page: Page) -> None:

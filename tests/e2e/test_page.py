@@ -1,4 +1,4 @@
-"""The API's web page in a real browser, with the real Gemini CLI behind it."""
+"""The API's web page in a real browser, most of it as tables; once with the real Gemini CLI."""
 
 from __future__ import annotations
 
@@ -12,14 +12,35 @@ import unittest
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from typing import AsyncIterator, Iterator
+from typing import Any, AsyncIterator, Iterator
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_case import HERE, KEY  # noqa: E402
+from agent_case import HERE, KEY, PROGRAM  # noqa: E402
+from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli  # noqa: E402
 from model_server import Failure, Gate, call, thought  # noqa: E402
 from page_case import PageCase  # noqa: E402
+from page_words import PageTable  # noqa: E402
 from playwright.async_api import Error, Locator, Page, Route, expect  # noqa: E402
+
+from tests.tables import rows, word  # noqa: E402
+
+LONG = "\n\n".join(f"Paragraph {number}" for number in range(60))
+LONGER = f"\n\n{LONG}\n\nThe end."
+OLD_300, NEW_300 = "old/" * 299 + "old", "new/" * 299 + "new"
+# A line that is folded, more lines than are shown, and an end.
+FOLDED = 1500 * "z" + "/" + 2000 * "line/" + "the end"
+WIDE = "x" + 300 * " " + "y/" + FOLDED
+SHOW = "/memory show "
+MARKUP = "<img src=x onerror=\"document.title='owned'\"><script>1</script> [a](javascript:1)"
+BLANKS, ONE_TWO = "  ", "one\ntwo"
+TURNED, PADDED = "\u202e", "ls -la" + 41 * "\n"
+PAD_60, PAD_300 = ("ls -la\n" + count * ": padding\n" for count in (60, 300))
+WIDE_COMMAND = ": " + 9000 * "x" + "; touch wide"
+ZS = 1500 * "z"
+HIDDEN_SIGN = "a\u202eb"
+ATTACKED = f"```\n{MARKUP}\n```"
+CODE = "```python\nprint()\n```\n\n| a |\n|---|\n| b |"
 
 
 def setUpModule() -> None:
@@ -30,86 +51,53 @@ def tearDownModule() -> None:
     PageCase.stop()
 
 
-class Chat(PageCase):
-    async def test_an_answer_appears_while_it_is_said_with_its_thoughts_folded(self) -> None:
-        gate = Gate()
-        self.model.will_play("hello", [thought("Planning", "a greeting"), "Hi ", gate, "there."])
-        page = await self.page()
-        await self.say(page, "hello")
-        await self.prose(page, "Hi")
-        self.assertEqual(await self.count(page, "#stop"), 1)
-        await expect(page.locator("#state")).to_have_text("At work…")
-        await self.assert_accessible(page)
-        gate.set()
-        await self.answered(page)
-        self.assertEqual(await self.text(page, ".prose"), "Hi there.")
-        self.assertEqual(await self.text(page, ".mine"), "hello")
-        self.assertIn("Planning", await self.text(page, ".thoughts summary"))
-        self.assertEqual(await self.count(page, ".thoughts p"), 0)
-        await page.click(".thoughts summary")
-        self.assertEqual(await self.count(page, ".thoughts p"), 1)
-        self.assertEqual(await self.count(page, "#send"), 1)
-        await self.assert_sound(page)
-
-    async def test_a_file_is_written_once_its_diff_was_allowed(self) -> None:
-        path = self.write("a.txt", "one\ntwo\nthree\n")
-        content = "one\n2\nthree\n"
-        written = call("write_file", file_path=path, content=content)
-        self.model.will_play("change it", [written], ["Done."])
-        page = await self.page()
-        await self.say(page, "change it")
-        await expect(page.locator(".question button").first).to_be_attached()
-        self.assertEqual(
-            (await self.text(page, ".diff")).split("\n"), ["  one", "- two", "+ 2", "  three"]
-        )
-        self.assertEqual(await self.text(page, "figcaption"), path)
-        self.assertEqual(self.read("a.txt"), "one\ntwo\nthree\n")
-        await page.click(".question .main")
-        await self.answered(page)
-        self.assertEqual(self.read("a.txt"), content)
-        self.assertEqual(await self.count(page, ".question"), 0)
-        self.assertEqual(await self.text(page, ".call .status"), "done")
-        await page.click(".changes summary")
-        await expect(page.locator(".changed li")).to_contain_text("as this turn left it")
-        await expect(page.locator("#to-end")).to_be_hidden()
-        await self.assert_sound(page)
-        await page.click(".changed button")
-        await expect(page.locator(".changed li")).to_contain_text("as it was before")
-        await expect(page.locator(".changed button")).to_have_count(0)
-        self.assertEqual(self.read("a.txt"), "one\ntwo\nthree\n")
-
-    async def test_what_is_rejected_is_not_written(self) -> None:
-        path = self.write("a.txt", "old\n")
-        self.model.will_play("no", [call("write_file", file_path=path, content="new\n")], ["Well."])
-        page = await self.page()
-        await self.say(page, "no")
-        await page.click(".question .no")
-        await self.answered(page)
-        self.assertEqual(self.read("a.txt"), "old\n")
-        self.assertEqual(await self.text(page, ".call .status"), "rejected")
-        self.assertEqual(await self.text(page, ".call .why"), "Rejected by the user.")
-        await self.assert_sound(page)
-
-    async def test_a_turn_can_be_stopped(self) -> None:
-        self.model.will_play("for ever", ["Begun. ", Gate()])
-        page = await self.page()
-        await self.say(page, "for ever")
-        await self.prose(page, "Begun.")
-        await page.click("#stop")
-        await self.answered(page)
-        self.assertEqual((await self.count(page, "#stop"), await self.count(page, "#send")), (0, 1))
-        self.assertEqual(await self.count(page, ".notice"), 1)
-
-    async def test_an_error_of_the_model_is_told(self) -> None:
-        self.model.will_play("fail", Failure(400, "the model is on holiday"))
-        page = await self.page()
-        await self.say(page, "fail")
-        await expect(page.locator(".trouble").first).to_be_attached()
-        self.assertIn("on holiday", await self.text(page, ".trouble"))
-        await expect(page.locator(".trouble summary")).to_have_count(0)
-        await self.assert_accessible(page)
-        self.assertEqual(await self.count(page, "#send"), 1)
-
+@rows("""
+    an answer appears while it is said, with its thoughts folded
+        to hello the model says thinks Planning: a greeting + Hi_ + ... + there.; one is open
+        | hello is said
+        | .prose reads Hi; #stop is seen; #state reads At work…; it is accessible
+        | the gate opens
+        | it is answered; .prose reads Hi there.; .mine reads hello
+        ; .thoughts summary tells Planning; .thoughts p is hidden
+        | .thoughts summary is clicked | .thoughts p is seen; #send is seen; it is sound
+    a file is written once its diff was allowed
+        a.txt is the file one/two/three; one is open
+        ; to change it the model says writes a.txt as one/2/three then Done.
+        | change it is said
+        | .question button >> nth=0 is there
+        ; the lines of .diff are __one // - two // + 2 // __three
+        ; figcaption reads {a.txt}; a.txt holds one/two/three
+        | .question .main is clicked
+        | it is answered; a.txt holds one/2/three; there is no .question; .call .status reads done
+        | .changes summary is clicked
+        | .changed li tells as this turn left it; #to-end is hidden; it is sound
+        | .changed button is clicked
+        | .changed li tells as it was before; there is no .changed button
+        ; a.txt holds one/two/three
+    what is rejected is not written
+        a.txt is the file old; to no the model says writes a.txt as new then Well.; one is open
+        | no is said; .question .no is clicked
+        | it is answered; a.txt holds old; .call .status reads rejected
+        ; .call .why reads Rejected by the user.; it is sound
+    a turn can be stopped
+        to for ever the model says Begun._ + ...; one is open
+        | for ever is said | .prose reads Begun. | #stop is clicked
+        | it is answered; #stop is hidden; #send is seen; there are 1 .notice
+    an error of the model is told
+        to fail the model says fails 400 the model is on holiday; one is open
+        | fail is said
+        | .trouble tells on holiday; there is no .trouble summary; it is accessible; #send is seen
+    a reload shows the turn that runs from its beginning
+        to wait the model says Half_ + ... + and half.; one is open
+        | wait is said | .prose reads Half
+        | it is loaded again | .prose reads Half; .mine reads wait
+        | the gate opens | it is answered; .prose reads Half and half.; it is sound
+    a question is there again after a reload
+        a.txt is the file old; to ask the model says writes a.txt as new then Done.; one is open
+        | ask is said | .question button >> nth=0 is there
+        | it is loaded again; .question .main is clicked | it is answered; a.txt holds new
+""")
+class Chat(PageTable):
     async def test_the_details_of_an_error_are_what_was_told_beside_its_sentence(self) -> None:
         inner = {"code": 400, "message": "No such key.", "status": "INVALID_ARGUMENT"}
         inner["details"] = [{"reason": "API_KEY_INVALID"}]
@@ -125,332 +113,213 @@ class Chat(PageCase):
         await self.say(page, "no")
         await expect(told.last).to_have_text("code: 403\nstatus: PERMISSION_DENIED")
 
+    async def test_a_new_conversation_begins_empty(self) -> None:
+        self.model.will_play("hello", ["Hi."])
+        page = await self.page()
+        await self.say(page, "hello")
+        await self.answered(page)
+        before = await page.evaluate("sessionStorage.getItem('session')")
+        await page.click("#new")
+        await expect(page.locator("article")).to_have_count(0)
+        after = await page.evaluate("sessionStorage.getItem('session')")
+        self.assertNotEqual(after, before)
 
-class Sending(PageCase):
+
+@rows("""
+    after a refused key a new tab goes on with the conversation
+        to no the model says fails 403 Forbidden; to once more the model says Yes.
+        ; to third the model says fails 403 Forbidden; one is open
+        | no is said | .trouble is seen; the data-ok of #account-button is false
+        | it is loaded again | .mine reads no
+        | once more is said | .prose reads Yes.
+        | third is said | the data-ok of #account-button is false
+        | two is open; once more is said | it is answered
+    what is sent before there is a conversation goes once there is one
+        to early the model says Yes.; one is open with no token; POST /sessions is held
+        | {TOKEN} is entered; early is said
+        | early waits, for as soon as the conversation is open; it is accessible
+        | it goes on
+        | .prose reads Yes.; #message has the value nothing; #unsent reads nothing; it is sound
+    what is sent while an answer comes goes after it
+        to first the model says One._ + ... + Two.; to second the model says Three.; one is open
+        | first is said | .prose reads One.
+        | sec is said | sec waits, for as soon as the answer above is complete
+        | o is typed | #hold is hidden
+        | nd is entered | second waits, for as soon as
+        | #hold is clicked | #unsent reads nothing; #message is focused
+        | Enter is pressed; the gate opens
+        | .prose reads One. Two. // Three.; .mine reads first // second
+    what waits for an answer that fails is kept
+        to fail the model says Half_ + ... + runs ls then fails 403 No.; one is open
+        | fail is said | .prose reads Half
+        | next is said | next waits, for as soon as
+        | the gate opens | .trouble is seen; next is kept
+    what waits in one conversation is not sent in another
+        to apples the model says One._ + ... + Two.; one is open
+        | apples is said | .prose reads One.
+        | second is said | second waits, for as soon as
+        | #new is clicked | second is kept
+        | the gate opens; text=apples is clicked | .prose reads One. Two.; .mine reads apples
+    what is sent while a new conversation begins goes there
+        to first the model says One.; to second the model says Two.; one is open
+        | first is said | it is answered
+        | POST /sessions is held; #new is clicked; second is said
+        | second waits, for as soon as the conversation is open
+        | it goes on | .mine reads second; .prose reads Two.
+    what is sent while a conversation opens comes below what it holds
+        to first the model says One.; to second the model says Two.; one is open
+        | first is said | it is answered
+        | GET /messages is held; it is loaded again; second is said
+        | second waits, for as soon as the conversation is open
+        | it goes on | .mine reads first // second; .prose reads One. // Two.
+    what is sent goes along with the files that are on their way
+        to look the model says A picture.; one is open; POST /attachments is held
+        | a picture is brought; look is said | look waits, for as soon as its files are there
+        | it goes on | it is answered; .enclosed li reads a.png
+        | POST /attachments is held; no picture is brought; look is said
+        | look waits, for as soon as its files are there
+        | it goes on | .trouble tells this file has other content; look is kept
+    who is not logged in is asked to, and what was sent goes then
+        to hello the model says Hi.; nobody is logged in
+        | one is opened | #account is seen
+        | Escape is pressed; hello is said
+        | #account is seen; hello waits, for as soon as you are logged in
+        | Escape is pressed | hello waits, for as soon as you are logged in
+        | #account-button is clicked; #api-key is clicked; another-key is entered
+        | .prose reads Hi.; .mine reads hello
+    without the server the text stays and goes when it is back
+        to hello the model says Hi.; one is open; /chat fails
+        | hello is said
+        | there are 1 .trouble; .trouble tells Is it still running?; hello is kept
+        ; there is no .mine
+        | Enter is pressed
+        | there are 1 .trouble; .trouble tells Is it still running?; hello is kept
+        ; there is no .mine
+        | /chat works again; Enter is pressed
+        | it is answered; .mine reads hello; #unsent reads nothing
+    a page that learned of no CLI starts again with the message
+        to hello the model says Hi.; one is open with no token; /agents fails
+        | {TOKEN} is entered | .trouble tells Is it still running?
+        | hello is said | hello is kept
+        | /agents works again; Enter is pressed | it is answered; .mine reads hello
+    a page that could begin no conversation starts again with the message
+        to hello the model says Hi.; one is open with no token; /sessions fails
+        | {TOKEN} is entered | .trouble tells Is it still running?
+        | hello is said | hello is kept
+        | /sessions works again; Enter is pressed | it is answered; .mine reads hello
+    a conversation that was deleted elsewhere leaves the text
+        to hello the model says Hi.; one is open
+        | hello is said | it is answered
+        | its conversation is deleted; hello is said
+        | .notice tells a new one has begun; hello is kept
+        | Enter is pressed | it is answered; .mine reads hello
+    a token that is refused leaves the text for the next one
+        to hello the model says Hi.; one is open; /chat is refused
+        | hello is said | #token-form is seen
+        | /chat works again; {TOKEN} is entered | #message has the value hello; #message is focused
+        | Enter is pressed | it is answered
+    an empty conversation says where it is and what can be asked
+        to Mine. the model says Yes.; one is open
+        | #empty is looked at | #empty tells Gemini CLI works in {ROOT}.; it is sound
+        | #empty button >> nth=0 is clicked | #message has the text of #empty button >> nth=0
+        | #empty button >> nth=1 is clicked
+        | #message has the text of #empty button >> nth=1; #message is focused
+        | #message is filled with Mine.; #empty button >> nth=0 is clicked
+        | #message has Mine. and the text of #empty button >> nth=0
+        | Enter is pressed | it is answered; #empty is hidden
+        | #new is clicked | #empty is seen
+        | text=Mine. is clicked | .prose reads Yes.; #empty is hidden
+    without a message it says so
+        one is open | {BLANKS} is said | #unsent reads Type a message first.
+        | a is typed | #unsent reads nothing
+        | #message is filled with nothing; #send is clicked
+        | #unsent reads Type a message first.; #message is focused
+""")
+class Sending(PageTable):
     """Enter sends, now or as soon as it can, or the page says what is missing. The text stays."""
 
-    async def held(self, page: Page, url: str, method: str = "GET") -> asyncio.Event:
-        """Requests of this kind get no further until what comes back is set."""
-        opened = asyncio.Event()
-        self.addCleanup(opened.set)
+    @word("(a|no) picture is brought")
+    async def is_chosen(self, what: str) -> None:
+        data = PNG if what == "a" else b"no picture"
+        file = {"name": f"{what}.png", "mimeType": "image/png", "buffer": data}
+        await self.tab.set_input_files("#files", [file])  # type: ignore[arg-type]
 
-        async def hold(route: Route) -> None:
-            if route.request.method == method:
-                await opened.wait()
-            await route.continue_()
+    @word("#message has (.*)the text of (.+)")
+    async def has_the_text(self, before: str, selector: str) -> None:
+        text = before.replace(" and ", "\n") + await self.at(selector).inner_text()
+        await expect(self.at("#message")).to_have_value(text)
 
-        await page.route(url, hold)
-        return opened
-
-    async def assert_waits(self, page: Page, why: str, text: str) -> None:
-        await expect(page.locator("#unsent")).to_contain_text(why)
-        await expect(page.locator("#hold")).to_be_visible()
-        await expect(page.locator("#message")).to_have_value(text)
-
-    async def assert_kept(self, page: Page, text: str) -> None:
-        await expect(page.locator("#unsent")).to_have_text("Not sent yet.")
-        await expect(page.locator("#hold")).to_be_hidden()
-        await expect(page.locator("#message")).to_have_value(text)
-
-    async def test_after_a_refused_key_a_new_tab_goes_on_with_the_conversation(self) -> None:
-        self.model.will_play("no", Failure(403, "Forbidden"))
-        self.model.will_play("once more", ["Yes."])
-        page = await self.page()
-        await self.say(page, "no")
-        await expect(page.locator(".trouble")).to_be_visible()
-        await expect(page.locator("#account-button")).to_have_attribute("data-ok", "false")
-        await page.reload()
-        await expect(page.locator(".mine")).to_have_text(["no"])
-        await self.say(page, "once more")
-        await expect(page.locator(".prose")).to_have_text("Yes.")
-        self.model.will_play("third", Failure(403, "Forbidden"))
-        await self.say(page, "third")
-        await expect(page.locator("#account-button")).to_have_attribute("data-ok", "false")
-        other = await self.page()
-        await self.say(other, "once more")
-        await self.answered(other)
-
-    async def test_what_is_sent_before_there_is_a_conversation_goes_once_there_is_one(self) -> None:
-        self.model.will_play("early", ["Yes."])
-        page = await self.open(self.server.url)
-        opened = await self.held(page, "**/sessions", "POST")
-        await self.enter(page, self.server.token)
-        await self.say(page, "early")
-        await self.assert_waits(page, "as soon as the conversation is open", "early")
-        await self.assert_accessible(page)
-        opened.set()
-        await expect(page.locator(".prose")).to_have_text("Yes.")
-        await expect(page.locator("#message")).to_have_value("")
-        await expect(page.locator("#unsent")).to_have_text("")
-        await self.assert_sound(page)
-
-    async def test_what_is_sent_while_an_answer_comes_goes_after_it(self) -> None:
-        gate = Gate()
-        self.model.will_play("first", ["One. ", gate, "Two."])
-        self.model.will_play("second", ["Three."])
-        page = await self.page()
-        await self.say(page, "first")
-        await self.prose(page, "One.")
-        await self.say(page, "sec")
-        await self.assert_waits(page, "as soon as the answer above is complete", "sec")
-        # What is changed does not go by itself.
-        await page.keyboard.type("o")
-        await expect(page.locator("#hold")).to_be_hidden()
-        await self.enter(page, "nd")
-        await self.assert_waits(page, "as soon as", "second")
-        await page.click("#hold")
-        await expect(page.locator("#unsent")).to_have_text("")
-        await expect(page.locator("#message")).to_be_focused()
-        await page.keyboard.press("Enter")
-        gate.set()
-        await expect(page.locator(".prose")).to_have_text(["One. Two.", "Three."])
-        await expect(page.locator(".mine")).to_have_text(["first", "second"])
-
-    async def test_what_waits_for_an_answer_that_fails_is_kept(self) -> None:
-        gate = Gate()
-        looks = call("glob", pattern="*")
-        self.model.will_play("fail", ["Half ", gate, looks], Failure(403, "No."))
-        page = await self.page()
-        await self.say(page, "fail")
-        await self.prose(page, "Half")
-        await self.say(page, "next")
-        await self.assert_waits(page, "as soon as", "next")
-        gate.set()
-        await expect(page.locator(".trouble")).to_be_visible()
-        await self.assert_kept(page, "next")
-
-    async def test_what_waits_in_one_conversation_is_not_sent_in_another(self) -> None:
-        gate = Gate()
-        self.model.will_play("apples", ["One. ", gate, "Two."])
-        page = await self.page()
-        await self.say(page, "apples")
-        await self.prose(page, "One.")
-        await self.say(page, "second")
-        await self.assert_waits(page, "as soon as", "second")
-        await page.click("#new")
-        await self.assert_kept(page, "second")
-        gate.set()
-        await page.click("text=apples")
-        await expect(page.locator(".prose")).to_have_text(["One. Two."])
-        await expect(page.locator(".mine")).to_have_text(["apples"])
-
-    async def test_what_is_sent_while_a_new_conversation_begins_goes_there(self) -> None:
-        self.model.will_play("first", ["One."])
-        self.model.will_play("second", ["Two."])
-        page = await self.page()
-        await self.say(page, "first")
-        await self.answered(page)
-        opened = await self.held(page, "**/sessions", "POST")
-        await page.click("#new")
-        await self.say(page, "second")
-        await self.assert_waits(page, "as soon as the conversation is open", "second")
-        opened.set()
-        await expect(page.locator(".mine")).to_have_text(["second"])
-        await expect(page.locator(".prose")).to_have_text(["Two."])
-
-    async def test_what_is_sent_while_a_conversation_opens_comes_below_what_it_holds(self) -> None:
-        self.model.will_play("first", ["One."])
-        self.model.will_play("second", ["Two."])
-        page = await self.page()
-        await self.say(page, "first")
-        await self.answered(page)
-        opened = await self.held(page, "**/messages")
-        await page.reload()
-        await self.say(page, "second")
-        await self.assert_waits(page, "as soon as the conversation is open", "second")
-        opened.set()
-        await expect(page.locator(".mine")).to_have_text(["first", "second"])
-        await expect(page.locator(".prose")).to_have_text(["One.", "Two."])
-
-    async def test_what_is_sent_goes_along_with_the_files_that_are_on_their_way(self) -> None:
-        self.model.will_play("look", ["A picture."])
-        page = await self.page()
-        opened = await self.held(page, "**/attachments", "POST")
-        picture = {"name": "a.png", "mimeType": "image/png", "buffer": PNG}
-        await page.set_input_files("#files", [picture])  # type: ignore[arg-type]
-        await self.say(page, "look")
-        await self.assert_waits(page, "as soon as its files are there", "look")
-        opened.set()
-        await self.answered(page)
-        await expect(page.locator(".enclosed li")).to_have_text(["a.png"])
-        no_picture = {"name": "b.png", "mimeType": "image/png", "buffer": b"no picture"}
-        opened.clear()
-        await page.set_input_files("#files", [no_picture])  # type: ignore[arg-type]
-        await self.say(page, "look")
-        await self.assert_waits(page, "as soon as its files are there", "look")
-        opened.set()
-        await expect(page.locator(".trouble")).to_contain_text("this file has other content")
-        await self.assert_kept(page, "look")
-
-    async def test_who_is_not_logged_in_is_asked_to_and_what_was_sent_goes_then(self) -> None:
-        self.model.will_play("hello", ["Hi."])
+    @word("nobody is logged in")
+    async def logged_out(self) -> None:
         await self.post("/auth/logout")
-        page = await self.open(f"{self.server.url}/#token={self.server.token}")
-        await expect(page.locator("#account")).to_be_visible()
-        await page.keyboard.press("Escape")
-        await self.say(page, "hello")
-        await expect(page.locator("#account")).to_be_visible()
-        await self.assert_waits(page, "as soon as you are logged in", "hello")
-        await page.keyboard.press("Escape")
-        await self.assert_waits(page, "as soon as you are logged in", "hello")
-        await page.click("#account-button")
-        await page.click("#api-key")
-        await self.enter(page, "another-key")
-        await expect(page.locator(".prose")).to_have_text("Hi.")
-        await expect(page.locator(".mine")).to_have_text(["hello"])
 
-    async def test_without_the_server_the_text_stays_and_goes_when_it_is_back(self) -> None:
-        self.model.will_play("hello", ["Hi."])
-        page = await self.page()
-        await page.route("**/chat", lambda route: route.abort())
-        for _ in range(2):
-            await self.say(page, "" if _ else "hello")
-            await expect(page.locator(".trouble")).to_have_count(1)
-            await expect(page.locator(".trouble")).to_contain_text("Is it still running?")
-            await self.assert_kept(page, "hello")
-            await expect(page.locator(".mine")).to_have_count(0)
-        await page.unroute("**/chat")
-        await page.keyboard.press("Enter")
-        await self.answered(page)
-        await expect(page.locator(".mine")).to_have_text(["hello"])
-        await expect(page.locator("#unsent")).to_have_text("")
+    @word("one is opened")
+    async def is_opened(self) -> None:
+        """Not ready for a message."""
+        self.tab = await self.open(f"{self.server.url}/#token={self.server.token}")
 
-    async def test_a_page_whose_start_failed_starts_again_with_the_message(self) -> None:
-        self.model.will_play("hello", ["Hi."])
-        for path in ("/agents", "/sessions"):
-            with self.subTest(path):
-                page = await self.open(self.server.url)
-                await page.route(f"**{path}", lambda route: route.abort())
-                await self.enter(page, self.server.token)
-                await expect(page.locator(".trouble")).to_contain_text("Is it still running?")
-                await self.say(page, "hello")
-                await self.assert_kept(page, "hello")
-                await page.unroute(f"**{path}")
-                await page.keyboard.press("Enter")
-                await self.answered(page)
-                await expect(page.locator(".mine")).to_have_text(["hello"])
-
-    async def test_a_conversation_that_was_deleted_elsewhere_leaves_the_text(self) -> None:
-        self.model.will_play("hello", ["Hi."])
-        page = await self.page()
-        await self.say(page, "hello")
-        await self.answered(page)
-        session = await page.evaluate("sessionStorage.getItem('session')")
+    @word("its conversation is deleted")
+    async def is_deleted(self) -> None:
+        session = await self.tab.evaluate("sessionStorage.getItem('session')")
         await self.ask("DELETE", f"/sessions/{session}")
-        await self.say(page, "hello")
-        await expect(page.locator(".notice")).to_contain_text("a new one has begun")
-        await self.assert_kept(page, "hello")
-        await page.keyboard.press("Enter")
-        await self.answered(page)
-        await expect(page.locator(".mine")).to_have_text(["hello"])
-
-    async def test_a_token_that_is_refused_leaves_the_text_for_the_next_one(self) -> None:
-        self.model.will_play("hello", ["Hi."])
-        page = await self.page()
-        refused = {"error": "Unauthorized", "code": "UNAUTHORIZED"}
-        await page.route("**/chat", lambda route: route.fulfill(status=401, json=refused))
-        await self.say(page, "hello")
-        await expect(page.locator("#token-form")).to_be_visible()
-        await page.unroute("**/chat")
-        await self.enter(page, self.server.token)
-        await expect(page.locator("#message")).to_have_value("hello")
-        await expect(page.locator("#message")).to_be_focused()
-        await page.keyboard.press("Enter")
-        await self.answered(page)
-
-    async def test_without_a_message_it_says_so(self) -> None:
-        page = await self.page()
-        await self.say(page, "  ")
-        await expect(page.locator("#unsent")).to_have_text("Type a message first.")
-        await page.keyboard.type("a")
-        await expect(page.locator("#unsent")).to_have_text("")
-        await page.fill("#message", "")
-        await page.click("#send")
-        await expect(page.locator("#unsent")).to_have_text("Type a message first.")
-        await expect(page.locator("#message")).to_be_focused()
 
 
-class Empty(PageCase):
-    async def test_an_empty_conversation_says_where_it_is_and_what_can_be_asked(self) -> None:
-        page = await self.page()
-        empty = page.locator("#empty")
-        await expect(empty).to_contain_text(f"Gemini CLI works in {self.root}.")
-        await self.assert_sound(page)
-        examples = empty.locator("button")
-        for index in (0, 1):
-            await examples.nth(index).click()
-            text = await examples.nth(index).inner_text()
-            await expect(page.locator("#message")).to_have_value(text)
-        await expect(page.locator("#message")).to_be_focused()
-        await page.fill("#message", "Mine.")
-        await examples.first.click()
-        first = await examples.first.inner_text()
-        await expect(page.locator("#message")).to_have_value(f"Mine.\n{first}")
-        self.model.will_play("Mine.", ["Yes."])
-        await page.keyboard.press("Enter")
-        await self.answered(page)
-        await expect(empty).to_be_hidden()
-        await page.click("#new")
-        await expect(empty).to_be_visible()
-        await page.click("text=Mine.")
-        await expect(page.locator(".prose")).to_have_text("Yes.")
-        await expect(empty).to_be_hidden()
-
-
-LONG = "\n\n".join(f"Paragraph {number}" for number in range(60))
 HEIGHT = "scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop"
 
 
-class InSight(PageCase):
-    async def test_the_end_of_an_answer_stays_in_sight_until_one_scrolls_up(self) -> None:
-        gate = Gate()
-        self.model.will_play("explain", [LONG, gate, "\n\n" + LONG + "\n\nThe end."])
-        page = await self.page()
-        await self.say(page, "explain")
-        await expect(page.locator(".prose p").nth(58)).to_be_in_viewport()
-        await page.hover("#scroller")
-        await page.mouse.wheel(0, -600)
-        await expect(page.locator("#to-end")).to_be_visible()
-        gate.set()
-        await self.answered(page)
-        self.assertGreater(await page.evaluate(HEIGHT), 1000)
-        for fixed in ("header", "#composer"):
-            await expect(page.locator(fixed)).to_be_in_viewport(ratio=1)
-        await page.click("#to-end")
-        await expect(page.locator(".prose p").last).to_be_in_viewport(ratio=1)
-        await expect(page.locator("#to-end")).to_be_hidden()
-        await page.mouse.wheel(0, 5000)
-        self.assertEqual(await page.evaluate("document.scrollingElement.scrollTop"), 0)
+@rows("""
+    decisions are in sight below a long diff on a phone and with keys
+        a.txt is the file {OLD_300}; one is open; it is 390 by 600
+        ; to change it the model says {LONG} + writes a.txt as {NEW_300} then Done.
+        | change it is said
+        | .choices button >> nth=0 is wholly in sight; .choices button >> nth=-1 is wholly in sight
+        ; it is accessible; #composer is wholly in sight
+        | 1 is pressed | #message has the value 1; a.txt holds {OLD_300}
+        | Escape is pressed | #decisions is focused
+        | .diff is scrolled to its end | .question .main is enabled
+        | 1 is pressed
+        | it is answered; a.txt holds {NEW_300}; #message is focused; it is sound
+    what a field would hide or change is not edited
+        a.txt is the file old; to no the model says writes a.txt as {HIDDEN_SIGN} then Well.
+        ; one is open
+        | no is said | .question .no is seen; there is no .question .edit
+    an edit is allowed once it is unfolded and its end was in sight
+        a.txt is the file nothing; to yes the model says writes a.txt as {FOLDED} then Done.
+        ; one is open
+        | yes is said | .question .rest tells unfolded; .question .no is enabled
+        | Escape is pressed; 1 is pressed; what is there is handled
+        | .question .main is disabled; it is sound
+        | text=500 more characters is clicked; what is there is handled
+        | .question .main is disabled
+        | .diff .more is clicked; what is there is handled | .question .main is disabled
+        | .diff is scrolled to its end | .question .main is enabled; .question .rest is hidden
+        | .question .main is clicked | it is answered; a.txt holds {FOLDED}
+    an edit below what is read is not allowed before its end was in sight
+        a.txt is the file {OLD_300}; one is open
+        ; to change it the model says {LONG} + ... + writes a.txt as {NEW_300} then Done.
+        | change it is said | .prose p >> nth=58 is in sight
+        | the wheel turns by -600 | #to-end is seen
+        | the gate opens | .question .rest tells in sight; .question .main is disabled
+        | #to-end is clicked; .diff is scrolled to its end | .question .main is enabled
+    the end of an answer stays in sight until one scrolls up
+        to explain the model says {LONG} + ... + {LONGER}; one is open
+        | explain is said | .prose p >> nth=58 is in sight
+        | the wheel turns by -600 | #to-end is seen
+        | the gate opens
+        | it is answered; the end is far below; header is wholly in sight
+        ; #composer is wholly in sight
+        | #to-end is clicked | .prose p >> nth=-1 is wholly in sight; #to-end is hidden
+        | the wheel turns by 5000 | the page itself stands still
+""")
+class InSight(PageTable):
+    @word("the end is far below")
+    async def far_below(self) -> None:
+        self.assertGreater(await self.tab.evaluate(HEIGHT), 1000)
 
-    async def test_decisions_are_in_sight_below_a_long_diff_on_a_phone_and_with_keys(self) -> None:
-        path = self.write("a.txt", "old\n" * 300)
-        written = call("write_file", file_path=path, content="new\n" * 300)
-        self.model.will_play("change it", [LONG, written], ["Done."])
-        page = await self.page()
-        await page.set_viewport_size({"width": 390, "height": 600})
-        await self.say(page, "change it")
-        buttons = page.locator(".choices button")
-        await expect(buttons.first).to_be_visible()
-        for index in range(await buttons.count()):
-            await expect(buttons.nth(index)).to_be_in_viewport(ratio=1)
-        await self.assert_accessible(page)
-        await expect(page.locator("#composer")).to_be_in_viewport(ratio=1)
-        # In the message a digit is a digit.
-        await page.keyboard.press("1")
-        self.assertEqual(await page.locator("#message").input_value(), "1")
-        self.assertEqual(self.read("a.txt"), "old\n" * 300)
-        await page.keyboard.press("Escape")
-        await expect(page.locator("#decisions")).to_be_focused()
-        await page.locator(".diff").evaluate("it => it.scrollTop = it.scrollHeight")
-        await expect(page.locator(".question .main")).to_be_enabled()
-        await page.keyboard.press("1")
-        await self.answered(page)
-        self.assertEqual(self.read("a.txt"), "new\n" * 300)
-        await expect(page.locator("#message")).to_be_focused()
-        await self.assert_sound(page)
+    @word("the page itself stands still")
+    async def stands_still(self) -> None:
+        self.assertEqual(await self.tab.evaluate("document.scrollingElement.scrollTop"), 0)
 
-
-class Editing(PageCase):
     async def test_an_edit_is_changed_before_it_is_written(self) -> None:
         path = self.write("a.txt", "one\r\ntwo\r\n")
         written = call("write_file", file_path=path, content="one\r\n2\r\n")
@@ -471,165 +340,96 @@ class Editing(PageCase):
         self.assertIn("+ zwei", await self.text(page, ".diff"))
         await self.assert_sound(page)
 
-    async def test_what_a_field_would_hide_or_change_is_not_edited(self) -> None:
-        path = self.write("a.txt", "old\n")
-        content = "a\u202eb\n"
-        self.model.will_play("no", [call("write_file", file_path=path, content=content)], ["Well."])
-        page = await self.page()
-        await self.say(page, "no")
-        await expect(page.locator(".question .no")).to_be_visible()
-        self.assertEqual(await self.count(page, ".question .edit"), 0)
 
-    async def test_a_large_difference_can_be_unfolded_and_has_nothing_beyond_its_edge(self) -> None:
-        path = self.write("a.txt", "")
-        content = "x" + 300 * " " + "y\n" + 1500 * "z" + "\n" + 2000 * "line\n" + "the end\n"
-        self.model.will_play("no", [call("write_file", file_path=path, content=content)], ["Well."])
-        page = await self.page()
-        await self.say(page, "no")
-        await expect(page.locator(".question .no")).to_be_visible()
-        box = page.locator(".diff")
-        self.assertLessEqual(*await box.evaluate("it => [it.scrollWidth, it.clientWidth]"))
-        self.assertNotIn(1500 * "z", await self.text(page, ".diff"))
-        await page.get_by_role("button", name="500 more characters").click()
-        self.assertIn(1500 * "z", await self.text(page, ".diff"))
-        await page.get_by_role("button", name="503 more lines").click()
-        await expect(box).to_be_focused()
-        self.assertIn("the end", await self.text(page, ".diff"))
-        self.assertEqual(await self.count(page, ".diff button"), 0)
-        await self.assert_sound(page)
-
-    async def test_an_edit_is_allowed_once_it_is_unfolded_and_its_end_was_in_sight(self) -> None:
-        path = self.write("a.txt", "")
-        content = 1500 * "z" + "\n" + 2000 * "line\n" + "the end\n"
-        written = call("write_file", file_path=path, content=content)
-        self.model.will_play("yes", [written], ["Done."])
-        page = await self.page()
-        await self.say(page, "yes")
-        main = page.locator(".question .main")
-        await expect(page.locator(".question .rest")).to_contain_text("unfolded")
-        await expect(page.locator(".question .no")).to_be_enabled()
-        await page.keyboard.press("Escape")
-        await page.keyboard.press("1")
-        await self.settled(page)
-        await expect(main).to_be_disabled()
-        await self.assert_sound(page)
-        await page.get_by_role("button", name="500 more characters").click()
-        await self.settled(page)
-        await expect(main).to_be_disabled()
-        await page.locator(".diff .more").click()
-        await self.settled(page)
-        await expect(main).to_be_disabled()
-        await page.locator(".diff").evaluate("it => it.scrollTop = it.scrollHeight")
-        await expect(main).to_be_enabled()
-        await expect(page.locator(".question .rest")).to_be_hidden()
-        await main.click()
-        await self.answered(page)
-        self.assertEqual(self.read("a.txt"), content)
-
-    async def test_an_edit_below_what_is_read_is_not_allowed_before_its_end_was_in_sight(
-        self,
-    ) -> None:
-        gate = Gate()
-        path = self.write("a.txt", "old\n" * 100)
-        written = call("write_file", file_path=path, content="new\n" * 100)
-        self.model.will_play("change it", [LONG, gate, written], ["Done."])
-        page = await self.page()
-        await self.say(page, "change it")
-        await expect(page.locator(".prose p").nth(58)).to_be_in_viewport()
-        await page.hover("#scroller")
-        await page.mouse.wheel(0, -600)
-        await expect(page.locator("#to-end")).to_be_visible()
-        gate.set()
-        main = page.locator(".question .main")
-        await expect(page.locator(".question .rest")).to_contain_text("in sight")
-        await expect(main).to_be_disabled()
-        await page.click("#to-end")
-        await page.locator(".diff").evaluate("it => it.scrollTop = it.scrollHeight")
-        await expect(main).to_be_enabled()
-
-
-class Commands(PageCase):
+@rows("""
+    a command stands once in its question with what it is for
+        one is open; {touch_greeting} is wanted for Greets nobody
+        | .question .main is enabled; .question .command reads {touch_greeting}
+        ; .asked .what reads Greets nobody; {touch_greeting} stands there once; it is sound
+        | .question .main is clicked
+        | it is answered; greeting is made; .call .command reads {touch_greeting}
+        ; .call .what reads Greets nobody; it is sound
+    where a command runs is seen too
+        sub is a folder; one is open; touch here is wanted in {sub} for Touches
+        | .asked .what reads Touches · dir_path: {sub}
+        | .question .main is clicked | it is answered; sub/here is made
+    a padded command is seen whole
+        one is open; {PADDED}{touch_padded}{TURNED} is wanted
+        | the lines of .question .command are ls -la // <40 blank lines> // {touch_padded}<U+202E>
+        ; .asked tells 42 lines; .question .rest is hidden
+        | .question .no is clicked | it is answered; padded is not made
+    a long command is allowed once its end was in sight
+        one is open; it is 390 by 700; {PAD_300}{touch_long} is wanted
+        | .question .rest tells more lines; .question .main is disabled
+        ; allowing it has to wait for its end; .question .no is enabled
+        | Escape is pressed; 1 is pressed; what is there is handled
+        | there is 1 .question; .choices button >> nth=0 is wholly in sight
+        ; .choices button >> nth=-1 is wholly in sight; it is sound
+        | .question .command is scrolled half way | .question .main is disabled
+        | .question .command is scrolled to its end
+        | .question .main is enabled; .question .rest is hidden
+        | .question .main is clicked | it is answered; long is made
+    a wide command has nothing beyond its edge
+        one is open; {WIDE_COMMAND} is wanted
+        | .question .main is disabled; .question .command has nothing beyond its edge
+        | .question .command is scrolled to its end | .question .main is enabled
+        | .question .no is clicked | it is answered
+    a command that nobody was asked about stands there too
+        to look the model says runs pwd then Done.; one is open
+        | look is said
+        | it is answered; .call .command reads pwd; .call .status reads done
+        ; there is no .call .args
+    a large difference can be unfolded and has nothing beyond its edge
+        a.txt is the file nothing; to no the model says writes a.txt as {WIDE} then Well.
+        ; one is open
+        | no is said
+        | .question .no is seen; .diff has nothing beyond its edge; .diff does not show {ZS}
+        | text=500 more characters is clicked | .diff tells {ZS}
+        | text=503 more lines is clicked
+        | .diff is focused; .diff tells the end; there is no .diff button; it is sound
+""")
+class Commands(PageTable):
     """What is allowed was seen."""
 
-    def touch(self, name: str) -> str:
-        return f"touch '{self.path(name)}'"
+    @word(r"(\S+) is a folder")
+    def is_folder(self, name: str) -> None:
+        os.mkdir(self.path(name))
 
-    async def asked(self, page: Page, command: str, **args: str) -> None:
-        word = f"run it {self.id()}"
-        self.model.will_play(word, [call("run_shell_command", command=command, **args)], ["Done."])
-        await self.say(page, word)
-        await expect(page.locator(".question .no")).to_be_visible()
+    @word(r"(.+?) is wanted(?: in (\S+))?(?: for (.+))?")
+    async def wanted(self, command: str, folder: str | None, purpose: str | None) -> None:
+        args = {"dir_path": self.fill(folder or ""), "description": purpose}
+        args = {name: value for name, value in args.items() if value}
+        run = call("run_shell_command", command=self.fill(command), **args)
+        self.model.will_play("run it", [run], ["Done."])
+        await self.say(self.tab, "run it")
+        await expect(self.at(".question .no")).to_be_visible()
 
-    async def test_a_command_stands_once_in_its_question_with_what_it_is_for(self) -> None:
-        touch = self.touch("greeting")
-        page = await self.page()
-        await self.asked(page, touch, description="Greets nobody")
-        main = page.locator(".question .main")
-        await expect(main).to_be_enabled()
-        self.assertEqual(await self.text(page, ".question .command"), touch)
-        self.assertEqual(await self.text(page, ".asked .what"), "Greets nobody")
-        shown = await page.locator("body").inner_text()
-        self.assertEqual(shown.count(touch), 1)
-        await self.assert_sound(page)
-        await main.click()
-        await self.answered(page)
-        self.assertTrue(os.path.exists(self.path("greeting")))
-        self.assertEqual(await self.text(page, ".call .command"), touch)
-        self.assertEqual(await self.text(page, ".call .what"), "Greets nobody")
-        await self.assert_sound(page)
+    @word("(.+) stands there once")
+    async def stands_once(self, words: str) -> None:
+        self.assertEqual((await self.text(self.tab, "body")).count(self.fill(words)), 1)
 
-    async def test_where_a_command_runs_is_seen_too(self) -> None:
-        os.mkdir(self.path("sub"))
-        page = await self.page()
-        await self.asked(page, "touch here", dir_path=self.path("sub"), description="Touches")
-        about = await self.text(page, ".asked .what")
-        self.assertEqual(about, f"Touches · dir_path: {self.path('sub')}")
-        await page.click(".question .main")
-        await self.answered(page)
-        self.assertTrue(os.path.exists(self.path("sub/here")))
+    @word("(.+) does not show (.+)")
+    async def does_not_show(self, selector: str, words: str) -> None:
+        await expect(self.at(selector)).not_to_contain_text(self.fill(words))
 
-    async def test_a_padded_command_is_seen_whole(self) -> None:
-        page = await self.page()
-        await self.asked(page, "ls -la" + 41 * "\n" + self.touch("padded") + "\u202e")
-        lines = (await self.text(page, ".question .command")).split("\n")
-        self.assertEqual(lines[:-1], ["ls -la", "<40 blank lines>"])
-        self.assertTrue(lines[-1].endswith("padded'<U+202E>"), lines)
-        self.assertIn("42 lines", await self.text(page, ".asked"))
-        await expect(page.locator(".question .rest")).to_be_hidden()
-        await page.click(".question .no")
-        await self.answered(page)
-        self.assertFalse(os.path.exists(self.path("padded")))
+    @word("(.+) has nothing beyond its edge")
+    async def nothing_beyond(self, selector: str) -> None:
+        widths = await self.at(selector).evaluate("it => [it.scrollWidth, it.clientWidth]")
+        self.assertLessEqual(*widths)
 
-    async def test_a_long_command_is_allowed_once_its_end_was_in_sight(self) -> None:
-        page = await self.page()
-        await page.set_viewport_size({"width": 390, "height": 700})
-        await self.asked(page, "\n".join(["ls -la", *(300 * [": padding"]), self.touch("long")]))
-        main, text = page.locator(".question .main"), page.locator(".question .command")
-        await expect(page.locator(".question .rest")).to_contain_text("more lines")
-        await expect(main).to_be_disabled()
-        for allowing in await page.locator(".choices button:not(.no)").all():
+    @word("allowing it has to wait for its end")
+    async def allowing(self) -> None:
+        for allowing in await self.at(".choices button:not(.no)").all():
             await expect(allowing).to_be_disabled()
             self.assertIn("end", await allowing.get_attribute("title") or "")
-        await expect(page.locator(".question .no")).to_be_enabled()
-        await page.keyboard.press("Escape")
-        await page.keyboard.press("1")
-        await self.settled(page)
-        self.assertEqual(await self.count(page, ".question"), 1)
-        for each in await page.locator(".choices button").all():
-            await expect(each).to_be_in_viewport(ratio=1)
-        await self.assert_sound(page)
-        await text.evaluate("it => it.scrollTop = it.scrollHeight / 2")
-        await expect(main).to_be_disabled()
-        await text.evaluate("it => it.scrollTop = it.scrollHeight")
-        await expect(main).to_be_enabled()
-        await expect(page.locator(".question .rest")).to_be_hidden()
-        await main.click()
-        await self.answered(page)
-        self.assertTrue(os.path.exists(self.path("long")))
+
+    @word(r"(\S+) is (not )?made")
+    def is_made(self, name: str, is_not: str | None) -> None:
+        self.assertEqual(os.path.exists(self.path(name)), not is_not)
 
     async def test_the_end_of_a_long_command_is_reached_by_keys_alone(self) -> None:
-        page = await self.page()
-        await self.asked(page, "\n".join(["ls -la", *(60 * [": padding"]), self.touch("keys")]))
+        self.tab = page = await self.page()
+        await self.wanted("{PAD_60}{touch_keys}", None, None)
         main, turn = page.locator(".question .main"), page.locator(".question .rest button")
         await expect(turn).to_be_visible()
         await page.keyboard.press("Escape")
@@ -650,26 +450,6 @@ class Commands(PageCase):
         await page.keyboard.press("1")
         await self.answered(page)
         self.assertTrue(os.path.exists(self.path("keys")))
-
-    async def test_a_wide_command_has_nothing_beyond_its_edge(self) -> None:
-        page = await self.page()
-        await self.asked(page, ": " + 9000 * "x" + "; touch wide")
-        await expect(page.locator(".question .main")).to_be_disabled()
-        box = page.locator(".question .command")
-        self.assertLessEqual(*await box.evaluate("it => [it.scrollWidth, it.clientWidth]"))
-        await box.evaluate("it => it.scrollTop = it.scrollHeight")
-        await expect(page.locator(".question .main")).to_be_enabled()
-        await page.click(".question .no")
-        await self.answered(page)
-
-    async def test_a_command_that_nobody_was_asked_about_stands_there_too(self) -> None:
-        page = await self.page()
-        self.model.will_play("look", [call("run_shell_command", command="pwd")], ["Done."])
-        await self.say(page, "look")
-        await self.answered(page)
-        self.assertEqual(await self.text(page, ".call .command"), "pwd")
-        self.assertEqual(await self.text(page, ".call .status"), "done")
-        self.assertEqual(await self.count(page, ".call .args"), 0)
 
 
 class Markdown(PageCase):
@@ -836,41 +616,28 @@ def _plain(markup: str) -> str:
     return markup.replace("\n<", "<")
 
 
-class Listed(PageCase):
-    async def test_conversations_are_found_renamed_opened_and_deleted(self) -> None:
-        self.model.will_play("apples", ["Red."])
-        self.model.will_play("pears", ["Green."])
-        page = await self.page()
-        await self.say(page, "apples")
-        await self.answered(page)
-        await page.click("#new")
-        await expect(page.locator("article")).to_have_count(0)
-        await self.say(page, "pears")
-        await self.answered(page)
-        titles = page.locator("#conversations .open span")
-        await expect(titles).to_have_text(["pears", "apples"])
-        await page.fill("#search", "APP")
-        await expect(titles).to_have_text(["apples"])
-        await page.click("#conversations .rename")
-        await page.keyboard.insert_text("fruit")
-        await page.keyboard.press("Enter")
-        await page.fill("#search", "")
-        await expect(titles).to_have_text(["pears", "fruit"])
-        await page.click("text=fruit")
-        await expect(page.locator(".prose")).to_have_text("Red.")
-        await page.reload()
-        await expect(page.locator(".prose")).to_have_text("Red.")
-        await expect(page.locator("[aria-current] span")).to_have_text("fruit")
-        await page.click("[aria-label='Delete “pears”']")
-        await self.assert_accessible(page)
-        await page.click("#remove-yes")
-        await expect(titles).to_have_text(["fruit"])
-        await page.click("[aria-label='Delete “fruit”']")
-        await page.click("#remove-yes")
-        await expect(page.locator("article")).to_have_count(0)
-        await expect(page.locator("#message")).to_be_focused()
-        await self.assert_sound(page)
-
+@rows("""
+    conversations are found, renamed, opened and deleted
+        to apples the model says Red.; to pears the model says Green.; one is open
+        | apples is said | it is answered
+        | #new is clicked | there is no article
+        | pears is said | it is answered; #conversations .open span reads pears // apples
+        | #search is filled with APP | #conversations .open span reads apples
+        | #conversations .rename is clicked; fruit is entered; #search is filled with nothing
+        | #conversations .open span reads pears // fruit
+        | text=fruit is clicked | .prose reads Red.
+        | it is loaded again | .prose reads Red.; [aria-current] span reads fruit
+        | [aria-label="Delete “pears”"] is clicked | it is accessible
+        | #remove-yes is clicked | #conversations .open span reads fruit
+        | [aria-label="Delete “fruit”"] is clicked; #remove-yes is clicked
+        | there is no article; #message is focused; it is sound
+    a turn goes on while another conversation is looked at
+        to slowly the model says One._ + ... + Two.; one is open
+        | slowly is said | .prose reads One.
+        | #new is clicked | there is no article
+        | the gate opens; text=slowly is clicked | it is answered; .prose reads One. Two.
+""")
+class Listed(PageTable):
     async def test_a_press_opens_one_though_the_list_changes_before_it_ends(self) -> None:
         gate = Gate()
         self.model.will_play("apples", ["Half ", gate, "and half."])
@@ -937,19 +704,6 @@ class Listed(PageCase):
 
 
 class Many(PageCase):
-    async def test_a_turn_goes_on_while_another_conversation_is_looked_at(self) -> None:
-        gate = Gate()
-        self.model.will_play("slowly", ["One. ", gate, "Two."])
-        page = await self.page()
-        await self.say(page, "slowly")
-        await self.prose(page, "One.")
-        await page.click("#new")
-        await expect(page.locator("article")).to_have_count(0)
-        gate.set()
-        await page.click("text=slowly")
-        await self.answered(page)
-        self.assertEqual(await self.text(page, ".prose"), "One. Two.")
-
     async def test_earlier_messages_are_shown_on_demand_where_they_belong(self) -> None:
         self.model.will_play("", ["Yes."])
         page = await self.page()
@@ -1005,11 +759,6 @@ class Many(PageCase):
         await self.assert_sound(page)
 
 
-PHONE = {
-    "viewport": {"width": 390, "height": 844},
-    "is_mobile": True,
-    "has_touch": True,
-}
 # All that can be hit and is too small for a finger. Links within a text are as small as it is.
 SMALL = """
 () => [...document.querySelectorAll("button, input, select, textarea, summary, [role=option]")]
@@ -1020,7 +769,53 @@ SMALL = """
 """
 
 
-class Phone(PageCase):
+@rows("""
+    all can be hit by a finger and the header is one row
+        a.txt is the file old; to explain the model says thinks Planning: it + {CODE}
+        ; to change the model says writes a.txt as new then Done.; one is open on a phone
+        | it is looked at | it fits
+        | #message is filled with explain; #send is tapped | it is answered; it fits
+        | #message is filled with change; #send is tapped | .question .no is seen
+        | #message is filled with next; #send is tapped
+        | #hold is seen; it fits; #state reads Your decision is wanted.; kbd >> nth=0 is hidden
+        | #hold is tapped; .question .main is tapped | it is answered 2 times
+        | .changes summary is tapped | .changed button is seen; it fits
+        | #list-button is tapped | #conversations .remove is seen; it fits
+        | #conversations .remove is tapped | it fits
+    folder, model, mode and login are behind a button
+        one is open on a phone | it is looked at | #mode is hidden
+        | #settings-button is tapped | it fits
+        | #mode becomes plan; the mode is default again; #account-button is tapped | it fits
+        | #account-close is tapped | #account-button is seen
+        | Escape is pressed | #settings is hidden; #settings-button is focused
+        | #settings-button is tapped; a tap falls beside it | #settings is hidden
+        | it is 1440 by 900 | #mode is seen; #settings-button is hidden
+    enter begins a line where fingers type and the button sends
+        to one the model says Yes.; one is open on a phone
+        | #message is tapped; one is typed; Enter is pressed; two is typed
+        | #message has the value one/two
+        | #send is tapped | .mine reads {ONE_TWO}; it is answered
+        | #message is tapped; one is typed; a keyboard sends it | it is answered 2 times
+""")
+class Phone(PageTable):
+    @word("it fits")
+    async def it_fits(self) -> None:
+        await self.assert_fits(self.tab)
+
+    @word("the mode is default again")
+    async def default_again(self) -> None:
+        async with self.tab.expect_response(lambda it: it.request.method == "PATCH"):
+            await self.tab.select_option("#mode", "default")
+
+    @word("a tap falls beside it")
+    async def conversation_tapped(self) -> None:
+        await self.tab.tap("#scroller", position={"x": 100, "y": 700})
+
+    @word("a keyboard sends it")
+    async def keyboard_sends(self) -> None:
+        """One that was attached to the phone has the key."""
+        await self.tab.keyboard.press("Control+Enter")
+
     async def assert_fits(self, page: Page) -> None:
         """All can be hit, in one row at the top, and nothing is wider than the screen."""
         self.assertEqual(await page.evaluate(SMALL), [])
@@ -1028,131 +823,67 @@ class Phone(PageCase):
         self.assertEqual(await page.evaluate("document.documentElement.scrollWidth"), 390)
         await self.assert_sound(page)
 
-    async def test_all_can_be_hit_by_a_finger_and_the_header_is_one_row(self) -> None:
-        path = self.write("a.txt", "old\n")
-        code = "```python\nprint()\n```\n\n| a |\n|---|\n| b |"
-        self.model.will_play("explain", [thought("Planning", "it"), code])
-        self.model.will_play(
-            "change", [call("write_file", file_path=path, content="new\n")], ["Done."]
-        )
-        page = await self.page(**PHONE)
-        await self.assert_fits(page)
-        await page.fill("#message", "explain")
-        await page.tap("#send")
-        await self.answered(page)
-        await self.assert_fits(page)
-        await page.fill("#message", "change")
-        await page.tap("#send")
-        await expect(page.locator(".question .no")).to_be_visible()
-        await page.fill("#message", "next")
-        await page.tap("#send")
-        await expect(page.locator("#hold")).to_be_visible()
-        await self.assert_fits(page)
-        # There is neither an Escape nor a row of digits.
-        await expect(page.locator("#state")).to_have_text("Your decision is wanted.")
-        await expect(page.locator("kbd").first).to_be_hidden()
-        await page.tap("#hold")
-        await page.tap(".question .main")
-        await expect(page.locator(".usage")).to_have_count(2)
-        await page.tap(".changes summary")
-        await expect(page.locator(".changed button")).to_be_visible()
-        await self.assert_fits(page)
-        await page.tap("#list-button")
-        await expect(page.locator("#conversations .remove")).to_be_visible()
-        await self.assert_fits(page)
-        await page.tap("#conversations .remove")
-        await self.assert_fits(page)
 
-    async def test_folder_model_mode_and_login_are_behind_a_button(self) -> None:
-        page = await self.page(**PHONE)
-        await expect(page.locator("#mode")).to_be_hidden()
-        await page.tap("#settings-button")
-        await self.assert_fits(page)
-        await page.select_option("#mode", "plan")
-        async with page.expect_response(lambda it: it.request.method == "PATCH"):
-            await page.select_option("#mode", "default")
-        await page.tap("#account-button")
-        await self.assert_fits(page)
-        await page.tap("#account-close")
-        await expect(page.locator("#account-button")).to_be_visible()
-        await page.keyboard.press("Escape")
-        await expect(page.locator("#settings")).to_be_hidden()
-        await expect(page.locator("#settings-button")).to_be_focused()
-        await page.tap("#settings-button")
-        await page.tap("#scroller", position={"x": 100, "y": 700})
-        await expect(page.locator("#settings")).to_be_hidden()
-        await page.set_viewport_size({"width": 1440, "height": 900})
-        await expect(page.locator("#mode")).to_be_visible()
-        await expect(page.locator("#settings-button")).to_be_hidden()
-
-    async def test_enter_begins_a_line_where_fingers_type_and_the_button_sends(self) -> None:
-        self.model.will_play("one", ["Yes."])
-        page = await self.page(**PHONE)
-        await page.tap("#message")
-        await page.keyboard.type("one")
-        await page.keyboard.press("Enter")
-        await page.keyboard.type("two")
-        await expect(page.locator("#message")).to_have_value("one\ntwo")
-        await page.tap("#send")
-        await expect(page.locator(".mine")).to_have_text("one\ntwo")
-        await self.answered(page)
-        # A keyboard that was attached to it has the key.
-        await page.tap("#message")
-        await page.keyboard.type("one")
-        await page.keyboard.press("Control+Enter")
-        await expect(page.locator(".usage")).to_have_count(2)
-
-
-class Elsewhere(PageCase):
+@rows("""
+    a second tab sees what happens and can decide
+        a.txt is the file old; to apples the model says Yes.; one is open
+        ; to change it the model says Half._ + ... + writes a.txt as new then Done.
+        | apples is said | it is answered
+        | two is open; text=apples is clicked | .prose reads Yes.
+        | in one; change it is said; in two
+        | .mine reads apples // change it; .prose reads Yes. // Half.; #stop is seen
+        | the gate opens; .question .main is clicked
+        | it is answered 2 times; there is no .question; #send is seen
+        ; .prose reads Yes. // Half. // Done.
+        | in one
+        | it is answered 2 times; there is no .question; #send is seen
+        ; .prose reads Yes. // Half. // Done.; a.txt holds new
+        | in two; apples is said; in one
+        | .mine reads apples // change it // apples; it is answered 3 times
+        | in two | it is sound
+    a tab that was out of sight makes up for what it missed
+        to apples the model says Yes.; to second the model says And yes.; one is open
+        | apples is said | it is answered
+        | two is open; text=apples is clicked | .prose reads Yes.
+        | it is hidden from sight; in one; second is said | it is answered 2 times
+        | in two | .mine reads apples
+        | it is in sight again | .prose reads Yes. // And yes.
+    one that only reads shows what is said and offers nothing else
+        to apples the model says Red.; one is open; two is open as it only reads
+        | in two | #composer is hidden; #state tells only
+        | in one; apples is said; in two; text=apples is clicked | .prose reads Red.
+        | in one; apples is said; in two
+        | .prose reads Red. // Red.; there is no .trouble; it is accessible
+    one that only reads shows a turn that runs to its end
+        to apples the model says Half_ + ... + and half.; one is open
+        | apples is said | .prose reads Half
+        | two is open as it only reads; text=apples is clicked | .prose reads Half
+        | the gate opens | .prose reads Half and half.; it is answered 1 times
+    without the token there is a field and nothing else
+        one is open with no token
+        | #token is seen | #token is focused
+        ; it is accessible; there is no #composer; there is no #new
+        | wrong is entered | #token-form p >> nth=0 tells not take
+        | its whole address is given
+        | #model option is there; there is no #token-form; #composer is seen
+""")
+class Elsewhere(PageTable):
     """What happens in another tab, as on another device."""
 
-    async def test_a_second_tab_sees_what_happens_and_can_decide(self) -> None:
-        path = self.write("a.txt", "old\n")
-        gate = Gate()
-        written = call("write_file", file_path=path, content="new\n")
-        self.model.will_play("apples", ["Yes."])
-        self.model.will_play("change it", ["Half. ", gate, written], ["Done."])
-        one = await self.page()
-        await self.say(one, "apples")
-        await self.answered(one)
-        two = await self.page()
-        await two.click("text=apples")
-        await expect(two.locator(".prose")).to_have_text(["Yes."])
-        await self.say(one, "change it")
-        await expect(two.locator(".mine")).to_have_text(["apples", "change it"])
-        await expect(two.locator(".prose")).to_have_text(["Yes.", "Half."])
-        await expect(two.locator("#stop")).to_be_visible()
-        gate.set()
-        await two.click(".question .main")
-        for page in (one, two):
-            await self.answered(page)
-            await expect(page.locator(".question")).to_have_count(0)
-            await expect(page.locator("#send")).to_be_visible()
-            await expect(page.locator(".prose")).to_have_text(["Yes.", "Half.", "Done."])
-            await expect(page.locator(".usage")).to_have_count(2)
-        self.assertEqual(self.read("a.txt"), "new\n")
-        await self.say(two, "apples")
-        await expect(one.locator(".mine")).to_have_count(3)
-        await expect(one.locator(".usage")).to_have_count(3)
-        await self.assert_sound(two)
-
-    async def test_a_tab_that_was_out_of_sight_makes_up_for_what_it_missed(self) -> None:
-        self.model.will_play("apples", ["Yes."])
-        self.model.will_play("second", ["And yes."])
-        one = await self.page()
-        await self.say(one, "apples")
-        await self.answered(one)
-        two = await self.page()
-        await two.click("text=apples")
-        await expect(two.locator(".prose")).to_have_text(["Yes."])
+    @word("it is hidden from sight")
+    async def is_hidden(self) -> None:
         # The page ends its stream itself, and can hear of nothing from then on.
-        async with two.expect_event("requestfailed", lambda it: it.url.endswith("/events")):
-            await two.evaluate(HIDE, True)
-        await self.say(one, "second")
-        await expect(one.locator(".usage")).to_have_count(2)
-        await expect(two.locator(".mine")).to_have_count(1)
-        await two.evaluate(HIDE, False)
-        await expect(two.locator(".prose")).to_have_text(["Yes.", "And yes."])
+        ended = self.tab.expect_event("requestfailed", lambda it: it.url.endswith("/events"))
+        async with ended:
+            await self.tab.evaluate(HIDE, True)
+
+    @word("it is in sight again")
+    async def is_back(self) -> None:
+        await self.tab.evaluate(HIDE, False)
+
+    @word("its whole address is given")
+    async def address(self) -> None:
+        await self.enter(self.tab, f"{self.server.url}/#token={self.server.token}")
 
     async def test_an_answer_that_ends_while_it_is_opened_is_shown_whole(self) -> None:
         gate, is_over = Gate(), asyncio.Event()
@@ -1199,261 +930,11 @@ class Elsewhere(PageCase):
         await expect(two.locator(".prose")).to_have_text(["Half and half.", "Green."])
         await expect(two.locator("#state")).to_have_text("")
 
-
-# A headless browser shows all its tabs.
-HIDE = """
-(isHidden) => {
-  Object.defineProperty(document, "hidden", { value: isHidden, configurable: true });
-  document.dispatchEvent(new Event("visibilitychange"));
-}
-"""
-
-
-class Completing(PageCase):
-    async def test_files_are_completed_by_the_keys_folder_by_folder(self) -> None:
-        os.mkdir(self.path("sources"))
-        for name in ("sources/with blank.txt", "sources/other.py", ".hidden", "so.txt"):
-            self.write(name, "")
-        page = await self.page()
-        await page.fill("#workspace", self.workspace)
-        await page.keyboard.press("Enter")
-        await expect(page.locator("#workspace")).to_have_attribute("title", self.workspace)
-        await page.click("#message")
-        await page.keyboard.type("look at @s")
-        items = page.locator("#suggestions li")
-        await expect(items).to_have_text(["so.txt", "sources/"])
-        await self.assert_sound(page)
-        await page.keyboard.press("ArrowDown")
-        await expect(items.nth(1)).to_have_attribute("aria-selected", "true")
-        await page.keyboard.press("Enter")
-        await expect(items).to_have_text(["other.py", "with blank.txt"])
-        await page.keyboard.type("bl")
-        await expect(items).to_have_text(["with blank.txt"])
-        await page.keyboard.press("Tab")
-        message = page.locator("#message")
-        await expect(message).to_have_value("look at @sources/with\\ blank.txt ")
-        await expect(page.locator("#suggestions")).to_be_hidden()
-        await page.keyboard.type("and @")
-        await expect(items.first).to_be_visible()
-        await page.keyboard.press("Escape")
-        await expect(page.locator("#suggestions")).to_be_hidden()
-        await expect(message).to_be_focused()
-
-    async def test_the_commands_of_the_agent_are_completed(self) -> None:
-        page = await self.page()
-        await page.click("#message")
-        await page.keyboard.type("/memory s")
-        await expect(page.locator("#suggestions li span")).to_have_text(["memory show"])
-        await page.locator("#suggestions li").click()
-        await expect(page.locator("#message")).to_have_value("/memory show ")
-        await expect(page.locator("#message")).to_be_focused()
-        await page.keyboard.press("Enter")
-        await self.answered(page)
-        await self.assert_calm(page)
-
-
-PNG = b"\x89PNG\r\n\x1a\n and a picture"
-# A file as it comes with a drag or out of the clipboard.
-BRING = """
-([type, name, text]) => {
-  const transfer = new DataTransfer();
-  const bytes = Uint8Array.from(text, (it) => it.charCodeAt(0));
-  transfer.items.add(new File([bytes], name, { type: "image/png" }));
-  const how = { bubbles: true, cancelable: true };
-  const event = type === "paste"
-    ? new ClipboardEvent(type, { ...how, clipboardData: transfer })
-    : new DragEvent(type, { ...how, dataTransfer: transfer });
-  document.getElementById("message").dispatchEvent(event);
-}
-"""
-
-
-class Attaching(PageCase):
-    async def bring(self, page: Page, event: str, name: str, content: bytes = PNG) -> None:
-        await page.evaluate(BRING, [event, name, content.decode("latin-1")])
-
-    async def test_files_that_are_dropped_pasted_or_chosen_go_along_with_the_message(self) -> None:
-        self.model.will_play("look", ["A picture."])
-        page = await self.page()
-        await self.bring(page, "dragover", "dropped.png")
-        await expect(page.locator("#drop-here")).to_be_visible()
-        await self.bring(page, "drop", "dropped.png")
-        await expect(page.locator("#drop-here")).to_be_hidden()
-        names = page.locator("#attached span")
-        await expect(names).to_have_text(["dropped.png"])
-        await self.bring(page, "paste", "pasted.png")
-        await expect(names).to_have_text(["dropped.png", "pasted.png"])
-        chosen = {"name": "chosen.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4"}
-        await page.set_input_files("#files", [chosen])  # type: ignore[arg-type]
-        await expect(names).to_have_text(["dropped.png", "pasted.png", "chosen.pdf"])
-        await page.click("[aria-label='Remove “pasted.png”']")
-        await expect(names).to_have_text(["dropped.png", "chosen.pdf"])
-        await self.assert_sound(page)
-        await self.say(page, "look")
-        await self.answered(page)
-        await expect(page.locator("#attached")).to_be_hidden()
-        self.assertIn(base64.b64encode(PNG).decode(), self.model.received())
-        await page.reload()
-        enclosed = page.locator(".enclosed li")
-        await expect(enclosed).to_have_text(["dropped.png", "chosen.pdf"])
-        await self.assert_sound(page)
-
-    async def test_a_file_that_is_refused_is_told_and_costs_no_other(self) -> None:
-        page = await self.page()
-        await self.bring(page, "drop", "text.png", b"no picture")
-        await self.bring(page, "drop", "picture.png")
-        await expect(page.locator(".trouble")).to_contain_text("this file has other content")
-        await expect(page.locator("#attached span")).to_have_text(["picture.png"])
-
-
-class Agents(PageCase):
-    async def open_with_two(self) -> Page:
-        """The page offers another CLI, too, which this server does not offer in truth; no token is
-        given yet."""
-        usual = (await self.get("/agents"))["agents"]
-        other = {**usual[0], "id": "qwen", "name": "Qwen Code", "isDefault": False}
-        page = await self.open(self.server.url)
-        told = {"success": True, "agents": [*usual, other]}
-        await page.route("**/agents", lambda route: route.fulfill(json=told))
-        return page
-
-    async def test_a_conversation_is_begun_with_the_cli_that_was_chosen(self) -> None:
-        page = await self.open_with_two()
-        await self.enter(page, self.server.token)
-        await expect(page.locator("#agent option")).to_have_text(["Gemini CLI", "Qwen Code"])
-        async with page.expect_request(lambda it: it.url.endswith("/auth/status?agent=qwen")):
-            await page.select_option("#agent", "qwen")
-        await expect(page.locator(".trouble")).to_be_visible()
-
-    async def test_what_is_sent_while_another_cli_is_chosen_goes_to_none_of_them(self) -> None:
-        page = await self.open_with_two()
-        await self.enter(page, self.server.token)
-        await expect(page.locator("#model option")).not_to_have_count(0)
-        known = asyncio.Event()
-        told = (await self.get("/auth/status")).body
-        told["data"].update(isAuthenticated=False, authType=None)
-
-        async def hold(route: Route) -> None:
-            await known.wait()
-            await route.fulfill(json=told)
-
-        await page.route("**/auth/status?agent=qwen", hold)
-        await page.select_option("#agent", "qwen")
-        await self.say(page, "hello")
-        await expect(page.locator("#hold")).to_be_visible()
-        known.set()
-        await expect(page.locator("#account")).to_be_visible()
-        await page.keyboard.press("Escape")
-        await expect(page.locator("#agent")).to_have_value("gemini")
-        await expect(page.locator("#message")).to_have_value("hello")
-        await expect(page.locator("#unsent")).to_have_text("Not sent yet.")
-        await expect(page.locator(".mine")).to_have_count(0)
-
-    async def test_another_cli_can_be_chosen_only_once_there_is_a_conversation(self) -> None:
-        page = await self.open_with_two()
-        may_begin = asyncio.Event()
-
-        async def hold(route: Route) -> None:
-            if route.request.method == "POST":
-                await may_begin.wait()
-            await route.continue_()
-
-        await page.route("**/sessions", hold)
-        async with page.expect_request(lambda it: it.method == "POST"):
-            await self.enter(page, self.server.token)
-        await expect(page.locator("#agent option")).to_have_count(2)
-        await expect(page.locator("#agent")).to_be_disabled()
-        may_begin.set()
-        await expect(page.locator("#agent")).to_be_enabled()
-
-    async def test_who_is_not_logged_in_to_one_cli_can_choose_another(self) -> None:
-        page = await self.open_with_two()
-        told = (await self.get("/auth/status")).body
-        told["data"].update(isAuthenticated=False, authType=None)
-        await page.route("**/auth/status*", lambda route: route.fulfill(json=told))
-        await self.enter(page, self.server.token)
-        await expect(page.locator("#account")).to_be_visible()
-        await page.keyboard.press("Escape")
-        async with page.expect_request(lambda it: it.url.endswith("/auth/status?agent=qwen")):
-            await page.select_option("#agent", "qwen")
-        await expect(page.locator("#model option")).to_have_count(0)
-
-
-class Hostile(PageCase):
-    async def test_what_a_model_says_is_text_and_nothing_else(self) -> None:
-        markup = (
-            "<img src=x onerror=\"document.title='owned'\"><script>1</script> [a](javascript:1)"
-        )
-        path = self.write("a.txt", "old\n")
-        content = markup + "\u202e\n"
-        written = call("write_file", file_path=path, content=content)
-        said = [thought(markup, markup), markup, written]
-        self.model.will_play("attack", said, ["```\n" + markup + "\n```"])
-        page = await self.page()
-        await self.say(page, "attack")
-        await expect(page.locator(".question button").first).to_be_attached()
-        self.assertIn("<U+202E>", await self.text(page, ".diff"))
-        await page.click(".question .main")
-        await self.answered(page)
-        self.assertEqual(await self.text(page, ".prose"), markup)
-        self.assertEqual(
-            await page.evaluate("document.querySelectorAll('#log img, #log script').length"), 0
-        )
-        self.assertEqual(await page.evaluate("document.querySelectorAll('#log a').length"), 0)
-        self.assertNotIn("owned", await page.evaluate("document.title"))
-        await self.assert_sound(page)
-
-
-class Token(PageCase):
     async def test_it_is_taken_out_of_the_address(self) -> None:
         page = await self.page()
         self.assertEqual(await page.evaluate("location.href"), self.server.url + "/")
         stored = await page.evaluate("JSON.stringify([{...localStorage}, document.cookie])")
         self.assertEqual(stored, '[{},""]')
-
-    async def test_without_it_there_is_a_field_and_nothing_else(self) -> None:
-        page = await self.open(self.server.url + "/")
-        await expect(page.locator("#token")).to_be_visible()
-        await self.assert_accessible(page)
-        self.assertEqual(
-            (await self.count(page, "#composer"), await self.count(page, "#new")), (0, 0)
-        )
-        await self.enter(page, "wrong")
-        await expect(page.locator("#token-form p").first).to_contain_text("not take")
-        await self.enter(page, f"{self.server.url}/#token={self.server.token}")
-        await expect(page.locator("#model option")).not_to_have_count(0)
-        self.assertEqual(
-            (await self.count(page, "#token-form"), await self.count(page, "#composer")), (0, 1)
-        )
-
-    async def test_one_that_only_reads_shows_what_is_said_and_offers_nothing_else(self) -> None:
-        self.model.will_play("apples", ["Red."])
-        one = await self.page()
-        with open(self.server.read_only_file) as file:
-            page = await self.open(f"{self.server.url}/#token={file.read().strip()}")
-        await expect(page.locator("#composer")).to_be_hidden()
-        await expect(page.locator("#state")).to_contain_text("only")
-        await self.say(one, "apples")
-        await page.click("text=apples")
-        await expect(page.locator(".prose")).to_have_text(["Red."])
-        await self.say(one, "apples")
-        await expect(page.locator(".prose")).to_have_text(["Red.", "Red."])
-        await expect(page.locator(".trouble")).to_have_count(0)
-        await self.assert_accessible(page)
-
-    async def test_one_that_only_reads_shows_a_turn_that_runs_to_its_end(self) -> None:
-        gate = Gate()
-        self.model.will_play("apples", ["Half ", gate, "and half."])
-        one = await self.page()
-        await self.say(one, "apples")
-        await self.prose(one, "Half")
-        with open(self.server.read_only_file) as file:
-            page = await self.open(f"{self.server.url}/#token={file.read().strip()}")
-        await page.click("text=apples")
-        await expect(page.locator(".prose")).to_have_text(["Half"])
-        gate.set()
-        await expect(page.locator(".prose")).to_have_text(["Half and half."])
-        await expect(page.locator(".usage")).to_have_count(1)
 
     async def test_after_one_that_only_reads_the_whole_one_opens_everything(self) -> None:
         self.model.will_play("apples", ["Red."])
@@ -1480,44 +961,176 @@ class Token(PageCase):
         await expect(page.locator("#workspace")).to_be_enabled()
 
 
-class ComingBack(PageCase):
-    async def test_a_reload_shows_the_turn_that_runs_from_its_beginning(self) -> None:
-        gate = Gate()
-        self.model.will_play("wait", ["Half ", gate, "and half."])
-        page = await self.page()
-        await self.say(page, "wait")
-        await self.prose(page, "Half")
-        await page.reload()
-        await self.prose(page, "Half")
-        self.assertEqual(await self.text(page, ".mine"), "wait")
-        gate.set()
-        await self.answered(page)
-        self.assertEqual(await self.text(page, ".prose"), "Half and half.")
-        await self.assert_sound(page)
+# A headless browser shows all its tabs.
+HIDE = """
+(isHidden) => {
+  Object.defineProperty(document, "hidden", { value: isHidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}
+"""
 
-    async def test_a_question_is_there_again_after_a_reload(self) -> None:
-        path = self.write("a.txt", "old\n")
-        self.model.will_play(
-            "ask", [call("write_file", file_path=path, content="new\n")], ["Done."]
-        )
-        page = await self.page()
-        await self.say(page, "ask")
-        await expect(page.locator(".question button").first).to_be_attached()
-        await page.reload()
-        await page.click(".question .main")
-        await self.answered(page)
-        self.assertEqual(self.read("a.txt"), "new\n")
 
-    async def test_a_new_conversation_begins_empty(self) -> None:
-        self.model.will_play("hello", ["Hi."])
-        page = await self.page()
-        await self.say(page, "hello")
-        await self.answered(page)
-        before = await page.evaluate("sessionStorage.getItem('session')")
-        await page.click("#new")
-        await expect(page.locator("article")).to_have_count(0)
-        after = await page.evaluate("sessionStorage.getItem('session')")
-        self.assertNotEqual(after, before)
+@rows("""
+    files are completed by the keys, folder by folder
+        files to complete are there; one is open; its folder is the workspace
+        | #message is clicked; look at @s is typed
+        | #suggestions li reads so.txt // sources/; it is sound
+        | ArrowDown is pressed | the aria-selected of #suggestions>li:nth-child(2) is true
+        | Enter is pressed | #suggestions li reads other.py // with blank.txt
+        | bl is typed | #suggestions li reads with blank.txt
+        | Tab is pressed | #message names the file; #suggestions is hidden
+        | and @ is typed | #suggestions li >> nth=0 is seen
+        | Escape is pressed | #suggestions is hidden; #message is focused
+    the commands of the agent are completed
+        one is open
+        | #message is clicked; /memory s is typed | #suggestions li span reads memory show
+        | #suggestions li is clicked | #message has the value {SHOW}; #message is focused
+        | Enter is pressed | it is answered; it is calm
+    who the user is can be seen and changed
+        one is open
+        | #account-button is seen | #account-button reads Login: Gemini API key
+        | #account-button is clicked | it is sound
+        | #logout is clicked
+        | the data-ok of #account-button is false; #account-button reads Login: Not logged in
+        | #api-key is clicked; another-key is entered
+        | the data-ok of #account-button is true; #api-key has the value nothing
+        ; #account is hidden; it is sound
+    it speaks the language of the browser
+        one is open in zh-CN | #new is seen
+        | #new tells 新会话; it is accessible; the lang of html is zh
+    what a model says is text and nothing else
+        a.txt is the file old; one is open; to attack the model says an attack then {ATTACKED}
+        | attack is said | .question button >> nth=0 is there; .diff tells <U+202E>
+        | .question .main is clicked
+        | it is answered; .prose >> nth=0 reads {MARKUP}; there is nothing of it on the page
+        ; it is sound
+""")
+class Completing(PageTable):
+    @word("files to complete are there")
+    def some_files(self) -> None:
+        os.mkdir(self.path("sources"))
+        for name in ("sources/with blank.txt", "sources/other.py", ".hidden", "so.txt"):
+            self.write(name, "")
+
+    @word("its folder is the workspace")
+    async def in_the_workspace(self) -> None:
+        await self.tab.fill("#workspace", self.workspace)
+        await self.tab.keyboard.press("Enter")
+        await expect(self.at("#workspace")).to_have_attribute("title", self.workspace)
+
+    @word("#message names the file")
+    async def is_completed(self) -> None:
+        await expect(self.at("#message")).to_have_value("look at @sources/with\\ blank.txt ")
+
+    def reply(self, words: str) -> Any:
+        if words != "an attack":
+            return super().reply(words)
+        content = MARKUP + "\u202e\n"
+        written = call("write_file", file_path=self.path("a.txt"), content=content)
+        return [thought(MARKUP, MARKUP), MARKUP, written]
+
+    @word("there is nothing of it on the page")
+    async def nothing_of_it(self) -> None:
+        count = "document.querySelectorAll('#log img, #log script, #log a').length"
+        self.assertEqual(await self.tab.evaluate(count), 0)
+        self.assertNotIn("owned", await self.tab.evaluate("document.title"))
+
+
+PNG = b"\x89PNG\r\n\x1a\n and a picture"
+# A file as it comes with a drag or out of the clipboard.
+BRING = """
+([type, name, text]) => {
+  const transfer = new DataTransfer();
+  const bytes = Uint8Array.from(text, (it) => it.charCodeAt(0));
+  transfer.items.add(new File([bytes], name, { type: "image/png" }));
+  const how = { bubbles: true, cancelable: true };
+  const event = type === "paste"
+    ? new ClipboardEvent(type, { ...how, clipboardData: transfer })
+    : new DragEvent(type, { ...how, dataTransfer: transfer });
+  document.getElementById("message").dispatchEvent(event);
+}
+"""
+
+
+@rows("""
+    files that are dropped, pasted or chosen go along with the message
+        to look the model says A picture.; one is open
+        | dropped.png comes by dragover | #drop-here is seen
+        | dropped.png comes by drop | #drop-here is hidden; #attached span reads dropped.png
+        | pasted.png comes by paste | #attached span reads dropped.png // pasted.png
+        | chosen.pdf is brought | #attached span reads dropped.png // pasted.png // chosen.pdf
+        | [aria-label="Remove “pasted.png”"] is clicked
+        | #attached span reads dropped.png // chosen.pdf; it is sound
+        | look is said | it is answered; #attached is hidden; the model has the picture
+        | it is loaded again | .enclosed li reads dropped.png // chosen.pdf; it is sound
+    a file that is refused is told and costs no other
+        one is open
+        | text.png comes by drop; picture.png comes by drop
+        | .trouble tells this file has other content; #attached span reads picture.png
+""")
+class Attaching(PageTable):
+    @word(r"(\S+) comes by (\w+)")
+    async def comes(self, name: str, event: str) -> None:
+        content = b"no picture" if name == "text.png" else PNG
+        await self.tab.evaluate(BRING, [event, name, content.decode("latin-1")])
+
+    @word("chosen.pdf is brought")
+    async def is_brought(self) -> None:
+        file = {"name": "chosen.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4"}
+        await self.tab.set_input_files("#files", [file])  # type: ignore[arg-type]
+
+    @word("the model has the picture")
+    def has_picture(self) -> None:
+        self.assertIn(base64.b64encode(PNG).decode(), self.model.received())
+
+
+@rows("""
+    a conversation is begun with the cli that was chosen
+        two are offered
+        | {TOKEN} is entered | #agent option reads Gemini CLI // Qwen Code
+        | the other is chosen | .trouble is seen
+    what is sent while another cli is chosen goes to none of them
+        two are offered; nobody is logged in to the other, which is told late
+        | {TOKEN} is entered | #model option is there
+        | the other is chosen; hello is said | #hold is seen
+        | it goes on | #account is seen
+        | Escape is pressed | #agent has the value gemini; hello is kept; there is no .mine
+    another cli can be chosen only once there is a conversation
+        two are offered; POST /sessions is held
+        | {TOKEN} is entered | #agent option reads Gemini CLI // Qwen Code; #agent is disabled
+        | it goes on | #agent is enabled
+    who is not logged in to one cli can choose another
+        two are offered; nobody is logged in to any
+        | {TOKEN} is entered | #account is seen
+        | Escape is pressed; the other is chosen | there is no #model option
+""")
+class Agents(PageTable):
+    @word("two are offered")
+    async def two_offered(self) -> None:
+        """Another CLI, too, which this server does not offer in truth; no token is given yet."""
+        usual = (await self.get("/agents"))["agents"]
+        other = {**usual[0], "id": "qwen", "name": "Qwen Code", "isDefault": False}
+        self.tab = await self.open(self.server.url)
+        told = {"success": True, "agents": [*usual, other]}
+        await self.tab.route("**/agents", lambda route: route.fulfill(json=told))
+
+    @word("nobody is logged in to (any|the other, which is told late)")
+    async def logged_out(self, whom: str) -> None:
+        told = (await self.get("/auth/status")).body
+        told["data"].update(isAuthenticated=False, authType=None)
+        if whom == "any":
+            self.may_go_on.set()
+
+        async def tell(route: Route) -> None:
+            await self.may_go_on.wait()
+            await route.fulfill(json=told)
+
+        await self.tab.route(f"**/auth/status{'*' if whom == 'any' else '?agent=qwen'}", tell)
+
+    @word("the other is chosen")
+    async def is_chosen(self) -> None:
+        async with self.tab.expect_request(lambda it: it.url.endswith("/auth/status?agent=qwen")):
+            await self.tab.select_option("#agent", "qwen")
 
 
 # What a page of somebody else does with OpenAI's own client.
@@ -1571,27 +1184,19 @@ class OtherPages(PageCase):
                 await page.evaluate(TALK, [self.server.url, self.server.token])
 
 
-class Login(PageCase):
-    async def test_who_the_user_is_can_be_seen_and_changed(self) -> None:
-        page = await self.page()
-        self.assertEqual(await self.text(page, "#account-button"), "Login: Gemini API key")
-        await page.click("#account-button")
-        await self.assert_sound(page)
-        await page.click("#logout")
-        await expect(page.locator("#account-button")).to_have_attribute("data-ok", "false")
-        self.assertEqual(await self.text(page, "#account-button"), "Login: Not logged in")
-        await page.click("#api-key")
-        await self.enter(page, "another-key")
-        await expect(page.locator("#account-button")).to_have_attribute("data-ok", "true")
-        self.assertEqual(await page.evaluate("document.querySelector('#api-key').value"), "")
-        await expect(page.locator("#account")).not_to_have_attribute("open", "")
-        await self.assert_sound(page)
-
-    async def test_it_speaks_the_language_of_the_browser(self) -> None:
-        page = await self.page(language="zh-CN")
-        self.assertEqual(await self.text(page, "#new"), "新会话")
-        await self.assert_accessible(page)
-        self.assertEqual(await page.evaluate("document.documentElement.lang"), "zh")
+class RealThing(PageCase):
+    @unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
+    async def test_gemini_cli_answers_asks_and_writes(self) -> None:
+        command = GeminiCli.program.find(HERE)
+        server = await self.another_server(command=command, fallback=KEY)
+        write = call("write_file", file_path=self.path("a.txt"), content="new\n")
+        self.model.will_play("write it", [thought("Planning", "it"), "Well. ", write], ["Done."])
+        page = await self.open(f"{server.url}/#token={server.token}")
+        await expect(page.locator("#model option")).not_to_have_count(0)
+        await self.say(page, "write it")
+        await page.click(".question .main")
+        await self.answered(page)
+        await expect(page.locator(".prose")).to_have_text(["Well.", "Done."])
 
 
 if __name__ == "__main__":
