@@ -11,9 +11,9 @@ Each row is a test of the class. Of two columns the first is what happens; two m
 happens next, and what is seen then. A step is a word of the class: a row of its `words`, by the
 pattern of its text, or a method under `word`; `&` joins what one does in a row. What is looked at
 is a row of `seen`: the rest of the step is the value, as `told` says it; a class with `compare` may
-wait for it. A word may be a coroutine or a generator, as the test runner of its class has it; a class
-with a loop of its own has `on_its_loop`. A step that no word takes, or that several take, is an error
-of the import.
+wait for it. A word may be a coroutine or a generator, as the test runner of its class has it; a
+class with a loop of its own has `on_its_loop`. A step that no word takes, or that several take, is
+an error of the import.
 """
 
 from __future__ import annotations
