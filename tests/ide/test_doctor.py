@@ -77,23 +77,163 @@ class Extension(unittest.TestCase):
                 self.assertEqual(found is None, not words)
 
 
-class Way(unittest.TestCase):
-    def failure(self, **changes: Any) -> tuple[str, Failed]:
-        """The first step that fails, and what it says."""
-        rows = report.examine(facts(**changes)).rows
-        found = [row for row in rows if isinstance(row.result, Failed)]
-        self.assertEqual(len(found), 1)
-        self.assertIsInstance(found[0].result, Failed)
-        at = rows.index(found[0])
-        self.assertEqual([row.result for row in rows[at + 1 :]], [None] * (len(rows) - at - 1))
-        result = found[0].result
-        return found[0].check.id, result if isinstance(result, Failed) else Failed("", "")
+ALONE = replace(OURS, connected=0)
+ASTRAY: dict[str, Any] = {"discovery_folder": "/other/gemini/ide", "files": ()}
+NONE: dict[str, Any] = {"process": None, "program": Program()}
+NO_FILES = replace(OURS, discovery_paths=(), unwritten={"/x": "The disk is full."})
+BLOCKED = replace(OURS, unwritten={PLACE: "/tmp/gemini should be a folder and is not."})
+SHARED = replace(
+    OURS,
+    discovery_paths=(
+        FILE.path,
+        "/shared/gemini/ide/gemini-ide-server-100-5000.json",
+        "/q/ide/1.lock",
+    ),
+)
+BROKEN, COMMAS = parsed("/s.json", '{"a": 1\n"b": 2}'), parsed("/s.json", '{"a": 1,}')
+UNSET = parsed("/home/ann/.gemini/settings.json", None)
+SYSTEM = parsed("/etc/s.json", '{"ide": {"enabled": false}}')
+FLATPAK = Surrounding("Sublime Text is a Flatpak", "It has a /tmp of its own.", "Share it.")
+DEAD = DiscoveryFile(f"{PLACE}/x", EDITOR, 4000, 4000, "/work", answers=False)
+LIVE = replace(DEAD, answers=True)
+EARLY, OLDER = (replace(PROCESSES[CLI], started=at) for at in (900.0, 400.0))
+CONTAINER = frozenset(["/.dockerenv"])
 
-    def assertFails(self, id: str, action: str, words: str, **changes: Any) -> None:
-        found, failed = self.failure(**changes)
-        self.assertEqual((found, failed.action), (id, action))
-        self.assertIn(words, failed.what)
-        self.assertTrue(failed.remedy)
+
+def needs_node(version: str) -> Program:
+    return Program("/usr/bin/gemini", True, "0.61.0", "/usr/bin/node", version)
+
+
+# What is so, and the first step that fails: its id, its link, words of it and of its remedy.
+FAILING: tuple[tuple[str, dict[str, Any], str, str, str, str], ...] = (
+    ("a sandbox that hides the discovery file is told first",
+     {"surroundings": (FLATPAK,), "program": Program()}, "surroundings", "", "/tmp of its own", ""),
+    ("no CLI", NONE, "installed", checks.INSTALL, "was not found", "Install Node.js 20"),
+    ("no CLI where Node.js is", {**NONE, "program": Program(node="/usr/bin/node")}, "installed",
+     checks.INSTALL, "was not found", "Run: npm install -g @google/gemini-cli"),
+    ("a CLI that the path does not lead to",
+     {"program": Program("/home/ann/.nvm/bin/gemini", False, "0.61.0")}, "installed",
+     checks.USE_PROGRAM, "PATH", ""),
+    ("an old Node.js", {"process": None, "program": needs_node("18.20.1")}, "installed", "",
+     "needs Node.js 20", ""),
+    ("an old CLI", {"program": Program("/usr/bin/gemini", True, "0.5.3")}, "installed",
+     checks.INSTALL, "too old", ""),
+    ("settings that make no sense", {"settings": BROKEN}, "settings", "", "/s.json, line 2", ""),
+    ("settings of all users that make no sense", {"overriding": (BROKEN,)}, "settings", "",
+     "/s.json, line 2", ""),
+    ("settings with commas", {"settings": COMMAS}, "settings", checks.ENABLE, "commas", ""),
+    ("no login", {"logins": ()}, "login", checks.LOG_IN, "No way to log in", "2026-06-18"),
+    ("no server", {"window": replace(OURS, port=0)}, "served", checks.RESTART, "no server", ""),
+    ("why there is no server is said where it is known",
+     {"window": replace(OURS, port=0, problem="No server (too many open files).")}, "served",
+     checks.RESTART, "too many open files", ""),
+    ("no folder", {"window": replace(OURS, folders=())}, "folder", checks.ADD_FOLDER, "no folder",
+     ""),
+    ("a folder that no variable can hold", {"window": replace(OURS, folders=("/a:b",))}, "folder",
+     "", "colon", ""),
+    ("a folder that the maps do not know",
+     {"window": replace(OURS, folders=(), unmapped=("E:\\a",))}, "folder", "",
+     "no path of the CLIs for E:\\a.", ""),
+    ("no file", {"window": NO_FILES}, "published", checks.WRITE_AGAIN, "The disk is full.", ""),
+    ("a place that cannot be written though another can", {"window": BLOCKED}, "published",
+     checks.WRITE_AGAIN, "should be a folder", ""),
+    ("another temp folder", ASTRAY, "place", checks.RUN_CLI,
+     "The CLI looks into /other/gemini/ide",
+     "Start it with TMPDIR=/tmp, or with Run Gemini CLI."),
+    # The folder of the settings, which CLIs outside of a sandbox see, comes last.
+    ("another temp folder beside one of the settings", {**ASTRAY, "window": SHARED}, "place",
+     checks.RUN_CLI, "The CLI looks into /other/gemini/ide", "TMPDIR=/shared,"),
+    ("a file that somebody swept away", {"files": ()}, "place", checks.WRITE_AGAIN, "is gone", ""),
+    ("a file of another user", {"files": (replace(FILE, is_ours=False),)}, "file",
+     checks.WRITE_AGAIN, "cannot be read", ""),
+    ("half a file", {"files": (replace(FILE, makes_sense=False),)}, "file", checks.WRITE_AGAIN,
+     "cannot be read", ""),
+    ("a token of before", {"files": (replace(FILE, has_token=False),)}, "file",
+     checks.WRITE_AGAIN, "token", ""),
+    ("a dead file in the way", {"files": (DEAD, FILE)}, "file", checks.SWEEP,
+     "an editor that has ended", ""),
+    ("a file that leads to what is no editor", {"files": (replace(LIVE, is_editor=False), FILE)},
+     "file", checks.RUN_CLI, "no editor answers", ""),
+    ("another window in the way", {"files": (LIVE, FILE)}, "file", checks.RUN_CLI,
+     "another window or editor", ""),
+    ("a CLI that was started before the window", {"process": EARLY}, "detected", checks.RUN_CLI,
+     "started at", ""),
+    ("a CLI that was started before the editor",
+     {"process": OLDER, "window": replace(OURS, since=0.0)}, "detected", checks.RUN_CLI,
+     "started at", ""),
+    ("nothing that tells of an editor", {"files": (replace(FILE, names_editor=False),)},
+     "detected", checks.RUN_CLI, "Neither", ""),
+    ("not enabled", {"settings": UNSET}, "enabled", checks.ENABLE, "ide.enabled is not set", ""),
+    ("disabled for all users", {"overriding": (SYSTEM,)}, "enabled", "", "/etc/s.json sets", ""),
+    ("another folder", {"folder": "/elsewhere"}, "same_folder", checks.ADD_FOLDER,
+     "The CLI runs in /elsewhere", ""),
+    ("a container", {"exists": CONTAINER}, "host", "", "host.docker.internal", ""),
+    ("a network of its own", {"has_own_network": True}, "answers", "", "a network of its own", ""),
+    ("nothing in the way and not connected", {"window": ALONE}, "connected", "", "not connected",
+     ""),
+    ("nothing in the way and none runs", {"window": ALONE, "process": None}, "connected",
+     checks.RUN_CLI, "none runs", ""),
+    ("another CLI that is connected does not count for this one", {"is_connected": False},
+     "connected", "", "not connected", ""),
+)  # fmt: skip
+# What is so where no step fails.
+FINE: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("all is well", {}),
+    ("a place of another CLI cannot be written",
+     {"window": replace(OURS, unwritten={"/home/ann/.qwen/ide": "The disk is full."})}),
+    ("the server was taken over from before",
+     {"process": EARLY, "window": replace(OURS, since=0.0)}),
+    ("the terminal tells of the editor",
+     {"process": EARLY, "environment": {"TERM_PROGRAM": "sublime"}}),
+    ("a container of SSH", {"exists": CONTAINER, "environment": {"SSH_CONNECTION": "1"}}),
+    ("a container of an editor", {"exists": CONTAINER, "environment": {"REMOTE_CONTAINERS": "1"}}),
+    ("a container that reaches its host", {"exists": CONTAINER, "reaches_host": True}),
+    ("a network of its own that reaches its host",
+     {"has_own_network": True, "exists": CONTAINER, "reaches_host": True}),
+    ("one that is connected all the same", {"process": EARLY, "is_connected": True}),
+)  # fmt: skip
+
+
+class Way(unittest.TestCase):
+    def test_each_step_fails_with_its_words_link_and_remedy(self) -> None:
+        for sentence, changes, id, action, words, remedy in FAILING:
+            with self.subTest(sentence):
+                rows = report.examine(facts(**changes)).rows
+                ((at, failed),) = [
+                    (at, row.result)
+                    for at, row in enumerate(rows)
+                    if isinstance(row.result, Failed)
+                ]
+                self.assertEqual(
+                    [row.result for row in rows[at + 1 :]], [None] * len(rows[at + 1 :])
+                )
+                self.assertEqual((rows[at].check.id, failed.action), (id, action))
+                self.assertIn(words, failed.what)
+                self.assertTrue(failed.remedy)
+                self.assertIn(remedy, failed.remedy)
+
+    def test_nothing_fails_where(self) -> None:
+        for sentence, changes in FINE:
+            with self.subTest(sentence):
+                examination = report.examine(facts(**changes))
+                self.assertIsNone(examination.failure)
+                self.assertTrue(changes or len(examination.rows) == len(CHECKS))
+
+    def test_of_windows_and_of_other_clis_the_remedy_has_their_names(self) -> None:
+        windows = replace(OURS, discovery_paths=("C:\\Temp\\gemini\\ide\\a.json",))
+        found = checks.in_its_folder(facts(**ASTRAY, platform="windows", window=windows))
+        self.assertIn(" TEMP=C:\\Temp,", getattr(found, "remedy", ""))
+        of_home = checks.in_its_folder(facts(cli=QWEN_CODE, **ASTRAY))
+        self.assertEqual(getattr(of_home, "remedy", ""), "Start it with Run Qwen Code.")
+        folder = facts(window=replace(OURS, folders=("C:\\a",)), platform="windows")
+        self.assertIsInstance(checks.folder_open(folder), Ok)
+
+    def test_a_cli_that_is_connected_says_to_whom(self) -> None:
+        look = checks.by_id("connected").look
+        self.assertEqual(look(facts(is_connected=True)), Ok("to this window"))
+        self.assertIn("this system does not tell", getattr(look(facts()), "found", ""))
+        started = look(facts(process=None))
+        self.assertEqual(started, Ok("one CLI is connected to this window"))
 
     def test_the_remedy_names_the_same_cli_as_the_link_beside_it(self) -> None:
         for changes, words in (
@@ -105,140 +245,13 @@ class Way(unittest.TestCase):
             self.assertIsInstance(found, Failed)
             self.assertEqual(getattr(found, "remedy", ""), f"Start it with {words}.")
 
-    def test_a_sandbox_that_hides_the_discovery_file_is_told_first(self) -> None:
-        flatpak = Surrounding("Sublime Text is a Flatpak", "It has a /tmp of its own.", "Share it.")
-        self.assertFails(
-            "surroundings", "", "/tmp of its own", surroundings=(flatpak,), program=Program()
-        )
-
     def test_an_ordinary_desktop_is_not_mentioned(self) -> None:
         self.assertIsNone(report.examine(facts(surroundings=())).row("surroundings"))
-
-    def test_nothing_fails_where_all_is_well(self) -> None:
-        examination = report.examine(facts())
-        self.assertIsNone(examination.failure)
-        self.assertEqual(len(examination.rows), len(CHECKS))
-
-    def test_no_cli(self) -> None:
-        none: dict[str, Any] = {"process": None, "program": Program()}
-        self.assertFails("installed", checks.INSTALL, "was not found", **none)
-        with_node = Program(node="/usr/bin/node")
-        self.assertEqual(
-            self.failure(process=None, program=with_node)[1].remedy,
-            "Run: npm install -g @google/gemini-cli",
-        )
-        self.assertIn("Install Node.js 20", self.failure(**none)[1].remedy)
-
-    def test_a_cli_that_the_path_does_not_lead_to(self) -> None:
-        program = Program("/home/ann/.nvm/bin/gemini", False, "0.61.0")
-        self.assertFails("installed", checks.USE_PROGRAM, "PATH", program=program)
-
-    def test_old_programs(self) -> None:
-        node = Program("/usr/bin/gemini", True, "0.61.0", "/usr/bin/node", "18.20.1")
-        self.assertFails("installed", "", "needs Node.js 20", process=None, program=node)
-        old = Program("/usr/bin/gemini", True, "0.5.3")
-        self.assertFails("installed", checks.INSTALL, "too old", program=old)
 
     def test_one_that_runs_has_the_programs_that_it_needs(self) -> None:
         for program in (Program(), Program("/usr/bin/qwen", True, "0.24.4", "", "18.1.0")):
             result = checks.installed(facts(cli=QWEN_CODE, program=program))
             self.assertNotIsInstance(result, Failed)
-
-    def test_settings_that_make_no_sense(self) -> None:
-        broken = parsed("/s.json", '{"a": 1\n"b": 2}')
-        self.assertFails("settings", "", "/s.json, line 2", settings=broken)
-        self.assertFails("settings", "", "/s.json, line 2", overriding=(broken,))
-        commas = parsed("/s.json", '{"a": 1,}')
-        self.assertFails("settings", checks.ENABLE, "commas", settings=commas)
-
-    def test_no_login(self) -> None:
-        self.assertFails("login", checks.LOG_IN, "No way to log in", logins=())
-        self.assertIn("2026-06-18", self.failure(logins=())[1].remedy)
-
-    def test_no_server_no_folder_no_file(self) -> None:
-        self.assertFails("served", checks.RESTART, "no server", window=replace(OURS, port=0))
-        self.assertFails("folder", checks.ADD_FOLDER, "no folder", window=replace(OURS, folders=()))
-        nothing = replace(OURS, discovery_paths=(), unwritten={"/x": "The disk is full."})
-        self.assertFails("published", checks.WRITE_AGAIN, "The disk is full.", window=nothing)
-
-    def test_a_folder_that_no_variable_can_hold(self) -> None:
-        self.assertFails("folder", "", "colon", window=replace(OURS, folders=("/a:b",)))
-        unknown = replace(OURS, folders=(), unmapped=("E:\\a",))
-        self.assertFails("folder", "", "no path of the CLIs for E:\\a.", window=unknown)
-        self.assertIsInstance(
-            checks.folder_open(facts(window=replace(OURS, folders=("C:\\a",)), platform="windows")),
-            checks.Ok,
-        )
-
-    def test_another_temp_folder(self) -> None:
-        self.assertFails(
-            "place",
-            checks.RUN_CLI,
-            "The CLI looks into /other/gemini/ide",
-            discovery_folder="/other/gemini/ide",
-            files=(),
-        )
-        astray: dict[str, Any] = {"discovery_folder": "/other/gemini/ide", "files": ()}
-        self.assertEqual(
-            self.failure(**astray)[1].remedy, "Start it with TMPDIR=/tmp, or with Run Gemini CLI."
-        )
-        windows = replace(OURS, discovery_paths=("C:\\Temp\\gemini\\ide\\a.json",))
-        found = checks.in_its_folder(facts(**astray, platform="windows", window=windows))
-        self.assertIn(" TEMP=C:\\Temp,", found.remedy if isinstance(found, Failed) else "")
-        # The folder of the settings, which CLIs outside of a sandbox see, comes last.
-        paths = (FILE.path, "/shared/gemini/ide/gemini-ide-server-100-5000.json", "/q/ide/1.lock")
-        shared = replace(OURS, discovery_paths=paths)
-        self.assertIn("TMPDIR=/shared,", self.failure(**astray, window=shared)[1].remedy)
-        of_home = checks.in_its_folder(facts(cli=QWEN_CODE, **astray))
-        self.assertEqual(
-            of_home.remedy if isinstance(of_home, Failed) else "", "Start it with Run Qwen Code."
-        )
-
-    def test_a_place_that_cannot_be_written_though_another_can(self) -> None:
-        blocked = replace(OURS, unwritten={PLACE: "/tmp/gemini should be a folder and is not."})
-        self.assertFails("published", checks.WRITE_AGAIN, "should be a folder", window=blocked)
-        elsewhere = replace(OURS, unwritten={"/home/ann/.qwen/ide": "The disk is full."})
-        self.assertIsNone(report.examine(facts(window=elsewhere)).failure)
-
-    def test_why_there_is_no_server_is_said_where_it_is_known(self) -> None:
-        ended = replace(OURS, port=0, problem="No server could be started (too many open files).")
-        self.assertFails("served", checks.RESTART, "too many open files", window=ended)
-
-    def test_a_file_that_somebody_swept_away(self) -> None:
-        self.assertFails("place", checks.WRITE_AGAIN, "is gone", files=())
-
-    def test_a_file_of_another_user_or_half_of_one(self) -> None:
-        for file in (replace(FILE, is_ours=False), replace(FILE, makes_sense=False)):
-            self.assertFails("file", checks.WRITE_AGAIN, "cannot be read", files=(file,))
-
-    def test_a_token_of_before(self) -> None:
-        self.assertFails(
-            "file", checks.WRITE_AGAIN, "token", files=(replace(FILE, has_token=False),)
-        )
-
-    def test_a_dead_file_in_the_way(self) -> None:
-        dead = DiscoveryFile(f"{PLACE}/x", EDITOR, 4000, 4000, "/work", answers=False)
-        self.assertFails("file", checks.SWEEP, "an editor that has ended", files=(dead, FILE))
-
-    def test_a_file_that_leads_to_what_is_no_editor(self) -> None:
-        astray = DiscoveryFile(f"{PLACE}/x", EDITOR, 4000, 4000, "/work", is_editor=False)
-        self.assertFails("file", checks.RUN_CLI, "no editor answers", files=(astray, FILE))
-
-    def test_another_window_in_the_way(self) -> None:
-        other = DiscoveryFile(f"{PLACE}/x", EDITOR, 4000, 4000, "/work")
-        self.assertFails("file", checks.RUN_CLI, "another window or editor", files=(other, FILE))
-
-    def test_a_cli_that_was_started_before_the_editor(self) -> None:
-        early = replace(PROCESSES[CLI], started=900.0)
-        self.assertFails("detected", checks.RUN_CLI, "started at", process=early)
-        since_the_start = replace(OURS, since=0.0)
-        self.assertIsNone(report.examine(facts(process=early, window=since_the_start)).failure)
-        older = replace(early, started=400.0)
-        self.assertFails(
-            "detected", checks.RUN_CLI, "started at", process=older, window=since_the_start
-        )
-        known = {"TERM_PROGRAM": "sublime"}
-        self.assertIsNone(report.examine(facts(process=early, environment=known)).failure)
 
     def test_a_cli_that_the_editor_before_was_found_by(self) -> None:
         early = replace(PROCESSES[CLI], started=400.0)
@@ -253,29 +266,6 @@ class Way(unittest.TestCase):
             found = report.examine(facts(process=early, window=window)).failure
             with self.subTest(at=at, kind=kind):
                 self.assertEqual(found is None, is_fine)
-
-    def test_nothing_that_tells_of_an_editor(self) -> None:
-        nameless = replace(FILE, names_editor=False)
-        self.assertFails("detected", checks.RUN_CLI, "Neither", files=(nameless,))
-
-    def test_not_enabled(self) -> None:
-        none = parsed("/home/ann/.gemini/settings.json", None)
-        self.assertFails("enabled", checks.ENABLE, "ide.enabled is not set", settings=none)
-        system = parsed("/etc/s.json", '{"ide": {"enabled": false}}')
-        self.assertFails("enabled", "", "/etc/s.json sets", overriding=(system,))
-
-    def test_another_folder(self) -> None:
-        self.assertFails(
-            "same_folder", checks.ADD_FOLDER, "The CLI runs in /elsewhere", folder="/elsewhere"
-        )
-
-    def test_a_container(self) -> None:
-        marks = frozenset(["/.dockerenv"])
-        self.assertFails("host", "", "host.docker.internal", exists=marks)
-        for variable in ("SSH_CONNECTION", "REMOTE_CONTAINERS"):
-            free = facts(exists=marks, environment={variable: "1"})
-            self.assertIsNone(report.examine(free).failure)
-        self.assertIsNone(report.examine(facts(exists=marks, reaches_host=True)).failure)
 
     def test_a_proxy_in_the_way_of_the_one_that_asks_it_for_the_host_of_its_container(self) -> None:
         proxies = {"HTTP_PROXY": "http://ann:secret@proxy:3128"}
@@ -292,35 +282,10 @@ class Way(unittest.TestCase):
         self.assertIsInstance(checks.proxy(facts(**inside, environment=free)), Ok)
         self.assertEqual(checks.proxy(facts(**inside)), Ok("none in the way"))
 
-    def test_a_network_of_its_own(self) -> None:
-        self.assertFails("answers", "", "a network of its own", has_own_network=True)
-        marks = frozenset(["/.dockerenv"])
-        reached = facts(has_own_network=True, exists=marks, reaches_host=True)
-        self.assertIsNone(report.examine(reached).failure)
-
     def test_variables_of_another_window(self) -> None:
         bob = facts(cli=IBM_BOB, environment={"BOB_SHELL_CLI_IDE_SERVER_PORT": "4000"})
         found = checks.answers(bob)
         self.assertEqual(found.action if isinstance(found, Failed) else "", checks.RUN_CLI)
-
-    def test_nothing_in_the_way_and_not_connected(self) -> None:
-        alone = replace(OURS, connected=0)
-        self.assertFails("connected", "", "not connected", window=alone)
-        self.assertFails("connected", checks.RUN_CLI, "none runs", window=alone, process=None)
-
-    def test_another_cli_that_is_connected_does_not_count_for_this_one(self) -> None:
-        self.assertFails("connected", "", "not connected", is_connected=False)
-        check = checks.by_id("connected")
-        self.assertEqual(check.look(facts(is_connected=True)), Ok("to this window"))
-        unknown = check.look(facts())
-        self.assertIn("this system does not tell", unknown.found if isinstance(unknown, Ok) else "")
-        started = check.look(facts(process=None))
-        self.assertEqual(started, Ok("one CLI is connected to this window"))
-
-    def test_one_that_is_connected_is_not_told_why_it_could_not_connect(self) -> None:
-        early = replace(PROCESSES[CLI], started=900.0)
-        self.assertIsNotNone(report.examine(facts(process=early)).failure)
-        self.assertIsNone(report.examine(facts(process=early, is_connected=True)).failure)
 
     def test_variables_lead_past_a_missing_file(self) -> None:
         variables = {
