@@ -10,6 +10,8 @@ byte the same each time, wherever zlib is the same.
 from __future__ import annotations
 
 import contextlib
+import glob
+import hashlib
 import io
 import os
 import re
@@ -20,7 +22,7 @@ import tempfile
 import zipfile
 from typing import Dict, Iterable, List, Tuple
 
-from . import closure, libraries
+from . import closure, libraries, setup
 from .sublime_folders import Machine
 from .vendor import carry, with_carried
 
@@ -177,11 +179,24 @@ def _unpacked(requirements: List[str], host: str) -> Dict[str, bytes]:
     """What the wheels hold, read as they are: pip would write thousands of files."""
     found: Dict[str, bytes] = {}
     with tempfile.TemporaryDirectory() as folder:
-        libraries.download_wheels(requirements, host, MACHINE, folder)
-        for name in sorted(os.listdir(folder)):
-            with zipfile.ZipFile(os.path.join(folder, name)) as wheel:
-                found.update((path, wheel.read(path)) for path in wheel.namelist())
+        paths = _kept(requirements)
+        if len(paths) < len(requirements):
+            libraries.download_wheels(requirements, host, MACHINE, folder)
+            paths = [os.path.join(folder, name) for name in os.listdir(folder)]
+        for path in sorted(paths, key=os.path.basename):
+            with zipfile.ZipFile(path) as wheel:
+                found.update((name, wheel.read(name)) for name in wheel.namelist())
     return found
+
+
+def _kept(requirements: List[str]) -> List[str]:
+    """The wheels of these digests that are there already: no index need be asked for them."""
+    wanted = {it.partition(" --hash=sha256:")[2] for it in requirements}
+    found = {}
+    for path in glob.glob(os.path.join(glob.escape(setup.CARRIED), "*.whl")):
+        with open(path, "rb") as file:
+            found[hashlib.sha256(file.read()).hexdigest()] = path
+    return [found[digest] for digest in wanted & set(found)]
 
 
 def zipped(files: Dict[str, bytes]) -> bytes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import pathlib
 import platform
 import shutil
 import subprocess
@@ -143,7 +142,7 @@ def set_up_apart(name: str) -> None:
 
 def set_up_carried() -> None:
     """The wheels of the libraries that the packages carry, so that the tests can build these
-    without asking an index; pip compares their digests at each build."""
+    without asking an index."""
     lists = [os.path.join(ROOT, "requirements", "carried.txt")]
     lists.append(os.path.join(ROOT, "tools", "closure.py"))
     stamp, value = os.path.join(CARRIED, "stamp"), digest(lists)
@@ -153,16 +152,6 @@ def set_up_carried() -> None:
         code = "import sys; from tools import package; package.download_wheels(sys.argv[1])"
         subprocess.check_call([python_of(VENV), "-c", code, CARRIED], cwd=ROOT)
         set_done(stamp, value)
-
-
-def from_carried() -> Dict[str, str]:
-    """The variables with which pip takes these wheels and asks no index; none where they are not
-    there."""
-    if not os.path.exists(os.path.join(CARRIED, "stamp")):
-        return {}
-    # As an address, for pip takes a blank for the end of a path.
-    links = pathlib.Path(CARRIED).as_uri()
-    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": links, "PIP_CONFIG_FILE": os.devnull}
 
 
 def set_up_node() -> None:

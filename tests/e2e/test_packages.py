@@ -26,7 +26,7 @@ from session import ACCEPT  # noqa: E402
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, ROOT)
 
-from tools import package, setup  # noqa: E402
+from tools import package  # noqa: E402
 
 BUILT: list[str] = []
 # What says no to whoever would ask an index or any other machine.
@@ -39,8 +39,7 @@ def built() -> str:
         folder = tempfile.mkdtemp()
         unittest.addModuleCleanup(shutil.rmtree, folder)
         command = [sys.executable, "-m", "tools.package", folder]
-        environment = {**os.environ, **setup.from_carried()}
-        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE)
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE)
         if done.returncode:
             raise AssertionError(done.stdout.decode())
         BUILT.append(folder)

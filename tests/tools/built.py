@@ -49,6 +49,9 @@ def builds() -> Builds:
     for name in ("one", "two"):
         command = ["git", "clone", "--quiet", ROOT, os.path.join(folder, name)]
         subprocess.check_call(command, stderr=subprocess.DEVNULL)
+        os.mkdir(os.path.join(folder, name, ".venv"))
+        if os.path.isdir(setup.CARRIED):
+            os.symlink(setup.CARRIED, os.path.join(folder, name, ".venv", "carried"))
     age(os.path.join(folder, "two"))
     running = [
         start(folder, "one", "one", "022", TZ="UTC", PYTHONHASHSEED="1"),
@@ -71,7 +74,7 @@ def start(
     return subprocess.Popen(
         [sys.executable, "-c", BUILD, os.path.join(folder, checkout), mask],
         cwd=os.path.join(folder, cwd),
-        env={**os.environ, **setup.from_carried(), **variables},
+        env={**os.environ, **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )

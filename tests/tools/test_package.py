@@ -20,7 +20,7 @@ from typing import Any, Iterator
 from unittest import mock
 
 import pytest
-from GeminiCompanion.tools import check_pythons, closure, libraries, package, vendor
+from GeminiCompanion.tools import check_pythons, closure, libraries, package, setup, vendor
 from packaging.requirements import Requirement
 
 from .built import IS_CHECKOUT, NAMES, PLAIN, WHOLE, Built, builds
@@ -297,6 +297,18 @@ class Pinned(unittest.TestCase):
     def test_one_without_a_digest_stops_the_build(self) -> None:
         with self.assertRaisesRegex(libraries.Unavailable, "carried.txt has no digest of a==1"):
             package.pinned(["a==1"])
+
+    def test_wheels_that_are_there_are_taken_without_an_index_where_their_digests_are_right(
+        self,
+    ) -> None:
+        asked = mock.patch.object(libraries, "download_wheels", side_effect=libraries.Unavailable)
+        with tempfile.TemporaryDirectory() as folder, asked:
+            digests = [wheel(folder, name, "1") for name in ("a", "b")]
+            with mock.patch.object(setup, "CARRIED", folder):
+                kept = [f"{name}==1 --hash=sha256:{it}" for name, it in zip("ab", digests)]
+                self.assertLessEqual({"a.py", "b.py"}, {*package._unpacked(kept, HOST)})
+                wanted = [kept[0], f"b==1 --hash=sha256:{'0' * 64}"]
+                self.assertRaises(libraries.Unavailable, package._unpacked, wanted, HOST)
 
     def test_a_wheel_of_another_digest_stops_the_build_with_a_sentence(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
