@@ -40,6 +40,7 @@ class Endpoint:
         token: str,
         sessions: Any,
         desk: Any,
+        hooks: Any,
         on_stream: Callable[[Session], None],
         address: str,
         tell: Callable[[str], None],
