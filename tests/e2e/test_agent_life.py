@@ -75,22 +75,6 @@ class Cancelling(AgentCase):
         again = await agent.chat(self.workspace, "too soon")
         self.assertEqual(text(await self.rest(again)), "Here.")
 
-    async def test_what_waits_for_a_decision_does_not_run_after_a_cancellation(self) -> None:
-        path = self.path("c.txt")
-        self.model.will_play(
-            "make c.txt", [call("write_file", file_path=path, content="")], ["Done."]
-        )
-        turn = await self.chat("make c.txt")
-        asked = await self.until(turn, ToolConfirmation)
-        turn.cancel()
-        with self.assertRaises(AgentError) as caught:
-            self.agent.turns.confirm(asked.call_id, "proceed_once")
-        self.assertEqual(caught.exception.code, failure.TOOL_CALL_NOT_FOUND)
-        story = await self.rest(turn)
-        self.assertEqual(story[-1].reason, events.CANCELLED)
-        self.assertFalse(of(ToolResult, story)[0].success)
-        self.assertFalse(os.path.exists(path))
-
     async def test_a_cancelled_command_is_ended_and_no_success(self) -> None:
         turn, command = await self.run_command(self.agent)
         turn.cancel()
@@ -120,24 +104,6 @@ class Cancelling(AgentCase):
 
 
 class Dying(AgentCase):
-    async def test_a_death_in_mid_turn_is_an_error_and_the_next_turn_works(self) -> None:
-        gate = Gate()
-        self.addCleanup(gate.set)
-        self.model.will_play("die", ["Half ", gate, "way"])
-        turn = await self.chat("die")
-        await self.until(turn, Content)
-        os.kill(self.agent.info().pid or 0, signal.SIGKILL)
-        story = await self.rest(turn)
-        self.assertEqual(story[-1].code, failure.STREAM_ERROR)
-        self.assertFalse(self.agent.info().is_running)
-        self.model.will_play("go on", ["Here."])
-        again = await self.chat("go on")
-        story = await self.rest(again)
-        self.assertEqual((text(story), again.session_id), ("Here.", turn.session_id))
-        # The agent loaded what was said before.
-        self.assertEqual(of(Thought, story), [])
-        self.assertIn("'die'", str(self.model.last_request()["contents"]))
-
     async def test_a_bug_of_ours_in_the_reader_ends_the_cli_and_leaves_nobody_waiting(self) -> None:
         await self.tell("hello")
         pid = self.agent.info().pid or 0
@@ -195,13 +161,6 @@ class Dying(AgentCase):
         with self.assertRaises(AgentError):
             self.agent.turns.confirm(asked.call_id, "proceed_once")
 
-    async def test_a_stopped_agent_leaves_no_process(self) -> None:
-        agent = await self.another_agent()
-        await agent.prepare()
-        pid = agent.info().pid or 0
-        await agent.stop()
-        await self.until_gone(pid)
-
     async def test_a_stopped_agent_leaves_no_command_of_a_tool(self) -> None:
         agent = await self.another_agent()
         turn, command = await self.run_command(agent)
@@ -247,74 +206,9 @@ class Trusting(AgentCase):
 
 
 class Many(AgentCase):
-    async def test_two_workspaces_talk_at_once(self) -> None:
-        gates = [Gate(), Gate()]
-        folders = [self.path(name) for name in ("a", "b")]
-        turns = []
-        for folder, gate in zip(folders, gates):
-            os.mkdir(folder)
-            self.model.will_play(folder, [f"for {folder} ", gate, "done"])
-            turns.append(await self.agent.chat(folder, f"I am in {folder}"))
-        for turn in turns:
-            await self.until(turn, Content)
-        for gate in reversed(gates):
-            gate.set()
-        for folder, turn in zip(folders, turns):
-            self.assertEqual(text(await self.rest(turn)), f"for {folder} done")
-
-    async def test_a_second_message_to_a_busy_conversation_is_refused(self) -> None:
-        gate = Gate()
-        self.model.will_play("busy", ["One ", gate, "two"])
-        turn = await self.chat("busy")
-        with self.assertRaises(AgentError) as caught:
-            await self.chat("me too")
-        self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
-        with self.assertRaises(AgentError) as caught:
-            await self.agent.account.configure(Credentials(API_KEY, "another"))
-        self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
-        gate.set()
-        self.assertEqual(text(await self.rest(turn)), "One two")
-
-    async def test_a_new_conversation_knows_nothing_of_the_old_one(self) -> None:
-        self.model.will_play("my secret word", ["I see."])
-        old = await self.chat("my secret word")
-        await self.rest(old)
-        self.model.will_play("anything", ["No."])
-        new = await self.chat("anything", new_session=True)
-        await self.rest(new)
-        self.assertNotIn("my secret word", str(self.model.last_request()["contents"]))
-        back = await self.chat("anything", session_id=old.session_id)
-        await self.rest(back)
-        self.assertIn("my secret word", str(self.model.last_request()["contents"]))
-        mine = [it.id for it in self.agent.sessions() if it.workspace == self.workspace]
-        self.assertEqual(mine, [new.session_id, old.session_id])
-
     async def test_a_conversation_that_was_only_begun_is_not_at_work(self) -> None:
         begun = await self.agent.new_session(self.workspace)
         self.assertEqual((begun.is_busy, begun.turns), (False, 0))
-
-    async def test_readers_may_come_late_and_go_on_where_they_were(self) -> None:
-        self.model.will_play("read", ["a", "b", "c"])
-        turn = await self.chat("read")
-        whole = [event async for event in turn.events()]
-        late = [event async for event in turn.events(after=2)]
-        self.assertEqual(whole[2:], late)
-        self.assertEqual([event.number for event in whole], list(range(1, len(whole) + 1)))
-        self.assertIs(self.agent.turns.by_id(turn.id), turn)
-
-    async def test_a_model_is_chosen_from_those_there_are(self) -> None:
-        models = await self.agent.models(self.workspace)
-        self.assertIn(models.current, [it.id for it in models.available])
-        self.assertEqual((await self.agent.set_model(models.current, self.workspace)), models)
-        other = next(it.id for it in models.available if it.id not in (models.current, "auto"))
-        chosen = await self.agent.set_model(other, self.workspace)
-        self.assertEqual(chosen.current, other)
-        self.model.will_play("which", ["This."])
-        story = await self.tell("which")
-        self.assertEqual(list(story[-1].usage.by_model), [other])
-        with self.assertRaises(AgentError) as caught:
-            await self.agent.set_model("no such model", self.workspace)
-        self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
 
     async def test_models_are_told_while_a_turn_runs_and_none_is_chosen(self) -> None:
         gate = Gate()
@@ -375,24 +269,6 @@ class Many(AgentCase):
         story = await self.tell("/about")
         self.assertIn(self.agent.info().version, text(story))
 
-    async def test_attached_files_reach_the_model(self) -> None:
-        path = self.write("with space ä%20.txt", "the attached text")
-        self.model.will_play("attached", ["Seen."])
-        self.assertEqual(text(await self.tell("attached", files=[path])), "Seen.")
-        self.assertIn("the attached text", str(self.model.last_request()["contents"]))
-
-    async def test_a_file_from_elsewhere_is_asked_about_first(self) -> None:
-        path = os.path.join(self.root, "elsewhere.txt")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("from elsewhere")
-        self.model.will_play("elsewhere", ["Seen."])
-        story = await self.tell("elsewhere", "proceed_once", files=[path])
-        self.assertEqual(len(of(ToolConfirmation, story)), 1)
-        self.assertTrue(of(ToolResult, story)[0].success)
-        self.assertIn("from elsewhere", str(self.model.last_request()["contents"]))
-        rejected = await self.tell("elsewhere", files=[path], asks=False, new_session=True)
-        self.assertFalse(of(ToolResult, rejected)[0].success)
-
 
 class LoggingIn(AgentCase):
     async def test_nothing_is_said_before_somebody_configured_who_the_user_is(self) -> None:
@@ -402,16 +278,6 @@ class LoggingIn(AgentCase):
         self.assertEqual(caught.exception.code, failure.AUTH_NOT_SET)
         self.assertFalse(agent.account.status().is_authenticated)
         self.assertFalse(agent.info().is_running)
-
-    async def test_the_key_reaches_the_model_and_the_next_one_replaces_it(self) -> None:
-        self.model.will_play("key", ["Yes."])
-        await self.tell("key")
-        self.assertEqual(self.model.keys[-1], "the-key")
-        self.assertTrue(self.agent.account.status().is_verified)
-        await self.agent.account.configure(Credentials(API_KEY, "another-key"))
-        self.assertFalse(self.agent.account.status().is_verified)
-        await self.tell("key")
-        self.assertEqual(self.model.keys[-1], "another-key")
 
     async def test_credentials_are_kept_for_this_user_only_and_outlive_a_restart(self) -> None:
         state = os.path.join(self.workspace, "state")

@@ -411,6 +411,24 @@ class Turns(AgentCase):
         self.agent.turns.confirm(asked.call_id, "cancel")
         await self.rest(turn)
 
+    async def test_attached_files_reach_the_model(self) -> None:
+        path = self.write("with space ä%20.txt", "the attached text")
+        self.model.will_play("attached", ["Seen."])
+        self.assertEqual(text(await self.tell("attached", files=[path])), "Seen.")
+        self.assertIn("the attached text", str(self.model.last_request()["contents"]))
+
+    async def test_a_file_from_elsewhere_is_asked_about_first(self) -> None:
+        path = os.path.join(self.root, "elsewhere.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("from elsewhere")
+        self.model.will_play("elsewhere", ["Seen."])
+        story = await self.tell("elsewhere", "proceed_once", files=[path])
+        self.assertEqual(len(of(ToolConfirmation, story)), 1)
+        self.assertTrue(of(ToolResult, story)[0].success)
+        self.assertIn("from elsewhere", str(self.model.last_request()["contents"]))
+        rejected = await self.tell("elsewhere", files=[path], asks=False, new_session=True)
+        self.assertFalse(of(ToolResult, rejected)[0].success)
+
 
 class GeminiCliTurns(Turns):
     real = True

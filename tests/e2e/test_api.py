@@ -192,24 +192,6 @@ class Deciding(ApiCase):
         await self.story("long id", decide="proceed_once")
         self.assertEqual(self.read("long.txt"), "x")
 
-    async def test_only_what_is_offered_is_taken_and_the_call_waits_on(self) -> None:
-        path = self.will_write("offer", "o.txt")
-        async with self.stream({"message": "offer"}) as stream:
-            asked = await stream.until("tool_confirmation")
-            waiting = await self.get("/tool-confirmations")
-            ids = [it["data"]["callId"] for it in waiting["confirmations"]]
-            self.assertIn(asked["data"]["callId"], ids)
-            reply = await self.decide(asked, "proceed_always_server")
-            self.assertEqual((reply.status, reply["code"]), (400, "TOOL_INVALID_OUTCOME"))
-            reply = await self.decide(asked, "something")
-            self.assertEqual((reply.status, reply["code"]), (400, "VALIDATION_ERROR"))
-            self.assertFalse(os.path.exists(path))
-            self.assertEqual((await self.decide(asked, "proceed_once")).status, 200)
-            late = await self.decide(asked, "cancel")
-            self.assertEqual((late.status, late["code"]), (404, "TOOL_CALL_NOT_FOUND"))
-            await stream.rest()
-        self.assertTrue(os.path.exists(path))
-
     async def test_a_rejected_call_is_told_and_not_run(self) -> None:
         path = self.will_write("reject", "r.txt")
         events = await self.story("reject", decide="cancel")
