@@ -22,10 +22,8 @@ def reverted(old: str, new: str) -> str:
 class Hunks(unittest.TestCase):
     def test_each_hunk_says_what_kind_of_change_it_is(self) -> None:
         found = diff.hunks("a\nb\nc\nd\n", "a\nB\nc\nx\ny\n")
-        self.assertEqual(
-            [(hunk.kind, hunk.first, hunk.last) for hunk in found],
-            [("modified", 1, 2), ("modified", 3, 5)],
-        )
+        told = [(hunk.kind, hunk.first, hunk.last) for hunk in found]
+        self.assertEqual(told, [("modified", 1, 2), ("modified", 3, 5)])
         self.assertEqual(diff.hunks("a\nb", "a\nx\nb")[0].kind, "inserted")
         self.assertEqual(diff.hunks("a\nx\nb", "a\nb")[0].kind, "deleted")
         self.assertEqual(diff.hunks("same", "same"), [])
@@ -48,22 +46,14 @@ class Commands(EngineTestCase):
         self.view = self.view_with("one\nTWO\nthree\nnew\n")
         self.view.set_reference_document("one\ntwo\nthree\n")
 
-    def caret(self, row: int) -> None:
-        self.view.sel().clear()
-        self.view.sel().add(self.view.text_point(row, 0))
-
     def test_the_caret_goes_from_change_to_change_and_around(self) -> None:
-        self.caret(0)
-        rows = []
-        for _step in range(3):
-            self.view.run_command("next_modification")
-            rows.append(self.view.rowcol(self.view.sel()[0].b)[0])
-        self.view.run_command("prev_modification")
-        rows.append(self.view.rowcol(self.view.sel()[0].b)[0])
-        self.assertEqual(rows, [1, 3, 1, 3])
+        self.select(self.view, 0)
+        for way, row in (("next", 1), ("next", 3), ("next", 1), ("prev", 3)):
+            self.view.run_command(way + "_modification")
+            self.assertEqual(self.view.rowcol(self.view.sel()[0].b)[0], row)
 
     def test_the_hunk_at_the_caret_is_reverted_and_no_other(self) -> None:
-        self.caret(1)
+        self.select(self.view, self.view.text_point(1, 0))
         self.view.run_command("revert_hunk")
         self.assertEqual(self.text(self.view), "one\ntwo\nthree\nnew\n")
         self.view.run_command("undo")

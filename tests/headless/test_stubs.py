@@ -37,30 +37,21 @@ def _signature(function: ast.FunctionDef) -> Signature:
     args = function.args
     plain = args.posonlyargs + args.args
     required = len(plain) - len(args.defaults)
-    found = [
-        ("positional" if arg in args.posonlyargs else "plain", arg.arg, at >= required)
-        for at, arg in enumerate(plain)
-    ]
-    found += [
-        ("keyword", arg.arg, default is not None)
-        for arg, default in zip(args.kwonlyargs, args.kw_defaults)
-    ]
-    found += [("rest", arg.arg, False) for arg in (args.vararg, args.kwarg) if arg]
-    return found
+    kinds = ["positional" if arg in args.posonlyargs else "plain" for arg in plain]
+    found = [(kinds[at], arg.arg, at >= required) for at, arg in enumerate(plain)]
+    keywords = zip(args.kwonlyargs, args.kw_defaults)
+    found += [("keyword", arg.arg, default is not None) for arg, default in keywords]
+    return found + [("rest", arg.arg, False) for arg in (args.vararg, args.kwarg) if arg]
 
 
 def _functions(body: list[ast.stmt]) -> dict[str, ast.FunctionDef]:
-    return {
-        node.name: node for node in body if isinstance(node, ast.FunctionDef) and _public(node.name)
-    }
+    found = [node for node in body if isinstance(node, ast.FunctionDef)]
+    return {node.name: node for node in found if _public(node.name)}
 
 
 def _classes(tree: ast.Module) -> dict[str, ast.ClassDef]:
-    return {
-        node.name: node
-        for node in tree.body
-        if isinstance(node, ast.ClassDef) and _public(node.name)
-    }
+    found = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    return {node.name: node for node in found if _public(node.name)}
 
 
 def _constants(body: list[ast.stmt]) -> dict[str, str]:
@@ -82,53 +73,34 @@ class Stubs(unittest.TestCase):
     def compare(
         self, stub: dict[str, ast.FunctionDef], ours: dict[str, ast.FunctionDef], where: str
     ) -> None:
-        self.assertEqual(
-            {where + name: _signature(node) for name, node in stub.items()},
-            {
-                where + name: _signature(node)
-                for name, node in ours.items()
-                if name in stub or not name.startswith("__")
-            },
+        public = {it: ours[it] for it in ours if it in stub or not it.startswith("__")}
+        told, given = (
+            {where + name: _signature(node) for name, node in each.items()}
+            for each in (stub, public)
         )
+        self.assertEqual(told, given)
 
-    def test_every_function_of_sublime_has_the_signature_of_the_stub(self) -> None:
-        stub, ours = self.trees("sublime")
-        self.compare(_functions(stub.body), _functions(ours.body), "")
+    def test_every_function_and_method_has_the_signature_of_the_stub(self) -> None:
+        for module in ("sublime", "sublime_plugin"):
+            trees = self.trees(module)
+            self.compare(_functions(trees[0].body), _functions(trees[1].body), "")
+            stub, ours = map(_classes, trees)
+            self.assertEqual(set(stub), set(ours))
+            for name, node in stub.items():
+                methods = _functions(node.body)
+                if name in HANDLERS:
+                    methods = {it: methods[it] for it in methods if not it.startswith("on_")}
+                with self.subTest(name):
+                    self.compare(methods, _functions(ours[name].body), name + ".")
 
-    def test_every_method_of_sublime_has_the_signature_of_the_stub(self) -> None:
-        stub, ours = (_classes(tree) for tree in self.trees("sublime"))
-        self.assertEqual(set(stub), set(ours))
+    def test_every_constant_and_enumeration_has_the_values_of_the_stub(self) -> None:
+        trees = self.trees("sublime")
+        constants, known = (_constants(tree.body) for tree in trees)
+        self.assertEqual(constants, {name: known[name] for name in known if _public(name)})
+        stub, ours = map(_classes, trees)
+        kinds = ("IntFlag", "IntEnum")
         for name, node in stub.items():
-            with self.subTest(name):
-                self.compare(_functions(node.body), _functions(ours[name].body), name + ".")
-
-    def test_every_class_of_sublime_plugin_has_the_methods_of_the_stub(self) -> None:
-        stub, ours = (_classes(tree) for tree in self.trees("sublime_plugin"))
-        self.assertEqual(set(stub), set(ours))
-        for name, node in stub.items():
-            methods = _functions(node.body)
-            if name in HANDLERS:
-                methods = {each: methods[each] for each in methods if not each.startswith("on_")}
-            with self.subTest(name):
-                self.compare(methods, _functions(ours[name].body), name + ".")
-
-    def test_every_function_of_sublime_plugin_has_the_signature_of_the_stub(self) -> None:
-        stub, ours = self.trees("sublime_plugin")
-        self.compare(_functions(stub.body), _functions(ours.body), "")
-
-    def test_every_constant_has_the_value_of_the_stub(self) -> None:
-        stub, ours = self.trees("sublime")
-        self.assertEqual(
-            {name: value for name, value in _constants(stub.body).items()},
-            {name: value for name, value in _constants(ours.body).items() if _public(name)},
-        )
-
-    def test_every_enumeration_has_the_members_of_the_stub(self) -> None:
-        stub, ours = (_classes(tree) for tree in self.trees("sublime"))
-        for name, node in stub.items():
-            if any(
-                "IntFlag" in ast.dump(base) or "IntEnum" in ast.dump(base) for base in node.bases
-            ):
+            if any(kind in ast.dump(base) for base in node.bases for kind in kinds):
                 with self.subTest(name):
                     self.assertEqual(_constants(node.body), _constants(ours[name].body))
 

@@ -17,9 +17,11 @@ class Texts(unittest.TestCase):
 
     def test_columns_count_code_points_utf_16_and_utf_8_units(self) -> None:
         text = Text(SAMPLE)
-        self.assertEqual(text.rowcol(3), (0, 3))
-        self.assertEqual(text.rowcol_utf16(3), (0, 4))
-        self.assertEqual(text.rowcol_utf8(3), (0, 7))
+        columns = [rowcol(3) for rowcol in (text.rowcol, text.rowcol_utf16, text.rowcol_utf8)]
+        self.assertEqual(columns, [(0, 3), (0, 4), (0, 7)])
+        self.assertEqual(utf16_length("a\U0001f600\u00e9"), 4)
+        # One within a pair stays before it.
+        self.assertEqual(Text("\U0001f600x").point_in_units(0, 1, True, 16), 0)
 
     def test_every_point_survives_the_way_through_rows_and_columns_of_any_unit(self) -> None:
         text = Text(SAMPLE)
@@ -31,13 +33,8 @@ class Texts(unittest.TestCase):
 
     def test_a_column_runs_into_the_next_rows_unless_it_is_clamped(self) -> None:
         text = Text("ab\ncd\nef")
-        self.assertEqual(text.point(0, 4), 4)
+        self.assertEqual([text.point(*it) for it in ((0, 4), (9, 0), (0, 99))], [4, 8, 8])
         self.assertEqual(text.point(0, 4, clamp_column=True), 2)
-        self.assertEqual(text.point(9, 0), 8)
-        self.assertEqual(text.point(0, 99), 8)
-
-    def test_a_column_within_a_pair_stays_before_it(self) -> None:
-        self.assertEqual(Text("\U0001f600x").point_in_units(0, 1, True, 16), 0)
 
     def test_the_line_index_follows_any_series_of_edits(self) -> None:
         dice = random.Random(7)
@@ -48,7 +45,8 @@ class Texts(unittest.TestCase):
             self.assertEqual(text.point(0, 0), 0)  # the index exists before the edit
             inserted = "".join(dice.choice("x\n\U0001f600") for _ in range(dice.randrange(5)))
             text.replace(low, high, inserted)
-            self.assertEqual(_starts(text), Text(text.characters).starts)
+            starts = [text.point(row, 0) for row in range(text.row_count())]
+            self.assertEqual(starts, Text(text.characters).starts)
             last = len(text)
             self.assertEqual(text.utf16_units(0, last), utf16_length(text.characters))
 
@@ -79,11 +77,3 @@ class Texts(unittest.TestCase):
             lines.replaced(text, point, point)
         self.assertLessEqual(len(lines._lengths), len(Lines(text)._lengths))
         self.assertEqual(lines.row(text, len(text)), 4000)
-
-    def test_a_length_in_utf_16_counts_pairs_twice(self) -> None:
-        self.assertEqual(utf16_length("a\U0001f600\u00e9"), 4)
-
-
-def _starts(text: Text) -> list[int]:
-    """Where its rows start, one by one."""
-    return [text.point(row, 0) for row in range(text.row_count())]

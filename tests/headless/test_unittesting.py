@@ -23,15 +23,15 @@ class Deferred(EngineTestCase):
     def test_generators_and_plain_methods_run_on_the_ui_thread(self) -> None:
         seen = []
 
+        def note(case: Any) -> None:
+            seen.append(threading.current_thread().name)
+
         def body(case: Any) -> Any:
-            seen.append(threading.current_thread().name)
+            note(case)
             yield
-            seen.append(threading.current_thread().name)
+            note(case)
 
-        def setup(case: Any) -> None:
-            seen.append(threading.current_thread().name)
-
-        result = self.run_case(body, setUp=setup)
+        result = self.run_case(body, setUp=note)
         self.assertTrue(result.wasSuccessful(), result.errors)
         self.assertEqual(seen, ["UI", "UI", "UI"])
 

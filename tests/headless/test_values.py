@@ -16,13 +16,11 @@ class Values(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "line 3"):
             parse("/* a\nb */\n{]")
 
-    def test_a_copy_shares_nothing(self) -> None:
+    def test_a_copy_shares_nothing_and_a_tuple_becomes_a_list(self) -> None:
         value = {"a": [1, {"b": None}]}
         copy = copy_value(value)
         self.assertEqual(copy, value)
         self.assertIsNot(copy["a"], value["a"])  # type: ignore[index,call-overload]
-
-    def test_a_tuple_becomes_a_list(self) -> None:
         self.assertEqual(copy_value({"a": (1, (2, 3))}), {"a": [1, [2, 3]]})
 
     def test_what_is_no_json_is_refused_by_name(self) -> None:
