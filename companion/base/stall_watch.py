@@ -1,4 +1,4 @@
-"""The end of a connection whose client reads nothing of an answer."""
+"""Ends a connection whose client does not read its answer."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ class StallWatch:
         self._timer = loop.call_later(STALLED, self.begin, transport, waiting)
 
     def end(self) -> None:
-        """Nothing waits any more, or the connection is lost."""
+        """No data waits any more, or the connection is lost."""
         if self._timer is not None:
             self._timer.cancel()

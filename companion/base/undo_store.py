@@ -1,5 +1,5 @@
-"""What files held before and after edits, in a folder that keeps it over a restart. If both texts
-are there, an edit can be undone and done again. Knows neither who edits nor what is secret.
+"""The content of files before and after edits, in a folder that keeps it over a restart. If both
+texts are there, an edit can be undone and done again. Knows neither who edits nor what is secret.
 
 The folder has one list, with a line of JSON for each edit, oldest first. Each text is a file of its
 own, named by its digest: the text after one edit is usually the text before the next one.
@@ -19,7 +19,7 @@ from . import private_files
 from .line_file import LineFile
 
 LIST = "edits.jsonl"
-# Stands for the digest of a file that does not exist.
+# The digest of a file that does not exist.
 MISSING = ""
 
 
@@ -27,7 +27,7 @@ MISSING = ""
 class StoredEdit:
     """The edits of one `group` are undone together: those of a turn, or of an accepted proposal.
     `path` is absolute. `before` and `after` are the digests of the file's texts. `details` are
-    JSON values that the store gives back as they are."""
+    JSON values that the store returns unchanged."""
 
     group: str
     path: str
@@ -110,7 +110,7 @@ class UndoStore:
 
     def keep(self, is_kept: Callable[[StoredEdit], bool]) -> None:
         """Remove all other edits with their texts, for example those of files that are excluded by
-        now. Removes all unknown files in the folder, too."""
+        now. Also removes all unknown files in the folder."""
         with self._working:
             edits = [it for it in self._edits() if is_kept(it)]
             lines = b"".join(map(_line, edits))

@@ -1,5 +1,5 @@
-"""How CLIs take up extensions and at which events they run hooks: the part of a CLI's row in `clis`
-that concerns these. Every value is a fact of docs/protocol.md 9. Pure.
+"""How CLIs load extensions, and at which events they run hooks: the part of a CLI's row in `clis`
+about these. Every value is a fact of docs/protocol.md 9. Pure.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ NOTIFICATION = "Notification"
 
 
 class Moment(Enum):
-    """When a hook runs, in words that hold for all CLIs. A turn goes from PROMPTED to ANSWERED, and
-    in it a tool from TOOL_BEGINS to TOOL_ENDED; ASKS says that the user is asked in the terminal.
-    """
+    """When a hook runs, in terms that apply to all CLIs. A turn lasts from PROMPTED to ANSWERED,
+    and a tool in it from TOOL_BEGINS to TOOL_ENDED. ASKS: the user is asked in the terminal."""
 
     STARTED = "started"
     PROMPTED = "prompted"
@@ -27,7 +26,7 @@ class Moment(Enum):
 
 
 class Kind(Enum):
-    """What a tool of a CLI does, as far as the editor wants to know."""
+    """What a tool of a CLI does, as far as it matters to the editor."""
 
     WRITE = "write"
     REPLACE = "replace"
@@ -36,7 +35,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class ToolForm:
-    """One tool: the member of its input that names the file it writes, or has the command."""
+    """One tool: the member of its input that names the file to write, or contains the command."""
 
     kind: Kind
     subject: str
@@ -44,13 +43,12 @@ class ToolForm:
 
 @dataclass(frozen=True)
 class ExtensionForm:
-    """A folder below `extensions` in the CLI's home is an extension if it has a file of the name
-    `manifest`. `here` stands for that folder in commands. `moments` are the CLI's events at which
-    hooks run, `notifications` those of its event NOTIFICATION, by type. `matchers` are regular
+    """A folder below `extensions` in the CLI's home is an extension if it has a file with the name
+    `manifest`. In commands, `here` stands for that folder. `moments` are the CLI's events at which
+    hooks run; `notifications` are those of its event NOTIFICATION, by type. `matchers` are regular
     expressions that limit some events to certain tools. `tools` are the CLI's tools by name.
-    `timeouts` is the number of units in a second in which the CLI counts timeouts. If
-    it `can_ask`, a hook can make it ask about an edit in the editor, whatever mode it is in.
-    """
+    `timeouts` is the number of the CLI's units of time in a second. If it `can_ask`, a hook can
+    make it ask about an edit in the editor, in every mode."""
 
     manifest: str
     here: str
@@ -67,7 +65,7 @@ class ExtensionForm:
         return (*self.moments, NOTIFICATION)
 
     def moment(self, event: str, notification: str) -> Moment | None:
-        """None for what does not matter here. `notification` is the type of a notification."""
+        """None for an event that does not matter here. `notification` is a notification's type."""
         if event == NOTIFICATION:
             return self.notifications.get(notification)
         return self.moments.get(event)
@@ -119,7 +117,7 @@ QWEN_EXTENSION = ExtensionForm(
         "Stop": Moment.ANSWERED,
         "SessionEnd": Moment.ENDED,
     },
-    # After a rejection, too, which has no event of its own.
+    # Also after a rejection, which has no event of its own.
     notifications={"idle_prompt": Moment.ANSWERED},
     matchers={name: _any_of(_QWEN_TOOLS) for name in ("PreToolUse", "PostToolUse")},
     tools=_QWEN_TOOLS,

@@ -1,4 +1,4 @@
-"""Clients that are not connected: how long they have been away."""
+"""Watches clients that are not connected, and how long they have been away."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .session import ABSENT, Session
 # Seconds that a session lives without a stream or a request: the CLI never says that it leaves
 # (docs/protocol.md 3.25).
 GRACE = 60.0
-# Seconds by which a look comes after a client counts as away.
+# Seconds from the moment when a client counts as away until this is checked.
 LATER = 0.1
 
 
 class Silence:
-    """`on_absent` gets each session whose client has been away for ABSENT seconds, `on_gone` each
-    of which nothing was heard for GRACE seconds."""
+    """`on_absent` gets each session whose client has been away for ABSENT seconds; `on_gone` each
+    session whose client has sent nothing for GRACE seconds."""
 
     def __init__(
         self, on_absent: Callable[[Session], None], on_gone: Callable[[Session], None]
@@ -33,7 +33,7 @@ class Silence:
         self._look_in(ABSENT + LATER, session)
 
     def ends(self, session: Session) -> None:
-        """Nobody waits for its client any more."""
+        """Stop waiting for its client."""
         timer = self._timers.pop(session.id, None)
         if timer is not None:
             timer.cancel()

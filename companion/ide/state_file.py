@@ -1,5 +1,5 @@
-"""The file of the state that is kept over a restart, which only this user can read: how much of it
-is written, what is too old, and what becomes of one that cannot be read."""
+"""The file of the state that is kept over a restart, which only this user can read: how much is
+written, what is too old, and what happens to an unreadable file."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from .saved_state import SavedSession, SavedWorkspace
 T = TypeVar("T")
 
 VERSION = 5
-# The most lines or members of a list that make no sense. The rest is skipped, because otherwise it
-# could take long until a CLI finds a server.
+# The most invalid lines, or members of a list. The rest is skipped, because otherwise it could take
+# long until a CLI finds a server.
 MAX_BAD = 100
 # Session ids and tokens are sent in headers of HTTP.
 VISIBLE = re.compile("[!-~]{1,1000}")

@@ -1,5 +1,5 @@
-"""When the editor is told how its windows are served: the status of each, and the variables for its
-terminals."""
+"""Decides when the editor is told the state of its windows: the status of each, and the variables
+for its terminals."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Environments = Mapping[int, Mapping[str, str]]
 
 
 class StatusUpdates:
-    """Tells what has changed, once. `workspaces` are those of the windows now, `statuses` gives
-    theirs. `on_environments` gets the variables for the terminals of all windows whenever they
-    change; the mapping is never changed afterwards."""
+    """Reports each change once. `workspaces` are those of the present windows; `statuses` gives
+    their states. `on_environments` gets the variables for the terminals of all windows whenever
+    they change; the mapping is never changed afterwards."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The extension of the CLIs, as the user installs and removes it; UI thread only."""
+"""Installs and removes the extension of the CLIs for the user. UI thread only."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class ExtensionSetup:
         self._changed = changed
 
     async def install(self, window: sublime.Window) -> None:
-        """For the CLI that the user chooses, of those that have a home here."""
+        """Install it for the CLI that the user chooses among those with a home here."""
         found = await computed(_found) or {}
         cli = await _chosen(window, found, "Install the extension for which CLI?")
         if cli is not None:
             await self._do(partial(_install, cli, found[cli].path, program()))
 
     async def remove(self, window: sublime.Window) -> None:
-        """Of the CLI that the user chooses, of those that have it."""
+        """Remove it from the CLI that the user chooses among those that have it."""
         found = {it: at for it, at in (await computed(_found) or {}).items() if at.version}
         if not found:
             self._tell(NONE)
@@ -48,7 +48,7 @@ class ExtensionSetup:
             await self._do(partial(_remove, cli, found[cli].path))
 
     async def renew(self) -> None:
-        """Where an older package has installed it, this one's takes its place."""
+        """Replace extensions that an older package has installed."""
         await computed(partial(_renew, program()))
 
     async def _do(self, work: Callable[[], str]) -> None:
@@ -57,7 +57,7 @@ class ExtensionSetup:
 
 
 def program() -> bytes:
-    """What the CLIs run at their events."""
+    """The program that the CLIs run at their events."""
     package = __name__.partition(".")[0]
     return sublime.load_binary_resource(f"Packages/{package}/extension/companion.cjs")
 
@@ -78,7 +78,7 @@ def _state(at: Installed) -> str:
 
 
 def _found() -> Found:
-    """Those that have a home here, and Gemini CLI in any case; in a thread."""
+    """The CLIs with a home here, and always Gemini CLI; runs in a thread."""
     home = os.path.expanduser("~")
     paths = {it: extension.folder(it, os.environ, home) for it in CLIS if it.extension is not None}
     wanted = [it for it, path in paths.items() if _has_home(path)] or list(paths)[:1]
@@ -90,7 +90,7 @@ def _has_home(path: str) -> bool:
 
 
 def _install(cli: Cli, path: str, data: bytes) -> str:
-    """In a thread; gives what to tell."""
+    """Runs in a thread; gives the sentence for the user."""
     try:
         extension.install(cli, path, data)
     except NotChanged as error:
@@ -99,7 +99,7 @@ def _install(cli: Cli, path: str, data: bytes) -> str:
 
 
 def _remove(cli: Cli, path: str) -> str:
-    """In a thread; gives what to tell."""
+    """Runs in a thread; gives the sentence for the user."""
     try:
         extension.remove(cli, path)
     except NotChanged as error:
@@ -108,6 +108,6 @@ def _remove(cli: Cli, path: str) -> str:
 
 
 def _renew(data: bytes) -> None:
-    """In a thread."""
+    """Runs in a thread."""
     for cli, at in _found().items():
         extension.renew(cli, at.path, data)

@@ -1,1 +1,1 @@
-"""What the CLIs say at their own events, by hooks that this package's extension brings along."""
+"""What the CLIs report at their own events, through the hooks of this package's extension."""

@@ -1,7 +1,8 @@
-"""The extension that CLIs get: its files in a CLI's home, written, renewed and removed. Knows no
-editor. May wait for a disk.
+"""The extension for CLIs: its files in a CLI's home, written, renewed and removed. Knows no editor.
+May wait for a disk.
 
-Source: docs/protocol.md 9. The program is given; the rest is made of the CLI's row in `clis`.
+Source: docs/protocol.md 9. The program is an argument; the rest is made from the CLI's row in
+`clis`.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ from ..extension_forms import ExtensionForm, Moment
 NAME = "gemini-companion"
 DESCRIPTION = "Shows in Sublime Text what the CLI does, and lets the editor answer."
 PROGRAM, ROW, HOOKS = "companion.cjs", "cli.json", os.path.join("hooks", "hooks.json")
-# Gemini CLI writes into this file of the folder above what the user has switched off.
+# In this file of the folder above, Gemini CLI keeps which extensions the user has switched off.
 ENABLEMENT = "extension-enablement.json"
-# Bytes of a small file of ours, or of the CLI's.
+# The most bytes of a small file, ours or the CLI's.
 MAX_SIZE = 1 << 20
-# Milliseconds that the program waits for the editor, by moment. The editor answers sooner.
+# Milliseconds that the program waits for the editor, by moment. Normally the editor is faster.
 LIMITS: Mapping[Moment, int] = {Moment.TOOL_ENDED: 4000}
 LIMIT = 1500
-# Seconds after which the CLI ends a hook: the program has answered by then, whatever happens.
+# Seconds after which the CLI ends a hook; the program has always answered by then.
 TIMEOUT = 10
 
 
 class NotChanged(Exception):
-    """The folder stays as it is; the text is a sentence for the user."""
+    """The folder stays unchanged; the text is a sentence for the user."""
 
 
 @dataclass(frozen=True)
 class Installed:
-    """What stands in a CLI's home. `version` is that of the package that wrote it, empty where none
+    """The extension in a CLI's home. `version` is that of the package that wrote it, empty if none
     is installed. `is_enabled`: the user has not switched it off in the CLI."""
 
     path: str
@@ -48,14 +49,14 @@ class Installed:
 
 
 def folder(cli: Cli, environ: Mapping[str, str], user_home: str) -> str:
-    """Where the extension of this CLI belongs."""
+    """The folder for this CLI's extension."""
     homes = cli.possible_homes(environ, user_home)
     home = next((each for each in homes if os.path.isdir(each)), homes[0])
     return os.path.join(home, "extensions", NAME)
 
 
 def look(cli: Cli, path: str) -> Installed:
-    """What is at the path of the extension."""
+    """The extension at the path."""
     form = _form(cli)
     told = _json(os.path.join(path, form.manifest))
     version = told.get("version") if told.get("name") == NAME else ""
@@ -66,7 +67,7 @@ def look(cli: Cli, path: str) -> Installed:
 
 
 def install(cli: Cli, path: str, program: bytes) -> None:
-    """Write the extension, also over an older one. Raises NotChanged."""
+    """Write the extension, even over an older one. Raises NotChanged."""
     if os.path.islink(path):
         raise NotChanged(f"{path} is a link. Remove it, and install the extension again.")
     if os.path.isdir(path) and not _is_ours(cli, path):
@@ -81,7 +82,7 @@ def install(cli: Cli, path: str, program: bytes) -> None:
 
 
 def remove(cli: Cli, path: str) -> bool:
-    """Remove the extension, and what the CLI remembers of it; tells whether it was there. Raises
+    """Remove the extension, and the CLI's own notes about it; gives whether it was there. Raises
     NotChanged."""
     if not os.path.lexists(path):
         return False
@@ -96,7 +97,7 @@ def remove(cli: Cli, path: str) -> bool:
 
 
 def renew(cli: Cli, path: str, program: bytes) -> bool:
-    """Write it anew where an older package has written it; tells whether it did. Raises
+    """Write the extension again if an older package has written it; gives whether it did. Raises
     NotChanged."""
     found = look(cli, path)
     if not found.version or _numbers(found.version) >= _numbers(VERSION):
@@ -106,8 +107,8 @@ def renew(cli: Cli, path: str, program: bytes) -> bool:
 
 
 def files(cli: Cli, program: bytes) -> dict[str, bytes]:
-    """Its files by their names in its folder; the manifest comes last, for it makes the folder an
-    extension."""
+    """Its files by their names in its folder. The manifest is the last, because it makes the folder
+    an extension."""
     form = _form(cli)
     manifest = {"name": NAME, "version": VERSION, "description": DESCRIPTION}
     return {
@@ -119,7 +120,7 @@ def files(cli: Cli, program: bytes) -> dict[str, bytes]:
 
 
 def _row(cli: Cli, form: ExtensionForm) -> dict[str, Any]:
-    """What the program has to know of the CLI."""
+    """What the program needs to know about the CLI."""
     found = _discovery(cli)
     limits = {event: LIMITS[it] for event, it in form.moments.items() if it in LIMITS}
     return {
@@ -143,9 +144,9 @@ def _hook(cli: Cli, form: ExtensionForm, event: str) -> dict[str, Any]:
 
 
 def _command(cli: Cli, form: ExtensionForm, event: str) -> str:
-    """For the shell that the CLI runs. Where the program, Node.js or an editor is missing, it ends
-    at once and well: any other end would block the CLI's prompts (docs/protocol.md 9), and to start
-    Node.js takes ten times as long as to look for a file."""
+    """For the shell that the CLI runs. If the program, Node.js or an editor is missing, the command
+    ends at once and successfully: any other end would block the CLI's prompts (docs/protocol.md 9).
+    Starting Node.js takes ten times as long as checking for a file."""
     discovery = _discovery(cli)
     if sys.platform == "win32":
         program = f"{form.here}/{PROGRAM}"
@@ -179,14 +180,14 @@ def _discovery(cli: Cli) -> DiscoveryForm:
 
 
 def _is_ours(cli: Cli, path: str) -> bool:
-    """Whether this package wrote it; also what it had not written whole."""
+    """Whether this package wrote it, even if not completely."""
     names = set(os.listdir(path))
     manifest = _json(os.path.join(path, _form(cli).manifest))
     return not names or ROW in names or manifest.get("name") == NAME
 
 
 def _forget(path: str) -> None:
-    """Take the extension from what the CLI keeps of all. Raises OSError."""
+    """Remove the extension from the CLI's list of all extensions. Raises OSError."""
     known = _json(path)
     if known.pop(NAME, None) is None:
         return
@@ -197,7 +198,7 @@ def _forget(path: str) -> None:
 
 
 def _json(path: str) -> dict[str, Any]:
-    """The object in the file; an empty one where there is none."""
+    """The object in the file; an empty one if there is none."""
     try:
         with open(path, "rb") as file:
             found = json.loads(file.read(MAX_SIZE).decode("utf-8"))

@@ -1,4 +1,4 @@
-"""Where the hooks of one window's CLIs are heard and answered; nothing here waits for a person.
+"""Receives and answers the hooks of one window's CLIs. Nothing here waits for a person.
 
 The companion's loop owns it.
 """
@@ -21,19 +21,19 @@ from .hook_answers import NOTHING, HookAnswer
 from .hook_events import HookEvent
 from .live_clis import LiveClis
 
-# Seconds for the system to say whose a connection is.
+# Seconds for the system to say which process has a connection.
 PATIENCE = 1.0
 
 
 class HookListener(Protocol):
-    """What answers to hooks. The MCP session is that of the CLI with this window; None if the CLI
-    has none here, or if nobody knows."""
+    """Answers hooks. The MCP session is that of the CLI with this window; None if the CLI has none
+    here, or if it is not known."""
 
     async def heard(self, event: HookEvent, session: Session | None) -> HookAnswer: ...
 
 
 class HookDesk:
-    """`port` gives the window's port. `on_change` is called when a CLI does something else."""
+    """`port` gives the window's port. `on_change` is called when the activity of a CLI changes."""
 
     def __init__(
         self, sessions: Sessions, port: Callable[[], int], on_change: Callable[[], None]
@@ -42,18 +42,18 @@ class HookDesk:
         self._port = port
         self.listeners: list[HookListener] = []
         self.live = LiveClis(time.time, on_change)
-        # The extension's version, by the CLI's id, as it was heard last; and when, in seconds since
-        # the epoch.
+        # By the CLI's id: the extension's version in its last report, and the time of that, in
+        # seconds since the epoch.
         self.heard_of: dict[str, tuple[str, float]] = {}
-        # The ports of processes that have connections to this window, as long as those are the
-        # window's connections.
+        # The ports of processes with connections to this window, valid as long as the window has
+        # the same connections.
         self._ports: dict[int, frozenset[int]] = {}
         self._peers: frozenset[int] = frozenset()
-        # The processes that ran at the last look.
+        # The processes that ran at the last check.
         self._seen: set[int] = set()
 
     async def answer(self, cli: Cli, body: Any) -> Mapping[str, Any]:
-        """What the hook prints. Raises BadHook."""
+        """The output of the hook. Raises BadHook."""
         event = hook_events.read(cli, body)
         if event is None:
             return {}
@@ -66,8 +66,8 @@ class HookDesk:
         return hook_answers.printed(event, answer)
 
     async def session_of(self, event: HookEvent) -> Session | None:
-        """The MCP session of the CLI whose hook it is, by the connection that its process has to
-        this window; None where it has none, or the system does not tell."""
+        """The MCP session of the hook's CLI, found by its process's connection to this window; None
+        if it has none, or the system does not tell."""
         peers = {it.stream.peer: it for it in self._sessions if it.stream and it.cli == event.cli}
         if self._peers != frozenset(peers):
             self._peers, self._ports = frozenset(peers), {}
@@ -79,15 +79,15 @@ class HookDesk:
                 return None
             self._ports[event.pid] = ports or frozenset()
         found = [peers[port] for port in self._ports.get(event.pid, ()) if port in peers]
-        # One that connects again is known twice for a moment.
+        # A CLI that connects again has two sessions for a moment.
         return max(found, key=lambda it: it.ordinal) if found else None
 
     async def look_after(self) -> None:
-        """To be called now and then: CLIs that were killed say no goodbye."""
+        """To be called from time to time: a killed CLI does not report its end."""
         pids = {each.pid for each in self.live.all()}
         if pids:
             running = await in_thread(partial(_running, pids))
-            # Those of another system, as in a container, are never seen here.
+            # Processes of another system, as in a container, are never seen here.
             self.live.forget((pids & self._seen) - running)
             self._seen = running
 

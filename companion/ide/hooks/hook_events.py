@@ -1,4 +1,4 @@
-"""What a CLI says at one of its events, as a frozen value. Pure. Source: docs/protocol.md 9."""
+"""What a CLI reports at one of its events, as a frozen value. Pure. Source: docs/protocol.md 9."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from ...base.jsonrpc import kind as kind_of
 from ..clis import Cli
 from ..extension_forms import ExtensionForm, Kind, Moment
 
-# Characters that are kept of a prompt, of a command and of a name: the user reads them in one line.
+# Characters kept of a prompt, a command and a name: the user reads them in one line.
 SHOWN = 500
-# What Gemini CLI asks about, as `details` name it.
+# The subjects of Gemini CLI's questions, as its `details` name them.
 _ASKED = {"edit": Kind.WRITE, "exec": Kind.SHELL}
 
 T = TypeVar("T")
 
 
 class BadHook(Exception):
-    """What was sent is no event of the CLI; the text is a sentence for whoever reads it."""
+    """The body is not an event of the CLI; the text is a sentence for whoever reads it."""
 
 
 @dataclass(frozen=True)
 class HookEvent:
-    """`name` is the CLI's own for the event. `session_id` is the CLI's, not that of an MCP session.
-    `pid` is the CLI's process, and `folder` the folder that it works in. `prompt` is there at
-    PROMPTED. `tool` is the name of the tool, empty if the event has none; `kind` is None for all
-    tools that do not matter here. `subject` is the path that the tool writes, as the CLI knows it,
-    or its command. `arguments` are the input of the tool, `response` is its result at TOOL_ENDED.
+    """`name` is the CLI's own name for the event. `session_id` is the CLI's, not that of an MCP
+    session. `pid` is the CLI's process, and `folder` is its folder. `prompt` is given at PROMPTED.
+    `tool` is the name of the tool, empty if the event has none; `kind` is None for all tools that
+    do not matter here. `subject` is the path that the tool writes, as the CLI knows it, or its
+    command. `arguments` are the input of the tool; `response` is its result at TOOL_ENDED.
     `version` is the extension's.
     """
 
@@ -47,8 +47,8 @@ class HookEvent:
 
 
 def read(cli: Cli, body: Any) -> HookEvent | None:
-    """The event in the body of a request; None where the CLI says something at an event that is of
-    no interest. Raises BadHook."""
+    """The event in the body of a request; None for an event that does not matter here. Raises
+    BadHook."""
     form = cli.extension
     if form is None:
         raise BadHook(f"Expected a CLI with hooks; {cli.name} has none.")
@@ -86,13 +86,13 @@ def _with_tool(event: HookEvent, form: ExtensionForm, told: Mapping[str, Any]) -
 
 
 def _object(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """The member; an empty one where there is none."""
+    """The member; an empty one if there is none."""
     found = value.get(name)
     return found if isinstance(found, dict) else {}
 
 
 def _text(value: Mapping[str, Any], name: str) -> str:
-    """The member; empty where there is none."""
+    """The member; empty if there is none."""
     found = value.get(name)
     return found if isinstance(found, str) else ""
 

@@ -1,6 +1,6 @@
-"""What each CLI of a window does at the moment, as its hooks say. The companion's loop owns it.
+"""The present activity of each CLI of a window, from its hooks. The companion's loop owns it.
 
-A CLI that is killed says no goodbye: `forget` takes the processes that are gone.
+A killed CLI does not report its end: `forget` removes processes that have ended.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Callable, Collection
 from ..extension_forms import Kind, Moment
 from .hook_events import HookEvent
 
-# CLIs of one window that are known by their hooks: more than anybody runs.
+# The most CLIs of one window that are kept: more than anybody runs.
 MAX_CLIS = 64
 
 
 class Activity(Enum):
-    """What a CLI does. ASKS: it waits for an answer of the user."""
+    """The activity of a CLI. ASKS: it waits for an answer of the user."""
 
     IDLE = "idle"
     WORKING = "working"
@@ -27,11 +27,11 @@ class Activity(Enum):
 
 @dataclass(frozen=True)
 class LiveCli:
-    """A CLI as its last hook left it. It has had this activity `since` then, in seconds since the
-    epoch. `session_id` is the CLI's own. `mcp_session` is the id of its MCP session with this
-    window, empty if it has none or nobody knows. `prompt` is that of the turn. `kind` and `subject`
-    are those of the tool that runs or is asked about: a path as the CLI knows it, or a command.
-    `is_in_editor` says that the user can also decide in the editor.
+    """A CLI after its last hook. It has had this activity `since` then, in seconds since the epoch.
+    `session_id` is the CLI's own. `mcp_session` is the id of its MCP session with this window,
+    empty if it has none or it is not known. `prompt` is the prompt of the turn. `kind` and
+    `subject` describe the tool that runs or is asked about: a path as the CLI knows it, or a
+    command. `is_in_editor` says that the user can also decide in the editor.
     """
 
     cli_id: str
@@ -48,8 +48,7 @@ class LiveCli:
 
 
 class LiveClis:
-    """`clock` gives seconds since the epoch; `on_change` is called whenever one is other than it
-    was."""
+    """`clock` gives seconds since the epoch; `on_change` is called whenever a CLI has changed."""
 
     def __init__(self, clock: Callable[[], float], on_change: Callable[[], None]) -> None:
         self._clock = clock
@@ -84,7 +83,7 @@ class LiveClis:
                 self._on_change()
 
     def forget(self, pids: Collection[int]) -> None:
-        """These processes are gone."""
+        """These processes have ended."""
         gone = [key for key, each in self._known.items() if each.pid in pids]
         for key in gone:
             del self._known[key]
@@ -97,7 +96,7 @@ class LiveClis:
         if event.moment is Moment.ANSWERED:
             return self._turned(known, Activity.DONE)
         if event.moment is Moment.PROMPTED:
-            # Qwen Code says the prompt with its first request of a turn alone.
+            # Qwen Code sends the prompt only with the first request of a turn.
             known = replace(known, prompt=event.prompt or known.prompt)
         activity = Activity.ASKS if event.moment is Moment.ASKS else Activity.WORKING
         now = self._turned(known, activity)

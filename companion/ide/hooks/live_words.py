@@ -1,4 +1,4 @@
-"""What CLIs do at the moment, in the words that the user reads. Pure."""
+"""The present activity of CLIs in words for the user. Pure."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ..extension_forms import Kind
 from .live_clis import Activity, LiveCli
 
 ASKS, WORKING, DONE = "Gemini: asks", "Gemini: working", "Gemini: done"
-# Seconds for which the status bar says that a turn has ended.
+# Seconds for which the status bar shows that a turn has ended.
 DONE_SHOWN = 60.0
 # Characters of a prompt and of a command in a line.
 LINE = 120
 
 
 def state(live: Iterable[LiveCli], now: float) -> str:
-    """For the status bar: a question comes before all else; empty where there is nothing to say.
-    `now` is in seconds since the epoch."""
+    """The text for the status bar; a question comes before all else. Empty if there is none. `now`
+    is in seconds since the epoch."""
     known = list(live)
     activities = {each.activity for each in known}
     if any(each.activity is Activity.ASKS and not each.is_in_editor for each in known):
@@ -31,7 +31,7 @@ def state(live: Iterable[LiveCli], now: float) -> str:
 
 
 def lines(live: LiveCli | None) -> list[str]:
-    """For a list of CLIs: what it does and since when, and what the user asked for."""
+    """For a list of CLIs: the activity, since when, and what the user asked for."""
     if live is None:
         return []
     since = time.strftime("%H:%M", time.localtime(live.since))
@@ -46,7 +46,7 @@ def lines(live: LiveCli | None) -> list[str]:
 
 
 def question(live: LiveCli) -> str:
-    """What a CLI asks, as a sentence for a notice."""
+    """The CLI's question, as a sentence for a notice."""
     return f"{live.name} asks you{_subject(live)}."
 
 
