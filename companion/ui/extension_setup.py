@@ -15,8 +15,8 @@ from ..ide.hooks.extension import Installed, NotChanged
 from . import panels, stories
 from .stories import computed
 
-INSTALLED = "{} has the extension now. A CLI that runs takes it up when you start it again."
-REMOVED = "{} has the extension no more. A CLI that runs keeps it until you start it again."
+INSTALLED = "{} has the extension now. If the CLI runs, restart it to load the extension."
+REMOVED = "{} no longer has the extension. If the CLI runs, restart it to unload the extension."
 NONE = "No CLI has the extension."
 HERE, OTHER, NOT_HERE = "installed", "installed, version {}", "not installed"
 

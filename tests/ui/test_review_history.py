@@ -327,7 +327,7 @@ class ConflictCase(DeskCase):
         "the head says GONE:": lambda t: ending.GONE in t.notes(),
         "the head says UNSAVED:": lambda t: ending.UNSAVED in t.notes(),
         "the head counts": lambda t: "".join(
-            re.findall(r"(\d) conflicts? (?:with your changes )?stands? between marks", t.notes())
+            re.findall(r"(\d) conflicts? (?:with your changes )?(?:is|are) marked", t.notes())
         ),
         "the first comment is beside": lambda t: t.texts(t.view("+file.txt"), marks.comment_key(0)),
         "the rows commented on are": lambda t: [
@@ -421,18 +421,18 @@ class Conflicts(ConflictCase):
         self.by_name["+file.txt"] = right
         self.write("file.txt", changed(old, _100="mine\n", _200="mine\n", _280="mine\n"))
         yield from self.take_over()
-        yield from self.until_noted("2 conflicts stand between marks")
+        yield from self.until_noted("2 conflicts are marked")
         yield from self.until_equal(lambda: caret_row(right), 99)
         self.assertTrue(right.visible_region().contains(right.text_point(99, 0)))
         yield lambda: any("2 conflicts" in each for each in self.sentences)
         region = right.line(right.text_point(99, 0))
         self.assertIn("<<<<<<<", right.substr(region))
         texts.replace_parts(right, [(sublime.Region(region.a, region.b + 1), "")])
-        yield from self.until_noted("1 conflict with your changes stands between marks")
+        yield from self.until_noted("1 conflict with your changes is marked")
         right.run_command("undo")
-        yield from self.until_noted("2 conflicts stand between marks")
+        yield from self.until_noted("2 conflicts are marked")
         right.run_command("undo")
-        yield from self.until_noted("between marks", False)
+        yield from self.until_noted("marked in the text", False)
 
     def test_what_cannot_be_read_is_not_merged(self) -> Steps:
         right = yield from self.propose("1\n2\n", "1\ntwo\n")

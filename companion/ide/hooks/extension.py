@@ -71,7 +71,7 @@ def install(cli: Cli, path: str, program: bytes) -> None:
     if os.path.islink(path):
         raise NotChanged(f"{path} is a link. Remove it, and install the extension again.")
     if os.path.isdir(path) and not _is_ours(cli, path):
-        raise NotChanged(f"{path} has something else in it. Remove it, and install again.")
+        raise NotChanged(f"{path} contains something else. Remove it, and install again.")
     try:
         for name, data in files(cli, program).items():
             whole = os.path.join(path, name)
@@ -168,14 +168,14 @@ def _command(cli: Cli, form: ExtensionForm, event: str) -> str:
 def _form(cli: Cli) -> ExtensionForm:
     """Raises NotChanged."""
     if cli.extension is None:
-        raise NotChanged(f"{cli.name} takes up no extension.")
+        raise NotChanged(f"{cli.name} does not load extensions.")
     return cli.extension
 
 
 def _discovery(cli: Cli) -> DiscoveryForm:
     """Raises NotChanged."""
     if cli.discovery is None:
-        raise NotChanged(f"{cli.name} finds no editor by a file.")
+        raise NotChanged(f"{cli.name} does not find an editor by a file.")
     return cli.discovery
 
 

@@ -95,8 +95,8 @@ def conflicts_said(view: sublime.View) -> str:
     count = len(conflicts(view))
     if not count:
         return ""
-    what = "1 conflict with your changes stands" if count == 1 else f"{count} conflicts stand"
-    return f"{what} between marks: settle {'it' if count == 1 else 'them'} before you accept."
+    what = "1 conflict with your changes is" if count == 1 else f"{count} conflicts are"
+    return f"{what} marked in the text: resolve {'it' if count == 1 else 'them'} before you accept."
 
 
 def what_changed(record: DiffRecord, present: Original) -> str:
