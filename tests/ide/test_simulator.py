@@ -8,7 +8,7 @@ import sys
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SEEDS = 200
+SEEDS = 120
 # Seconds; a seed takes a hundredth of one.
 PATIENCE = 300
 
