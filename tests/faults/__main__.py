@@ -9,6 +9,7 @@ Ends with 1 where a fault survived that is not known to be equal, or could not b
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -24,6 +25,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LIMIT = 400.0
 # What random tests find depends on the seed: they are no proof that a fault is noticed.
 RANDOM = ("test_fuzz.py", "test_simulator.py")
+# The editor's tests run inside one.
+EDITOR = ("-m", "headless", "--exec", os.path.join("tests", "run.py"), "--")
+# Milliseconds that a condition may take there, a minute otherwise.
+CONDITION = 15_000
 # They notice most, and are asked before the rest of their room, beside the module's own.
 FIRST = ("test_workspace.py", "test_outliving.py", "test_conversations.py")
 
@@ -54,6 +59,8 @@ def _copy(folder: str) -> None:
         target = os.path.join(folder, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copy(os.path.join(ROOT, name), target)
+    with open(os.path.join(folder, "unittesting.json"), "w", encoding="utf-8") as file:
+        json.dump({"condition_timeout": CONDITION}, file)
     for name in (".venv", os.path.join("tests", "e2e", "node_modules")):
         if os.path.exists(os.path.join(ROOT, name)):
             os.symlink(os.path.join(ROOT, name), os.path.join(folder, name))
@@ -77,6 +84,8 @@ def _try(copy: str, fault: Fault) -> str:
 
 
 def _first_failure(copy: str, fault: Fault) -> str:
+    if fault.tests:
+        return _run(copy, [os.path.join("tests", "ui", f"{name}.py") for name in fault.tests])
     folder = os.path.join("tests", fault.file.split("/")[1])
     own = [os.path.join(folder, f"test_{os.path.basename(fault.file)}")]
     first = [os.path.join(folder, name) for name in FIRST]
@@ -94,6 +103,8 @@ def _first_failure(copy: str, fault: Fault) -> str:
 
 def _run(copy: str, tests: list[str]) -> str:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", *tests]
+    if tests[0].startswith(os.path.join("tests", "ui")):
+        command = [sys.executable, "-O", *EDITOR, "-x", "-q", "--no-header", *tests]
     try:
         found = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:

@@ -16,13 +16,15 @@ WRITES = "companion/agent/turn/file_writes.py"
 
 class Fault(NamedTuple):
     """In the file, `right` stands once and becomes `wrong`. `equal` says why a fault that no test
-    notices is none; empty where one has to notice it."""
+    notices is none; empty where one has to notice it. `tests` are files of tests/ui, for faults of
+    the editor's side."""
 
     name: str
     file: str
     right: str
     wrong: str
     equal: str = ""
+    tests: tuple[str, ...] = ()
 
 
 FAULTS = (
@@ -776,5 +778,133 @@ FAULTS = (
         WRITES,
         "if text is not None and not self._through_us(call.diff.path):",
         "if False:",
+    ),
+    # The editor's side: single changes, the queue, comments, doubts, accepted edits.
+    Fault(
+        "the last change is gone on from at the first without a word",
+        "companion/ui/review/single_changes.py",
+        "            self._say(right, AGAIN if len(comparison.changes) > 1 else ONLY)\n",
+        "            pass\n",
+        tests=("test_single_changes",),
+    ),
+    Fault(
+        "keep does not count the change as seen",
+        "companion/ui/review/single_changes.py",
+        "            self._reviews.saw(right, comparison.keys[number])\n",
+        "            pass\n",
+        tests=("test_single_changes",),
+    ),
+    Fault(
+        "the caret goes on though the user types",
+        "companion/ui/review/single_changes.py",
+        "if right.change_count() != count and not right.is_read_only():",
+        "if False:",
+        tests=("test_single_changes",),
+    ),
+    Fault(
+        "keeping goes on though the user does not want it",
+        "companion/ui/review/single_changes.py",
+        "if window is None or not settings.of(window).keep_goes_on:",
+        "if window is None:",
+        tests=("test_single_changes",),
+    ),
+    Fault(
+        "a drop of the last change asks nothing",
+        "companion/ui/review/single_changes.py",
+        "        if len(comparison.changes) == 1:\n            await ask",
+        "        if len(comparison.changes) == 0:\n            await ask",
+        tests=("test_single_changes",),
+    ),
+    Fault(
+        "the previous diff is the next one",
+        "companion/ui/review/queue.py",
+        "other = _beside(found, right, step)",
+        "other = _beside(found, right, 1)",
+        tests=("test_review_queue",),
+    ),
+    Fault(
+        "a diff that was decided meanwhile is gone to",
+        "companion/ui/review/queue.py",
+        "is_there = number >= 0 and waiting(found[number]) is not None",
+        "is_there = number >= 0",
+        tests=("test_review_queue",),
+    ),
+    Fault(
+        "the preview of the list stays",
+        "companion/ui/review/queue.py",
+        "            preview.end(is_back=not is_there)\n",
+        "            pass\n",
+        tests=("test_review_queue",),
+    ),
+    Fault(
+        "comments are lost with an older proposal",
+        "companion/ui/review/opening.py",
+        "    words = comments.carry_over(older, right)\n",
+        '    words = ""\n',
+        tests=("test_review_queue",),
+    ),
+    Fault(
+        "the older proposal of a CLI stays beside the newer one",
+        "companion/ui/review/opening.py",
+        "return record.session_id == proposal.session_id or is_gone",
+        "return is_gone",
+        tests=("test_diff",),
+    ),
+    Fault(
+        "the keyboard goes to each new proposal",
+        "companion/ui/review/opening.py",
+        "if not take_focus and keyboard is not None and keyboard.is_valid():",
+        "if False:",
+        tests=("test_diff",),
+    ),
+    Fault(
+        "what was typed is lost where the proposal makes way",
+        "companion/ui/review/opening.py",
+        "            ending.put_away(claimed, None, OLDER)\n",
+        "            pass\n",
+        tests=("test_typed",),
+    ),
+    Fault(
+        "doubts are not asked about",
+        "companion/ui/review/accepting.py",
+        "        if not found:\n            return True\n",
+        "        if True:\n            return True\n",
+        tests=("test_diff",),
+    ),
+    Fault(
+        "an emptied proposal may be accepted",
+        "companion/ui/review/accepting.py",
+        "REJECT if ending.is_emptied(view) else decide",
+        "decide",
+        tests=("test_diff",),
+    ),
+    Fault(
+        "a lost drop is not asked about",
+        "companion/ui/review/accepting.py",
+        "            found.append(LOST)\n",
+        "            pass\n",
+        tests=("test_large",),
+    ),
+    Fault(
+        "an edit that was undone stays in the list",
+        "companion/ui/review/history.py",
+        "            self._edits.remove(edit)\n            self._save()\n",
+        "            self._save()\n",
+        tests=("test_review_history",),
+    ),
+    Fault(
+        "unsaved changes of a tab are overwritten by undoing",
+        "companion/ui/review/history.py",
+        "        if texts.unsaved_view(edit.path) is not None:\n",
+        "        if False:\n",
+        tests=("test_review_history",),
+    ),
+    Fault(
+        "a file that nobody wrote is undone",
+        "companion/ui/review/history.py",
+        "        elif present is not None and present.digest == edit.before.digest:\n"
+        "            self._tell(NOT_WRITTEN)\n",
+        "",
+        tests=("test_review_history",),
     ),
 )
