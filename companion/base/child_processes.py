@@ -55,17 +55,35 @@ def end_group(pid: int) -> None:
 def groups_below(*pids: int) -> set[int]:
     """The process groups that our children and their children have started: CLIs give each command
     a group of its own. A process whose parent has ended is not found."""
+    children = _children()
+    # Another process may have the number by now, and a table may be that of another container.
+    ours = children.get(os.getpid(), [])
+    return _groups(children, [it for it in ours if it[0] in pids and it[0] == it[1]]) - set(pids)
+
+
+def groups_of_commands(pid: int) -> set[int]:
+    """The same for a process that somebody else has started; empty if the system does not tell."""
+    children = _children()
+    own = [each for row in children.values() for each in row if each[0] == pid]
+    return _groups(children, own) - {group for _, group in own}
+
+
+def _children() -> dict[int, list[tuple[int, int]]]:
+    """By the process that started them: each process with its group."""
     if sys.platform == "win32":
-        return set()
+        return {}
     children: dict[int, list[tuple[int, int]]] = {}
     for pid, parent, group in _from_proc() if os.path.isdir(f"{PROC}/self") else _from_ps():
         children.setdefault(parent, []).append((pid, group))
-    # Another process may have the number by now, and a table may be that of another container.
-    ours = children.get(os.getpid(), [])
-    below = [each for each in ours if each[0] in pids and each[0] == each[1]]
+    return children
+
+
+def _groups(children: dict[int, list[tuple[int, int]]], top: list[tuple[int, int]]) -> set[int]:
+    """Those of these processes and of all below them."""
+    below = list(top)
     for pid, _ in below:
         below += children.pop(pid, [])
-    return {group for _, group in below} - set(pids)
+    return {group for _, group in below}
 
 
 def stat_of(pid: int) -> list[str]:

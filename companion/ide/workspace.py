@@ -186,6 +186,7 @@ class Workspace:
         self.updates.stop()
         self.delivery.stop()
         self._disk.stop()
+        self.hooks.stop()
         self.diffs.stop()
         if reject:
             self.diffs.reject_all()

@@ -17,7 +17,7 @@ from tests.support import wait_for  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
 INSTALL = "Gemini Companion: Install CLI Extension"
-COMMAND = "touch made"
+COMMAND, QUESTION = "touch made", "Allow execution"
 
 
 class WithExtension(session.Session):
@@ -75,22 +75,34 @@ class WithExtension(session.Session):
         self.cli.say("make it please")
         self.until("asks")
         self.assertIn(f": {COMMAND}\n", self.editor.do("status"))
-        self.cli.wait_for(COMMAND)
+        self.cli.wait_for(QUESTION, COMMAND)
         self.cli.press(ALLOW)
         self.cli.wait_for("The end of it.")
         self.until("done")
         self.assertTrue(os.path.exists(os.path.join(self.folder, "made")))
 
-    def test_a_question_that_was_refused_is_over_with_the_next_prompt(self) -> None:
+    def test_a_command_that_was_allowed_runs_for_the_editor_too(self) -> None:
+        stop = os.path.join(self.folder, "stop")
+        command = f"while [ ! -e {stop} ]; do sleep 0.1; done"
+        self.model.will_call("run_shell_command", {"command": command}, "The end of waiting.")
+        self.cli.say("wait please")
+        self.until("asks")
+        self.cli.wait_for(QUESTION)
+        self.cli.press(ALLOW)
+        self.until("working")
+        self.assertRegex(self.editor.do("status"), r"working since \d\d:\d\d: while")
+        self.write("stop", b"")
+        self.cli.wait_for("The end of waiting.")
+        self.until("done")
+
+    def test_a_command_that_was_refused_ends_the_turn_for_the_editor_too(self) -> None:
         self.model.will_call("run_shell_command", {"command": "touch never"}, "")
         self.cli.say("make never please")
         self.until("asks")
-        self.cli.wait_for("touch never")
+        self.cli.wait_for(QUESTION, "touch never")
         self.cli.press(ESCAPE)
-        self.cli.wait_ready()
-        self.cli.say("never mind")
-        self.cli.wait_answered("never mind")
         self.until("done")
+        self.cli.wait_ready()
 
     def test_a_cli_that_is_killed_leaves_nothing_behind(self) -> None:
         other = self.new_cli()

@@ -14,12 +14,14 @@ from ...base import private_files
 from ...base.background import in_thread
 from ..clis import Cli
 from ..doctor import processes
+from ..extension_forms import Moment
 from ..session import Session
 from ..sessions import Sessions
 from . import hook_answers, hook_events
 from .hook_answers import NOTHING, HookAnswer
 from .hook_events import HookEvent
 from .live_clis import LiveClis
+from .open_questions import OpenQuestions
 
 # Seconds for the system to say which process has a connection.
 PATIENCE = 1.0
@@ -42,6 +44,7 @@ class HookDesk:
         self._port = port
         self.listeners: list[HookListener] = []
         self.live = LiveClis(time.time, on_change)
+        self._questions = OpenQuestions(self.live)
         # By the CLI's id: the extension's version in its last report, and the time of that, in
         # seconds since the epoch.
         self.heard_of: dict[str, tuple[str, float]] = {}
@@ -60,6 +63,8 @@ class HookDesk:
         self.heard_of[cli.id] = (event.version, time.time())
         session = await self.session_of(event)
         self.live.heard(event, session.id if session is not None else "")
+        if event.moment is Moment.ASKS:
+            self._questions.asked(event)
         answer = NOTHING
         for listener in self.listeners:
             answer = answer.with_more(await listener.heard(event, session))
@@ -81,6 +86,9 @@ class HookDesk:
         found = [peers[port] for port in self._ports.get(event.pid, ()) if port in peers]
         # A CLI that connects again has two sessions for a moment.
         return max(found, key=lambda it: it.ordinal) if found else None
+
+    def stop(self) -> None:
+        self._questions.stop()
 
     async def look_after(self) -> None:
         """To be called from time to time: a killed CLI does not report its end."""

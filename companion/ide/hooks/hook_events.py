@@ -28,7 +28,7 @@ class HookEvent:
     `tool` is the name of the tool, empty if the event has none; `kind` is None for all tools that
     do not matter here. `subject` is the path that the tool writes, as the CLI knows it, or its
     command. `arguments` are the input of the tool; `response` is its result at TOOL_ENDED.
-    `version` is the extension's.
+    `version` is the extension's. `transcript` is the path of the CLI's recording of the session.
     """
 
     cli: Cli
@@ -44,6 +44,7 @@ class HookEvent:
     arguments: Mapping[str, Any] | None = None
     response: Any = None
     version: str = ""
+    transcript: str = ""
 
 
 def read(cli: Cli, body: Any) -> HookEvent | None:
@@ -67,6 +68,7 @@ def read(cli: Cli, body: Any) -> HookEvent | None:
         _text(told, "prompt")[:SHOWN],
         response=told.get("tool_response"),
         version=_text(body, "version")[:SHOWN],
+        transcript=_text(told, "transcript_path"),
     )
     return _with_tool(event, form, told)
 

@@ -82,6 +82,16 @@ class LiveClis:
                 self._known[key] = self._turned(each, activity)
                 self._on_change()
 
+    def answered(self, event: HookEvent, is_allowed: bool) -> None:
+        """The user has answered in the terminal what the event asked."""
+        known = self._known.get(_key(event))
+        if known is not None and known.activity is Activity.ASKS:
+            now = self._turned(known, Activity.WORKING if is_allowed else Activity.DONE)
+            if is_allowed:
+                now = replace(now, kind=known.kind, subject=known.subject)
+            self._known[_key(event)] = now
+            self._on_change()
+
     def forget(self, pids: Collection[int]) -> None:
         """These processes have ended."""
         gone = [key for key, each in self._known.items() if each.pid in pids]

@@ -1,0 +1,99 @@
+"""Questions that wait in the terminals of CLIs: whether the user has answered them there.
+
+No hook says so (docs/protocol.md 9.59). A command that was allowed runs in a group of its own below
+the CLI, and what was refused stands in the CLI's recording. The companion's loop owns it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from functools import partial
+from typing import NamedTuple
+
+from ...base.background import in_thread
+from ...base.child_processes import groups_of_commands
+from ...base.log import logger
+from .hook_events import HookEvent
+from .live_clis import LiveClis
+
+# Seconds between looks, and for a look.
+LOOK, PATIENCE = 1.0, 5.0
+# What Gemini CLI records where the user has refused, and bytes that are read of a recording.
+REFUSED, MAX_READ = b'"content":"Request cancelled."', 1 << 20
+
+
+class _Place(NamedTuple):
+    """Where a CLI stood when it asked: the size of its recording, and the groups below it."""
+
+    size: int
+    groups: frozenset[int]
+
+
+class OpenQuestions:
+    """Those of one window's CLIs."""
+
+    def __init__(self, live: LiveClis) -> None:
+        self._live = live
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def asked(self, event: HookEvent) -> None:
+        """The CLI asks. Looks for the answer until something else is heard of it."""
+        task = asyncio.ensure_future(self._follow(event))
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def stop(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, asyncio.TimeoutError):
+            logger.debug("the system does not say in time what became of a question")
+        elif error is not None:
+            logger.error("a question in a terminal could not be followed", exc_info=error)
+
+    async def _follow(self, event: HookEvent) -> None:
+        asked = self._live.find(event)
+        place = await in_thread(partial(_place, event), PATIENCE)
+        while asked is not None and self._live.find(event) is asked:
+            is_allowed = await in_thread(partial(_is_allowed, event, place), PATIENCE)
+            if is_allowed is None:
+                await asyncio.sleep(LOOK)
+            elif self._live.find(event) is asked:
+                self._live.answered(event, is_allowed)
+
+
+def _place(event: HookEvent) -> _Place:
+    return _Place(_size(event.transcript), frozenset(groups_of_commands(event.pid)))
+
+
+def _is_allowed(event: HookEvent, place: _Place) -> bool | None:
+    """None while nobody can tell."""
+    if groups_of_commands(event.pid) - place.groups:
+        return True
+    return False if REFUSED in _read(event.transcript, place.size) else None
+
+
+def _size(path: str) -> int:
+    """0 for all but a regular file, which alone is sure to answer."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+def _read(path: str, size: int) -> bytes:
+    """What was added to the file since it had this size."""
+    if _size(path) <= size:
+        return b""
+    try:
+        with open(path, "rb") as file:
+            file.seek(size)
+            return file.read(MAX_READ)
+    except OSError:
+        return b""
