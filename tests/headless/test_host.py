@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import signal
@@ -34,6 +35,13 @@ class Listener(sublime_plugin.EventListener):
         say("init")
 class ToyCommand(sublime_plugin.WindowCommand):
     def run(self): say("ran in %s" % self.window.folders())
+"""
+
+FACTS = """
+import json, os, sublime
+seen = {"folders": [it.folders() for it in sublime.windows()], "build": sublime.version()}
+seen.update(parent=os.getppid(), packages=sublime.packages_path())
+print("facts " + json.dumps(seen))
 """
 
 
@@ -96,33 +104,37 @@ class Host(unittest.TestCase):
         self.assertEqual(loaded, "loaded on main True")
         self.assertEqual(more, ["init", f"ran in ['{work}']", "unloaded"])
 
-    def test_a_script_that_raises_gives_one_and_a_traceback(self) -> None:
+    def test_a_script_that_raises_or_exits_with_a_sentence_gives_one_and_says_why(self) -> None:
         done = self.run_script("raise LookupError('on purpose')\n")
         self.assertEqual(done.returncode, 1)
         self.assertIn("LookupError: on purpose", done.stderr)
         self.assertEqual(self.log()[-1], "unloaded")
-
-    def test_a_script_that_exits_with_a_sentence_gives_one_and_the_sentence(self) -> None:
         done = self.run_script("import sys; sys.exit('no luck')\n")
         self.assertEqual((done.returncode, done.stderr.strip()), (1, "no luck"))
 
-    def test_each_folder_has_a_window_of_its_own_and_none_gives_an_empty_one(self) -> None:
-        source = "import sublime; print('folders', [w.folders() for w in sublime.windows()])\n"
-        names = [os.path.join(self.folder, name) for name in ("a", "b")]
-        for name in names:
-            os.mkdir(name)
-        for given, found in ((names, [[name] for name in names]), ([], [[]])):
-            self.assertIn(f"folders {found}", self.run_script(source, *given).stdout)
-
-    def test_the_hosts_parent_is_the_editor(self) -> None:
-        script = self.write("script.py", "import os; print('parent', os.getppid())\n")
-        with self.start("--exec", script, stdout=subprocess.PIPE, text=True) as editor:
+    def facts(self, *arguments: str) -> dict[str, Any]:
+        """What a script sees, beside the number of the editor's process."""
+        script = self.write("script.py", FACTS)
+        with self.start("--exec", script, *arguments, stdout=subprocess.PIPE, text=True) as editor:
             output = editor.communicate(timeout=120)[0]
-        self.assertIn(f"parent {editor.pid}", output)
+        seen = json.loads(output.partition("facts ")[2].splitlines()[0])
+        return {**seen, "editor": editor.pid}
 
-    def test_the_build_is_the_one_that_was_asked_for(self) -> None:
-        source = "import sublime; print('build', sublime.version())\n"
-        self.assertIn("build 4121", self.run_script(source, "--build", "4121").stdout)
+    def test_folders_build_and_data_folder_are_those_that_were_asked_for(self) -> None:
+        a, b, data = (os.path.join(self.folder, name) for name in ("a", "b", "data"))
+        os.mkdir(a)
+        os.mkdir(b)
+        seen = self.facts(a, b, "--build", "4121", "--data", data)
+        # Each folder has a window of its own.
+        self.assertEqual((seen["folders"], seen["build"]), ([[a], [b]], "4121"))
+        self.assertEqual(seen["parent"], seen["editor"])
+        self.assertEqual(seen["packages"], os.path.join(data, "Packages"))
+        self.assertTrue(os.path.isdir(os.path.join(data, "Packages", "User")))
+
+    def test_where_none_are_there_is_an_empty_window_and_a_data_folder_for_this_time(self) -> None:
+        seen = self.facts()
+        self.assertEqual(seen["folders"], [[]])
+        self.assertFalse(os.path.exists(os.path.dirname(seen["packages"])))
 
     def test_an_optimised_editor_has_an_optimised_host(self) -> None:
         script = self.write("script.py", "assert False\n")
@@ -132,14 +144,6 @@ class Host(unittest.TestCase):
                 [sys.executable, *flags, *command], cwd=ROOT, capture_output=True, timeout=30
             )
             self.assertEqual(done.returncode, status)
-
-    def test_a_temporary_data_folder_is_gone_afterwards_and_a_given_one_stays(self) -> None:
-        source = "import sublime; print('data=' + sublime.packages_path())\n"
-        path = self.run_script(source).stdout.split("data=")[1].strip()
-        self.assertFalse(os.path.exists(os.path.dirname(path)))
-        data = os.path.join(self.folder, "data")
-        self.run_script(source, "--data", data)
-        self.assertTrue(os.path.isdir(os.path.join(data, "Packages", "User")))
 
     def test_libraries_of_the_data_folder_come_before_those_of_this_python(self) -> None:
         data = os.path.join(self.folder, "data")
