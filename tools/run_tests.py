@@ -77,19 +77,19 @@ SET_UP = (
 # Those that take longest begin first.
 TESTS = (
     Part("the real CLI as an agent", with_cli(*AGENT), ("node",)),
-    Part("the real CLI behind the API", with_cli(*API, but=DESCRIBED), ("node",)),
     Part("the API's page in a browser", with_cli(*PAGE), ("node", "browser")),
+    Part("the real CLI behind the API", with_cli(*API, but=DESCRIBED), ("node",)),
+    Part("the adapter in an editor", ADAPTER),
     Part("the core", without(E2E, *TOOLS)),
-    Part("the API as it is described", with_cli(*DESCRIBED), ("node", "schema", "clients")),
-    Part("the real CLI and faults", with_cli(*FAULTS), ("node",)),
+    Part("the real CLI and what is installed", with_cli(*INSTALLED), ("node", "carried")),
     Part(
         "the real CLI in its terminal",
         with_cli("test_*.py", but=(*AGENT, *API, *PAGE, *FAULTS, *INSTALLED)),
         ("node",),
     ),
-    Part("the real CLI and what is installed", with_cli(*INSTALLED), ("node", "carried")),
+    Part("the real CLI and faults", with_cli(*FAULTS), ("node",)),
+    Part("the API as it is described", with_cli(*DESCRIBED), ("node", "schema", "clients")),
     Part("tools and the editor without a screen", (*PYTEST, *TOOLS), ("node", "carried", "deploy")),
-    Part("the adapter in an editor", ADAPTER),
 )
 FUZZ = (
     Part("the core, simulated", ("-m", "tests.ide.simulator", "--seeds", "100000", "--jobs", "2")),
