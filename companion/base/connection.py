@@ -124,7 +124,7 @@ class Connection(RequestHandler):
 
     def end(self) -> None:
         """The request was handled."""
-        self._look_again()
+        self._check_again()
 
     @property
     def has_more(self) -> bool:
@@ -154,7 +154,7 @@ class Connection(RequestHandler):
     def _feed(self, data: bytes) -> None:
         if data and self._last_body.is_eof():
             self._may_wait = True
-            self._look_again()
+            self._check_again()
         self._feed_library(data)
 
     def _feed_library(self, data: bytes) -> None:
@@ -168,7 +168,7 @@ class Connection(RequestHandler):
         finally:
             self._is_parsing = was_parsing
 
-    def _look_again(self, rounds: int = 2 * ROUNDS) -> None:
+    def _check_again(self, rounds: int = 2 * ROUNDS) -> None:
         """Continue to parse after some rounds of the loop, unless a request begins before."""
         self._stop_looking()
         if rounds == ROUNDS:
@@ -177,7 +177,7 @@ class Connection(RequestHandler):
             self._parse()
         if rounds:
             loop = asyncio.get_running_loop()
-            self._next_round = loop.call_soon(self._look_again, rounds - 1)
+            self._next_round = loop.call_soon(self._check_again, rounds - 1)
         else:
             self._may_wait = False
             self._parse()

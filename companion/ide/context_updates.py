@@ -32,7 +32,7 @@ class ContextUpdates:
         self._changed_at = loop.time()
         if self._timer is None:
             self._due_at = self._changed_at + LONGEST_WAIT
-            self._timer = loop.call_later(DEBOUNCE, self._look)
+            self._timer = loop.call_later(DEBOUNCE, self._check)
 
     def trust(self, is_trusted: bool | None) -> None:
         self._is_trusted = is_trusted
@@ -42,7 +42,7 @@ class ContextUpdates:
         """The rules have changed: updates that still wait on streams must not be sent any more."""
         self.stop()
         self._timer = None
-        self._tell()
+        self._send()
 
     def greet(self, session: Session) -> None:
         """Send the present context to a new stream (docs/protocol.md 3.27)."""
@@ -66,17 +66,17 @@ class ContextUpdates:
         paused = self._context.sharing.paused
         return SharedContext(self.present(), connected, paused, self._context.held_back())
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         """There is one timer, however many changes come. It starts again if some came late."""
         loop = asyncio.get_running_loop()
         quiet_at = min(self._changed_at + DEBOUNCE, self._due_at)
         if quiet_at > loop.time():
-            self._timer = loop.call_at(quiet_at, self._look)
+            self._timer = loop.call_at(quiet_at, self._check)
             return
         self._timer = None
-        self._tell()
+        self._send()
 
-    def _tell(self) -> None:
+    def _send(self) -> None:
         update = self.present()
         if update != self._last:
             self._last = update

@@ -81,7 +81,7 @@ class Saving:
             await asyncio.sleep(RETRY)
             saved = await self.take_over()
         if self._path is not None and not self.is_on:
-            self._tell_problem(IN_USE.format(self._holder(), self._lock.folder))
+            self._report_problem(IN_USE.format(self._holder(), self._lock.folder))
         return saved
 
     async def take_over(self) -> list[SavedWorkspace]:
@@ -157,9 +157,9 @@ class Saving:
             last = partial(self._write_last, self._path, self._picture())
             failing.pop_all()
         try:
-            self._tell_problem(await in_thread(last, LAST))
+            self._report_problem(await in_thread(last, LAST))
         except asyncio.TimeoutError:
-            self._tell_problem(LATE.format(self._path))
+            self._report_problem(LATE.format(self._path))
 
     def _save(self, path: str) -> None:
         self._timer = None
@@ -189,9 +189,9 @@ class Saving:
                 self._let_go()
 
     def _saved(self, writing: asyncio.Future[str]) -> None:
-        self._tell_problem("" if writing.cancelled() else writing.result())
+        self._report_problem("" if writing.cancelled() else writing.result())
 
-    def _tell_problem(self, problem: str) -> None:
+    def _report_problem(self, problem: str) -> None:
         """Report a disk that refuses once, and not again until it has accepted something."""
         if problem and not self.problem:
             logger.error("%s", problem)

@@ -30,7 +30,7 @@ class Silence:
     def begins(self, session: Session) -> None:
         """Its client is not connected now."""
         session.last_seen = asyncio.get_running_loop().time()
-        self._look_in(ABSENT + LATER, session)
+        self._check_in(ABSENT + LATER, session)
 
     def ends(self, session: Session) -> None:
         """Stop waiting for its client."""
@@ -38,12 +38,12 @@ class Silence:
         if timer is not None:
             timer.cancel()
 
-    def _look_in(self, seconds: float, session: Session) -> None:
+    def _check_in(self, seconds: float, session: Session) -> None:
         self.ends(session)
         loop = asyncio.get_running_loop()
-        self._timers[session.id] = loop.call_later(seconds, self._look, session)
+        self._timers[session.id] = loop.call_later(seconds, self._check, session)
 
-    def _look(self, session: Session) -> None:
+    def _check(self, session: Session) -> None:
         if session.stream is not None:
             return
         silence = asyncio.get_running_loop().time() - session.last_seen
@@ -51,7 +51,7 @@ class Silence:
             logger.info("a session ended: nothing was heard of its CLI for %d s", GRACE)
             self._on_gone(session)
         elif silence > ABSENT:
-            self._look_in(GRACE - silence, session)
+            self._check_in(GRACE - silence, session)
             self._on_absent(session)
         else:
-            self._look_in(ABSENT + LATER - silence, session)
+            self._check_in(ABSENT + LATER - silence, session)

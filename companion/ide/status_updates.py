@@ -41,7 +41,7 @@ class StatusUpdates:
 
     def soon(self) -> None:
         """A workspace has another port, or something else has changed."""
-        self._tell_environments()
+        self._send_environments()
         if self._timer is None:
             # Once for several changes that come together: each call of a tool makes some.
             loop = asyncio.get_running_loop()
@@ -55,13 +55,13 @@ class StatusUpdates:
         if statuses != self._shown:
             self._shown = statuses
             self._editor.show_status(statuses)
-        self._tell_environments()
+        self._send_environments()
 
     def stop(self) -> None:
         """No window is served any more."""
         self._on_environments({})
 
-    def _tell_environments(self) -> None:
+    def _send_environments(self) -> None:
         advertisements = [each.advertisement for each in self._workspaces]
         if advertisements == self._advertisements:
             return

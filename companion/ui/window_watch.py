@@ -69,13 +69,13 @@ class WindowWatch:
             if window_id in self._folders and self._settings.get(window_id) != mine:
                 self._companion.post(WindowSettingsChanged(window_id, mine))
         self._settings = wanted
-        self._look_at_folders(windows)
-        self._look_for_problems(problem for _, mine in found.values() for problem in mine)
+        self._check_folders(windows)
+        self._report_problems(problem for _, mine in found.values() for problem in mine)
         log.set_level(settings.of().log_level)
         for look in self._looks:
             look()
 
-    def _look_at_folders(self, windows: list[sublime.Window]) -> None:
+    def _check_folders(self, windows: list[sublime.Window]) -> None:
         folders = {window.id(): views.folders(window) for window in windows}
         if folders == self._folders:
             return
@@ -87,7 +87,7 @@ class WindowWatch:
                 self._reviews.resume(window)
                 self._files.add_all(window.views())
 
-    def _look_for_problems(self, found: Iterable[str]) -> None:
+    def _report_problems(self, found: Iterable[str]) -> None:
         """Report invalid values, once."""
         problems = set(found)
         new = sorted(problems - self._problems)

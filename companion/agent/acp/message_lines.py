@@ -56,14 +56,14 @@ class MessageLines:
         """The message in the line, if any. Raises OtherProtocol if too many lines have none."""
         start = line.find(OPENING)
         message = _read(line[start:]) if start >= 0 else None
-        self._tell(line if message is None else line[:start])
+        self._report(line if message is None else line[:start])
         if message is None:
             self.strays.add(line)
         else:
             self.strays.are_over = True
         return message
 
-    def _tell(self, line: bytes) -> None:
+    def _report(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace").strip()
         if text:
             self._noise(text)

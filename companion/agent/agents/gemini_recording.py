@@ -53,7 +53,7 @@ class Recording(NoRecording):
         loop = asyncio.get_running_loop()
         end = loop.time() + patience
         while True:
-            self._look()
+            self._read_new()
             if call_id in self._records:
                 return self._take(call_id)
             if loop.time() >= end:
@@ -71,7 +71,7 @@ class Recording(NoRecording):
         if not self._path:
             self._path = next(iter(sorted(glob.glob(self._pattern), reverse=True)), "")
 
-    def _look(self) -> None:
+    def _read_new(self) -> None:
         """Read what was appended since the last check."""
         self._open()
         if not self._path:

@@ -37,14 +37,14 @@ class IdleWatch:
     def used(self) -> None:
         """Check after IDLE, and not before."""
         self.stop()
-        self._timer = asyncio.get_running_loop().call_later(IDLE, self._look)
+        self._timer = asyncio.get_running_loop().call_later(IDLE, self._check)
 
     def stop(self) -> None:
         """Stop checking."""
         if self._timer is not None:
             self._timer.cancel()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         self._ending = asyncio.ensure_future(self._end_if_large())
 
     async def _end_if_large(self) -> None:

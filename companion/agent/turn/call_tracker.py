@@ -95,7 +95,7 @@ class CallTracker:
     def begin(self, call: Call) -> None:
         """A call that needs no decision, or the first message about a call."""
         if self._introduce(call):
-            self._tell_status(call, EXECUTING)
+            self._report_status(call, EXECUTING)
 
     async def change(self, call: Call) -> None:
         """The agent reports more of a call, or its end."""
@@ -119,7 +119,7 @@ class CallTracker:
             record = Record(output=str(written.told), args=record.args if record else {})
         elif success and call.diff is not None:
             await self.writes.note_own(call.diff)
-        self._tell_status(call, COMPLETED if success else FAILED)
+        self._report_status(call, COMPLETED if success else FAILED)
         result = tool_call.result(call, known, record, success)
         if written is not None and not success:
             result = replace(result, error=written.told)
@@ -138,7 +138,7 @@ class CallTracker:
             self._approve(call)
             return
         self._introduce(call, requires_confirmation=True)
-        self._tell_status(call, PENDING)
+        self._report_status(call, PENDING)
         if self._patience is None:
             self._session.decide(request, CANCEL)
             self._reject(call, UNATTENDED)
@@ -203,9 +203,9 @@ class CallTracker:
         return True
 
     def _approve(self, call: Call) -> None:
-        self._tell_status(call, EXECUTING)
+        self._report_status(call, EXECUTING)
         if call.is_attachment:
-            self._tell_status(call, COMPLETED)
+            self._report_status(call, COMPLETED)
             self._log.add(tool_call.result(call, None, None, True))
             del self._calls[call.id]
 
@@ -214,11 +214,11 @@ class CallTracker:
         self._fail(call, reason, rejected=True)
 
     def _fail(self, call: Call, reason: Words, rejected: bool = False) -> None:
-        self._tell_status(call, FAILED, rejected)
+        self._report_status(call, FAILED, rejected)
         self._log.add(tool_call.ended(call, reason, rejected))
         self._calls.pop(call.id, None)
         self._told.add(call.id)
         self.writes.end(call)
 
-    def _tell_status(self, call: Call, status: str, rejected: bool = False) -> None:
+    def _report_status(self, call: Call, status: str, rejected: bool = False) -> None:
         self._log.add(ToolExecution(call.id, call.name, status, rejected))

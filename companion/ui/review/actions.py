@@ -62,7 +62,7 @@ class Actions:
         claimed = self._claim(view)
         if claimed is None:
             return
-        self._tell_rejected(claimed)
+        self._report_rejected(claimed)
         self._hand_over(claimed, words)
         keyboard = self._editor.keyboard_in(claimed.window)
         queues.on_ui_thread(partial(ending.release, claimed, keyboard))
@@ -91,10 +91,10 @@ class Actions:
         if accept:
             if review is not None and review.text is not None:
                 claimed = replace(claimed, text=review.text)
-            self._tell_accepted(claimed, before)
+            self._report_accepted(claimed, before)
             close = ending.close
         else:
-            self._tell_rejected(claimed)
+            self._report_rejected(claimed)
             close = partial(ending.put_away, name=ending.REJECTED)
         self._hand_over(claimed, words)
         keyboard = self._editor.keyboard_in(claimed.window)
@@ -124,13 +124,13 @@ class Actions:
         self._editor.tell(WINDOW_CLOSED)
         return None
 
-    def _tell_accepted(self, claimed: ClaimedDiff, before: str | None) -> None:
+    def _report_accepted(self, claimed: ClaimedDiff, before: str | None) -> None:
         record = claimed.record
         # Without a text the CLI writes its own proposal (docs/protocol.md 1.4).
         text = claimed.text or ""
         where = (record.window_id, record.session_id, record.path)
         self._companion.post(DiffAccepted(*where, text, before))
 
-    def _tell_rejected(self, claimed: ClaimedDiff) -> None:
+    def _report_rejected(self, claimed: ClaimedDiff) -> None:
         record = claimed.record
         self._companion.post(DiffRejected(record.window_id, record.session_id, record.path))

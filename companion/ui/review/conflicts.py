@@ -61,15 +61,15 @@ class Conflicts:
         """The text of a view has changed; called on the worker."""
         path = view.file_name() if self._paths else None
         if path is not None and any(is_same_file(path, each) for each in self._paths):
-            queues.on_ui_thread(self._look_at_views)
+            queues.on_ui_thread(self._check_views)
 
     def look(self) -> None:
         """Check whether files of waiting diffs have changed; to be called from time to time."""
-        self._look_at_views()
+        self._check_views()
         if self._paths and not self._is_looking:
-            self._stories.begin(self._look_at_files())
+            self._stories.begin(self._check_files())
 
-    async def _look_at_files(self) -> None:
+    async def _check_files(self) -> None:
         self._is_looking = True
         try:
             stamps = await self._companion.ask(FileStamps(tuple(self._paths)))
@@ -82,9 +82,9 @@ class Conflicts:
             now = [stamps[review.path]] if review.path in stamps else review.stamps
             if now != review.stamps:
                 review.stamps = now
-                self._stories.begin(self._look_at_file(right, review), right)
+                self._stories.begin(self._check_file(right, review), right)
 
-    async def _look_at_file(self, right: sublime.View, review: Review) -> None:
+    async def _check_file(self, right: sublime.View, review: Review) -> None:
         present = await self._companion.ask(FileContent(review.path))
         record = waiting(right)
         if present.is_late:
@@ -93,7 +93,7 @@ class Conflicts:
         elif record is not None and self._reviews.of(right) is review:
             self._reviews.say(right, DISK, ending.what_changed(record, present))
 
-    def _look_at_views(self) -> None:
+    def _check_views(self) -> None:
         """Check the files' tabs, and the conflicts that are left in the diffs."""
         found = self._all()
         self._paths = frozenset(review.path for _right, review in found)
