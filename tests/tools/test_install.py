@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 import unittest.mock
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 from GeminiCompanion.tools import closure, install, package, sublime_folders
@@ -194,6 +194,12 @@ class Layouts(Made):
         program = write(self.path("mine", "sublime_text"))
         os.makedirs(self.path("mine", "Data"))
         self.assertEqual(sublime_folders.find(machine, "", program).data, self.path("mine", "Data"))
+        # Also by the sign of the home folder.
+        os.mkdir(os.path.join(self.home, "data"))
+        program = write(os.path.join(self.home, "sublime_text"))
+        with unittest.mock.patch.dict(os.environ, HOME=self.home):
+            place = sublime_folders.find(self.machine("linux"), "~/data", "~/sublime_text")
+        self.assertEqual((place.data, place.program), (os.path.join(self.home, "data"), program))
 
     def test_both_hosts_are_served_where_no_program_tells_which_one_it_is(self) -> None:
         machine = self.machine("windows", APPDATA=self.root)
@@ -210,14 +216,6 @@ class Layouts(Made):
         for arguments in ((), ("", self.path("no", "subl"))):
             with self.assertRaises(NotFound):
                 sublime_folders.find(self.machine("windows", APPDATA=self.root), *arguments)
-
-    def test_the_home_folder_may_be_named_by_its_sign(self) -> None:
-        machine = self.machine("linux")
-        os.mkdir(os.path.join(self.home, "data"))
-        program = write(os.path.join(self.home, "sublime_text"))
-        with unittest.mock.patch.dict(os.environ, HOME=self.home):
-            place = sublime_folders.find(machine, "~/data", "~/sublime_text")
-        self.assertEqual((place.data, place.program), (os.path.join(self.home, "data"), program))
 
 
 @pytest.mark.looks_at("tools", "requirements")
@@ -241,12 +239,23 @@ class InstallsAndRemoves(Made):
     def full(self, path: str) -> str:
         return os.path.join(self.data, *path.split("/"))
 
-    def test_package_and_libraries_lie_where_a_plugin_host_looks(self) -> None:
+    def test_package_and_libraries_lie_where_a_plugin_host_looks_and_are_put_there_once(
+        self,
+    ) -> None:
         self.put()
         files = self.files(self.data)
         self.assertEqual(files[ZIPPED], b"zip")
         for folder in ("python38", "python314"):
             self.assertIn(f"Lib/{folder}/aiohttp/__init__.py", files)
+        # No jsonschema is put where other packages find it.
+        self.assertEqual([path for path in files if "jsonschema" in path], [])
+        self.said.clear()
+        self.put(fetch=self.fail)
+        self.assertEqual(self.files(self.data), files)
+        self.assertTrue(all(line.startswith("Unchanged") for line in self.said), self.said)
+        # A newer package takes the place of the old one.
+        self.put(b"new", fetch=self.fail)
+        self.assertEqual(self.files(self.data)[ZIPPED], b"new")
 
     def test_removing_restores_what_was_there_before(self) -> None:
         for put in (
@@ -262,19 +271,6 @@ class InstallsAndRemoves(Made):
             self.installation.remove()
             self.assertEqual(self.files(self.data), self.before)
             self.assertEqual(sorted(top for top, _f, _n in os.walk(self.data)), folders)
-
-    def test_a_second_run_changes_nothing_and_fetches_nothing(self) -> None:
-        self.put()
-        files = self.files(self.data)
-        self.said.clear()
-        self.put(fetch=self.fail)
-        self.assertEqual(self.files(self.data), files)
-        self.assertTrue(all(line.startswith("Unchanged") for line in self.said), self.said)
-
-    def test_a_newer_package_takes_the_place_of_the_old_one(self) -> None:
-        self.put(b"old")
-        self.put(b"new", fetch=self.fail)
-        self.assertEqual(self.files(self.data)[ZIPPED], b"new")
 
     def test_libraries_that_are_no_longer_wanted_go_away(self) -> None:
         def one_more(names: list[str], *more: Any) -> None:
@@ -310,12 +306,9 @@ class InstallsAndRemoves(Made):
                 self.assertEqual(self.files(self.data), before)
                 os.remove(self.full(path))
                 shutil.rmtree(self.full(UNPACKED), ignore_errors=True)
-
-    def test_a_package_that_was_upgraded_since_is_refused(self) -> None:
         self.put()
         write(self.full(ZIPPED), "by Package Control")
-        with self.assertRaises(Refused):
-            self.put()
+        self.assertRaises(Refused, self.put)
 
     def test_a_library_that_somebody_else_put_there_is_left_alone(self) -> None:
         theirs = write(self.full("Lib/python38/aiohttp/__init__.py"), "theirs\n")
@@ -341,11 +334,6 @@ class InstallsAndRemoves(Made):
         self.installation.remove()
         self.assertEqual(self.files(self.data), before)
 
-    def test_no_jsonschema_is_put_where_other_packages_find_it(self) -> None:
-        self.put()
-        found = [path for path in self.files(self.data) if "jsonschema" in path]
-        self.assertEqual(found, [])
-
     def test_the_libraries_alone_come_to_a_package_of_another_origin(self) -> None:
         write(self.full(UNPACKED + "/plugin.py"), "theirs")
         self.installation.put_libraries(self.machine, make_up)
@@ -353,27 +341,24 @@ class InstallsAndRemoves(Made):
         self.assertIn("Lib/python314/aiohttp/__init__.py", files)
         self.assertEqual(files[UNPACKED + "/plugin.py"], b"theirs")
 
-    def test_a_file_that_the_user_changed_stays(self) -> None:
+    def test_a_file_that_the_user_changed_stays_and_what_was_compiled_goes(self) -> None:
         self.put()
         write(self.full("Lib/python38/yarl/__init__.py"), "version = 'my own'")
+        # What a plugin host compiled goes with its source.
+        write(self.full("Lib/python38/idna/__pycache__/__init__.cpython-38.opt-1.pyc"))
         self.installation.remove()
         left = self.files(self.data)
         self.assertEqual(left.pop("Lib/python38/yarl/__init__.py"), b"version = 'my own'")
         self.assertEqual(left, self.before)
         self.assertIn("Left       Lib/python38/yarl/__init__.py", "\n".join(self.said))
 
-    def test_what_a_plugin_host_compiled_goes_with_its_source(self) -> None:
-        self.put()
-        write(self.full("Lib/python38/yarl/__pycache__/__init__.cpython-38.opt-1.pyc"))
-        self.installation.remove()
+    def test_without_the_libraries_or_on_a_full_disk_nothing_is_changed(self) -> None:
+        offline = unittest.mock.Mock(side_effect=Unavailable("no network"))
+        self.assertRaises(Unavailable, self.put, fetch=offline)
         self.assertEqual(self.files(self.data), self.before)
-
-    def test_without_the_libraries_nothing_is_changed(self) -> None:
-        def offline(*_arguments: Any) -> None:
-            raise Unavailable("no network")
-
-        with self.assertRaises(Unavailable):
-            self.put(fetch=offline)
+        full = unittest.mock.patch.object(os, "replace", side_effect=OSError("no space left"))
+        with full, self.assertRaises(OSError):
+            self.put()
         self.assertEqual(self.files(self.data), self.before)
 
     def test_a_run_that_broke_off_anywhere_can_be_taken_back_and_repeated(self) -> None:
@@ -422,14 +407,6 @@ class InstallsAndRemoves(Made):
             with self.assertRaises(KeyboardInterrupt):
                 self.put(package)
 
-    def test_a_full_disk_leaves_no_half_written_file(self) -> None:
-        def full_disk(_source: str, _target: str) -> None:
-            raise OSError("no space left")
-
-        with unittest.mock.patch.object(os, "replace", full_disk), self.assertRaises(OSError):
-            self.put()
-        self.assertEqual(self.files(self.data), self.before)
-
     def test_a_damaged_list_of_what_was_put_there_is_told_with_its_path(self) -> None:
         for text in ("{", "{}", "[]", '{"files": 1, "links": {}, "folders": [], "libraries": {}}'):
             with self.subTest(text):
@@ -438,9 +415,15 @@ class InstallsAndRemoves(Made):
                     self.put()
 
 
-@pytest.mark.looks_at("companion", "plugin.py", "headless")
-class LoadsFromThere(Made, Built):
+@pytest.mark.looks_at("tools", "requirements", "companion", "plugin.py", "headless")
+class Loads(Made):
     """What was installed is what a Sublime Text loads."""
+
+    def install(self, put: Callable[[Installation], None]) -> str:
+        """Into a new data folder."""
+        data = tempfile.mkdtemp(dir=self.root)
+        put(Installation(Place(data, None, (HOST,)), self.said.append))
+        return data
 
     def check(self, data: str, path: str, *libraries: str) -> None:
         """`libraries`: where aiohttp and jsonschema come from."""
@@ -456,23 +439,23 @@ class LoadsFromThere(Made, Built):
         for origin, start in zip(origins, (path, *libraries)):
             self.assertTrue(origin.startswith(os.path.join(data, *start.split("/"))), origin)
 
-    def installation(self, data: str) -> Installation:
-        return Installation(Place(data, None, (HOST,)), self.said.append)
 
-    def test_the_package_with_its_libraries_inside(self) -> None:
-        data = self.path("data")
-        self.installation(data).put(self.built(package.WHOLE))
-        self.check(data, ZIPPED, ZIPPED, ZIPPED)
-
-    def test_the_plain_package_and_its_libraries(self) -> None:
-        data, content = self.path("data"), self.built(package.PLAIN)
-        self.installation(data).put_plain(content, sublime_folders.here(), copy_own)
-        self.check(data, ZIPPED, "Lib", ZIPPED)
-
+class LoadsAsLink(Loads):
     def test_a_link_to_the_checkout(self) -> None:
-        data = self.path("data")
-        self.installation(data).link(ROOT, sublime_folders.here(), copy_own)
+        data = self.install(lambda it: it.link(ROOT, sublime_folders.here(), copy_own))
         self.check(data, UNPACKED, "Lib", "Lib")
+
+
+class LoadsPackages(Loads, Built):
+    def test_both_packages_are_loaded_with_their_libraries(self) -> None:
+        here = sublime_folders.here()
+        whole, plain = self.built(package.WHOLE), self.built(package.PLAIN)
+        for put, *libraries in (
+            (lambda it: it.put(whole), ZIPPED, ZIPPED),
+            (lambda it: it.put_plain(plain, here, copy_own), "Lib", ZIPPED),
+        ):
+            with self.subTest(libraries):
+                self.check(self.install(put), ZIPPED, *libraries)
 
 
 class CommandLine(Made):
