@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, Optional, Tuple
 
-from companion.ide.editor import ClosedDiff, Editor, Proposal
+from companion.ide.editor import ClosedDiff, Editor, Proposal, UnaskedEdit
 from companion.ide.status import Status
 
 
@@ -33,6 +33,9 @@ class FakeEditor(Editor):
         pass
 
     def show_status(self, statuses: tuple[Status, ...]) -> None:
+        pass
+
+    def gather_edit(self, window_id: int, edit: UnaskedEdit) -> None:
         pass
 
     def tell(self, sentence: str) -> None:

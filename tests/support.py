@@ -24,7 +24,13 @@ from unittest import mock
 
 import aiohttp
 from GeminiCompanion.companion.ide import discovery
-from GeminiCompanion.companion.ide.editor import ClosedDiff, Editor, EditorError, Proposal
+from GeminiCompanion.companion.ide.editor import (
+    ClosedDiff,
+    Editor,
+    EditorError,
+    Proposal,
+    UnaskedEdit,
+)
 from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.status import Status
 
@@ -227,6 +233,8 @@ class FakeEditor(Editor):
         # Window and path of the diffs that the user typed into, and the texts that came back.
         self.edited: set[tuple[int, str]] = set()
         self.returned: list[tuple[int, str, str]] = []
+        # What CLIs did without asking.
+        self.unasked: list[UnaskedEdit] = []
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
         if self.refusal:
@@ -254,6 +262,9 @@ class FakeEditor(Editor):
 
     def show_status(self, statuses: tuple[Status, ...]) -> None:
         self.statuses.append(statuses)
+
+    def gather_edit(self, window_id: int, edit: UnaskedEdit) -> None:
+        self.unasked.append(edit)
 
     async def return_text(self, window_id: int, path: str, text: str) -> None:
         self.returned.append((window_id, path, text))

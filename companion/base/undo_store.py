@@ -12,7 +12,7 @@ import json
 import os
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from . import private_files
@@ -108,11 +108,17 @@ class UndoStore:
         with self._working:
             return self._text(digest)
 
-    def keep(self, is_kept: Callable[[StoredEdit], bool]) -> None:
+    def keep(
+        self,
+        is_kept: Callable[[StoredEdit], bool],
+        details: Callable[[StoredEdit], Mapping[str, Any]] = lambda edit: edit.details,
+    ) -> None:
         """Remove all other edits with their texts, for example those of files that are excluded by
-        now. Also removes all unknown files in the folder."""
+        now. Also removes all unknown files in the folder. `details` gives the new details of an
+        edit that is kept."""
         with self._working:
-            edits = [it for it in self._edits() if is_kept(it)]
+            kept = [it for it in self._edits() if is_kept(it)]
+            edits = [replace(it, details=details(it)) for it in kept]
             lines = b"".join(map(_line, edits))
             if lines != self._lines():
                 private_files.write(self._list.path, lines, lasting=True)

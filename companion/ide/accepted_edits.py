@@ -1,4 +1,5 @@
-"""The edits that the user accepted, and the store that keeps them over a restart.
+"""The edits that the user accepted, and those that a CLI made without asking; and the store that
+keeps them over a restart.
 
 Only edits that can be undone are saved, up to a size and an age. Files that are excluded are never
 saved.
@@ -11,7 +12,7 @@ import threading
 import time
 import uuid
 from dataclasses import dataclass, field, replace
-from typing import Container, Iterable, Mapping, Sequence
+from typing import Any, Container, Iterable, Mapping, Sequence
 
 from ..base.log import logger
 from ..base.private_files import NotPrivate
@@ -54,7 +55,11 @@ class Edit:
     if not all of it is known. `client` names the CLI; `at` is in seconds since the epoch.
 
     `window_id` is the window whose CLI proposed the edit, 0 if that was in an earlier run of the
-    editor. `folders` are the folders of that window. `rules` say whether the texts may be saved."""
+    editor. `folders` are the folders of that window. `rules` say whether the texts may be saved.
+
+    `turn` is the id of the CLI's turn in which it made the edit without asking, and `prompt` what
+    the user had asked for; empty if the user accepted the edit. `is_seen` says whether the user has
+    looked at such an edit."""
 
     window_id: int
     path: str
@@ -64,6 +69,9 @@ class Edit:
     at: float
     folders: tuple[str, ...] = ()
     rules: Sharing | None = None
+    turn: str = ""
+    prompt: str = ""
+    is_seen: bool = False
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
@@ -134,7 +142,10 @@ def _save(store: UndoStore, oldest: Iterable[Edit]) -> str:
     wanted = {it.id: it for it in oldest if not it.problem and it.is_recent}
     there = {it.group for it in store.edits()}
     # First, for this makes room.
-    store.keep(lambda stored: _is_kept(stored, wanted))
+    store.keep(
+        lambda stored: _is_kept(stored, wanted),
+        lambda stored: {**stored.details, **_turn_of(wanted[stored.group])},
+    )
     problems = [_add(store, edit) for id, edit in wanted.items() if id not in there]
     return next(filter(None, reversed(problems)), "")
 
@@ -159,8 +170,14 @@ def _add(store: UndoStore, edit: Edit) -> str:
         # The text after the edit is stored as it was accepted: only the CLI knows what bytes it
         # makes of that.
         told = {"target": target, "folders": edit.folders, "client": edit.client, "at": edit.at}
-        store.add(edit.id, edit.path, before, after, told)
+        store.add(edit.id, edit.path, before, after, {**told, **_turn_of(edit)})
     return ""
+
+
+def _turn_of(edit: Edit) -> Mapping[str, Any]:
+    if not edit.turn:
+        return {}
+    return {"turn": edit.turn, "prompt": edit.prompt, "is_seen": edit.is_seen}
 
 
 def _target(path: str) -> str:
@@ -185,7 +202,9 @@ def _restored(store: UndoStore, stored: StoredEdit) -> list[Edit]:
     """Empty if one of its texts was removed to make room. Raises OSError, and ValueError, KeyError,
     TypeError or ArithmeticError if something is damaged."""
     details = stored.details
+    turn, prompt = details.get("turn", ""), details.get("prompt", "")
     client, *folders = texts = [details["client"], *details["folders"]]
+    texts += [turn, prompt]
     if not all(isinstance(it, str) for it in texts):
         raise TypeError("expected texts")
     old, new = store.text(stored.before), store.text(stored.after)
@@ -193,5 +212,6 @@ def _restored(store: UndoStore, stored: StoredEdit) -> list[Edit]:
         return []
     before = Original("", exists=False) if old is None else of_bytes(old)
     after, at = new.decode("utf-8", "surrogatepass"), float(details["at"])
-    path, id = stored.path, stored.group
-    return [Edit(0, path, before, after, client, at, tuple(folders), id=id)]
+    known = Edit(0, stored.path, before, after, client, at, tuple(folders), id=stored.group)
+    is_seen = details.get("is_seen") is True
+    return [replace(known, turn=turn, prompt=prompt, is_seen=is_seen)]

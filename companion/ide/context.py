@@ -137,6 +137,10 @@ class ContextStore:
         if self._active == view_id:
             self._active = None
 
+    def paths(self) -> Iterator[str]:
+        """The open files, newest focus first, whoever may be told of them."""
+        return iter(dict.fromkeys(each.path for each in reversed(self._files.values())))
+
     def open_files(self) -> list[dict[str, Any]]:
         """The `openFiles` member of ide/contextUpdate: newest first, one entry for each path."""
         if self.sharing.paused:

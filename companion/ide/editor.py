@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+from .file_content import Original
 from .status import Status
 
 
@@ -41,6 +42,23 @@ class ClosedDiff(NamedTuple):
 
     text: str | None
     is_edited: bool
+
+
+class UnaskedEdit(NamedTuple):
+    """A file as a CLI has written it without asking: as the disk had it before and after the tool.
+
+    `path` is the editor's. `client` names the CLI. `turn` is an id, the same for all edits between
+    two prompts of the user; `prompt` is the first of them, empty if it is not known. `at` is in
+    seconds since the epoch.
+    """
+
+    path: str
+    before: Original
+    after: Original
+    client: str
+    turn: str
+    prompt: str
+    at: float
 
 
 class Editor(ABC):
@@ -82,6 +100,11 @@ class Editor(ABC):
     @abstractmethod
     def show_status(self, statuses: tuple[Status, ...]) -> None:
         """Show the state of all windows, which has changed. Returns at once, from any thread."""
+
+    @abstractmethod
+    def gather_edit(self, window_id: int, edit: UnaskedEdit) -> None:
+        """A CLI of the window made the edit without asking; the user can look at it later. Returns
+        at once, from any thread."""
 
     @abstractmethod
     async def return_text(self, window_id: int, path: str, text: str) -> None:

@@ -80,6 +80,8 @@ class WindowSettingsChanged(_WindowEvent):
         workspace.updates.trust(self.settings.is_trusted)
         workspace.updates.tell_now()
         workspace.diffs.offer(self.settings.diffs)
+        workspace.unasked.shows = self.settings.shows_unasked
+        workspace.unasked.asks = self.settings.asks_for_edits
 
 
 class FileAdded(_FileEvent):
@@ -163,3 +165,17 @@ class DiffRejected(_DiffEvent):
 
     def apply_to(self, workspace: Workspace) -> None:
         workspace.diffs.reject(self.session_id, self.path)
+
+
+@dataclass(frozen=True)
+class EditTakenBack(_WindowEvent):
+    """The user has undone an edit that a CLI made without asking; if not `is_whole`, only a part of
+    it. `turn` and `client` are those of the UnaskedEdit."""
+
+    turn: str
+    client: str
+    path: str
+    is_whole: bool
+
+    def apply_to(self, workspace: Workspace) -> None:
+        workspace.unasked.taken_back(self.turn, self.client, self.path, self.is_whole)

@@ -20,7 +20,6 @@ from typing import BinaryIO, Callable, Iterable, Optional, Tuple
 from ..base import file_replace
 from ..base.background import in_thread
 from ..base.log import logger
-from .editor import EditorError
 
 # From this size in bytes only the beginning of a file is read, and this many bytes of it.
 LARGE = 64 * 1024 * 1024
@@ -33,6 +32,11 @@ PATIENCE = 10.0
 LATE = "The file cannot be read in time."
 # Seconds for files to give the time of their last change.
 SOON = 1.0
+
+
+class NoTextFile(Exception):
+    """The path can never be that of a text file; the text is a sentence for the user of the CLI."""
+
 
 # When a file was written, in nanoseconds since the epoch, and its size; None if there is no file.
 Stamp = Optional[Tuple[int, int]]
@@ -85,14 +89,14 @@ class Original:
 def read(path: str) -> Original:
     """Read the file at an absolute path.
 
-    Raises EditorError for something that can never become a text file (a folder, a device). Any
+    Raises NoTextFile for something that can never become a text file (a folder, a device). Any
     other problem becomes a note, because an error would end the CLI's edit (docs/protocol.md 1.6).
     """
     try:
         mode = os.stat(path).st_mode
         if not stat.S_ISREG(mode):
             kind = "a folder" if stat.S_ISDIR(mode) else "a device"
-            raise EditorError(f"Expected filePath to name a file; {path} is {kind}.")
+            raise NoTextFile(f"Expected filePath to name a file; {path} is {kind}.")
         with open(path, "rb") as file:
             original = _read(file)
     except FileNotFoundError:
@@ -182,18 +186,18 @@ def read_or_note(path: str) -> Original:
     """The same, but a path that can never be a text file gives a note as well."""
     try:
         return read(path)
-    except EditorError as error:
+    except NoTextFile as error:
         return Original("", exists=True, note=str(error))
 
 
 async def in_time(read: Callable[[str], Original], path: str) -> Original:
     """The result of `read` or `read_or_note`, or a note after PATIENCE seconds. Raises
-    EditorError."""
+    NoTextFile."""
     try:
         return await in_thread(partial(read, path), PATIENCE)
     except asyncio.TimeoutError:
         return Original("", exists=True, note=LATE)
-    except EditorError:
+    except NoTextFile:
         raise
     except Exception:
         # The boundary of reading: a bug here costs the comparison, not the diff.

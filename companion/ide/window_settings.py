@@ -12,12 +12,15 @@ from .sharing import Sharing
 class WindowSettings:
     """`is_trusted` is sent about the window's folders; None sends nothing (docs/protocol.md 4.38).
     `diffs` says whether CLIs may show their edits in the editor. `path_maps` give the paths by
-    which CLIs know the window's files."""
+    which CLIs know the window's files. If it `shows_unasked`, edits that a CLI made without asking
+    are shown; if it `asks_for_edits`, CLIs are made to ask, as far as they can."""
 
     is_trusted: bool | None = None
     diffs: bool = True
     sharing: Sharing = Sharing()
     path_maps: PathMaps = NO_MAPS
+    shows_unasked: bool = True
+    asks_for_edits: bool = False
 
 
 DEFAULTS = WindowSettings()

@@ -10,6 +10,7 @@ import secrets
 import time
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Callable, Iterable
 
 from .context import ContextStore
@@ -21,6 +22,7 @@ from .discovery import Advertisement, Publication
 from .disk_check import DiskCheck
 from .editor import Editor
 from .hooks.hook_desk import HookDesk
+from .hooks.unasked_edits import UnaskedEdits
 from .path_maps import PathMaps
 from .reach import LOOPBACK, Reach
 from .restored_diffs import RestoredDiffs
@@ -72,8 +74,7 @@ class Workspace:
         # The sessions at the end, for the next companion; None while the window is served.
         self._sessions_at_end: tuple[Session, ...] | None = None
         self.context = ContextStore()
-        self.context.folders = folders
-        self.context.sharing, self.context.path_maps = settings.sharing, settings.path_maps
+        self.context.folders, self.context.sharing = folders, settings.sharing
         self.book = book = Book()
         self.sessions = sessions = Sessions(
             self._session_ended,
@@ -87,7 +88,8 @@ class Workspace:
         self.hooks = HookDesk(sessions, lambda: self.advertisement.port, on_change)
         self.diffs = Diffs(window_id, editor, book, sessions, self.delivery, disk, on_change)
         self.diffs.offers_diffs, self.diffs.on_decided = settings.diffs, self.hooks.live.decided
-        self.diffs.path_maps = settings.path_maps
+        self.context.path_maps = self.diffs.path_maps = settings.path_maps
+        self.unasked = _unasked_edits(self, editor, settings)
         self.restored_diffs = RestoredDiffs(window_id, editor, book, sessions, self.diffs, disk)
 
     def restore(self, saved: SavedWorkspace) -> None:
@@ -271,3 +273,11 @@ def _placed(entry: Entry, sessions: tuple[Session, ...]) -> Entry:
     """The entry with the ordinal that its `after_session` has among the saved sessions."""
     before = sum(session.ordinal <= entry.after_session for session in sessions)
     return entry._replace(after_session=before)
+
+
+def _unasked_edits(workspace: Workspace, editor: Editor, settings: WindowSettings) -> UnaskedEdits:
+    gather = partial(editor.gather_edit, workspace.window_id)
+    found = UnaskedEdits(workspace.context, gather, lambda: workspace.diffs.offers_diffs)
+    found.shows, found.asks = settings.shows_unasked, settings.asks_for_edits
+    workspace.hooks.listeners.append(found)
+    return found

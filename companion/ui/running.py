@@ -37,6 +37,7 @@ from .review.resting import Resting
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 from .review.single_changes import SingleChanges
+from .review.unasked import Unasked
 from .sharing_settings import is_paused
 from .status_bar import StatusBar
 from .sublime_editor import SublimeEditor
@@ -71,15 +72,14 @@ class Running:
         self.accepting = Accepting(
             self.companion, self.editor, self.reviews, self.diffs, self.conflicts, self.history
         )
+        self.unasked = self.editor.unasked = Unasked(self.history, tell)
         self.queue = Queue(self.reviews, tell)
         self.next_edit = self.editor.next_edit = NextEdit(tell)
         self.notes = Notes(self.reviews, tell, self.diffs.reject)
         self.scrolling = self.editor.scrolling = Scrolling(self.reviews)
         self.edits = Edits(self._save)
         self.lost_clis = LostClis(self.companion, self.stories, tell, lambda: self.status.look())
-        self.status = StatusBar(
-            mention, lambda: self.companion.is_running, is_paused, self.lost_clis.names
-        )
+        self.status = self._status_bar(mention)
         self.editor.on_status = self._show_status
         self.notices = self.editor.notices = Notices(self.stories)
         self.shared_sheets = SharedSheets(self.companion, self.stories)
@@ -89,6 +89,15 @@ class Running:
         self.remedies = Remedies(self.companion, tell, self._look_again)
         self.windows = WindowWatch(
             self.companion, self.editor, self.files, self.reviews, self._looks()
+        )
+
+    def _status_bar(self, mention: Callable[[str], None]) -> StatusBar:
+        return StatusBar(
+            mention,
+            lambda: self.companion.is_running,
+            is_paused,
+            self.lost_clis.names,
+            self.unasked.count,
         )
 
     def _looks(self) -> tuple[Callable[[], None], ...]:

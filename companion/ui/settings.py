@@ -41,6 +41,8 @@ class Settings:
     diff_word_wrap: bool = False
     accept_on_save: bool = True
     keep_goes_on: bool = True
+    show_unasked_edits: bool = True
+    ask_for_edits: bool = False
     cli_command: tuple[str, ...] = ("gemini",)
     terminal_command: tuple[str, ...] = ()
     terminus_env: bool = True
@@ -135,6 +137,7 @@ def _is_switch(value: Any) -> bool:
 
 
 _SWITCH = Kind("true or false", _is_switch)
+_MORE = Kind("true or false", _is_switch, both=lambda user, project: user or project)
 KINDS: dict[str, Kind] = {
     "diffs": _SWITCH,
     "focus_diff": _SWITCH,
@@ -142,6 +145,9 @@ KINDS: dict[str, Kind] = {
     "diff_word_wrap": _SWITCH,
     "accept_on_save": _SWITCH,
     "keep_goes_on": _SWITCH,
+    # A project, which may be somebody else's, cannot hide what CLIs do.
+    "show_unasked_edits": _MORE,
+    "ask_for_edits": _MORE,
     "cli_command": Kind(
         "a list of words with at least one", lambda value: _is_words(value) and any(value[:1])
     ),

@@ -32,7 +32,14 @@ def path_maps(window: sublime.Window) -> PathMaps:
 def window_settings(window: sublime.Window, found: Settings) -> WindowSettings:
     """The window's settings for the core."""
     sharing = Sharing(is_paused(window), found.exclude, found.only_project_files)
-    return WindowSettings(found.is_trusted, found.diffs, sharing, PathMaps(found.path_maps))
+    return WindowSettings(
+        found.is_trusted,
+        found.diffs,
+        sharing,
+        PathMaps(found.path_maps),
+        found.show_unasked_edits,
+        found.ask_for_edits,
+    )
 
 
 def is_paused(window: sublime.Window) -> bool:

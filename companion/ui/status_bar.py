@@ -12,10 +12,12 @@ from ..ide.hooks import live_words
 from ..ide.status import Status
 from . import settings
 from .review.open_diffs import diffs
+from .review.record import is_written
 
 KEY = "gemini_companion"
 OFF, NO_CLI, CONNECTED, PAUSED = "Gemini: off", "Gemini: no CLI", "Gemini", "Gemini: paused"
 UNWRITTEN, UNSAVED = "{} edit{} not written", "not saved"
+UNSEEN = "{} edit{} to look at"
 LOST = "type /ide enable in {}"
 
 
@@ -25,7 +27,8 @@ class StatusBar:
 
     `mention` shows a sentence of less importance. `is_running` says whether the companion runs.
     `is_paused` says whether sharing is paused in a window. `lost` names the CLIs that wait for
-    `/ide enable`.
+    `/ide enable`. `unseen` counts the edits that CLIs made without asking, and that the user has
+    not looked at.
     """
 
     def __init__(
@@ -34,11 +37,13 @@ class StatusBar:
         is_running: Callable[[], bool],
         is_paused: Callable[[sublime.Window], bool],
         lost: Callable[[sublime.Window], tuple[str, ...]],
+        unseen: Callable[[sublime.Window], int],
     ) -> None:
         self._mention = mention
         self._is_running = is_running
         self._is_paused = is_paused
         self._lost = lost
+        self._unseen = unseen
         # By window id; None before the first report.
         self._statuses: Mapping[int, Status] | None = None
         # The text of each window, by its id.
@@ -88,8 +93,10 @@ class StatusBar:
         state, status = self._state(window), (self._statuses or {}).get(window.id())
         lost = ", ".join(dict.fromkeys(self._lost(window)))
         more = [LOST.format(lost)] if lost else []
-        if status is not None and status.unwritten:
-            more.append(UNWRITTEN.format(status.unwritten, "" if status.unwritten == 1 else "s"))
+        unwritten = status.unwritten if status is not None else 0
+        for words, count in ((UNSEEN, self._unseen(window)), (UNWRITTEN, unwritten)):
+            if count:
+                more.append(words.format(count, "" if count == 1 else "s"))
         if status is not None and status.unsaved:
             more.append(UNSAVED)
         first, _, rest = (CONNECTED if lost and state == NO_CLI else state).partition(": ")
@@ -98,7 +105,7 @@ class StatusBar:
     def _state(self, window: sublime.Window) -> str:
         known = (self._statuses or {}).get(window.id())
         activity = live_words.state(known.live if known is not None else (), time.time())
-        waiting = sum(1 for _ in diffs(window))
+        waiting = sum(1 for view in diffs(window) if not is_written(view))
         if activity == live_words.ASKS:
             return activity
         if waiting:

@@ -16,7 +16,7 @@ from ..base.log import logger
 from ..base.shown_text import shown_line
 from ..ide import file_content
 from ..ide.clis import GEMINI_CLI
-from ..ide.editor import ClosedDiff, Editor, EditorError, Proposal
+from ..ide.editor import ClosedDiff, Editor, EditorError, Proposal, UnaskedEdit
 from ..ide.status import Status
 from . import queues, settings, texts
 from .notices import Notices
@@ -24,6 +24,7 @@ from .review import comments, ending, large, notes, open_diffs, opening, restori
 from .review.next_edit import NextEdit
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
+from .review.unasked import Unasked
 from .stories import Stories
 
 T = TypeVar("T")
@@ -43,8 +44,8 @@ class SublimeEditor(Editor):
     """What one companion may ask, until `stop`. The UI thread owns the state.
 
     `stories` are the user's actions with this companion. `keyboard` is the view that was activated
-    last. `reviews`, `scrolling`, `notices` and `next_edit` learn which diffs are opened;
-    `on_status` gets the state of all windows.
+    last. `reviews`, `scrolling`, `notices` and `next_edit` learn which diffs are opened, and
+    `unasked` what CLIs did without asking; `on_status` gets the state of all windows.
     """
 
     def __init__(self) -> None:
@@ -54,6 +55,7 @@ class SublimeEditor(Editor):
         self.scrolling: Scrolling | None = None
         self.notices: Notices | None = None
         self.next_edit: NextEdit | None = None
+        self.unasked: Unasked | None = None
         self.on_status: Callable[[tuple[Status, ...]], None] | None = None
         self._is_stopped = False
         # When the last sentence was shown.
@@ -72,7 +74,10 @@ class SublimeEditor(Editor):
         return window.active_view()
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
-        present = await file_content.in_time(file_content.read, proposal.path)
+        try:
+            present = await file_content.in_time(file_content.read, proposal.path)
+        except file_content.NoTextFile as error:
+            raise EditorError(str(error)) from error
         digest = await large.digest_for(proposal, present)
         await self._ask(partial(self._open, window_id, proposal, present, digest))
 
@@ -105,6 +110,13 @@ class SublimeEditor(Editor):
         # While the editor quits, the UI thread does not answer.
         if not self._is_stopped:
             queues.on_ui_thread(show)
+
+    def gather_edit(self, window_id: int, edit: UnaskedEdit) -> None:
+        def gather() -> None:
+            if self.unasked is not None and not self._is_stopped:
+                self.unasked.gather(window_id, edit)
+
+        queues.on_ui_thread(gather)
 
     async def return_text(self, window_id: int, path: str, text: str) -> None:
         await self._ask(partial(_return_text, window_id, path, text))

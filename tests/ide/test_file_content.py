@@ -18,8 +18,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.base import log
 from GeminiCompanion.companion.ide import file_content
-from GeminiCompanion.companion.ide.editor import EditorError
-from GeminiCompanion.companion.ide.file_content import Original
+from GeminiCompanion.companion.ide.file_content import NoTextFile, Original
 
 from ..support import patched
 
@@ -198,7 +197,7 @@ class FilesThatHaveNoEnd(OriginalTestCase):
         self.read(b"x")
         in_time = file_content.in_time
         self.assertEqual(asyncio.run(in_time(file_content.read, self.path())).text, "x")
-        with self.assertRaises(EditorError):
+        with self.assertRaises(NoTextFile):
             asyncio.run(in_time(file_content.read, self.folder))
         found = asyncio.run(in_time(file_content.read_or_note, self.folder))
         self.assertIn("is a folder", found.note)
@@ -222,14 +221,14 @@ class FilesThatAreNotThere(OriginalTestCase):
         self.assertFalse(file_content.read(os.path.join(self.folder, "x", "y")).exists)
 
     def test_a_folder_is_refused_by_name(self) -> None:
-        with self.assertRaises(EditorError) as caught:
+        with self.assertRaises(NoTextFile) as caught:
             file_content.read(self.folder)
         self.assertIn(f"{self.folder} is a folder", str(caught.exception))
 
     @unittest.skipIf(sys.platform == "win32", "Windows has no named pipes on disk")
     def test_a_pipe_is_refused_without_waiting_for_a_writer(self) -> None:
         os.mkfifo(self.path("pipe"))
-        with self.assertRaises(EditorError) as caught:
+        with self.assertRaises(NoTextFile) as caught:
             file_content.read(self.path("pipe"))
         self.assertIn("is a device", str(caught.exception))
 

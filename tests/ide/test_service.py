@@ -383,6 +383,7 @@ class Teller(Editor):
     def set_orphaned(self, window_id, session_id, orphaned): pass
     async def return_text(self, window_id, path, text): pass
     def show_status(self, statuses): pass
+    def gather_edit(self, window_id, edit): pass
     def tell(self, sentence): print("told:", sentence)
 recent = log.start("info")
 companion = Companion(Teller(), 1)

@@ -152,11 +152,13 @@ class WhatItSays(AdapterTestCase):
         patched(self, mock.patch.object(editor, "on_status", missed.append))
         self.addCleanup(vars(self.bar).update, vars(self.bar).copy())
         self.lost: tuple[str, ...] = ()
+        self.unseen = 0
         made_up = StatusBar(
             self.told.append,
             lambda: self.runs,
             lambda window: self.paused,
             lambda window: self.lost,
+            lambda window: self.unseen,
         )
         vars(self.bar).update(vars(made_up))
         self.view = self.window.new_file()
@@ -189,6 +191,16 @@ class WhatItSays(AdapterTestCase):
         self.runs = False
         self.bar.look()
         self.assertEqual(self.said(), "Gemini: off")
+
+    def test_edits_to_look_at_stand_beside_each_state(self) -> None:
+        for count, clients, words in (
+            (1, (), "Gemini: no CLI, 1 edit to look at"),
+            (3, ("Gemini CLI",), "Gemini: 3 edits to look at"),
+        ):
+            self.unseen = count
+            self.bar.show((status(self.window, *clients),))
+            with self.subTest(words):
+                self.assertEqual(self.said(), words)
 
     def test_what_is_not_written_stands_beside_each_state(self) -> None:
         for shown, words in (

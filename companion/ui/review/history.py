@@ -1,5 +1,5 @@
-"""The edits that the user accepted: shown again, and undone if the file has not changed since, even
-after a restart. UI thread only."""
+"""The edits that the user accepted, and those that CLIs made without asking. Accepted ones are
+shown again, and undone if the file has not changed since, even after a restart. UI thread only."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ from ..stories import computed
 
 # The most edits of each window, and bytes of all of them: the oldest are forgotten first.
 MAX_EDITS = 50
+# The same for those that nobody accepted: a turn can write many files.
+MAX_UNASKED = 200
 MAX_BYTES = 64 * 1024 * 1024
 NOTHING = "No accepted edits in this window so far."
 NOT_WRITTEN = "The file is as it was before the edit: there is nothing to undo."
@@ -87,14 +89,38 @@ class History:
             read.give(None)
 
     def add(self, edit: Edit) -> None:
-        """The user accepted the edit."""
+        """The user accepted the edit, or a CLI made it without asking."""
         self._edits.append(edit if edit.size <= MAX_BYTES else edit.without_texts())
-        own = [it for it in self._edits if it.is_of(edit.window_id, edit.folders)]
-        if len(own) > MAX_EDITS:
+        alike = [it for it in self._edits if bool(it.turn) == bool(edit.turn)]
+        own = [it for it in alike if it.is_of(edit.window_id, edit.folders)]
+        if len(own) > (MAX_UNASKED if edit.turn else MAX_EDITS):
             self._edits.remove(own[0])
         while sum(it.size for it in self._edits) > MAX_BYTES:
             self._edits.popleft()
         self._save()
+
+    def replace(self, edit: Edit, by: Edit | None) -> None:
+        """Put another edit in place of this one, or none. One with other texts has another id."""
+        if edit in self._edits:
+            at = self._edits.index(edit)
+            del self._edits[at]
+            if by is not None:
+                self._edits.insert(at, by)
+            self._save()
+
+    def of_window(self, window: sublime.Window) -> list[Edit]:
+        """The window's edits, oldest first. A window that was closed may be open again, with
+        another id."""
+        id, folders = window.id(), window.folders()
+        gone = {it.window_id for it in self._edits} - {each.id() for each in sublime.windows()}
+        return [it for it in self._edits if it.is_of(id, folders, gone)]
+
+    def of_turn(self, turn: str) -> list[Edit]:
+        """What a CLI did in one turn without asking, oldest first."""
+        return [it for it in self._edits if turn and it.turn == turn]
+
+    def find(self, id: str) -> Edit | None:
+        return next((it for it in self._edits if it.id == id), None)
 
     def _save(self) -> None:
         if self._may_save and not self._is_stopped:
@@ -116,10 +142,7 @@ class History:
 
     async def choose(self, window: sublime.Window) -> None:
         """Let the user choose one of the window's edits, and what to do with it."""
-        id, folders = window.id(), window.folders()
-        # A window that was closed may be open again, with another id.
-        gone = {it.window_id for it in self._edits} - {each.id() for each in sublime.windows()}
-        own = (it for it in reversed(self._edits) if it.is_of(id, folders, gone))
+        own = (it for it in reversed(self.of_window(window)) if not it.turn)
         edits = list(islice(own, MAX_EDITS))
         if not edits:
             self._tell(NOTHING)

@@ -63,6 +63,9 @@ class DiffRecord:
     # The name of the CLI for the user; and when it asked, in seconds since the epoch, 0 if unknown.
     client: str = ""
     opened_at: float = 0.0
+    # The id of an edit that a CLI made without asking: the file is written, and no CLI waits. Empty
+    # for a proposal.
+    edit_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,12 @@ def waiting(view: sublime.View) -> DiffRecord | None:
 
 def is_diff(view: sublime.View) -> bool:
     return waiting(view) is not None
+
+
+def is_written(view: sublime.View) -> bool:
+    """Whether the view reviews an edit that a CLI has made already."""
+    record = waiting(view)
+    return record is not None and bool(record.edit_id)
 
 
 def read(view: sublime.View) -> DiffRecord | None:

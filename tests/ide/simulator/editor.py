@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from companion.base.loop_thread import HANDOVER
 from companion.ide import events
-from companion.ide.editor import ClosedDiff, Editor, EditorError, Proposal
+from companion.ide.editor import ClosedDiff, Editor, EditorError, Proposal, UnaskedEdit
 from companion.ide.questions import TextWithdrawal, UnwrittenTexts
 from companion.ide.status import Status
 from companion.ide.windows import Windows
@@ -123,6 +123,9 @@ class Port(Editor):
         await self._on_ui_thread(lambda: self._scene.return_text(text))
 
     def show_status(self, statuses: tuple[Status, ...]) -> None:
+        pass
+
+    def gather_edit(self, window_id: int, edit: UnaskedEdit) -> None:
         pass
 
     def tell(self, sentence: str) -> None:

@@ -1,0 +1,233 @@
+"""Edits that a CLI made without asking, noticed at its hooks: a file is read before and after each
+tool that may write it, so what is shown is what happened on disk.
+
+The companion's loop owns it. Disks are read in threads, each for a second at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ntpath
+import os
+import posixpath
+import time
+import uuid
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from typing import Any, Callable, Iterable, Mapping, Sequence
+
+from ...base.background import in_thread
+from ..context import ContextStore
+from ..editor import UnaskedEdit
+from ..extension_forms import Kind, Moment
+from ..file_content import Original, of_bytes, read_or_note, stamp, unix
+from ..path_maps import is_of_windows
+from ..session import Session
+from .hook_answers import NOTHING, HookAnswer
+from .hook_events import HookEvent
+
+# Seconds for the disk at each hook.
+PATIENCE = 1.0
+# Open files that are compared before and after a command, and bytes of all of them.
+MAX_FILES, MAX_BYTES = 200, 16 * 1024 * 1024
+# Sessions of CLIs and turns that are known, and sentences that wait for a CLI.
+MAX_SESSIONS, MAX_TURNS, MAX_SENTENCES = 64, 1024, 64
+EDITS = (Kind.WRITE, Kind.REPLACE)
+ASKED_FOR = "Sublime Text shows each edit before it is made."
+NOT_KNOWN = "The file before the edit is not known."
+NOT_READ = Original("", exists=True, note=NOT_KNOWN)
+# For the model.
+UNDONE = "The user has undone your edit of {}. Do not make it again unless the user asks for it."
+CHANGED = "The user has taken back a part of your edit of {}. Read the file before you edit it."
+
+
+@dataclass
+class _Turn:
+    """`asked` are the names of files whose edits the user was asked about. `before` are files by
+    path as they were before each tool that runs, by what the tool works on."""
+
+    prompt: str = ""
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    is_over: bool = False
+    asked: set[str] = field(default_factory=set)
+    before: dict[str, Mapping[str, Original]] = field(default_factory=dict)
+
+
+class UnaskedEdits:
+    """A listener of the window's HookDesk. `context` knows the open files. `show` gets each edit.
+    `offers_diffs` says whether CLIs can show their edits in the editor.
+
+    If it `shows`, edits are shown after they were made; if it `asks`, a CLI that is connected and
+    can ask does so before each of them."""
+
+    def __init__(
+        self,
+        context: ContextStore,
+        show: Callable[[UnaskedEdit], None],
+        offers_diffs: Callable[[], bool],
+    ) -> None:
+        self._context = context
+        self._show = show
+        self._offers_diffs = offers_diffs
+        self.shows, self.asks = True, False
+        # By the CLI's id and the session's, oldest first; and these by the id of the turn.
+        self._turns: OrderedDict[tuple[str, str], _Turn] = OrderedDict()
+        self._sessions: OrderedDict[str, tuple[str, str]] = OrderedDict()
+        # The id of a turn, the CLI's name, and what it is to be told.
+        self._to_tell: list[tuple[str, str, str]] = []
+
+    async def heard(self, event: HookEvent, session: Session | None) -> HookAnswer:
+        turn = self._turn(event)
+        answer = NOTHING
+        if event.moment is Moment.ASKS:
+            turn.asked.add(_name(event.subject))
+        elif event.moment is Moment.TOOL_BEGINS and event.kind is not None:
+            if self.shows:
+                turn.before[event.subject] = await self._read(event)
+            answer = self._asking(event, session)
+        elif event.moment is Moment.TOOL_ENDED and event.kind is not None:
+            if self.shows:
+                await self._compare(event, turn)
+            turn.asked.discard(_name(event.subject))
+        elif event.moment is Moment.ENDED:
+            self._forget(_key(event))
+        return answer.with_more(self._telling(event))
+
+    def taken_back(self, turn: str, client: str, path: str, is_whole: bool) -> None:
+        """The user has undone an edit, or a part of it: its CLI tells the model so, as soon as it
+        can."""
+        sentence = (UNDONE if is_whole else CHANGED).format(self._context.path_maps.to_remote(path))
+        self._to_tell = [*self._to_tell, (turn, client, sentence)][-MAX_SENTENCES:]
+
+    def _turn(self, event: HookEvent) -> _Turn:
+        """The turn in which the CLI is. Qwen Code says an empty prompt before each request to the
+        model, so that begins none."""
+        key = _key(event)
+        turn = self._turns.get(key)
+        begins = event.moment is Moment.PROMPTED and (event.prompt or (turn and turn.is_over))
+        if turn is None or begins:
+            turn = self._turns[key] = _Turn(event.prompt)
+            self._sessions[turn.id] = key
+        elif event.moment is Moment.PROMPTED:
+            turn.asked.clear()
+        turn.is_over = event.moment is Moment.ANSWERED
+        for known, limit in ((self._turns, MAX_SESSIONS), (self._sessions, MAX_TURNS)):
+            if len(known) > limit:
+                known.popitem(last=False)
+        return turn
+
+    def _forget(self, key: tuple[str, str]) -> None:
+        """The session has ended: what it was to be told goes to the next one of its CLI."""
+        self._turns.pop(key, None)
+        for turn in [it for it, known in self._sessions.items() if known == key]:
+            del self._sessions[turn]
+
+    def _asking(self, event: HookEvent, session: Session | None) -> HookAnswer:
+        """A CLI without a connection would ask in its terminal alone, and for ever if nobody reads
+        that (docs/protocol.md 9)."""
+        is_connected = session is not None and session.stream is not None
+        asks = self.asks and event.kind in EDITS and is_connected and self._offers_diffs()
+        return HookAnswer(asks=True, message=ASKED_FOR) if asks else NOTHING
+
+    def _telling(self, event: HookEvent) -> HookAnswer:
+        """What the user took back, for the model. The CLI drops words at a tool that failed."""
+        hears = event.moment is Moment.PROMPTED or (
+            event.moment is Moment.TOOL_ENDED and _response(event).get("error") is None
+        )
+        if not hears or not self._to_tell:
+            return NOTHING
+        now = [it for it in self._to_tell if self._is_for(event, *it[:2])]
+        self._to_tell = [it for it in self._to_tell if it not in now]
+        return HookAnswer(context="\n".join(dict.fromkeys(it[2] for it in now)))
+
+    def _is_for(self, event: HookEvent, turn: str, client: str) -> bool:
+        session = self._sessions.get(turn)
+        return session == _key(event) if session is not None else client == event.cli.name
+
+    async def _read(self, event: HookEvent, room: float = MAX_BYTES) -> Mapping[str, Original]:
+        """The files that the tool may write; empty if the disk does not answer in time."""
+        if event.kind in EDITS:
+            paths: Sequence[str] = (self._path(event),)
+            room = float("inf")
+        else:
+            paths = list(islice(self._context.paths(), MAX_FILES))
+        return await _read_in_time(paths, room)
+
+    async def _compare(self, event: HookEvent, turn: _Turn) -> None:
+        """Show what the tool did."""
+        before = turn.before.pop(event.subject, {})
+        if event.kind in EDITS and not self._was_unasked(event, turn):
+            return
+        paths = before or ([self._path(event)] if event.kind in EDITS else [])
+        after = await _read_in_time(paths, float("inf"))
+        for path, now in after.items():
+            then = before.get(path) or _told(event, now)
+            if now.exists and not now.is_late and not then.is_late and _differ(then, now):
+                client, at = event.cli.name, time.time()
+                self._show(UnaskedEdit(path, then, now, client, turn.id, turn.prompt, at))
+
+    def _was_unasked(self, event: HookEvent, turn: _Turn) -> bool:
+        """Whether the edit was made, and the user was not asked. `modified_by_user` is there
+        whenever a diff of it was open in the editor (docs/protocol.md 9)."""
+        was_asked = _name(event.subject) in turn.asked
+        was_asked = was_asked or (event.arguments or {}).get("modified_by_user") is True
+        return not was_asked and _response(event).get("error") is None
+
+    def _path(self, event: HookEvent) -> str:
+        """The editor's path of the file that the tool writes; a CLI's model may write a relative
+        one."""
+        paths = ntpath if is_of_windows(event.folder or os.sep) else posixpath
+        whole = paths.normpath(paths.join(event.folder, event.subject))
+        return self._context.path_maps.to_local(whole)
+
+
+async def _read_in_time(paths: Iterable[str], room: float) -> Mapping[str, Original]:
+    try:
+        return await in_thread(partial(_read_all, list(paths), room), PATIENCE)
+    except asyncio.TimeoutError:
+        return {}
+
+
+def _read_all(paths: Iterable[str], room: float) -> Mapping[str, Original]:
+    """The files, as many as have at most `room` bytes together."""
+    found = {}
+    for path in paths:
+        size = (stamp(path) or (0, 0))[1]
+        if size <= room:
+            room -= size
+            found[path] = read_or_note(path)
+    return found
+
+
+def _told(event: HookEvent, now: Original) -> Original:
+    """The file before the edit as the CLI tells it: only where the disk now has what the CLI says
+    that it wrote, and where that text has all that the file has."""
+    told = _response(event).get("returnDisplay")
+    if not isinstance(told, dict) or now.note or set(now.traits) - {"no final line end"}:
+        return NOT_READ
+    before, after = told.get("originalContent"), told.get("newContent")
+    if not isinstance(before, str) or not isinstance(after, str) or unix(after) != now.text:
+        return NOT_READ
+    if told.get("isNewFile") is True:
+        return Original("", exists=False)
+    return of_bytes(before.encode("utf-8", "surrogatepass"))
+
+
+def _differ(before: Original, after: Original) -> bool:
+    return (before.exists, before.known_digest) != (after.exists, after.known_digest)
+
+
+def _response(event: HookEvent) -> Mapping[str, Any]:
+    return event.response if isinstance(event.response, dict) else {}
+
+
+def _name(subject: str) -> str:
+    """The name of a file. A CLI may write its path in two ways, and asks about one edit at a
+    time."""
+    return subject.replace("\\", "/").rpartition("/")[2]
+
+
+def _key(event: HookEvent) -> tuple[str, str]:
+    return event.cli.id, event.session_id

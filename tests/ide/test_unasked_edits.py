@@ -1,0 +1,283 @@
+"""Edits that a CLI makes without asking, as its hooks and the disk tell of them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE
+from GeminiCompanion.companion.ide.context import ContextStore, OpenFile
+from GeminiCompanion.companion.ide.editor import UnaskedEdit
+from GeminiCompanion.companion.ide.hooks import hook_events, unasked_edits
+from GeminiCompanion.companion.ide.hooks.hook_answers import HookAnswer
+from GeminiCompanion.companion.ide.hooks.unasked_edits import UnaskedEdits
+from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
+
+from ..support import InLoop, temp_folder
+from ..tables import rows, word
+
+# The CLI's own names, by words of the tables.
+GEMINI = {"prompted": "BeforeAgent", "begins": "BeforeTool", "ends": "AfterTool"}
+GEMINI.update(answered="AfterAgent", gone="SessionEnd")
+QWEN = {"prompted": "UserPromptSubmit", "begins": "PreToolUse", "ends": "PostToolUse"}
+QWEN.update(answered="Stop", gone="SessionEnd")
+
+
+class Hearing(InLoop):
+    """A CLI works in a folder; `connected` is its MCP session, None if it has none."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = temp_folder(self)
+        self.context = ContextStore()
+        self.shown: list[UnaskedEdit] = []
+        self.offers = True
+        self.unasked = UnaskedEdits(self.context, self.shown.append, lambda: self.offers)
+        self.cli, self.names, self.session = GEMINI_CLI, GEMINI, "cli"
+        self.connected: Any = None
+        self.answer = HookAnswer()
+        self.more: dict[str, Any] = {}
+        self.display: Any = None
+
+    def at(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    async def hear(self, name: str, **told: Any) -> None:
+        whole = {"hook_event_name": name, "session_id": self.session, "cwd": self.folder}
+        whole.update(told)
+        event = hook_events.read(self.cli, {"pid": 7, "input": whole})
+        assert event is not None
+        self.answer = await self.unasked.heard(event, self.connected)
+
+    @word(r"(\S+) holds (\S+)")
+    def hold(self, name: str, text: str) -> None:
+        with open(self.at(name), "wb") as file:
+            file.write(text.replace("/", "\n").encode("latin-1"))
+
+    @word(r"(\S+) is removed")
+    def remove(self, name: str) -> None:
+        os.remove(self.at(name))
+
+    @word("qwen")
+    def qwen(self) -> None:
+        self.cli, self.names = QWEN_CODE, QWEN
+
+    @word("another CLI")
+    def another(self) -> None:
+        self.session = "another"
+
+    @word("prompted(?: (.+))?")
+    async def prompted(self, prompt: str | None) -> None:
+        await self.hear(self.names["prompted"], prompt=prompt or "")
+
+    @word("(answered|gone)")
+    async def end(self, which: str) -> None:
+        await self.hear(self.names[which])
+
+    @word(r"(write|replace|run) (\S+) (begins|ends|fails)")
+    async def tool(self, kind: str, subject: str, which: str) -> None:
+        replace = "edit" if self.cli is QWEN_CODE else "replace"
+        name = {"write": "write_file", "replace": replace, "run": "run_shell_command"}[kind]
+        member = "command" if kind == "run" else "file_path"
+        told: dict[str, Any] = {"tool_name": name, "tool_input": {member: subject, **self.more}}
+        if which != "begins":
+            told["tool_response"] = {"returnDisplay": self.display}
+        if which == "fails":
+            told["tool_response"]["error"] = {"message": "no"}
+        await self.hear(self.names["begins" if which == "begins" else "ends"], **told)
+
+    @word(r"(\S+) is asked about")
+    async def asked(self, name: str) -> None:
+        if self.cli is QWEN_CODE:
+            arguments = {"file_path": self.at(name)}
+            await self.hear("PermissionRequest", tool_name="edit", tool_input=arguments)
+            return
+        details = {"type": "edit", "filePath": self.at(name)}
+        told = {"notification_type": "ToolPermission", "details": details}
+        await self.hear("Notification", **told)
+
+    @word(r"it tells (\S+) to (\S+)( of a new file)?")
+    def tell(self, before: str, after: str, is_new: str | None) -> None:
+        texts = {"originalContent": "" if is_new else before, "newContent": after}
+        self.display = {**texts, "isNewFile": bool(is_new)}
+
+    @word(r"(\S+) is open")
+    def open(self, name: str) -> None:
+        self.context.add(OpenFile(len(list(self.context.paths())) + 1, self.at(name)))
+
+    @word("(it|the CLI) is connected")
+    def connect(self, _who: str) -> None:
+        self.connected = SimpleNamespace(stream=object())
+
+    @word("the newest edit is taken back( in part)?")
+    def take_back(self, part: str | None) -> None:
+        edit = self.shown[-1]
+        self.unasked.taken_back(edit.turn, edit.client, edit.path, not part)
+
+    @word("the disk does not answer")
+    def hang(self) -> None:
+        async def late(work: Any, seconds: float) -> Any:
+            raise asyncio.TimeoutError
+
+        patch = mock.patch.object(unasked_edits, "in_thread", late)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def edits(self) -> list[str]:
+        return [
+            f"{os.path.relpath(it.path, self.folder)} from {_said(it.before)} to {_said(it.after)}"
+            for it in self.shown
+        ]
+
+    def set(self, name: str, value: Any) -> None:
+        setattr(self.unasked, name, value)
+
+    words = {
+        "edits are asked for": lambda t: t.set("asks", True),
+        "nothing is shown": lambda t: t.set("shows", False),
+        "no diffs are offered": lambda t: setattr(t, "offers", False),
+        "the user decided in the editor": lambda t: t.more.update(modified_by_user=True),
+    }
+    seen = {
+        "shown are": lambda t: t.edits(),
+        "the turns are": lambda t: len({it.turn for it in t.shown}),
+        "the prompts are": lambda t: [it.prompt for it in t.shown],
+        "it asks:": lambda t: t.answer.asks,
+        "the model hears": lambda t: t.answer.context.replace(t.folder + os.sep, ""),
+    }
+
+
+def _said(found: Any) -> str:
+    return found.note or (found.text.replace("\n", "/") if found.exists else "nothing")
+
+
+@rows("""
+    an edit of a file is shown from disk to disk
+        a.py holds old; prompted do; write a.py begins; a.py holds new; write a.py ends
+        | shown are a.py from old to new; the prompts are do
+    a new file had nothing before
+        prompted do; write a.py begins; a.py holds new; write a.py ends
+        | shown are a.py from nothing to new
+    a path may be written relative or whole
+        a.py holds old; prompted do; replace ./sub/../a.py begins; a.py holds new
+        | replace ./sub/../a.py ends | shown are a.py from old to new
+    an edit that was asked about is not shown
+        a.py holds old; prompted do; write a.py begins; a.py is asked about; a.py holds new
+        | write a.py ends | shown are nothing
+    an edit that was decided in the editor is not shown
+        a.py holds old; prompted do; the user decided in the editor; write a.py begins
+        | a.py holds new; write a.py ends | shown are nothing
+    the question counts for one edit alone
+        prompted do; write a.py begins; a.py is asked about; a.py holds one; write a.py ends
+        | write a.py begins; a.py holds two; write a.py ends | shown are a.py from one to two
+    a refused question counts for no later turn
+        prompted do; write a.py begins; a.py is asked about; prompted again; write a.py begins
+        | a.py holds new; write a.py ends | shown are a.py from nothing to new
+    qwen code asks before its tool begins
+        qwen; a.py holds old; prompted do; prompted; a.py is asked about; replace a.py begins
+        | a.py holds new; replace a.py ends | shown are nothing
+    qwen code is in one turn though it prompts again
+        qwen; prompted do; write a.py begins; a.py holds one; write a.py ends; prompted
+        | write a.py begins; a.py holds two; write a.py ends
+        | the turns are 1; the prompts are do, do
+    an edit that failed is not shown
+        a.py holds old; prompted do; replace a.py begins; a.py holds new; replace a.py fails
+        | shown are nothing
+    an edit that changed nothing is not shown
+        a.py holds old; prompted do; write a.py begins; write a.py ends | shown are nothing
+    what another process wrote in between is part of the difference
+        a.py holds old; prompted do; write a.py begins; a.py holds theirs/new; it tells theirs to
+        theirs/new; write a.py ends | shown are a.py from old to theirs/new
+    without a beginning the CLI tells what was before
+        a.py holds new; it tells old to new; write a.py ends
+        | shown are a.py from old to new; the prompts are nothing
+    without a beginning the CLI tells that the file is new
+        a.py holds new; it tells none to new of a new file; write a.py ends
+        | shown are a.py from nothing to new
+    what the CLI tells of another text than that on disk is not taken
+        a.py holds else; it tells old to new; write a.py ends
+        | shown are a.py from The file before the edit is not known. to else
+    each prompt begins a turn
+        prompted one; write a.py begins; a.py holds one; write a.py ends; answered; prompted two
+        | write a.py begins; a.py holds two; write a.py ends
+        | the turns are 2; the prompts are one, two
+    two CLIs are in turns of their own
+        prompted one; write a.py begins; a.py holds one; write a.py ends; another CLI
+        | prompted two; write a.py begins; a.py holds two; write a.py ends | the turns are 2
+    of a command the open files are compared
+        a.py holds old; b.py holds old; a.py is open; prompted do; run sed begins; a.py holds new
+        | b.py holds new; run sed ends | shown are a.py from old to new
+    a file that a command removed is not shown
+        a.py holds old; a.py is open; prompted do; run rm begins; a.py is removed; run rm ends
+        | shown are nothing
+    a disk that does not answer delays nothing and shows nothing
+        a.py holds old; the disk does not answer; prompted do; write a.py begins
+        | a.py holds new; write a.py ends | shown are nothing
+    where the user does not want it nothing is shown
+        nothing is shown; prompted do; write a.py begins; a.py holds new; write a.py ends
+        | shown are nothing
+""")
+class Shown(Hearing):
+    async def test_a_path_of_the_cli_is_shown_as_the_editors(self) -> None:
+        self.context.path_maps = PathMaps((PathMap(self.folder, "/far"),))
+        self.hold("a.py", "old")
+        told = {"cwd": "/far", "tool_name": "write_file", "tool_input": {"file_path": "a.py"}}
+        await self.hear("BeforeTool", **told)
+        self.hold("a.py", "new")
+        await self.hear("AfterTool", **told, tool_response={})
+        self.assertEqual(self.edits(), ["a.py from old to new"])
+
+
+@rows("""
+    a connected CLI is made to ask before an edit
+        edits are asked for; the CLI is connected; prompted do; write a.py begins | it asks: yes
+    a command is not asked for
+        edits are asked for; the CLI is connected; prompted do; run ls begins | it asks: no
+    a CLI that is not connected is not made to ask
+        edits are asked for; prompted do; write a.py begins | it asks: no
+    where no diffs are offered no CLI is made to ask
+        edits are asked for; no diffs are offered; the CLI is connected; write a.py begins
+        | it asks: no
+    unless it is wanted no CLI is made to ask
+        the CLI is connected; prompted do; write a.py begins | it asks: no
+    a CLI that was to ask and did not is shown
+        edits are asked for; the CLI is connected; prompted do; write a.py begins
+        | a.py holds new; write a.py ends | shown are a.py from nothing to new
+""")
+class AskedFor(Hearing):
+    pass
+
+
+@rows("""
+    what the user took back is told at the end of the next tool and once
+        the newest edit is taken back; run ls begins | the model hears nothing
+        | run ls ends | the model hears UNDONE | run ls ends | the model hears nothing
+    it is told with the next prompt
+        the newest edit is taken back; prompted again | the model hears UNDONE
+    a part that was taken back is told so
+        the newest edit is taken back in part; prompted again | the model hears CHANGED
+    words are kept while a tool fails because the CLI would drop them
+        the newest edit is taken back | run ls fails | the model hears nothing
+        | run ls ends | the model hears UNDONE
+    another CLI is not told while the one that made the edit is there
+        the newest edit is taken back | another CLI; prompted again | the model hears nothing
+    the next session hears of it once the one that made the edit is gone
+        the newest edit is taken back; gone | another CLI; prompted again
+        | the model hears UNDONE
+    a CLI of another kind is never told
+        the newest edit is taken back; gone | qwen; another CLI; prompted again
+        | the model hears nothing
+""")
+class TakenBack(Hearing):
+    async def begin(self) -> None:
+        await self.prompted("do")
+        await self.tool("write", "a.py", "begins")
+        self.hold("a.py", "new")
+        await self.tool("write", "a.py", "ends")
+
+    def compare(self, look: Any, expected: str) -> None:
+        sentence = getattr(unasked_edits, expected, "").format("a.py")
+        self.assertEqual(look(), sentence if expected != "nothing" else "")
