@@ -25,6 +25,9 @@ nothing else, and how much larger the process was a second later; some of it for
 file, whose modules are compiled at each start, and for the one without libraries where another
 package had loaded them before.
 
+Hooks of the extension, as processes: without an editor, with one, beside a Node.js that does
+nothing; and how long it takes from the start of a hook until the editor knows of a question.
+
 Large bodies and answers, with both servers in one process: the longest that a thread which ticks
 each millisecond had to wait, the longest answer to another client, and the memory that 128 clients
 cost which ask for a file of 10 MB and do not read it.
@@ -46,14 +49,14 @@ import sys
 import time
 from typing import List
 
-from . import api, editor, large, latency, pipelining, table, throughput
+from . import api, editor, hooks, large, latency, pipelining, table, throughput
 
 
 def main() -> int:
     """The exit status is 1 where something could not be measured; a missed aim is no failure."""
     began = time.monotonic()
     rows: List[table.Row] = []
-    for section in (throughput, latency, editor, large, pipelining, api):
+    for section in (throughput, latency, editor, hooks, large, pipelining, api):
         name = section.__name__.split(".")[-1]
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         try:
