@@ -268,6 +268,8 @@ class Talk(ApiTest):
             ({"message": " \n\t"}, 400, "VALIDATION_ERROR"),
             ({"message": "/extensions install x"}, 400, "VALIDATION_ERROR"),
             ({"message": "  $init"}, 400, "VALIDATION_ERROR"),
+            ({"message": " /INIT"}, 400, "VALIDATION_ERROR"),
+            ({"message": "/memory refresh"}, 400, "VALIDATION_ERROR"),
             ({"message": "x", "workspacePath": "/"}, 403, "PATH_REFUSED"),
             ({"message": "x", "workspacePath": "nowhere"}, 404, "FILE_NOT_FOUND"),
             ({"message": "x", "workspacePath": self.write("a", "")}, 400, "VALIDATION_ERROR"),

@@ -353,15 +353,6 @@ def says(path: str, words: str) -> bool:
     return words in head(path)
 
 
-def in_sight(path: str) -> list[list[str]]:
-    """The lines that can be seen of the file, and of the proposal."""
-    view = _diff(path)
-    if view is None:
-        return []
-    left = next(each for each in window().views() if each.name().endswith("(on disk)"))
-    return [each.substr(each.visible_region()).split("\n") for each in (left, view)]
-
-
 def review(name: str, path: str, number: int = 0) -> None:
     """Run a command for the diff, whatever has the keyboard."""
     _wait(lambda: len(_diffs(path)) > number, "no such diff")
@@ -457,12 +448,6 @@ def close_terminals() -> None:
     for view in window().views():
         if view.settings().get("terminus_view"):
             view.close()
-
-
-def question() -> list[str]:
-    """The items of the quick panel that is open, the first line of each."""
-    _wait(_question, "no question")
-    return [_question().rows(at)[0] for at in range(_question().count())]
 
 
 def origin(name: str) -> str | None:

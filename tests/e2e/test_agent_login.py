@@ -93,18 +93,6 @@ class Codes(GoogleCase):
         await agent.account.finish_login("4/right")
         self.assertTrue(agent.account.status().is_authenticated)
 
-    async def test_two_wrong_codes_end_the_login(self) -> None:
-        agent = await self.google_agent()
-        await agent.account.begin_login()
-        for _ in range(2):
-            with self.assertRaises(AgentError) as caught:
-                await agent.account.finish_login("4/wrong")
-            self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
-        self.assertNotIn("https://accounts", caught.exception.details)
-        with self.assertRaises(AgentError) as caught:
-            await agent.account.finish_login("4/right")
-        self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
-
 
 class CodesAtGoogle(Codes):
     real = True
@@ -124,6 +112,18 @@ class CodesAtGoogle(Codes):
 
 class Waiting(GoogleCase):
     """Logins that wait for their code."""
+
+    async def test_two_wrong_codes_end_the_login(self) -> None:
+        agent = await self.google_agent()
+        await agent.account.begin_login()
+        for _ in range(2):
+            with self.assertRaises(AgentError) as caught:
+                await agent.account.finish_login("4/wrong")
+            self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
+        self.assertNotIn("https://accounts", caught.exception.details)
+        with self.assertRaises(AgentError) as caught:
+            await agent.account.finish_login("4/right")
+        self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
 
     async def test_a_login_that_is_begun_twice_is_one(self) -> None:
         agent = await self.google_agent()

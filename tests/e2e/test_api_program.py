@@ -272,13 +272,6 @@ class Serving(ProgramCase):
         self.serve()
         self.assertTrue(self.ask("GET", "/list-directory")["path"].endswith("work \ufffd"))
 
-    def test_what_the_operator_allows_is_allowed(self) -> None:
-        other = os.path.join(self.root, "other")
-        os.mkdir(other)
-        self.serve("--allow-commands", "--root", other)
-        reply = self.ask("POST", "/execute-command", {"command": "pwd", "cwd": other})
-        self.assertEqual(reply["output"].strip(), other)
-
     def test_a_turn_that_takes_longer_than_the_operator_allows_is_ended(self) -> None:
         gate = Gate()
         self.addCleanup(gate.set)
@@ -288,10 +281,14 @@ class Serving(ProgramCase):
             self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "the-key"})
             self.assertEqual(self.ask("POST", "/chat", {"message": "endless"})["code"], "TIMED_OUT")
 
-    def test_a_key_in_its_environment_counts_and_reaches_no_command(self) -> None:
-        self.serve("--allow-commands", variables={"GEMINI_API_KEY": "from-outside"})
+    def test_what_the_operator_allows_is_allowed_and_a_key_reaches_no_command(self) -> None:
+        other = os.path.join(self.root, "other")
+        os.mkdir(other)
+        variables = {"GEMINI_API_KEY": "from-outside"}
+        self.serve("--allow-commands", "--root", other, variables=variables)
         self.assertTrue(self.ask("GET", "/auth/status")["data"]["hasApiKey"])
-        reply = self.ask("POST", "/execute-command", {"command": "env"})
+        reply = self.ask("POST", "/execute-command", {"command": "pwd; env", "cwd": other})
+        self.assertEqual(reply["output"].splitlines()[0], other)
         self.assertNotIn("from-outside", reply["output"])
 
     @unittest.skipUnless(sys.platform.startswith("linux"), "a process's variables are read there")
@@ -452,7 +449,7 @@ class OurClient(ProgramCase):
         self.model.will_play(text, [call("write_file", file_path=path, content="new")], ["Done."])
         return path
 
-    def test_three_lines_of_a_script_chat_and_decide(self) -> None:
+    def test_a_script_chats_and_decides_and_a_refusal_is_an_error_with_its_code(self) -> None:
         self.model.will_play("hello", ["Hi."])
         self.assertEqual(self.client.chat("hello")["response"], "Hi.")
         path = self.will_write("write it")
@@ -461,6 +458,12 @@ class OurClient(ProgramCase):
                 self.client.confirm(event, "modify_with_editor", "changed")
         with open(path, encoding="utf-8") as file:
             self.assertEqual(file.read(), "changed")
+        with self.assertRaises(ApiError) as caught:
+            self.client.chat("hello", sessionId="nobody's")
+        self.assertEqual((caught.exception.status, caught.exception.code),
+                         (404, "SESSION_NOT_FOUND"))  # fmt: skip
+        with self.assertRaises(ValueError):
+            Client("nowhere")
 
     def test_a_stream_whose_connection_breaks_goes_on_without_a_gap(self) -> None:
         gate = Gate()
@@ -482,14 +485,6 @@ class OurClient(ProgramCase):
                         gate.set()
                         made[-1].sock.shutdown(socket.SHUT_RDWR)
         self.assertEqual((said, len(made)), ("one two", 2))
-
-    def test_what_the_server_refuses_is_an_error_with_its_code(self) -> None:
-        with self.assertRaises(ApiError) as caught:
-            self.client.chat("hello", sessionId="nobody's")
-        self.assertEqual((caught.exception.status, caught.exception.code),
-                         (404, "SESSION_NOT_FOUND"))  # fmt: skip
-        with self.assertRaises(ValueError):
-            Client("nowhere")
 
     def test_the_program_shows_the_answer_and_nothing_else_on_its_output(self) -> None:
         path = self.will_write("write it, please")

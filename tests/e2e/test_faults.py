@@ -21,7 +21,56 @@ SHOW_UNWRITTEN = "gemini_companion_show_unwritten_edits"
 APPLY = 0
 
 
-class TheCliDies(session.Session):
+setUpModule, tearDownModule = session.Shared.begin, session.Shared.end
+
+
+class TheStreamBreaks(session.Shared):
+    def test_a_proposal_of_megabytes_is_accepted_whole(self) -> None:
+        path = self.write("large.txt", b"old\n")
+        proposal = ("y" * 1100 + "\n") * 2100
+        self.ask_on(self.cli, path, "write_file", content=proposal)
+        self.editor.do("wait_for", "title", "large.txt (proposed)", path)
+        shown = self.editor.do("proposal", path)
+        self.assertTrue(proposal.startswith(shown))
+        self.assertLess(len(shown), len(proposal))
+        self.editor.do("command", ACCEPT)
+        self.editor.do("wait_for", "size", len(proposal), path)
+        self.assertEqual(self.read(path), proposal.encode())
+        self.finish(path)
+
+    def test_in_the_middle_of_a_frame_and_enabling_again_brings_everything_back(self) -> None:
+        path = self.write("a.py", b"old\n")
+        self.editor.do("open", path)
+        variables = self.editor.do("environment")
+        proxy = Proxy(int(variables["GEMINI_CLI_IDE_SERVER_PORT"]))
+        self.addCleanup(proxy.close)
+        temp = self.publish(proxy.port, variables["GEMINI_CLI_IDE_AUTH_TOKEN"])
+        cli = self.new_cli(TMPDIR=temp)
+        self.addCleanup(cli.kill)
+        proxy.cut()
+        self.editor.do("select", path, 0, 2)
+        cli.wait_until(lambda screen: "1 open file" not in screen, "no context any more")
+        cli.wait_status("Disconnected")
+        cli.say("/ide enable")
+        cli.wait_connected()
+        cli.wait_for("1 open file")
+
+    def publish(self, port: int, token: str) -> str:
+        """A temp folder whose discovery file leads to the port."""
+        temp = tempfile.mkdtemp(dir=self.root)
+        folder = os.path.join(temp, "gemini", "ide")
+        os.makedirs(folder)
+        name = f"gemini-ide-server-{os.getpid()}-{port}.json"
+        members = {"port": port, "workspacePath": self.folder, "authToken": token}
+        info = {"name": "sublimetext", "displayName": "Sublime Text"}
+        with open(os.path.join(folder, name), "w") as file:
+            json.dump({**members, "ideInfo": info}, file)
+        return temp
+
+
+class TheCliDies(session.Shared):
+    """The last of those that share it."""
+
     def test_what_the_user_did_in_its_diffs_stays_and_the_next_one_opens_its_own(self) -> None:
         path = self.write("a.py", b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
@@ -108,49 +157,6 @@ class WithoutACli(session.Session):
         second.do("wait_for", "status_bar", "Gemini: no CLI")
         second.do("wait_for", "named", "new\none\ntwo\n", "a.py (your edits)")
         self.assertEqual(self.read(path), b"old\n")
-
-
-class TheStreamBreaks(session.Session):
-    def test_a_proposal_of_megabytes_is_accepted_whole(self) -> None:
-        path = self.write("large.txt", b"old\n")
-        proposal = ("y" * 1100 + "\n") * 2100
-        self.ask_on(self.cli, path, "write_file", content=proposal)
-        self.editor.do("wait_for", "title", "large.txt (proposed)", path)
-        shown = self.editor.do("proposal", path)
-        self.assertTrue(proposal.startswith(shown))
-        self.assertLess(len(shown), len(proposal))
-        self.editor.do("command", ACCEPT)
-        self.editor.do("wait_for", "size", len(proposal), path)
-        self.assertEqual(self.read(path), proposal.encode())
-        self.finish(path)
-
-    def test_in_the_middle_of_a_frame_and_enabling_again_brings_everything_back(self) -> None:
-        path = self.write("a.py", b"old\n")
-        self.editor.do("open", path)
-        variables = self.editor.do("environment")
-        proxy = Proxy(int(variables["GEMINI_CLI_IDE_SERVER_PORT"]))
-        self.addCleanup(proxy.close)
-        temp = self.publish(proxy.port, variables["GEMINI_CLI_IDE_AUTH_TOKEN"])
-        cli = self.new_cli(TMPDIR=temp)
-        proxy.cut()
-        self.editor.do("select", path, 0, 2)
-        cli.wait_until(lambda screen: "1 open file" not in screen, "no context any more")
-        cli.wait_status("Disconnected")
-        cli.say("/ide enable")
-        cli.wait_connected()
-        cli.wait_for("1 open file")
-
-    def publish(self, port: int, token: str) -> str:
-        """A temp folder whose discovery file leads to the port."""
-        temp = tempfile.mkdtemp(dir=self.root)
-        folder = os.path.join(temp, "gemini", "ide")
-        os.makedirs(folder)
-        name = f"gemini-ide-server-{os.getpid()}-{port}.json"
-        members = {"port": port, "workspacePath": self.folder, "authToken": token}
-        info = {"name": "sublimetext", "displayName": "Sublime Text"}
-        with open(os.path.join(folder, name), "w") as file:
-            json.dump({**members, "ideInfo": info}, file)
-        return temp
 
 
 class FullDisk(session.Session):
