@@ -9,7 +9,7 @@ import traceback
 SENTENCE = (
     'The library "{}" {}. Run "Package Control: Satisfy Libraries" from the command palette (or'
     ' "make install" again, if you used that) and restart Sublime Text, or install the package'
-    " that contains its libraries; docs/install.md tells how."
+    " that contains its libraries; see docs/install.md."
 )
 
 

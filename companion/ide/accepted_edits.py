@@ -33,12 +33,12 @@ TOO_LARGE = "The edit is too large to be remembered; it cannot be undone here."
 NOT_SAVED = "Accepted edits cannot be undone after a restart: {}"
 NOT_WRITTEN = "{} cannot be written ({}). Fix that; the next edit is saved with all before it."
 SAVE_FAILED = (
-    'Accepted edits cannot be undone after a restart; "Gemini Companion: Show Log" tells why. The'
+    'Accepted edits cannot be undone after a restart; "Gemini Companion: Show Log" shows why. The'
     " next edit is saved with all before it."
 )
 LOAD_FAILED = (
     "Edits from before the restart cannot be undone, and edits from now on cannot be undone after"
-    ' the next one; "Gemini Companion: Show Log" tells why. "Gemini Companion: Restart Companion"'
+    ' the next one; "Gemini Companion: Show Log" shows why. "Gemini Companion: Restart Companion"'
     " tries again."
 )
 NO_ANSWER = "The edit of {} cannot be undone after a restart: its disk does not answer."

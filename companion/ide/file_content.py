@@ -202,7 +202,7 @@ async def in_time(read: Callable[[str], Original], path: str) -> Original:
     except Exception:
         # The boundary of reading: a bug here costs the comparison, not the diff.
         logger.exception("a file could not be read")
-        note = "The file cannot be read; the log of Gemini Companion tells more."
+        note = "The file cannot be read; the log of Gemini Companion has more."
         return Original("", exists=True, note=note)
 
 

@@ -28,7 +28,7 @@ STOPPED = (
     'It stopped working; run "Gemini Companion: Show Log" from the command palette to see why, and'
     ' "Gemini Companion: Restart Companion" to start it again.'
 )
-FAILED = 'That failed; "Gemini Companion: Show Log" tells more.'
+FAILED = 'That failed; "Gemini Companion: Show Log" shows more.'
 ENDED = "It has stopped meanwhile; try again."
 
 

@@ -23,7 +23,7 @@ Story = Coroutine[Answer[Any], None, object]
 # A story ends with this, if it has not ended before.
 End = Union[sublime.View, sublime.Window]
 
-FAILED = 'That failed; "Gemini Companion: Show Log" tells more.'
+FAILED = 'That failed; "Gemini Companion: Show Log" shows more.'
 
 
 class Stories:

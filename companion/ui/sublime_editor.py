@@ -239,5 +239,5 @@ def _outcome(work: Callable[[], T], future: asyncio.Future[T]) -> Callable[[], N
         return partial(future.set_exception, error)
     except Exception:
         logger.exception("the editor failed")
-        sorry = EditorError("The editor failed; the log of Gemini Companion tells more.")
+        sorry = EditorError("The editor failed; the log of Gemini Companion has more.")
         return partial(future.set_exception, sorry)

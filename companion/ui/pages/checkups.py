@@ -15,7 +15,7 @@ from .sheets import Sheets
 
 # Checks of the windows (one a second) between examinations of a visible sheet.
 LOOKS = 3
-FAILED = 'The examination failed; "Gemini Companion: Show Log" tells more.'
+FAILED = 'The examination failed; "Gemini Companion: Show Log" shows more.'
 
 
 class Checkups:

@@ -30,7 +30,7 @@ THEIRS = "your changes"
 # Subjects of the notes at the head.
 DISK, TAB, MARKS = "disk", "tab", "marks"
 FORGOTTEN = "The whole proposal was lost at the restart: nothing can be merged into it."
-NOT_MERGED = 'Your changes could not be merged; "Gemini Companion: Show Log" tells more.'
+NOT_MERGED = 'Your changes could not be merged; "Gemini Companion: Show Log" shows more.'
 MERGED = "Your changes are in the proposal now: review it again, then accept."
 LARGE_MERGED = "Your changes are in the proposal now. The only way to remove them is to reject it."
 LARGE_CONFLICTS = (

@@ -28,7 +28,7 @@ from .review import Review
 
 # Code points of large texts that are kept for all diffs; beyond this, only the beginning is shown.
 MAX_HELD = 256 * 1024 * 1024
-FAILED = 'The changes could not be computed; "Gemini Companion: Show Log" tells more.'
+FAILED = 'The changes could not be computed; "Gemini Companion: Show Log" shows more.'
 LOST = (
     "What you dropped or merged was lost at the restart: if you accept the proposal, it is written"
     " as it came."
