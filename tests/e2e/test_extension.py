@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
+import unittest
+from contextlib import suppress
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
@@ -20,7 +23,7 @@ INSTALL = "Gemini Companion: Install CLI Extension"
 COMMAND, QUESTION = "touch made", "Allow execution"
 
 
-class WithExtension(session.Session):
+class Installed(session.Session):
     """Installed by its command; the home is the editor's and the CLI's."""
 
     home: str
@@ -51,6 +54,8 @@ class WithExtension(session.Session):
         cli.wait_connected()
         return cli
 
+
+class Live(Installed):
     def until(self, status: str) -> None:
         self.editor.do("wait_for", "status_bar", f"Gemini: {status}" if status else "Gemini")
 
@@ -111,3 +116,34 @@ class WithExtension(session.Session):
         self.until("asks")
         other.kill()
         wait_for(lambda: "touch other" not in self.editor.do("status"), timeout=60)
+
+
+@unittest.skipUnless(os.path.isdir("/proc/self/task"), "halts processes that Linux lists")
+class WithoutAnEditor(Installed):
+    """The same turn, whatever has become of the editor."""
+
+    def tearDown(self) -> None:
+        self.signal(signal.SIGCONT)
+
+    def signal(self, number: int) -> None:
+        """To the editor and to its process of the packages."""
+        pid = self.editor.pid
+        with suppress(FileNotFoundError, ProcessLookupError):
+            with open(f"/proc/{pid}/task/{pid}/children") as file:
+                for each in (pid, *map(int, file.read().split())):
+                    os.kill(each, number)
+
+    def turn(self, name: str) -> None:
+        self.model.will_call("run_shell_command", {"command": f"touch {name}"}, f"End of {name}.")
+        self.cli.say(f"make {name} please")
+        self.cli.wait_for(QUESTION, f"touch {name}")
+        self.cli.press(ALLOW)
+        self.cli.wait_for(f"End of {name}.")
+        self.assertTrue(os.path.exists(os.path.join(self.folder, name)))
+
+    def test_a_turn_ends_as_without_the_extension_if_the_editor_hangs_and_then_dies(self) -> None:
+        self.signal(signal.SIGSTOP)
+        self.turn("hung")
+        self.signal(signal.SIGCONT)
+        self.editor.kill()
+        self.turn("dead")
