@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, Optional, Tuple
 
-from companion.ide.editor import ClosedDiff, Editor, Proposal, UnaskedEdit
+from companion.ide.editor import YOURS, ClosedDiff, Editor, Proposal, UnaskedEdit
 from companion.ide.status import Status
 
 
@@ -29,7 +29,7 @@ class FakeEditor(Editor):
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         pass
 
-    async def return_text(self, window_id: int, path: str, text: str) -> None:
+    async def return_text(self, window_id: int, path: str, text: str, remark: str = YOURS) -> None:
         pass
 
     def show_status(self, statuses: tuple[Status, ...]) -> None:

@@ -25,6 +25,7 @@ from unittest import mock
 import aiohttp
 from GeminiCompanion.companion.ide import discovery
 from GeminiCompanion.companion.ide.editor import (
+    YOURS,
     ClosedDiff,
     Editor,
     EditorError,
@@ -266,7 +267,9 @@ class FakeEditor(Editor):
     def gather_edit(self, window_id: int, edit: UnaskedEdit) -> None:
         self.unasked.append(edit)
 
-    async def return_text(self, window_id: int, path: str, text: str) -> None:
+    async def return_text(self, window_id: int, path: str, text: str, remark: str = YOURS) -> None:
+        if self.refusal:
+            raise EditorError(self.refusal)
         self.returned.append((window_id, path, text))
 
     def tell(self, sentence: str) -> None:

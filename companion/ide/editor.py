@@ -8,6 +8,9 @@ from typing import NamedTuple
 from .file_content import Original
 from .status import Status
 
+# In brackets behind the name of a file: the tab has a text of the user's for it.
+YOURS = "your edits"
+
 
 class EditorError(Exception):
     """The editor cannot do it; the text is a sentence for the user of the CLI."""
@@ -107,9 +110,10 @@ class Editor(ABC):
         at once, from any thread."""
 
     @abstractmethod
-    async def return_text(self, window_id: int, path: str, text: str) -> None:
+    async def return_text(self, window_id: int, path: str, text: str, remark: str = YOURS) -> None:
         """Give the user a text of theirs that reached no file, as an unsaved tab named after the
-        path. It opens in the window, or in another one if that is gone. Returns once it is there.
+        path, with the remark in brackets. It opens in the window, or in another one if that is
+        gone. Returns once it is there.
 
         Raises EditorError, also if there is no window.
         """

@@ -190,6 +190,26 @@ class TextWithdrawal(Question[bool]):
 
 
 @dataclass(frozen=True)
+class WordsForCli(Question[bool]):
+    """The user's words for the CLI, about its proposal for the path, on which they decide at the
+    same time; `is_accepted` is None where the CLI's terminal knows how. The answer says whether
+    they go along with what the CLI does next; otherwise they stay with the user."""
+
+    window_id: int
+    session_id: str
+    path: str
+    text: str
+    is_accepted: bool | None
+
+    def look_up(self, windows: Windows) -> bool:
+        workspace = windows.of(self.window_id)
+        # What is not saved could not be given back after the end.
+        if workspace is None or not windows.saving.is_on:
+            return False
+        return workspace.words.take(self.session_id, self.path, self.is_accepted, self.text)
+
+
+@dataclass(frozen=True)
 class FileStamps(Question["Mapping[str, Stamp]"]):
     """When the files at these paths were written; without files that do not answer soon."""
 

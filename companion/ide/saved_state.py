@@ -30,6 +30,26 @@ class SavedSession:
 
 
 @dataclass(frozen=True)
+class SavedWords:
+    """Words that wait for a hook of a CLI (`hooks.words_for_model`): of the kind with the id, in
+    its own session, as that process. Those about a file go along with the result for its `path`,
+    others with the next hook. What the user typed has a `heading` for the model, and the path that
+    it is `about`."""
+
+    cli_id: str
+    session_id: str
+    pid: int
+    text: str
+    path: str = ""
+    about: str = ""
+    heading: str = ""
+
+    @property
+    def is_typed(self) -> bool:
+        return bool(self.heading)
+
+
+@dataclass(frozen=True)
 class SavedWorkspace:
     """A window's endpoint. `folders` decide which window gets it back; if several windows have the
     same folders, the editor's `window_id` does as well. `proposals` are the entries of its book.
@@ -45,11 +65,14 @@ class SavedWorkspace:
     proposals: tuple[Entry, ...]
     saved_at: float
     window_id: int = 0
+    words: tuple[SavedWords, ...] = ()
 
     @property
     def has_texts(self) -> bool:
         """Whether it contains something that the user typed or decided."""
-        return any(each.state != OPEN or each.text is not None for each in self.proposals)
+        return bool(self.words) or any(
+            each.state != OPEN or each.text is not None for each in self.proposals
+        )
 
     def split(self, is_wanted: Callable[[Entry], bool]) -> tuple[SavedWorkspace, tuple[Entry, ...]]:
         """The workspace without the wanted entries, and these entries. Open proposals stay with

@@ -14,7 +14,7 @@ from ..base.large_json import encode_in_pieces
 from ..base.log import logger
 from .clis import GEMINI_CLI
 from .decisions import OPEN, STATES, Entry
-from .saved_state import SavedSession, SavedWorkspace
+from .saved_state import SavedSession, SavedWords, SavedWorkspace
 
 T = TypeVar("T")
 
@@ -93,10 +93,13 @@ class _Members:
         """The same for a member that older releases do not write."""
         return self.get(name, check, otherwise) if name in self._value else otherwise
 
-    def all(self, name: str, make: Callable[[_Members], T]) -> tuple[T, ...]:
-        """The result of `make` for each object in a list; other values are skipped."""
+    def all(
+        self, name: str, make: Callable[[_Members], T], is_later: bool = False
+    ) -> tuple[T, ...]:
+        """The result of `make` for each object in a list; other values are skipped. `is_later` says
+        that older releases do not write it."""
         found = []
-        values: list[Any] = self.get(name, _list, [])
+        values: list[Any] = (self.later if is_later else self.get)(name, _list, [])
         bad = 0
         for value in values:
             try:
@@ -126,6 +129,19 @@ def _workspace(members: _Members) -> SavedWorkspace:
         members.all("proposals", _entry),
         members.get("saved_at", _moment, time.time()),
         members.get("window_id", _integer, 0),
+        members.all("words", _words, is_later=True),
+    )
+
+
+def _words(members: _Members) -> SavedWords:
+    return SavedWords(
+        members.need("cli_id", _text),
+        members.need("session_id", _text),
+        members.need("pid", _natural),
+        members.need("text", _text),
+        members.get("path", _text, ""),
+        members.get("about", _text, ""),
+        members.get("heading", _text, ""),
     )
 
 

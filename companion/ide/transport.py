@@ -221,17 +221,21 @@ class Endpoint:
             value = await http_server.read_json(request, MAX_BODY, memory, LARGE)
             return await self._reply(request, cli, value)
 
-    async def _hook(self, cli: Cli, value: Any) -> Answer:
+    async def _hook(self, request: BaseRequest, cli: Cli, value: Any) -> Answer:
         """Raises _Refusal."""
+
+        def is_there() -> bool:
+            return request.transport is not None and not request.transport.is_closing()
+
         try:
-            return Answer(_JSON_HEAD, encode(await self._hooks.answer(cli, value)))
+            return Answer(_JSON_HEAD, encode(await self._hooks.answer(cli, value, is_there)))
         except BadHook as error:
             raise _Refusal(400, str(error)) from None
 
     async def _reply(self, request: BaseRequest, cli: Cli, value: Any) -> StreamResponse:
         """`value` is the parsed body."""
         if request.path == HOOKS:
-            return await self._hook(cli, value)
+            return await self._hook(request, cli, value)
         message = messages(value)
         if isinstance(message, Request) and message.method == "initialize":
             return self._initialize(message, cli)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Callable, Iterable
 
 from .decisions import OPEN, Entry
-from .saved_state import SavedWorkspace, is_within
+from .saved_state import SavedWords, SavedWorkspace, is_within
 
 
 class Unclaimed:
@@ -47,6 +48,12 @@ class Unclaimed:
     def texts_that_come_back(self) -> tuple[Entry, ...]:
         """Take the texts that any window may get."""
         return self._take(lambda entry: entry.comes_back)
+
+    def words(self) -> tuple[SavedWords, ...]:
+        """Take the words for CLIs, which any window may get."""
+        found = tuple(words for saved in self._saved for words in saved.words)
+        self._saved = [replace(each, words=()) for each in self._saved]
+        return found
 
     def _take(self, is_wanted: Callable[[Entry], bool]) -> tuple[Entry, ...]:
         found: list[Entry] = []

@@ -195,6 +195,7 @@ class Windows:
             workspace.adopt(self._unclaimed.decisions_within(folders))
         for workspace in self:
             workspace.adopt(self._unclaimed.texts_that_come_back())
+            workspace.words.adopt(self._unclaimed.words())
 
     def _serve(self, workspace: Workspace) -> None:
         workspace.problem = ""

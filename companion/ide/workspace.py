@@ -23,6 +23,7 @@ from .disk_check import DiskCheck
 from .editor import Editor
 from .hooks.hook_desk import HookDesk
 from .hooks.unasked_edits import UnaskedEdits
+from .hooks.words_for_model import WordsForModel
 from .path_maps import PathMaps
 from .reach import LOOPBACK, Reach
 from .restored_diffs import RestoredDiffs
@@ -67,8 +68,7 @@ class Workspace:
         self.publication: Publication | None = None
         self._editor, self.reach = editor, reach
         self._on_change = on_change
-        self._wanted_port = 0
-        self.since = 0.0
+        self._wanted_port, self.since = 0, 0.0
         self.connected_before: dict[str, float] = {}
         self._closed = asyncio.Event()
         # The sessions at the end, for the next companion; None while the window is served.
@@ -86,9 +86,10 @@ class Workspace:
         self._disk = disk = DiskCheck(book, self._give_back, editor.tell, on_change)
         self.delivery = Delivery(book, sessions, editor.tell, disk.watch, on_change, asking)
         self.hooks = HookDesk(sessions, lambda: self.advertisement.port, on_change)
+        self.words = WordsForModel(window_id, editor, self.hooks, on_change)
         self.diffs = Diffs(window_id, editor, book, sessions, self.delivery, disk, on_change)
         self.diffs.offers_diffs, self.diffs.on_decided = settings.diffs, self.hooks.live.decided
-        self.context.path_maps = self.diffs.path_maps = settings.path_maps
+        self.context.path_maps = self.diffs.path_maps = self.words.path_maps = settings.path_maps
         self.unasked = _unasked_edits(self, editor, settings)
         self.restored_diffs = RestoredDiffs(window_id, editor, book, sessions, self.diffs, disk)
 
@@ -98,6 +99,7 @@ class Workspace:
         token = saved.token or self.advertisement.token
         self.advertisement = replace(self.advertisement, token=token)
         self._wanted_port = saved.port
+        self.words.adopt(saved.words)
         numbers = self.adopt(saved.proposals)
         event_ids = dict(zip(numbers, (entry.event_id for entry in saved.proposals)))
         self.delivery.restore(saved.sessions, event_ids)
@@ -125,12 +127,13 @@ class Workspace:
             tuple(_placed(entry, sessions) for entry in self.book.entries()),
             now,
             self.window_id,
+            self.words.saved(),
         )
 
     @property
     def has_decisions(self) -> bool:
-        """Whether there are decisions that are not finished yet."""
-        return bool(self.book.of(DECIDED) or self.book.of(TOLD))
+        """Whether there are decisions, or words about them, that are not finished yet."""
+        return bool(self.book.of(DECIDED) or self.book.of(TOLD) or self.words.saved())
 
     @property
     def is_blank(self) -> bool:
@@ -201,7 +204,7 @@ class Workspace:
     def map_paths(self, path_maps: PathMaps) -> None:
         """Use these path maps for the CLIs from now on."""
         if path_maps != self.advertisement.path_maps:
-            self.context.path_maps = self.diffs.path_maps = path_maps
+            self.context.path_maps = self.diffs.path_maps = self.words.path_maps = path_maps
             self._advertise(replace(self.advertisement, path_maps=path_maps))
             self._on_change()
 
@@ -237,6 +240,7 @@ class Workspace:
         end."""
         await self._disk.look()
         await self.hooks.look_after()
+        await self.words.look_after()
         self.delivery.pass_on()
         if self.publication is not None:
             self.publication.renew()

@@ -38,6 +38,7 @@ from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 from .review.single_changes import SingleChanges
 from .review.unasked import Unasked
+from .review.words import Words
 from .sharing_settings import is_paused
 from .status_bar import StatusBar
 from .sublime_editor import SublimeEditor
@@ -67,7 +68,8 @@ class Running:
         self.resting = Resting(self.reviews)
         self.history = History(self.companion, tell, os.path.join(self._cache, "edits"))
         self.conflicts = Conflicts(self.companion, self.stories, self.reviews, tell)
-        self.diffs = Actions(self.companion, self.editor, self.reviews)
+        words = self.editor.words = Words(self.companion, self.stories, tell)
+        self.diffs = Actions(self.companion, self.editor, self.reviews, words)
         self.changes = SingleChanges(self.reviews, tell, self.diffs.reject)
         self.accepting = Accepting(
             self.companion, self.editor, self.reviews, self.diffs, self.conflicts, self.history

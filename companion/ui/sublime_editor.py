@@ -16,21 +16,21 @@ from ..base.log import logger
 from ..base.shown_text import shown_line
 from ..ide import file_content
 from ..ide.clis import GEMINI_CLI
-from ..ide.editor import ClosedDiff, Editor, EditorError, Proposal, UnaskedEdit
+from ..ide.editor import YOURS, ClosedDiff, Editor, EditorError, Proposal, UnaskedEdit
 from ..ide.status import Status
 from . import queues, settings, texts
 from .notices import Notices
-from .review import comments, ending, large, notes, open_diffs, opening, restoring
+from .review import comments, ending, large, open_diffs, opening, restoring
 from .review.next_edit import NextEdit
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 from .review.unasked import Unasked
+from .review.words import Words
 from .stories import Stories
 
 T = TypeVar("T")
 
-# Names of tabs: for a text that reached no file, and for the text of a diff that its CLI closed.
-YOURS = "your edits"
+# The name of a tab for the text of a diff that its CLI closed.
 CLOSED = "your edits of a closed proposal"
 GONE = "Gemini CLI has left. Its diff stays open: decide for the next CLI, or release it."
 RESTORED = "The proposal for {} is as you last had it; undo brings back the text of its tab."
@@ -45,7 +45,8 @@ class SublimeEditor(Editor):
 
     `stories` are the user's actions with this companion. `keyboard` is the view that was activated
     last. `reviews`, `scrolling`, `notices` and `next_edit` learn which diffs are opened, and
-    `unasked` what CLIs did without asking; `on_status` gets the state of all windows.
+    `unasked` what CLIs did without asking; `words` gets what the user wrote about a diff that its
+    CLI closed; `on_status` gets the state of all windows.
     """
 
     def __init__(self) -> None:
@@ -56,6 +57,7 @@ class SublimeEditor(Editor):
         self.notices: Notices | None = None
         self.next_edit: NextEdit | None = None
         self.unasked: Unasked | None = None
+        self.words: Words | None = None
         self.on_status: Callable[[tuple[Status, ...]], None] | None = None
         self._is_stopped = False
         # When the last sentence was shown.
@@ -118,8 +120,8 @@ class SublimeEditor(Editor):
 
         queues.on_ui_thread(gather)
 
-    async def return_text(self, window_id: int, path: str, text: str) -> None:
-        await self._ask(partial(_return_text, window_id, path, text))
+    async def return_text(self, window_id: int, path: str, text: str, remark: str = YOURS) -> None:
+        await self._ask(partial(_return_text, window_id, path, text, remark))
 
     def tell(self, sentence: str) -> None:
         def show() -> None:
@@ -181,8 +183,8 @@ class SublimeEditor(Editor):
         claimed = ending.claim(view) if view is not None else None
         if claimed is None:
             return None
-        if words:
-            self.stories.begin(notes.give(window, words, self.tell), window)
+        if self.words is not None:
+            self.words.give(claimed.record, words, is_accepted=None)
         keyboard = self.keyboard_in(window)
         if decided:
             ending.close(claimed, keyboard)
@@ -224,10 +226,10 @@ class SublimeEditor(Editor):
         return future
 
 
-def _return_text(window_id: int, path: str, text: str) -> None:
+def _return_text(window_id: int, path: str, text: str, remark: str) -> None:
     if not sublime.windows():
         raise EditorError("The editor has no window.")
-    texts.return_text(sublime.Window(window_id), path, text, YOURS)
+    texts.return_text(sublime.Window(window_id), path, text, remark)
 
 
 def _outcome(work: Callable[[], T], future: asyncio.Future[T]) -> Callable[[], None]:

@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 import unittest
+from functools import partial
 from typing import Any
+from unittest import mock
 
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, QWEN_CODE, Cli
 from GeminiCompanion.companion.ide.extension_forms import Kind
 from GeminiCompanion.companion.ide.hooks import hook_events, live_words
 from GeminiCompanion.companion.ide.hooks.hook_answers import HookAnswer, printed
+from GeminiCompanion.companion.ide.hooks.hook_desk import HookDesk
 from GeminiCompanion.companion.ide.hooks.hook_events import BadHook
 from GeminiCompanion.companion.ide.hooks.live_clis import MAX_CLIS, Activity, LiveClis
+from GeminiCompanion.companion.ide.sessions import Sessions
+
+from ..support import InLoop
 
 IDLE, WORKING, ASKS, DONE = Activity.IDLE, Activity.WORKING, Activity.ASKS, Activity.DONE
 EDIT = {"type": "edit", "filePath": "/w/a.py"}
@@ -70,6 +76,32 @@ class Answers(unittest.TestCase):
     def test_two_answers_make_one(self) -> None:
         found = HookAnswer(context="one").with_more(HookAnswer(True, "Look.", "two"))
         self.assertEqual(found, HookAnswer(True, "Look.", "one\n\ntwo"))
+
+
+class Desk(InLoop):
+    """`settled` says of each answer whether it went out."""
+
+    def setUp(self) -> None:
+        self.settled: list[bool] = []
+        self.desk = HookDesk(Sessions(mock.Mock()), mock.Mock(), mock.Mock())
+        self.desk.listeners.append(self)
+
+    async def heard(self, event: Any, session: Any) -> HookAnswer:
+        return HookAnswer(context="Mind the tests.", settle=(self.settled.append,))
+
+    async def test_an_answer_counts_as_given_where_somebody_waits_for_it(self) -> None:
+        for is_there in (True, False):
+            told = body("BeforeAgent", prompt="x")
+            found = await self.desk.answer(GEMINI_CLI, told, partial(bool, is_there))
+            self.assertEqual(found, context("BeforeAgent"))
+        self.assertEqual(self.settled, [True, False])
+
+    async def test_an_answer_that_another_listener_breaks_is_not_given(self) -> None:
+        broken = mock.Mock(heard=mock.AsyncMock(side_effect=ZeroDivisionError))
+        self.desk.listeners.append(broken)
+        with self.assertRaises(ZeroDivisionError):
+            await self.desk.answer(GEMINI_CLI, body("BeforeAgent", prompt="x"))
+        self.assertEqual(self.settled, [False])
 
 
 class Live(unittest.TestCase):

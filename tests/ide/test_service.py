@@ -381,7 +381,7 @@ class Teller(Editor):
     async def close_diff(self, window_id, session_id, path, decided=True): pass
     async def restore_text(self, window_id, session_id, path, saved): pass
     def set_orphaned(self, window_id, session_id, orphaned): pass
-    async def return_text(self, window_id, path, text): pass
+    async def return_text(self, window_id, path, text, remark=""): pass
     def show_status(self, statuses): pass
     def gather_edit(self, window_id, edit): pass
     def tell(self, sentence): print("told:", sentence)

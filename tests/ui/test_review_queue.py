@@ -304,6 +304,13 @@ class NoteCase(DeskCase):
         super().setUp()
         sublime.set_clipboard("before")
         self.pasted: list[dict[str, Any]] = []
+        # What the hook that ran last has for the model.
+        self.context, self.has_hooks = "", False
+
+    def tearDown(self) -> Steps:
+        if self.has_hooks:
+            yield from self.runs_hook("c", "SessionEnd")
+        yield from super().tearDown()
 
     @word(r"terminals of (.+) are open")
     def terminals(self, names: str) -> None:
@@ -341,6 +348,31 @@ class NoteCase(DeskCase):
         yield from self.proposes("c", words, None, "file.txt")
         yield from self.until_computed(self.view("+file.txt"))
 
+    @word(r"(\w+) has the extension")
+    def has_extension(self, name: str) -> Steps:
+        yield from self.runs_hook(name, "SessionStart")
+        self.has_hooks = True
+
+    @word(r"(\w+) is prompted")
+    def prompted(self, name: str) -> Steps:
+        yield from self.runs_hook(name, "BeforeAgent", prompt="go on")
+
+    @word(r"(\w+) has written (\S+)")
+    def has_written(self, name: str, file: str) -> Steps:
+        told = {"tool_name": "write_file", "tool_input": {"file_path": self.at(file)}}
+        yield from self.runs_hook(name, "AfterTool", **told)
+
+    @word(r"(\w+) has gone on to another session")
+    def has_another_session(self, name: str) -> Steps:
+        """As after `/clear`."""
+        yield from self.runs_hook(name, "SessionEnd")
+
+    def runs_hook(self, name: str, event: str, **told: Any) -> Steps:
+        answer = self.by_name[name].hook(event, **told)
+        yield answer.done
+        found = answer.result().get("hookSpecificOutput", {}).get("additionalContext", "")
+        self.context = found.replace(self.folder + os.sep, "")
+
     def type_at_top(self) -> None:
         view = self.view("+file.txt")
         view.sel().clear()
@@ -349,6 +381,8 @@ class NoteCase(DeskCase):
 
     words = {r"0 is typed at the top of \+file.txt": type_at_top}
     seen = {
+        # Below the line that says what it is about.
+        "the model reads": lambda t: t.context.splitlines()[1:],
         "pasted is": lambda t: [
             f"{it['text']} into {it['view']}" for it in t.pasted if it["bracketed"]
         ],
@@ -388,6 +422,27 @@ class NoteCase(DeskCase):
         file.txt is reviewed from a to b | run reject_diff_with_note; the words are Not like this.
         | c heard file.txt rejected; the user was told: clipboard
         | the clipboard has Not like this.
+    a CLI with the extension gets the note along with the next prompt
+        file.txt is reviewed from a to b; c has the extension
+        | +file.txt is commented on in row 0: why?; terminals of Gemini CLI are open
+        | run reject_diff_with_note; the words are Not like this.
+        | c heard file.txt rejected; the user was told: along with your next prompt
+        | c is prompted | the model reads Not like this., @file.txt#L1: why?
+        | c is prompted | the model reads nothing; pasted is nothing; the clipboard has before
+    a CLI with the extension gets comments along with the result
+        file.txt is reviewed from a to b; c has the extension
+        | +file.txt is commented on in row 0: why?; run accept_diff
+        | c heard file.txt accepted b; the user was told: along with the result
+        | c has written file.txt | the model reads @file.txt#L1: why?; the clipboard has before
+    a CLI with the extension gets the comments on what is decided in its terminal
+        file.txt is reviewed from a to b; c has the extension
+        | +file.txt is commented on in row 0: why? | c closes file.txt and gets b
+        | the user was told: what the CLI does next
+        | c has written file.txt | the model reads @file.txt#L1: why?
+    a note that no model read is in a tab when its CLI has ended
+        file.txt is reviewed from a to b; c has the extension | run reject_diff_with_note
+        | the words are No. | the user was told: along with your next prompt
+        | c has gone on to another session | the tabs are file.txt (your note, not delivered): 'No.'
     an empty note rejects and touches no clipboard
         file.txt is reviewed from a to b | run reject_diff_with_note; the words are empty
         | c heard file.txt rejected; the clipboard has before

@@ -3,31 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
 
 from ..extension_forms import Moment
 from .hook_events import HookEvent
 
 # The moments at which a CLI accepts text for the model and passes it on.
 TAKES_CONTEXT = (Moment.PROMPTED, Moment.TOOL_ENDED)
+# Characters of the words of one answer; the CLI itself has no limit.
+MAX_CONTEXT = 8000
+CUT = "\n[The rest is left out.]"
 
 
 @dataclass(frozen=True)
 class HookAnswer:
     """If it `asks`, the CLI asks the user before it continues, in every mode; `message` is then
-    above its question. `context` is a text for the model."""
+    above its question. `context` is a text for the model. `settle` are called after that, each with
+    whether the CLI's connection was still there for the answer."""
 
     asks: bool = False
     message: str = ""
     context: str = ""
+    settle: tuple[Callable[[bool], None], ...] = ()
 
     def with_more(self, other: HookAnswer) -> HookAnswer:
         """Both answers as one."""
         texts = "\n\n".join(it for it in (self.context, other.context) if it)
-        return HookAnswer(self.asks or other.asks, self.message or other.message, texts)
+        settle = self.settle + other.settle
+        return HookAnswer(self.asks or other.asks, self.message or other.message, texts, settle)
 
 
 NOTHING = HookAnswer()
+
+
+def takes_context(event: HookEvent) -> bool:
+    """Whether a text for the model would reach it from here. Qwen Code says PROMPTED before each
+    request, where a text would be a message of its own, with a prompt at the first alone; and what
+    goes along with the result of a tool is lost where that failed."""
+    if event.moment is Moment.PROMPTED:
+        return bool(event.prompt)
+    return event.moment is Moment.TOOL_ENDED and not event.has_failed
+
+
+def bounded(text: str) -> str:
+    return text if len(text) <= MAX_CONTEXT else text[: MAX_CONTEXT - len(CUT)] + CUT
 
 
 def printed(event: HookEvent, answer: HookAnswer) -> Mapping[str, Any]:
@@ -37,6 +56,6 @@ def printed(event: HookEvent, answer: HookAnswer) -> Mapping[str, Any]:
     if answer.asks and event.moment is Moment.TOOL_BEGINS and form is not None and form.can_ask:
         found.update(decision="ask", systemMessage=answer.message)
     if answer.context and event.moment in TAKES_CONTEXT:
-        told = {"hookEventName": event.name, "additionalContext": answer.context}
+        told = {"hookEventName": event.name, "additionalContext": bounded(answer.context)}
         found["hookSpecificOutput"] = told
     return found

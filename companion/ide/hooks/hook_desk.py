@@ -55,8 +55,10 @@ class HookDesk:
         # The processes that ran at the last check.
         self._seen: set[int] = set()
 
-    async def answer(self, cli: Cli, body: Any) -> Mapping[str, Any]:
-        """The output of the hook. Raises BadHook."""
+    async def answer(
+        self, cli: Cli, body: Any, is_there: Callable[[], bool] = lambda: True
+    ) -> Mapping[str, Any]:
+        """The output of the hook. `is_there` tells whether it still waits. Raises BadHook."""
         event = hook_events.read(cli, body)
         if event is None:
             return {}
@@ -65,9 +67,14 @@ class HookDesk:
         self.live.heard(event, session.id if session is not None else "")
         if event.moment is Moment.ASKS:
             self._questions.asked(event)
-        answer = NOTHING
-        for listener in self.listeners:
-            answer = answer.with_more(await listener.heard(event, session))
+        answer, went_out = NOTHING, False
+        try:
+            for listener in self.listeners:
+                answer = answer.with_more(await listener.heard(event, session))
+            went_out = is_there()
+        finally:
+            for settle in answer.settle:
+                settle(went_out)
         return hook_answers.printed(event, answer)
 
     async def session_of(self, event: HookEvent) -> Session | None:

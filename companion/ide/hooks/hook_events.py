@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ntpath
+import posixpath
 from dataclasses import dataclass, replace
 from typing import Any, Mapping, TypeVar
 
 from ...base.jsonrpc import kind as kind_of
 from ..clis import Cli
 from ..extension_forms import ExtensionForm, Kind, Moment
+from ..path_maps import is_of_windows
 
 # Characters kept of a prompt, a command and a name: the user reads them in one line.
 SHOWN = 500
@@ -45,6 +48,22 @@ class HookEvent:
     response: Any = None
     version: str = ""
     transcript: str = ""
+
+    @property
+    def has_failed(self) -> bool:
+        """At TOOL_ENDED: whether the tool did nothing."""
+        return isinstance(self.response, dict) and bool(self.response.get("error"))
+
+    def paths(self) -> frozenset[str]:
+        """The absolute paths by which the CLI may know the file that the tool writes: as the model
+        named it, and as the result has it."""
+        if self.kind not in (Kind.WRITE, Kind.REPLACE) or not self.subject:
+            return frozenset()
+        paths = ntpath if is_of_windows(self.folder or self.subject) else posixpath
+        response = self.response if isinstance(self.response, dict) else {}
+        written = _text(_object(response, "returnDisplay"), "filePath")
+        named = paths.normpath(paths.join(self.folder, self.subject))
+        return frozenset({named, written} - {""})
 
 
 def read(cli: Cli, body: Any) -> HookEvent | None:

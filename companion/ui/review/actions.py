@@ -12,11 +12,12 @@ from ...ide.events import DiffAccepted, DiffRejected
 from ...ide.service import Companion
 from .. import queues, settings
 from ..sublime_editor import SublimeEditor
-from . import comments, ending, notes, pair
+from . import comments, ending, pair
 from .ending import ClaimedDiff
 from .open_diffs import partner
 from .record import is_diff, waiting
 from .reviews import Reviews
+from .words import Words
 
 STOPPED = 'It has stopped. Run "Gemini Companion: Restart Companion", then decide.'
 WINDOW_CLOSED = "The window of its CLI is closed; the text stays here, as a new tab."
@@ -26,10 +27,13 @@ YOURS = "your edits"
 class Actions:
     """The actions on diffs of one companion."""
 
-    def __init__(self, companion: Companion, editor: SublimeEditor, reviews: Reviews) -> None:
+    def __init__(
+        self, companion: Companion, editor: SublimeEditor, reviews: Reviews, words: Words
+    ) -> None:
         self._companion = companion
         self._editor = editor
         self._reviews = reviews
+        self._words = words
 
     def activated(self, view: sublime.View) -> None:
         """The view has got the keyboard: of a diff, both sides are shown."""
@@ -62,8 +66,8 @@ class Actions:
         claimed = self._claim(view)
         if claimed is None:
             return
+        self._words.give(claimed.record, words, is_accepted=False)
         self._report_rejected(claimed)
-        self._hand_over(claimed, words)
         keyboard = self._editor.keyboard_in(claimed.window)
         queues.on_ui_thread(partial(ending.release, claimed, keyboard))
 
@@ -88,6 +92,8 @@ class Actions:
         claimed = self._claim(view) if self.can_decide() else None
         if claimed is None:
             return None
+        # The user's words go to the CLI, whatever they decided.
+        self._words.give(claimed.record, words, accept)
         if accept:
             if review is not None and review.text is not None:
                 claimed = replace(claimed, text=review.text)
@@ -96,18 +102,11 @@ class Actions:
         else:
             self._report_rejected(claimed)
             close = partial(ending.put_away, name=ending.REJECTED)
-        self._hand_over(claimed, words)
         keyboard = self._editor.keyboard_in(claimed.window)
         # Closing views during the close event of a view may close others (docs/sublime.md 4.5).
         queues.on_ui_thread(partial(close, claimed, keyboard))
         queues.on_ui_thread(self._reviews.forget_ended)
         return claimed
-
-    def _hand_over(self, claimed: ClaimedDiff, words: str) -> None:
-        """The user's comments go to the CLI, whatever they decided."""
-        if words:
-            story = notes.give(claimed.window, words, self._editor.tell)
-            self._editor.stories.begin(story, claimed.window)
 
     def can_decide(self) -> bool:
         """Whether the companion can receive the decision; if not, the user is told."""

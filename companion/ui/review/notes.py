@@ -1,8 +1,5 @@
-"""Words of the user about a proposal: a note with a rejection, and comments on lines. UI thread
+"""Asks for words about a proposal: a note with a rejection, and comments on lines. UI thread
 only.
-
-A CLI accepts no words with a decision. They go into its prompt without being sent, if it runs in
-Terminus, else onto the clipboard.
 """
 
 from __future__ import annotations
@@ -11,18 +8,13 @@ from typing import Callable
 
 import sublime
 
-from .. import application, panels
-from ..stories import sleep
-from ..terminals.cli_terminals import Target, hand_over, terminals, where_to
+from .. import panels
 from . import comments
 from .open_diffs import name_of
 from .record import Comment, waiting
 from .reviews import Reviews
 
-PROMPT = "Why is {} rejected? Your note goes into the prompt of the CLI"
-NOTE = "your note"
-# Milliseconds from the decision until the CLI's question is gone; its title may not show that.
-PROMPT_IS_BACK = 1000
+PROMPT = "Why is {} rejected? Your note goes to the CLI"
 NOT_DECIDED = "The diff still waits; your note is on the clipboard."
 DECIDED = "That diff is decided already; your note is on the clipboard."
 
@@ -72,19 +64,3 @@ class Notes:
         elif words:
             comments.add(right, Comment(first, last, words))
             self._reviews.drawing.comments(right)
-
-
-async def give(window: sublime.Window, words: str, tell: Callable[[str], None]) -> None:
-    """After a decision: put the words into the prompt of a CLI of the window, without sending them.
-    If there is no CLI, or the user chooses none, put them onto the clipboard, so that they are not
-    lost."""
-    is_given = False
-    try:
-        if terminals(window):
-            await sleep(PROMPT_IS_BACK)
-        target = await where_to(window)
-        await hand_over(target or Target(), words, NOTE, tell)
-        is_given = True
-    finally:
-        if not is_given:
-            application.copy(words)

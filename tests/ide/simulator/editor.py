@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from companion.base.loop_thread import HANDOVER
 from companion.ide import events
-from companion.ide.editor import ClosedDiff, Editor, EditorError, Proposal, UnaskedEdit
+from companion.ide.editor import YOURS, ClosedDiff, Editor, EditorError, Proposal, UnaskedEdit
 from companion.ide.questions import TextWithdrawal, UnwrittenTexts
 from companion.ide.status import Status
 from companion.ide.windows import Windows
@@ -117,7 +117,7 @@ class Port(Editor):
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         pass
 
-    async def return_text(self, window_id: int, path: str, text: str) -> None:
+    async def return_text(self, window_id: int, path: str, text: str, remark: str = YOURS) -> None:
         self._world.note("return_text {} {!r}", path, text)
         self._world.count("returned")
         await self._on_ui_thread(lambda: self._scene.return_text(text))

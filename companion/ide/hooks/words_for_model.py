@@ -1,0 +1,185 @@
+"""Words that go along with what a CLI sends its model next, by its hooks: those of the user about a
+proposal, and sentences about what they did since. The companion's loop owns it.
+
+A word of the user is forgotten once a hook's answer with it went out. If its CLI ends first, the
+user has it back as a tab.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import partial
+from typing import Callable, Iterable
+
+from ...base import private_files
+from ...base.background import in_thread
+from ..editor import Editor, EditorError
+from ..extension_forms import Moment
+from ..path_maps import NO_MAPS
+from ..saved_state import SavedWords
+from ..session import Session
+from .hook_answers import MAX_CONTEXT, NOTHING, HookAnswer, bounded, takes_context
+from .hook_desk import HookDesk
+from .hook_events import HookEvent
+
+# What the model reads above the words of the user, by whether they accepted the edit.
+HEADINGS = {
+    True: "The user accepted the edit of {} in the editor, and says:",
+    False: "The user rejected the edit of {} in the editor, and says:",
+    None: "The user says about the edit of {}:",
+}
+# In brackets behind the file's name: the tab has words that reached nobody.
+NOT_TOLD = "your note, not delivered"
+# Between the words of one answer.
+GAP = "\n\n"
+# Words that wait for one CLI; more are not taken, and of sentences the oldest go.
+MAX_WAITING = 32
+# Seconds after a restart in which a CLI that runs has to be heard of.
+RETURN = 600.0
+
+
+class WordsForModel:
+    """Those of one window's CLIs, told by the answers of `hooks`. `on_change` is called whenever
+    something has changed that must be saved."""
+
+    def __init__(
+        self, window_id: int, editor: Editor, hooks: HookDesk, on_change: Callable[[], None]
+    ) -> None:
+        self._window_id = window_id
+        self._editor = editor
+        self._live = hooks.live
+        self._on_change = on_change
+        # The first of all: so what is cut of an answer that is too long is none of these.
+        hooks.listeners.insert(0, self)
+        self.path_maps = NO_MAPS
+        self._waiting: dict[int, SavedWords] = {}
+        self._count = 0
+        # Those in an answer that is not given yet, or in a tab that opens.
+        self._under_way: set[int] = set()
+        # Until when a CLI may be heard of again, by its id and session, in seconds since the epoch.
+        self._expected: dict[tuple[str, str], float] = {}
+
+    def take(self, mcp_session: str, path: str, is_accepted: bool | None, text: str) -> bool:
+        """Take words of the user for the CLI with that MCP session, about its proposal for the
+        editor's path; `is_accepted` is None where the CLI's terminal knows how they decided. False
+        if nobody hears it by hooks, or if the words are too many: then they stay with the user."""
+        found = [it for it in self._live.all() if mcp_session and it.mcp_session == mcp_session]
+        if not found:
+            return False
+        live = found[-1]
+        # What is accepted has a result; a rejection ends the turn, and the path does not matter.
+        goes_with = "" if is_accepted is False else path
+        heading = HEADINGS[is_accepted].format(self.path_maps.to_remote(path))
+        words = SavedWords(live.cli_id, live.session_id, live.pid, text, goes_with, path, heading)
+        if len(_said(words)) > MAX_CONTEXT or len(self._of(_key(words))) >= MAX_WAITING:
+            return False
+        self._add(words)
+        return True
+
+    def add_for_next(self, event: HookEvent, sentence: str) -> None:
+        """A sentence for the CLI whose event that is, from the next hook on that can carry it. It
+        is forgotten with the CLI."""
+        words = SavedWords(event.cli.id, event.session_id, event.pid, bounded(sentence))
+        known = [it for it in self._of(_key(words)) if not self._waiting[it].is_typed]
+        for number in known[: max(0, len(known) + 1 - MAX_WAITING)]:
+            del self._waiting[number]
+        self._add(words)
+
+    async def heard(self, event: HookEvent, session: Session | None) -> HookAnswer:
+        key = (event.cli.id, event.session_id)
+        self._expected.pop(key, None)
+        if not takes_context(event):
+            return NOTHING
+        paths = frozenset(map(self._comparable, event.paths()))
+        found, room = [], MAX_CONTEXT + len(GAP)
+        for number in self._of(key):
+            words = self._waiting[number]
+            is_its = not words.path or _normal(words.path) in paths
+            is_due = event.moment is Moment.PROMPTED or is_its
+            room -= len(_said(words)) + len(GAP) if is_due else 0
+            if room < 0:
+                break
+            found += [number] if is_due else []
+        if not found:
+            return NOTHING
+        self._under_way.update(found)
+        text = GAP.join(_said(self._waiting[number]) for number in found)
+        return HookAnswer(context=text, settle=(partial(self._settle, found),))
+
+    async def look_after(self) -> None:
+        """To be called now and then: gives back the words of CLIs that have ended."""
+        for number, words in await self._lost():
+            if number not in self._waiting:
+                continue
+            self._under_way.add(number)
+            try:
+                if words.is_typed:
+                    path, text = words.about, words.text
+                    await self._editor.return_text(self._window_id, path, text, NOT_TOLD)
+                is_back = True
+            except EditorError:
+                # There is no window at the moment.
+                is_back = False
+            self._settle([number], is_back)
+
+    def saved(self) -> tuple[SavedWords, ...]:
+        return tuple(self._waiting.values())
+
+    def adopt(self, saved: Iterable[SavedWords]) -> None:
+        """Take words from before a restart, or of a window that is closed."""
+        for words in saved:
+            self._expected[_key(words)] = time.time() + RETURN
+            self._add(words)
+
+    def _add(self, words: SavedWords) -> None:
+        self._count += 1
+        self._waiting[self._count] = words
+        self._on_change()
+
+    def _settle(self, numbers: Iterable[int], is_done: bool) -> None:
+        for number in numbers:
+            self._under_way.discard(number)
+            if is_done:
+                self._waiting.pop(number, None)
+        self._on_change()
+
+    async def _lost(self) -> list[tuple[int, SavedWords]]:
+        """Those whose CLI has ended."""
+        live = {(each.cli_id, each.session_id) for each in self._live.all()}
+        gone = {it for it, each in self._waiting.items() if _key(each) not in live}
+        pids = {self._waiting[it].pid for it in gone if self._is_expected(self._waiting[it])}
+        running = await in_thread(partial(_running, pids)) if pids else set()
+        return [
+            (it, words)
+            for it, words in self._waiting.items()
+            if it in gone and it not in self._under_way
+            if words.pid not in running or not self._is_expected(words)
+        ]
+
+    def _is_expected(self, words: SavedWords) -> bool:
+        return self._expected.get(_key(words), 0.0) > time.time()
+
+    def _of(self, key: tuple[str, str]) -> list[int]:
+        known = self._waiting.items()
+        return [it for it, each in known if _key(each) == key and it not in self._under_way]
+
+    def _comparable(self, path: str) -> str:
+        return _normal(self.path_maps.to_local(path))
+
+
+def _normal(path: str) -> str:
+    return os.path.normcase(os.path.normpath(path))
+
+
+def _key(words: SavedWords) -> tuple[str, str]:
+    return words.cli_id, words.session_id
+
+
+def _said(words: SavedWords) -> str:
+    """What the model reads."""
+    return f"{words.heading}\n{words.text}" if words.heading else words.text
+
+
+def _running(pids: set[int]) -> set[int]:
+    return {pid for pid in pids if private_files.is_running(pid)}
