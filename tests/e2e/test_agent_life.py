@@ -16,7 +16,6 @@ from GeminiCompanion.companion.agent.agents.credentials import API_KEY, Credenti
 from GeminiCompanion.companion.agent.conversations import session_opener  # noqa: E402
 from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
 from GeminiCompanion.companion.agent.events.turn_events import (
-    Content,
     Error,
     Thought,
     ToolConfirmation,
@@ -24,28 +23,13 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     ToolResult,
 )
 from GeminiCompanion.companion.agent.turn import turn as turn_module  # noqa: E402
-from GeminiCompanion.companion.agent.turn.turn import Limits, Turn  # noqa: E402
+from GeminiCompanion.companion.agent.turn.turn import Turn  # noqa: E402
 from GeminiCompanion.companion.agent.wording import failure  # noqa: E402
 from GeminiCompanion.companion.agent.wording.failure import AgentError  # noqa: E402
 from model_server import Gate, call  # noqa: E402
 
 
 class Cancelling(AgentCase):
-    async def test_a_cancelled_turn_ends_at_once_and_the_next_one_works(self) -> None:
-        gate = Gate()
-        self.addCleanup(gate.set)
-        self.model.will_play("long", ["Once ", gate, "upon a time"])
-        turn = await self.chat("long")
-        await self.until(turn, Content)
-        # The CLI obeys; it is not ended for it.
-        with mock.patch.object(turn_module, "CANCELLING", 2 * PATIENCE):
-            self.assertEqual(self.agent.turns.cancel(turn.session_id), 1)
-            story = await self.rest(turn)
-        self.assertEqual((text(story), story[-1].reason), ("Once ", events.CANCELLED))
-        self.model.will_play("again", ["Here."])
-        again = await self.tell("again")
-        self.assertEqual((text(again), again[-1].reason), ("Here.", events.END_TURN))
-
     async def test_a_turn_that_is_cancelled_at_once_ends_at_once_and_costs_no_history(self) -> None:
         await self.tell("hello")
         gate = Gate()
@@ -82,24 +66,6 @@ class Cancelling(AgentCase):
         self.assertEqual((result.success, story[-1].reason), (False, events.CANCELLED))
         self.assertEqual(of(ToolExecution, story)[-1].status, events.FAILED)
         await self.until_gone(command)
-
-    async def test_an_edit_that_nobody_decides_on_is_rejected_in_time(self) -> None:
-        agent = await self.another_agent(limits=Limits(confirmation=0.2))
-        path = self.path("t.txt")
-        self.model.will_play("tarry", [call("write_file", file_path=path, content="")], ["Well."])
-        turn = await agent.chat(self.workspace, "tarry")
-        story = await self.rest(turn)
-        self.assertIn("in time", str(of(ToolResult, story)[0].error))
-        self.assertTrue(story[-1].success)
-        self.assertFalse(os.path.exists(path))
-
-    async def test_a_turn_that_takes_too_long_is_ended(self) -> None:
-        agent = await self.another_agent(limits=Limits(turn=0.5))
-        gate = Gate()
-        self.addCleanup(gate.set)
-        self.model.will_play("endless", ["On and ", gate, "on"])
-        story = await self.rest(await agent.chat(self.workspace, "endless"))
-        self.assertEqual(story[-1].code, failure.TIMED_OUT)
 
 
 class Dying(AgentCase):

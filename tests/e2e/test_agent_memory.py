@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import signal
 import stat
 import sys
@@ -19,12 +18,12 @@ from agent_case import AgentCase, of, text  # noqa: E402
 from GeminiCompanion.companion.agent.agent import Agent  # noqa: E402
 from GeminiCompanion.companion.agent.agents import gemini_resumption as resumption  # noqa: E402
 from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
-from GeminiCompanion.companion.agent.events.turn_events import Content, Thought  # noqa: E402
+from GeminiCompanion.companion.agent.events.turn_events import Thought  # noqa: E402
 from GeminiCompanion.companion.agent.processes import idle  # noqa: E402
 from GeminiCompanion.companion.agent.turn.turn import Turn  # noqa: E402
 from GeminiCompanion.companion.agent.wording import failure  # noqa: E402
 from GeminiCompanion.companion.agent.wording.failure import AgentError  # noqa: E402
-from model_server import Gate, call  # noqa: E402
+from model_server import call  # noqa: E402
 
 
 class GivenBack(AgentCase):
@@ -130,24 +129,6 @@ class Lasting(AgentCase):
         self.assertEqual([thought.subject for thought in of(Thought, story)], ["Warning"])
         self.assertIn("User: remember blue", json.dumps(self.model.last_request()["contents"]))
 
-    async def test_a_turn_during_which_the_server_died_is_told_as_broken_off(self) -> None:
-        first = await self.started()
-        gate = Gate()
-        self.addCleanup(gate.set)
-        self.model.will_play("slowly", ["one ", gate, "two"])
-        turn = await first.chat(self.workspace, "slowly")
-        await self.until(turn, Content)
-        # As it is on disk at that moment.
-        self.state = shutil.copytree(self.state, self.state + " of the next")
-        second = await self.started()
-        page = await second.conversations.known(turn.session_id).past.page(1, None)
-        assert page is not None
-        last = page.turns[-1].events[-1].body
-        assert isinstance(last, events.Error)
-        self.assertEqual(last.code, failure.STREAM_ERROR)
-        gate.set()
-        await self.rest(turn)
-
     async def test_what_is_on_disk_is_for_this_user_alone_and_goes_when_it_is_deleted(self) -> None:
         agent = await self.started()
         turn, _story = await self.told(agent, "my secret")
@@ -162,20 +143,6 @@ class Lasting(AgentCase):
         with self.assertRaises(AgentError) as caught:
             await self.told(agent, "hello", session_id=turn.session_id)
         self.assertEqual(caught.exception.code, failure.SESSION_NOT_FOUND)
-
-    async def test_a_damaged_line_costs_itself(self) -> None:
-        first = await self.started()
-        turn, _story = await self.told(first, "hello")
-        await first.stop()
-        path = os.path.join(self.state, "conversations", turn.session_id + ".jsonl")
-        with open(path, "ab") as file:
-            file.write(b'{"type": "message", "tu')
-        second = await self.started()
-        self.assertEqual(second.sessions()[0].turns, 1)
-        await self.told(second, "again", session_id=turn.session_id)
-        await second.stop()
-        third = await self.started()
-        self.assertEqual(third.sessions()[0].turns, 2)
 
     async def test_model_mode_and_title_stay(self) -> None:
         first = await self.started()

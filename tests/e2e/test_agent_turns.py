@@ -75,14 +75,6 @@ class Turns(AgentCase):
         self.model.will_play("much", [words])
         self.assertEqual(text(await self.tell("much")), words)
 
-    async def test_one_conversation_remembers(self) -> None:
-        self.model.will_play("first words", ["Well."])
-        await self.tell("first words")
-        self.model.will_play("second words", ["Well."])
-        await self.tell("second words")
-        contents = self.model.last_request()["contents"]
-        self.assertIn("first words", str(contents))
-
     async def test_an_empty_answer_is_no_success(self) -> None:
         blocked = {"candidates": [{"content": {"role": "model"}, "finishReason": "SAFETY"}]}
         self.model.will_play("bad", [blocked])
@@ -161,48 +153,6 @@ class Turns(AgentCase):
         self.assertTrue(result.success)
         self.assertEqual(text(story), "Well.Done.")
 
-    async def test_a_new_file_is_written_once_somebody_says_so(self) -> None:
-        path = self.path("new.txt")
-        arguments = {"file_path": path, "content": "new\n"}
-        self.model.will_play("write", [call("write_file", **arguments)], ["Done."])
-        turn = await self.chat("write")
-        asked = await self.until(turn, ToolConfirmation)
-        self.assertFalse(os.path.exists(path))
-        self.assertEqual(asked.diff, events.Diff(path, "", "new\n"))
-        self.assertEqual(asked.command, f"write_file {path}")
-        self.assertEqual([it.body for it in self.agent.turns.confirmations], [asked])
-        self.agent.turns.confirm(asked.call_id, "proceed_once")
-        self.assertEqual(self.agent.turns.confirmations, ())
-        story = await self.rest(turn)
-        self.assertEqual(
-            self.steps(story),
-            [
-                ToolCall,
-                events.PENDING,
-                ToolConfirmation,
-                events.EXECUTING,
-                events.COMPLETED,
-                ToolResult,
-            ],
-        )
-        result = of(ToolResult, story)[0]
-        self.assertEqual(result.args, arguments)
-        self.assertIn("Successfully created", result.result)
-        self.assertEqual(self.read("new.txt"), "new\n")
-
-    async def test_a_rejected_tool_is_told_of_though_the_cli_is_silent(self) -> None:
-        path = self.path("no.txt")
-        self.model.will_play("no", [call("write_file", file_path=path, content="")], ["A pity."])
-        story = await self.tell("no", "cancel")
-        self.assertEqual(
-            self.steps(story),
-            [ToolCall, events.PENDING, ToolConfirmation, events.FAILED, ToolResult],
-        )
-        result = of(ToolResult, story)[0]
-        self.assertEqual((result.success, str(result.error)), (False, "Rejected by the user."))
-        self.assertEqual((text(story), story[-1].success), ("A pity.", True))
-        self.assertFalse(os.path.exists(path))
-
     async def test_edits_approved_for_good_are_not_asked_about_again(self) -> None:
         for name in ("1.txt", "2.txt"):
             write = call("write_file", file_path=self.path(name), content=name)
@@ -215,31 +165,6 @@ class Turns(AgentCase):
             self.steps(second), [ToolCall, events.EXECUTING, events.COMPLETED, ToolResult]
         )
         self.assertEqual(self.read("2.txt"), "2.txt")
-
-    async def test_outcomes_that_a_call_does_not_have_leave_it_waiting(self) -> None:
-        path = self.path("o.txt")
-        self.model.will_play(
-            "make o.txt", [call("write_file", file_path=path, content="o")], ["Done."]
-        )
-        turn = await self.chat("make o.txt")
-        asked = await self.until(turn, ToolConfirmation)
-        for outcome, code in (
-            ("modify_with_editor", failure.VALIDATION_ERROR),
-            ("proceed_always_server", failure.TOOL_INVALID_OUTCOME),
-            ("proceed_always_tool", failure.TOOL_INVALID_OUTCOME),
-            ("perhaps", failure.VALIDATION_ERROR),
-        ):
-            with self.subTest(outcome):
-                with self.assertRaises(AgentError) as caught:
-                    self.agent.turns.confirm(asked.call_id, outcome)
-                self.assertEqual(caught.exception.code, code)
-        self.assertFalse(os.path.exists(path))
-        self.agent.turns.confirm(asked.call_id, "proceed_once")
-        with self.assertRaises(AgentError) as caught:
-            self.agent.turns.confirm(asked.call_id, "cancel")
-        self.assertEqual(caught.exception.code, failure.TOOL_CALL_NOT_FOUND)
-        await self.rest(turn)
-        self.assertEqual(self.read("o.txt"), "o")
 
     async def test_a_command_shows_itself_and_its_output(self) -> None:
         command = "echo out; echo err >&2; exit 3"
@@ -313,15 +238,6 @@ class Turns(AgentCase):
         result = of(ToolResult, await self.tell("gone"))[0]
         self.assertFalse(result.success)
         self.assertIn("not found", str(result.error))
-
-    async def test_where_nobody_can_decide_the_tool_is_rejected(self) -> None:
-        path = self.path("u.txt")
-        self.model.will_play("alone", [call("write_file", file_path=path, content="")], ["Well."])
-        story = await self.tell("alone", asks=False)
-        self.assertEqual(of(ToolConfirmation, story), [])
-        self.assertFalse(of(ToolResult, story)[0].success)
-        self.assertTrue(story[-1].success)
-        self.assertFalse(os.path.exists(path))
 
     async def changed(self, name: str, tool: str, text: str, new: str, **args: Any) -> list[Any]:
         """The story of an edit of the file that is written as `new`."""
@@ -400,16 +316,17 @@ class Turns(AgentCase):
         self.assertEqual(self.raw("f.txt"), b"one\nthree\n", story)
         self.assertFalse(of(ToolResult, story)[0].success)
 
-    async def test_a_command_cannot_be_changed(self) -> None:
-        shell = call("run_shell_command", command="rm -f x; echo")
-        self.model.will_play("run it", [shell], ["Done."])
-        turn = await self.chat("run it")
-        asked = await self.until(turn, ToolConfirmation)
-        with self.assertRaises(AgentError) as caught:
-            self.agent.turns.confirm(asked.call_id, "modify_with_editor", None, "text")
-        self.assertEqual(caught.exception.code, failure.TOOL_INVALID_OUTCOME)
-        self.agent.turns.confirm(asked.call_id, "cancel")
-        await self.rest(turn)
+    async def test_commands_that_only_look_within_the_workspace_run_unasked_and_others_do_not(
+        self,
+    ) -> None:
+        self.write("f.txt", "text\n")
+        asked = ("cat /etc/hostname", "ls; pwd", "cat f.txt | wc", "echo a > g", "env", "ls\npwd")
+        for command in ("echo hi", "ls", "cat f.txt", "pwd", *asked):
+            with self.subTest(command):
+                run = call("run_shell_command", command=command)
+                self.model.will_play(f"look {command}", [run], ["Well."])
+                story = await self.tell(f"look {command}", asks=False, new_session=True)
+                self.assertEqual(of(ToolResult, story)[0].rejected, command in asked)
 
     async def test_attached_files_reach_the_model(self) -> None:
         path = self.write("with space ä%20.txt", "the attached text")

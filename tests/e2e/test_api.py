@@ -216,33 +216,6 @@ class Deciding(ApiCase):
         self.assertTrue(data(events, "tool_result")[0]["success"])
         self.assertEqual(self.read("c.txt"), "changed by the client\n", path)
 
-    async def test_a_padded_command_is_told_whole_and_shown_with_nothing_out_of_sight(self) -> None:
-        command = "ls -la" + 41 * "\n" + f"touch {self.path('padded')}"
-        self.model.will_play("pad", [call("run_shell_command", command=command)], ["Well."])
-        async with self.stream({"message": "pad"}) as stream:
-            asked = (await stream.until("tool_confirmation"))["data"]
-            self.assertEqual(asked["command"], command)
-            lines = asked["shown"]["command"].split("\n")
-            self.assertEqual(lines[:2], ["ls -la", "<40 blank lines>"])
-            self.assertIn("touch", lines[2])
-            await self.decide({"data": asked}, "cancel")
-            await stream.rest()
-        self.assertFalse(os.path.exists(self.path("padded")))
-
-    async def test_commands_that_only_look_within_the_workspace_run_unasked_and_others_do_not(
-        self,
-    ) -> None:
-        self.write("f.txt", "text\n")
-        asked = ("cat /etc/hostname", "ls; pwd", "cat f.txt | wc", "echo a > g", "env", "ls\npwd")
-        for command in ("echo hi", "ls", "cat f.txt", "pwd", *asked):
-            with self.subTest(command):
-                self.model.will_play(
-                    f"look {command}", [call("run_shell_command", command=command)], ["Well."]
-                )
-                body = {"message": f"look {command}", "newSession": True}
-                reply = await self.post("/chat", {**body, "workspacePath": self.workspace})
-                self.assertEqual(reply["toolCalls"][0]["rejected"], command in asked)
-
     async def test_every_outcome_of_the_specification_has_its_answer(self) -> None:
         for number, (outcome, status) in enumerate(
             (("proceed_once", 200), ("proceed_always", 200), ("proceed_always_server", 400),

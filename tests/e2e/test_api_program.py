@@ -394,30 +394,6 @@ class Disks(ProgramCase):
         (session,) = self.ask("GET", "/sessions")["sessions"]
         return bool(session["isSaved"])
 
-    def test_of_a_damaged_transcript_the_rest_is_listed_and_logged(self) -> None:
-        process = self.start_again()
-        id = self.say("first", "")["sessionId"]
-        self.say("second", id)
-        self.say("third", id)
-        self.end_in_order(process)
-        path = os.path.join(self.state, "agent", "conversations", id + ".jsonl")
-        with open(path, "rb") as file:
-            lines = file.readlines()
-        places = [at for at, line in enumerate(lines) if b'"text":"second"' in line]
-        for at in (0, places[0]):
-            lines[at] = b"\0" * (len(lines[at]) - 1) + b"\n"
-        with open(path, "wb") as file:
-            file.writelines(lines)
-        process = self.start_again()
-        (session,) = self.ask("GET", "/sessions")["sessions"]
-        told = [session[name] for name in ("sessionId", "turns", "title", "workspacePath")]
-        self.assertEqual(told, [id, 3, "first", ""])
-        self.assertEqual(self.said(id), ["first", "", "third"])
-        turn = self.ask("GET", f"/sessions/{id}/messages")["messages"][1]
-        self.assertEqual(turn["events"][0]["data"]["subject"], "Warning")
-        self.assertIn("folder of this conversation", self.say("fourth", id)["message"])
-        self.assertRegex(self.end_in_order(process), f"{id} has lines that cannot be read")
-
 
 class OurClient(ProgramCase):
     """`companion.api.client`, as a script and as a program."""
