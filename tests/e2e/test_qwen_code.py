@@ -9,23 +9,27 @@ import tempfile
 import unittest
 from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
 
 from cli import ALLOW, ESCAPE, QwenCode  # noqa: E402
 from editor import Editor  # noqa: E402
 from openai_server import OpenAIServer  # noqa: E402
 from session import ACCEPT, QUESTION, REJECT  # noqa: E402
 
+from tests.support import wait_for  # noqa: E402
+
 NODE = os.path.join(os.path.dirname(QwenCode.program), "node")
 
 
+MANIFEST = (".qwen", "extensions", "gemini-companion", "qwen-extension.json")
 # Prompts until one carries what the editor has told.
 TRIES = 20
 
 
 @unittest.skipUnless(os.path.exists(NODE), "Qwen Code or its Node is not installed: make setup")
 class Qwen(unittest.TestCase):
-    """One editor and one CLI for all tests; each test has its own file."""
+    """One editor and one CLI with the extension for all tests; each test has its own file."""
 
     root: str
     folder: str
@@ -49,6 +53,8 @@ class Qwen(unittest.TestCase):
         cls.editor = Editor(cls.folder, os.path.join(cls.root, "data"), cls.temp, home=cls.home)
         cls.addClassCleanup(cls.editor.close)
         cls.editor.do("wait_until_served")
+        cls.editor.do("choose_in_palette", "Gemini Companion: Install CLI Extension")
+        wait_for(lambda: os.path.exists(os.path.join(cls.home, *MANIFEST)))
         # A proxy that does not answer, which may be asked for all but the model.
         proxy = dict.fromkeys(("HTTP_PROXY", "http_proxy"), "http://127.0.0.1:9")
         url = cls.model.url.replace("127.0.0.1", "localhost")
@@ -106,6 +112,28 @@ class Qwen(unittest.TestCase):
         self.assertIn(path, told)
         self.assertIn("line 2, character 7", told)
         self.assertIn("second", told)
+
+    def until(self, activity: str) -> None:
+        self.editor.do("wait_for", "status_bar", f"Gemini: {activity}")
+
+    def test_its_hooks_say_what_it_does(self) -> None:
+        path = self.write("live.py", "old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.until("1 waiting")
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.until("done")
+        for key, name in ((ALLOW, "made"), (ESCAPE, "never")):
+            command = ("run_shell_command", {"command": f"touch {name}", "is_background": False})
+            self.model.will_call(f"make {name}", f"The end of {name}.", command)
+            self.cli.say(f"make {name}")
+            self.until("asks")
+            self.assertRegex(self.editor.do("status"), rf"asks you since \d\d:\d\d: touch {name}")
+            self.cli.wait_for("Allow execution")
+            self.cli.press(key)
+            self.until("done")
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "made")))
+        self.cli.wait_ready()
 
     def test_what_was_edited_in_the_editor_is_accepted(self) -> None:
         path = self.write("a.py", "old\n")
