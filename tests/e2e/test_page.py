@@ -286,7 +286,7 @@ HEIGHT = "scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop"
     an edit is allowed once it is unfolded and its end was in sight
         a.txt is the file nothing; to yes the model says writes a.txt as {FOLDED} then Done.
         ; one is open
-        | yes is said | .question .rest tells unfolded; .question .no is enabled
+        | yes is said | .question .rest tells Unfold it; .question .no is enabled
         | Escape is pressed; 1 is pressed; what is there is handled
         | .question .main is disabled; it is sound
         | text=500 more characters is clicked; what is there is handled
@@ -299,7 +299,7 @@ HEIGHT = "scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop"
         ; to change it the model says {LONG} + ... + writes a.txt as {NEW_300} then Done.
         | change it is said | .prose p >> nth=58 is in sight
         | the wheel turns by -600 | #to-end is seen
-        | the gate opens | .question .rest tells in sight; .question .main is disabled
+        | the gate opens | .question .rest tells read to its end; .question .main is disabled
         | #to-end is clicked; .diff is scrolled to its end | .question .main is enabled
     the end of an answer stays in sight until one scrolls up
         to explain the model says {LONG} + ... + {LONGER}; one is open
@@ -777,7 +777,7 @@ SMALL = """
         | #message is filled with explain; #send is tapped | it is answered; it fits
         | #message is filled with change; #send is tapped | .question .no is seen
         | #message is filled with next; #send is tapped
-        | #hold is seen; it fits; #state reads Your decision is wanted.; kbd >> nth=0 is hidden
+        | #hold is seen; it fits; #state reads Your decision is needed.; kbd >> nth=0 is hidden
         | #hold is tapped; .question .main is tapped | it is answered 2 times
         | .changes summary is tapped | .changed button is seen; it fits
         | #list-button is tapped | #conversations .remove is seen; it fits

@@ -1,5 +1,5 @@
-// What the page says by itself, in English and Chinese. What comes from the server is in the same
-// language, for every request names it.
+// The page's own texts, in English and Chinese. Texts from the server are in the same language, because
+// every request names it.
 
 const TEXTS = {
   settings: ["Settings", "设置"],
@@ -30,7 +30,7 @@ const TEXTS = {
   lines: ["{0} lines", "{0} 行"],
   moreLines: ["{0} more lines ↓", "还有 {0} 行 ↓"],
   oneMoreLine: ["1 more line ↓", "还有 1 行 ↓"],
-  readFirst: ["Nothing can be allowed before it is unfolded and its end was in sight.", "展开全部并看到末尾之后才能允许。"],
+  readFirst: ["Unfold it and read to its end before you allow it.", "展开全部并看到末尾之后才能允许。"],
   more: ["{0} more", "还有 {0} 个"],
   edit: ["Edit", "编辑"],
   saveEdit: ["Write this text", "写入此文本"],
@@ -44,7 +44,7 @@ const TEXTS = {
     "此页面需要服务器的访问令牌。服务器启动时打印了带令牌的链接，以及令牌所在的文件。",
   ],
   tokenRefused: [
-    "The server did not take this token. It may belong to another server.",
+    "The server refused this token. It may belong to another server.",
     "服务器不接受此令牌，它可能属于另一个服务器。",
   ],
   token: ["Token, or the whole link", "令牌或完整链接"],
@@ -60,7 +60,7 @@ const TEXTS = {
     "说明这个项目的功能，以及各部分如何配合。",
   ],
   exampleFind: [
-    "Find a bug, show where it is, and say how you would mend it.",
+    "Find a bug, show where it is, and say how you would fix it.",
     "找出一个缺陷，指出位置，并说明修复方法。",
   ],
   exampleTest: ["Write a test for the part that needs one most.", "为最需要测试的部分编写一个测试。"],
@@ -76,24 +76,24 @@ const TEXTS = {
   ],
   nothingTyped: ["Type a message first.", "请先输入消息。"],
   waitsForConversation: [
-    "Goes as soon as the conversation is open.", "会话打开后自动发送。",
+    "Sent as soon as the conversation is open.", "会话打开后自动发送。",
   ],
-  waitsForLogin: ["Goes as soon as you are logged in.", "登录后自动发送。"],
+  waitsForLogin: ["Sent as soon as you are logged in.", "登录后自动发送。"],
   waitsForAnswer: [
-    "Goes as soon as the answer above is complete.", "上面的回答完成后自动发送。",
+    "Sent as soon as the answer above is complete.", "上面的回答完成后自动发送。",
   ],
-  waitsForFiles: ["Goes as soon as its files are there.", "附件上传后自动发送。"],
+  waitsForFiles: ["Sent as soon as its files are there.", "附件上传后自动发送。"],
   notSent: ["Not sent yet.", "尚未发送。"],
   hold: ["Do not send", "不发送"],
   filesLater: [
     "Nothing was attached: there is no conversation yet.", "未添加附件：还没有会话。",
   ],
   suggestions: ["Suggestions", "建议"],
-  suggested: ["{0} suggestions; the arrow keys choose, Enter takes one.", "{0} 条建议；方向键选择，Enter 采用。"],
+  suggested: ["{0} suggestions; the arrow keys choose, Enter inserts one.", "{0} 条建议；方向键选择，Enter 采用。"],
   attachments: ["Attachments", "附件"],
   attach: ["Attach images or PDFs", "添加图片或 PDF"],
   detach: ["Remove “{0}”", "移除“{0}”"],
-  uploads: ["is sent…", "正在上传…"],
+  uploads: ["is being sent…", "正在上传…"],
   dropHere: ["Drop images or PDFs to attach them", "拖放图片或 PDF 以添加附件"],
   send: ["Send", "发送"],
   stop: ["Stop", "停止"],
@@ -112,7 +112,7 @@ const TEXTS = {
   save: ["Use this", "使用"],
   logout: ["Log out", "退出登录"],
   codeWanted: [
-    "Open the link, log in, and bring the code back that Google shows.",
+    "Open the link, log in, and enter the code that Google shows.",
     "打开链接登录，然后把 Google 显示的授权码填在这里。",
   ],
   codeLink: ["Log in with Google", "使用 Google 登录"],
@@ -140,9 +140,9 @@ const TEXTS = {
   failed: ["failed", "失败"],
   rejected: ["rejected", "已拒绝"],
   called: ["called", "已调用"],
-  asks: ["Your decision is wanted.", "等待你的决定。"],
+  asks: ["Your decision is needed.", "等待你的决定。"],
   asksByKeys: [
-    "Your decision is wanted. Escape goes there; then the digits decide.",
+    "Your decision is needed. Escape goes there; then the digits decide.",
     "等待你的决定。按 Escape 前往，再按数字键决定。",
   ],
   works: ["At work…", "正在工作…"],
@@ -154,12 +154,12 @@ const TEXTS = {
     "与服务器的连接已断开。服务器还在运行吗？",
   ],
   forgotten: [
-    "The server knows the conversation no more, so a new one has begun. Send the message again.",
+    "The server no longer knows the conversation, so a new one has begun. Send the message again.",
     "服务器已没有此会话，因此开始了新会话。请重新发送消息。",
   ],
   tokens: ["Tokens: {0} in, {1} out", "令牌：输入 {0}，输出 {1}"],
   diffCoarse: [
-    "The change is large: all that is replaced is shown first, then what replaces it.",
+    "The change is large: all replaced lines are shown first, then the new ones.",
     "更改较大：先显示所有被替换的行，再显示新的行。",
   ],
   lineCut: ["… {0} more characters", "… 还有 {0} 个字符"],
@@ -170,28 +170,28 @@ const TEXTS = {
   details: ["Details", "详情"],
   // What to do about an error, by its code.
   AUTH_NOT_SET: ["Choose how to log in, under “Login”.", "请在“登录”中配置认证。"],
-  AUTH_REQUIRED: ["Look at the key or the account under “Login”.", "请在“登录”中检查密钥或账号。"],
+  AUTH_REQUIRED: ["Check the key or the account under “Login”.", "请在“登录”中检查密钥或账号。"],
   SESSION_BUSY: ["Wait for the answer, or stop it first.", "请等待回答结束，或先停止。"],
   QUOTA_EXCEEDED: [
     "Wait, choose another model, or use another key.",
     "请稍候、选择其他模型或使用其他密钥。",
   ],
-  NETWORK_ERROR: ["Look at the network connection and try again.", "请检查网络连接后重试。"],
-  STREAM_ERROR: ["Send the message again; the CLI is started anew.", "请重新发送；CLI 会重新启动。"],
+  NETWORK_ERROR: ["Check the network connection and try again.", "请检查网络连接后重试。"],
+  STREAM_ERROR: ["Send the message again; the CLI is restarted.", "请重新发送；CLI 会重新启动。"],
   CLIENT_NOT_INITIALIZED: [
-    "See whether `gemini` runs in a terminal; the server's log tells more.",
+    "Check whether `gemini` runs in a terminal; the server's log has more.",
     "请检查终端中能否运行 `gemini`；服务器日志有更多信息。",
   ],
   TIMED_OUT: ["Try again, perhaps with a smaller task.", "请重试，或尝试较小的任务。"],
   PATH_REFUSED: [
-    "Choose a folder inside of those that the server was started with (--workspace, --root).",
+    "Choose a folder within those that the server was started with (--workspace, --root).",
     "请选择服务器启动时指定的目录（--workspace、--root）之内的目录。",
   ],
 };
 
 export const language = navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en";
 
-/** The text of that name, or "" where there is none; {0}, {1} are filled in. */
+/** The text of that name, or "" if there is none; {0}, {1} are filled in. */
 export function say(name, ...values) {
   const found = Object.hasOwn(TEXTS, name) ? TEXTS[name][language === "zh" ? 1 : 0] : "";
   return values.reduce((text, value, at) => text.replace(`{${at}}`, String(value)), found);
