@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .clis import by_id
 from .decisions import OPEN
 from .hooks.live_clis import LiveCli
 
@@ -37,22 +38,36 @@ class ConnectedCli:
 
 
 def connected_clis(workspace: Workspace) -> tuple[ConnectedCli, ...]:
-    """The CLIs of a window, the oldest connection first."""
-    live = {each.mcp_session: each for each in workspace.hooks.live.all()}
+    """The CLIs of a window, the oldest connection first; then those that are known by their hooks
+    alone, with an empty `session_id`."""
+    live = workspace.hooks.live.all()
+    by_session = {each.mcp_session: each for each in live}
+    connected = [it for it in workspace.sessions if it.stream is not None]
+    known = {it.id for it in connected}
     return tuple(
-        ConnectedCli(
-            workspace.window_id,
-            session.id,
-            session.cli.command,
-            workspace.sessions.label(session),
-            _version(session),
-            workspace.advertisement.folders,
-            session.since,
-            len(workspace.book.of(OPEN, session.id)),
-            live.get(session.id),
-        )
-        for session in workspace.sessions
-        if session.stream is not None
+        [_connected(workspace, it, by_session.get(it.id)) for it in connected]
+        + [_live(workspace, it) for it in live if it.mcp_session not in known]
+    )
+
+
+def _connected(workspace: Workspace, session: Session, live: LiveCli | None) -> ConnectedCli:
+    return ConnectedCli(
+        workspace.window_id,
+        session.id,
+        session.cli.command,
+        workspace.sessions.label(session),
+        _version(session),
+        workspace.advertisement.folders,
+        session.since,
+        len(workspace.book.of(OPEN, session.id)),
+        live,
+    )
+
+
+def _live(workspace: Workspace, live: LiveCli) -> ConnectedCli:
+    cli, folders = by_id(live.cli_id), workspace.advertisement.folders
+    return ConnectedCli(
+        workspace.window_id, "", cli.command, live.name, "", folders, live.started, 0, live
     )
 
 

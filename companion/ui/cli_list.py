@@ -18,6 +18,7 @@ from .review.record import waiting
 from .terminals import cli_terminals
 
 NONE = 'No CLI is connected. "Gemini Companion: Run CLI" starts one.'
+NOT_CONNECTED = ", not connected"
 NO_TERMINAL = "{} proposes nothing now, and no Terminus terminal of its window shows it."
 
 
@@ -36,7 +37,7 @@ def _item(cli: ConnectedCli) -> sublime.QuickPanelItem:
     folders = ", ".join(map(os.path.basename, cli.folders)) or "no folder"
     since = time.strftime("%H:%M", time.localtime(cli.since))
     return sublime.QuickPanelItem(
-        f"{cli.name} {cli.version}".rstrip(),
+        f"{cli.name} {cli.version}".rstrip() if cli.session_id else f"{cli.name}{NOT_CONNECTED}",
         [f"{folders}, since {since}", *live_words.lines(cli.live)],
         f"{cli.waiting} waiting" if cli.waiting else "",
     )

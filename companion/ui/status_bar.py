@@ -117,10 +117,10 @@ class StatusBar:
             return OFF
         if self._is_paused(window):
             return PAUSED
-        if not status.connected:
-            return NO_CLI
         if activity:
             return activity
+        if not status.connected:
+            return NO_CLI
         return CONNECTED if status.connected == 1 else f"{CONNECTED} {status.connected}"
 
 

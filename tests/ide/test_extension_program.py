@@ -119,7 +119,8 @@ class Program(unittest.TestCase):
                 self.assertEqual(self.hook(told), "{}")
 
     def test_files_that_are_no_discovery_files_are_left_alone(self) -> None:
-        for number, more in enumerate(({"port": "x"}, {"authToken": 1}, {"workspacePath": 3})):
+        wrong: tuple[dict[str, Any], ...] = ({"port": "x"}, {"authToken": 1}, {"workspacePath": 3})
+        for number, more in enumerate(wrong):
             self.advertise(number, self.work, **more)
         with open(os.path.join(self.ide, "broken.json"), "w") as file:
             file.write("{")

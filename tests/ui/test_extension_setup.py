@@ -7,6 +7,7 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE
+from GeminiCompanion.companion.ide.doctor import processes
 from GeminiCompanion.companion.ide.hooks import extension
 from GeminiCompanion.companion.ui import notices
 from GeminiCompanion.companion.ui.status_bar import KEY
@@ -91,6 +92,18 @@ class Live(ReviewCase):
         self.assertRegex(item.details[1], r"^asks you since \d\d:\d\d: npm test$")
         self.assertEqual(item.details[2], "run the tests")
         panels[0]["on_select"](-1)
+
+    def test_one_that_is_not_connected_is_followed_and_listed_too(self) -> Steps:
+        self.cli = yield from self.connect()
+        with mock.patch.object(processes, "ports_to", lambda pid, port: frozenset()):
+            yield self.cli.hook("BeforeAgent", session_id="other").done
+        yield lambda: self.status() == "Gemini: working"
+        panels = self.panels()
+        self.run_command("show_clis")
+        yield lambda: panels
+        self.assertEqual(panels[0]["items"][-1].trigger, "Gemini CLI, not connected")
+        panels[0]["on_select"](-1)
+        yield self.cli.hook("SessionEnd", session_id="other").done
 
     def test_a_question_is_a_notice_once_where_nobody_sees_it(self) -> Steps:
         self.cli = yield from self.connect()

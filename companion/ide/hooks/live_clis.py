@@ -31,7 +31,8 @@ class LiveCli:
     `session_id` is the CLI's own. `mcp_session` is the id of its MCP session with this window,
     empty if it has none or it is not known. `prompt` is the prompt of the turn. `kind` and
     `subject` describe the tool that runs or is asked about: a path as the CLI knows it, or a
-    command. `is_in_editor` says that the user can also decide in the editor.
+    command. `is_in_editor` says that the user can also decide in the editor. Its
+    first hook ran at `started`.
     """
 
     cli_id: str
@@ -45,6 +46,7 @@ class LiveCli:
     kind: Kind | None = None
     subject: str = ""
     is_in_editor: bool = False
+    started: float = 0.0
 
 
 class LiveClis:
@@ -65,7 +67,7 @@ class LiveClis:
         """A hook ran."""
         known = self._known.pop(_key(event), None)
         if event.moment is not Moment.ENDED:
-            before = known or _new(event)
+            before = known or self._new(event)
             linked = replace(before, pid=event.pid, mcp_session=mcp_session or before.mcp_session)
             self._known[_key(event)] = self._after(linked, event)
             while len(self._known) > MAX_CLIS:
@@ -114,6 +116,10 @@ class LiveClis:
             return replace(now, kind=event.kind, subject=event.subject)
         return now
 
+    def _new(self, event: HookEvent) -> LiveCli:
+        cli, now = event.cli, self._clock()
+        return LiveCli(cli.id, cli.name, event.session_id, event.pid, since=now, started=now)
+
     def _turned(self, known: LiveCli, activity: Activity) -> LiveCli:
         since = known.since if known.activity is activity else self._clock()
         return replace(known, activity=activity, since=since, kind=None, subject="")
@@ -121,7 +127,3 @@ class LiveClis:
 
 def _key(event: HookEvent) -> tuple[str, str]:
     return event.cli.id, event.session_id
-
-
-def _new(event: HookEvent) -> LiveCli:
-    return LiveCli(event.cli.id, event.cli.name, event.session_id, event.pid)
