@@ -1,8 +1,10 @@
-// Runs inside a CLI's extension: `node companion.cjs hook EVENT` for each event of the CLI.
+// Runs inside a CLI's extension: `node companion.cjs hook EVENT` for each event of the CLI, and
+// `node companion.cjs tools` as the tool server `editor`, with one JSON message in each line.
 //
 // It passes on what the CLI says to the window of Sublime Text whose folder the CLI works in, and
 // prints the answer. Everything is decided in the editor. If there is no editor, or it does not
-// answer in time, the answer is {}: the CLI works as it does without this extension.
+// answer in time, a hook's answer is {}, and the server has no tools: the CLI works as it does
+// without this extension. The window is looked for each time: an editor may start again.
 //
 // cli.json beside this file says what differs between CLIs: `place` and `suffix` of the discovery
 // files, `variables` of the environment, `limits` in milliseconds by event.
@@ -13,10 +15,15 @@ const fs = require('fs');
 const http = require('http');
 const os = require('os');
 const path = require('path');
+const readline = require('readline');
 
 const CONTAINER_MARKS = ['/.dockerenv', '/run/.containerenv'];
 const LOOPBACK = '127.0.0.1';
 const NOTHING = '{}';
+// Gemini CLI takes a server that has nothing at all for one that is broken.
+const RESOURCES = [{ uri: 'editor://none', name: 'No editor has this folder open' }];
+const NO_EDITOR =
+  'No editor has this folder open. Do without, or ask the user to open it in Sublime Text.';
 // More windows than anybody has open on one folder.
 const MAX_WINDOWS = 8;
 
@@ -112,24 +119,57 @@ function post(host, window, route, body, milliseconds) {
   });
 }
 
+/** The answer of the first window that gives one; null if none does. */
+async function asked(found, route, body, milliseconds) {
+  const end = Date.now() + milliseconds;
+  for (const window of found) {
+    for (const host of hosts()) {
+      const answer = await post(host, window, route, body, Math.max(1, end - Date.now()));
+      if (answer !== null) return answer;
+    }
+  }
+  return null;
+}
+
 async function input() {
   const chunks = [];
   for await (const chunk of process.stdin) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
 }
 
-async function answerOf(event) {
+async function hook(event) {
   const text = await input();
   const found = windows(String(JSON.parse(text).cwd || process.cwd()));
-  const end = Date.now() + (cli.limits[event] || cli.limits.other);
   const body = `{"pid":${process.ppid},"version":${JSON.stringify(cli.version)},"input":${text}}`;
-  for (const window of found) {
-    for (const host of hosts()) {
-      const answer = await post(host, window, '/hooks', body, Math.max(1, end - Date.now()));
-      if (answer !== null) return answer;
-    }
-  }
-  return NOTHING;
+  return (await asked(found, '/hooks', body, cli.limits[event] || cli.limits.other)) || NOTHING;
+}
+
+/** What the server says while there is no editor. */
+function alone(method, params) {
+  const serverInfo = { name: 'editor', version: cli.version };
+  const { protocolVersion } = params || {};
+  const capabilities = { tools: {}, resources: {} };
+  if (method === 'initialize') return { protocolVersion, capabilities, serverInfo };
+  if (method === 'tools/list') return { tools: [] };
+  if (method === 'resources/list') return { resources: RESOURCES };
+  if (method === 'tools/call') return { content: [{ type: 'text', text: NO_EDITOR }], isError: true };
+  return {};
+}
+
+/** The line that answers a message; empty for one that needs no answer. */
+async function served(line) {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined || !method) return '';
+  const limit = method === 'tools/call' ? cli.limits.tools : cli.limits.other;
+  const answer = await asked(windows(process.cwd()), '/tools', line, limit);
+  return answer || JSON.stringify({ jsonrpc: '2.0', id, result: alone(method, params) });
+}
+
+function tools() {
+  process.stdout.on('error', () => process.exit(0));
+  const lines = readline.createInterface({ input: process.stdin });
+  const print = (answer) => answer && process.stdout.write(`${answer}\n`);
+  lines.on('line', (line) => served(line).then(print, () => {}));
 }
 
 function print(text) {
@@ -138,4 +178,5 @@ function print(text) {
   process.stdout.write(text, () => process.exit(0));
 }
 
-answerOf(process.argv[3]).then(print, () => print(NOTHING));
+if (process.argv[2] === 'tools') tools();
+else hook(process.argv[3]).then(print, () => print(NOTHING));

@@ -28,7 +28,7 @@ FOLDERS = {
         "wording", "acp", "events", "agents", "turn", "display", "conversations", "processes", "",
     ),
     "api": ("contract", "operations", "files", "handlers", "serving", ""),
-    "ui": ("terminals", "prompt", "review", "pages", "commands"),
+    "ui": ("terminals", "prompt", "code", "review", "pages", "commands"),
 }  # fmt: skip
 # The folders beside the package whose modules import each other.
 OTHERS = ("bench", "headless", "tests", "tools")

@@ -37,9 +37,14 @@ def start(work: Callable[[], T]) -> Answer[T]:
 async def in_thread(work: Callable[[], T], seconds: float | None = None) -> T:
     """The same for an asyncio loop. Raises what the work raises, and asyncio.TimeoutError after
     `seconds`; the work itself continues."""
+    return await awaited(start(work), seconds)
+
+
+async def awaited(answer: Answer[T], seconds: float | None = None) -> T:
+    """What any thread gives, for an asyncio loop. Raises what the answer failed with, and
+    asyncio.TimeoutError after `seconds`."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
-    answer = start(work)
 
     def wake() -> None:
         # If the loop is closed, nobody waits for the result.

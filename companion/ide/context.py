@@ -79,6 +79,33 @@ class SharedContext:
     held_back: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Gate:
+    """Which files the CLIs may be told, by the rules of one moment; on any thread. `folders` are
+    the window's, and where their links lead."""
+
+    sharing: Sharing
+    folders: tuple[str, ...]
+    exists: Callable[[str], bool]
+    target: Callable[[str], str]
+
+    def reason(self, path: str) -> str:
+        """Why the file is left out, empty if it may be told. Asks the disk."""
+        reason = self.sharing.reason(path, self.folders)
+        if reason:
+            return reason
+        target = followed(path, self.target) if self.exists(path) else ""
+        return self.sharing.reason(target, self.folders) if target else MISSING
+
+
+def followed(path: str, target: Callable[[str], str]) -> str:
+    """The file that links lead to; empty if they cannot be followed."""
+    try:
+        return target(path)
+    except OSError:
+        return ""
+
+
 def _milliseconds() -> int:
     return int(time.time() * 1000)
 
@@ -155,31 +182,31 @@ class ContextStore:
         older = {OLDER: told - MAX_FILES} if told > MAX_FILES else {}
         return {**Counter(filter(None, reasons)), **older}
 
-    def _judged(self) -> Iterator[tuple[int, str]]:
-        """One view of each path, newest first, with the reason to leave it out."""
-        folders = list(self.folders)
-        if self.sharing.only_project_files:
-            folders += filter(None, map(self._followed, self.folders))
+    def files(self) -> Iterator[OpenFile]:
+        """One view of each path, newest first, whether the CLIs may be told of it or not."""
         seen: set[str] = set()
         for view_id in reversed(self._files):
-            path = self._files[view_id].path
-            if path not in seen:
-                seen.add(path)
-                yield view_id, self._reason(path, folders)
+            file = self._files[view_id]
+            if file.path not in seen:
+                seen.add(file.path)
+                yield file
 
-    def _reason(self, path: str, folders: Sequence[str]) -> str:
-        reason = self.sharing.reason(path, folders)
-        if reason:
-            return reason
-        target = self._followed(path) if self._exists(path) else ""
-        return self.sharing.reason(target, folders) if target else MISSING
+    @property
+    def active(self) -> OpenFile | None:
+        """The file that the user looked at last."""
+        return self._files.get(self._active) if self._active is not None else None
 
-    def _followed(self, path: str) -> str:
-        """The file that links lead to; empty if they cannot be followed."""
-        try:
-            return self._target(path)
-        except OSError:
-            return ""
+    def gate(self) -> Gate:
+        """Which files may be told from now on, until the rules or the folders change."""
+        folders = list(self.folders)
+        if self.sharing.only_project_files:
+            folders += filter(None, (followed(each, self._target) for each in self.folders))
+        return Gate(self.sharing, tuple(folders), self._exists, self._target)
+
+    def _judged(self) -> Iterator[tuple[int, str]]:
+        """One view of each path, newest first, with the reason to leave it out."""
+        gate = self.gate()
+        return ((file.view_id, gate.reason(file.path)) for file in self.files())
 
     def _entry(self, view_id: int) -> dict[str, Any]:
         file = self._files[view_id]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+from .code_queries import Findings, Query, Selection
 from .file_content import Original
 from .status import Status
 
 # In brackets behind the name of a file: the tab has a text of the user's for it.
 YOURS = "your edits"
+UNKNOWN = "This editor knows nothing of code."
 
 
 class EditorError(Exception):
@@ -121,3 +123,24 @@ class Editor(ABC):
     @abstractmethod
     def tell(self, sentence: str) -> None:
         """Show the sentence to the user. Returns at once, from any thread."""
+
+    # An editor that knows nothing of code leaves these four as they are.
+
+    async def look_up(self, window_id: int, query: Query) -> Findings:
+        """What the editor knows of the code, of all files, shared with CLIs or not. Raises
+        EditorError."""
+        raise EditorError(UNKNOWN)
+
+    async def selection(self, window_id: int, view_id: int) -> Selection:
+        """What is selected in the view of a file. Raises EditorError, also if the view is gone."""
+        raise EditorError(UNKNOWN)
+
+    async def unsaved(self, window_id: int) -> frozenset[str]:
+        """The files of the window whose text differs from the disk. Raises EditorError."""
+        raise EditorError(UNKNOWN)
+
+    async def show_line(self, window_id: int, path: str, line: int) -> bool:
+        """Open the file at the line for the user, who continues to type where they do; tells
+        whether they see it. If it would cover that place, it is a tab behind. Raises EditorError.
+        """
+        raise EditorError(UNKNOWN)

@@ -1,4 +1,4 @@
-"""The Model Context Protocol as tables of methods and tools. Knows no HTTP and no editor.
+"""The companion's methods and tools of the Model Context Protocol. Knows no HTTP and no editor.
 
 Source: MCP revisions 2025-03-26, 2025-06-18 and 2025-11-25; what Gemini CLI expects of the two
 tools is in docs/protocol.md 1.
@@ -6,36 +6,25 @@ tools is in docs/protocol.md 1.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Awaitable, Callable, Mapping
+from typing import Any, Mapping, NamedTuple
 
 from .. import __version__
-from ..base.jsonrpc import (
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    Message,
-    Notification,
-    Request,
-    RpcError,
-    encode,
-    encode_result,
-    kind,
-    quote,
-)
+from ..base.jsonrpc import INVALID_PARAMS, Id, Message, Request, RpcError, encode, kind, quote
 from ..base.large_json import PIECE, TruncatedString, encode_in_pieces
-from ..base.log import logger
 from .clis import GEMINI_CLI, Cli
-from .editor import EditorError
+from .mcp_tables import (
+    EMPTY,
+    Method,
+    Tool,
+    ToolTable,
+    absolute_path,
+    answer,
+    object_of,
+    ping,
+    text,
+)
 from .session import Session
-
-if TYPE_CHECKING:
-    from .schema_check import ValidationError
-elif find_spec("jsonschema") is None and find_spec(f"{__name__.rsplit('.', 3)[0]}.carried") is None:
-    # jsonschema is imported when it is first needed. The start reports both that it is missing and
-    # that the package does not carry it.
-    raise ModuleNotFoundError("No module named 'jsonschema'", name="jsonschema")
 
 VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
 # MCP 2026-07-28, "Protocol Version Header".
@@ -54,10 +43,6 @@ MAX_CLIENT_NAME = 200
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
-# Gives the result of a request as JSON, made from its params; raises RpcError.
-Method = Callable[[Mapping[str, Any], "Desk", Session], Awaitable[bytes]]
-
-EMPTY = encode({})
 SERVER_INFO = {"name": "gemini-companion", "title": "Gemini Companion", "version": __version__}
 
 
@@ -93,73 +78,45 @@ class Desk:
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class Tool:
-    """One row of `tools/list`, with the function that runs it: `run(desk, session, arguments)`
-    gives the result as JSON, or raises EditorError."""
+class Call(NamedTuple):
+    """Who calls a tool, and who does its work."""
 
-    name: str
-    description: str
-    schema: Mapping[str, Any]
-    run: Callable[[Desk, Session, Mapping[str, Any]], Awaitable[bytes]]
-
-    def listing(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "description": self.description,
-            "inputSchema": self.schema,
-        }
-
-
-def _text(text: str) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": text}]
+    desk: Desk
+    session: Session
 
 
 _SHOWN = encode({"content": []})
 # An object without the member `content` means that there was nothing to close.
-_NOTHING_CLOSED = encode({"content": _text("{}")})
+_NOTHING_CLOSED = encode({"content": text("{}")})
 
 
-async def _open_diff(desk: Desk, session: Session, arguments: Mapping[str, Any]) -> bytes:
-    path = _path(desk, arguments)
-    await desk.open_diff(session, path, arguments["newContent"], arguments["filePath"])
+async def _open_diff(call: Call, arguments: Mapping[str, Any]) -> bytes:
+    path = _path(call.desk, arguments)
+    await call.desk.open_diff(call.session, path, arguments["newContent"], arguments["filePath"])
     return _SHOWN
 
 
-async def _close_diff(desk: Desk, session: Session, arguments: Mapping[str, Any]) -> bytes:
+async def _close_diff(call: Call, arguments: Mapping[str, Any]) -> bytes:
     # The CLI sends it after a decision in the terminal, and leaves it out when it quits
     # (docs/protocol.md 1.9).
     decided = arguments.get("suppressNotification") is True
-    content = await desk.close_diff(session, _path(desk, arguments), decided)
+    path = _path(call.desk, arguments)
+    content = await call.desk.close_diff(call.session, path, decided)
     if content is None:
         return _NOTHING_CLOSED
     # The CLI parses this text as JSON and reads its member `content` (docs/protocol.md 1.1).
     if len(content) > PIECE:
         large = encode_in_pieces({"content": content}).decode("ascii")
-        return encode_in_pieces({"content": _text(large)})
-    text = quote(f'{{"content":{quote(content)}}}')
-    return b'{"content":[{"type":"text","text":%b}]}' % text.encode("ascii")
+        return encode_in_pieces({"content": text(large)})
+    small = quote(f'{{"content":{quote(content)}}}')
+    return b'{"content":[{"type":"text","text":%b}]}' % small.encode("ascii")
 
 
 def _path(desk: Desk, arguments: Mapping[str, Any]) -> str:
     """The editor's path."""
     sent: str = arguments["filePath"]
-    if isinstance(sent, TruncatedString):
-        raise EditorError(f"Expected filePath to be a path; got {len(sent)} characters and more.")
-    path = desk.local_path(sent)
-    if "\0" in sent or not os.path.isabs(path):
-        raise EditorError(f"Expected filePath to be the absolute path of a file; got {sent!r}.")
-    return path
-
-
-def _object_of(properties: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
-    return {
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
-    }
+    known = sent if isinstance(sent, TruncatedString) else desk.local_path(sent)
+    return absolute_path("filePath", sent, known)
 
 
 _FILE_PATH = {"type": "string", "minLength": 1, "description": "Absolute path of the file."}
@@ -171,7 +128,7 @@ TOOLS = (
         "openDiff",
         "Show a proposed text of a file beside the present one. The user can edit, accept or reject"
         " it. Answers at once; the decision follows as ide/diffAccepted or ide/diffRejected.",
-        _object_of(
+        object_of(
             {
                 "filePath": _FILE_PATH,
                 "newContent": {"type": "string", "description": "The whole proposed text."},
@@ -184,7 +141,7 @@ TOOLS = (
         "closeDiff",
         "Close the diff of a file without a decision. Answers with the proposal's text as the user"
         ' left it, as JSON: {"content": "..."}.',
-        _object_of(
+        object_of(
             {
                 "filePath": _FILE_PATH,
                 "suppressNotification": {
@@ -200,47 +157,9 @@ TOOLS = (
 )
 
 
-# The types of JSON Schema as the JSON parser returns them; jsonschema checks all others.
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str, TruncatedString),
-    "boolean": (bool,),
-}
-# The keywords of a property that `_Arguments` checks, or that need no check.
-_KEYWORDS = {"type", "minLength", "description"}
-
-
-class _Arguments:
-    """Checks the arguments of one tool against its schema. jsonschema is by far the slowest part of
-    a call and needs a tenth of the package's memory, so it gets only what fails a plain check."""
-
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._schema = schema
-        self._required = frozenset(schema["required"])
-        self._properties = {
-            name: (_TYPES[rules["type"]], rules.get("minLength", 0))
-            for name, rules in schema["properties"].items()
-            if _KEYWORDS.issuperset(rules) and rules["type"] in _TYPES
-        }
-
-    def problem(self, arguments: Any) -> ValidationError | None:
-        if self._are_plainly_good(arguments):
-            return None
-        from . import schema_check
-
-        return schema_check.problem(self._schema, arguments)
-
-    def _are_plainly_good(self, arguments: Any) -> bool:
-        if type(arguments) is not dict or not self._required.issubset(arguments):
-            return False
-        for name, value in arguments.items():
-            types, shortest = self._properties.get(name, ((), 0))
-            if type(value) not in types or (shortest and len(value) < shortest):
-                return False
-        return True
-
-
-_TOOLS = {tool.name: (tool, _Arguments(tool.schema)) for tool in TOOLS}
-_TOOL_LIST = encode({"tools": [tool.listing() for tool in TOOLS]})
+_TABLE: ToolTable[Call] = ToolTable(
+    TOOLS, lambda call: call.session.protocol_version >= ARGUMENT_ERRORS_ARE_RESULTS_SINCE
+)
 _NO_TOOLS = encode({"tools": []})
 
 
@@ -254,16 +173,19 @@ def unsupported_version(version: str) -> RpcError:
     )
 
 
-def negotiate(request: Request) -> tuple[str, dict[str, Any]]:
-    """The protocol version for a new session, and the result of `initialize`. Raises RpcError."""
-    wanted = request.params.get("protocolVersion")
+def version_for(params: Mapping[str, Any], id: Id | None = None) -> str:
+    """The protocol version that answers an `initialize` with these params. Raises RpcError."""
+    wanted = params.get("protocolVersion")
     if not isinstance(wanted, str):
         raise RpcError(
-            INVALID_PARAMS,
-            f'Expected "protocolVersion" to be a string; got {kind(wanted)}.',
-            request.id,
+            INVALID_PARAMS, f'Expected "protocolVersion" to be a string; got {kind(wanted)}.', id
         )
-    version = wanted if wanted in VERSIONS else DEFAULT_VERSION
+    return wanted if wanted in VERSIONS else DEFAULT_VERSION
+
+
+def negotiate(request: Request) -> tuple[str, dict[str, Any]]:
+    """The protocol version for a new session, and the result of `initialize`. Raises RpcError."""
+    version = version_for(request.params, request.id)
     capabilities: dict[str, Any] = {"tools": {"listChanged": True}, "logging": {}}
     result = {
         "protocolVersion": version,
@@ -285,37 +207,14 @@ def client_of(request: Request) -> str:
 
 async def handle(message: Message, desk: Desk, session: Session) -> bytes | None:
     """The bytes that answer the message, or None if it needs no answer."""
-    if isinstance(message, Request):
-        try:
-            result = await _method(message.method)(message.params, desk, session)
-            return encode_result(message.id, result)
-        except RpcError as error:
-            return RpcError(error.code, error.message, message.id).encode()
-    if isinstance(message, Notification):
-        logger.debug("%s", message.method)
-    return None
+    return await answer(message, _METHODS, Call(desk, session))
 
 
-def _method(name: str) -> Method:
-    """Raises RpcError."""
-    method = _METHODS.get(name)
-    if method is None:
-        raise RpcError(
-            METHOD_NOT_FOUND,
-            "Expected one of the methods {}; got {!r}.".format(", ".join(_METHODS), name),
-        )
-    return method
+async def _list_tools(params: Mapping[str, Any], call: Call) -> bytes:
+    return _TABLE.listing if call.desk.offers_diffs else _NO_TOOLS
 
 
-async def _ping(params: Mapping[str, Any], desk: Desk, session: Session) -> bytes:
-    return EMPTY
-
-
-async def _list_tools(params: Mapping[str, Any], desk: Desk, session: Session) -> bytes:
-    return _TOOL_LIST if desk.offers_diffs else _NO_TOOLS
-
-
-async def _set_level(params: Mapping[str, Any], desk: Desk, session: Session) -> bytes:
+async def _set_level(params: Mapping[str, Any], call: Call) -> bytes:
     if params.get("level") not in LOG_LEVELS:
         raise RpcError(
             INVALID_PARAMS,
@@ -326,46 +225,9 @@ async def _set_level(params: Mapping[str, Any], desk: Desk, session: Session) ->
     return EMPTY
 
 
-async def _call_tool(params: Mapping[str, Any], desk: Desk, session: Session) -> bytes:
-    name, arguments = params.get("name"), params.get("arguments", {})
-    if not isinstance(name, str) or name not in _TOOLS:
-        raise RpcError(
-            INVALID_PARAMS,
-            "Expected one of the tools {}; got {!r}.".format(", ".join(_TOOLS), name),
-        )
-    tool, expected = _TOOLS[name]
-    problem = expected.problem(arguments)
-    if problem is not None:
-        return _bad_arguments(tool, problem, session)
-    try:
-        return await tool.run(desk, session, arguments)
-    except EditorError as error:
-        return _tool_error(str(error))
-
-
-def _tool_error(sentence: str) -> bytes:
-    return encode({"content": _text(sentence), "isError": True})
-
-
-def _bad_arguments(tool: Tool, problem: ValidationError, session: Session) -> bytes:
-    sentence = f"{tool.name}: {_describe(problem)}."
-    if session.protocol_version >= ARGUMENT_ERRORS_ARE_RESULTS_SINCE:
-        return _tool_error(sentence)
-    raise RpcError(INVALID_PARAMS, sentence)
-
-
-def _describe(problem: ValidationError) -> str:
-    where = ".".join(["arguments"] + [str(part) for part in problem.absolute_path])
-    if str(problem.validator) == "type":
-        # The library's sentence would contain the value, which may be the text of a file.
-        expected = problem.validator_value
-        return f"expected {where} to be of type {expected}; got {kind(problem.instance)}"
-    return f"{where}: {problem.message}"
-
-
-_METHODS: dict[str, Method] = {
-    "ping": _ping,
+_METHODS: dict[str, Method[Call]] = {
+    "ping": ping,
     "tools/list": _list_tools,
-    "tools/call": _call_tool,
+    "tools/call": _TABLE.call,
     "logging/setLevel": _set_level,
 }

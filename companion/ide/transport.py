@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
-from typing import Any, AsyncIterator, Callable, cast
+from typing import Any, AsyncIterator, Awaitable, Callable, cast
 
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
@@ -32,16 +32,17 @@ from ..base.jsonrpc import (
 from ..base.large_json import PIECE, encode_in_pieces
 from ..base.log import logger
 from ..base.memory_budget import MemoryBudget, MemoryShare
-from . import mcp
+from . import editor_tools, mcp
 from .clis import CLIS, Cli
+from .editor_tools import EditorTools
 from .hooks.hook_desk import HookDesk
 from .hooks.hook_events import BadHook
 from .session import Session, Stream, StreamEnded, StreamEvent
 from .sessions import Sessions, UnknownSession
 
-PATH, HOOKS = "/mcp", "/hooks"
+PATH, HOOKS, TOOLS = "/mcp", "/hooks", "/tools"
 # By path, what may be asked there.
-METHODS = {PATH: ("POST", "GET", "DELETE"), HOOKS: ("POST",)}
+METHODS = {PATH: ("POST", "GET", "DELETE"), HOOKS: ("POST",), TOOLS: ("POST",)}
 # The most bytes of a request body: an openDiff of any file passes, because a refusal would end the
 # CLI's connection for good (docs/protocol.md 3.30). The API allows less, because it writes bodies.
 MAX_BODY = 256 * 1024 * 1024
@@ -108,8 +109,9 @@ def _sentence(reason: str) -> str:
 
 
 class Endpoint:
-    """One MCP server: its token, from which each CLI gets its own, its sessions, and the desk that
-    does the work of the tools.
+    """The MCP servers of one window: the token, from which each CLI gets its own; the companion's
+    sessions, and the desk that does the work of its tools; the tools of the server `editor`, which
+    has no sessions; and the hooks.
 
     `on_stream` is called when a session has a new stream, to put the present context on it.
     `address` is that of another interface to listen on; if that fails, `tell` gets a sentence for
@@ -122,6 +124,7 @@ class Endpoint:
         sessions: Sessions,
         desk: mcp.Desk,
         hooks: HookDesk,
+        tools: EditorTools,
         on_stream: Callable[[Session], None],
         address: str = "",
         tell: Callable[[str], None] = lambda sentence: None,
@@ -130,6 +133,7 @@ class Endpoint:
         self._sessions = sessions
         self._desk = desk
         self._hooks = hooks
+        self._tools = tools
         self._on_stream = on_stream
         self._address = address
         self._tell = tell
@@ -199,7 +203,7 @@ class Endpoint:
         self._server.admit(request)
         methods = METHODS.get(request.path)
         if methods is None:
-            raise _Refusal(404, f"Expected the path {PATH} or {HOOKS}.")
+            raise _Refusal(404, "Expected one of the paths {}.".format(", ".join(METHODS)))
         if request.method not in methods:
             allow = ", ".join(methods)
             raise _Refusal(405, f"Expected one of the methods {allow}.", allow)
@@ -237,13 +241,12 @@ class Endpoint:
         if request.path == HOOKS:
             return await self._hook(request, cli, value)
         message = messages(value)
-        if isinstance(message, Request) and message.method == "initialize":
+        if request.path == TOOLS:
+            body = await self._asked(message)
+        elif isinstance(message, Request) and message.method == "initialize":
             return self._initialize(message, cli)
-        session = self._session(request)
-        if isinstance(message, list):
-            body = await self._batch(message, session)
         else:
-            body = await self._answer(message, session)
+            body = await self._told(message, self._session(request))
         if body is None:
             return Answer(_ACCEPTED_HEAD)
         if len(body) <= PIECE:
@@ -251,11 +254,25 @@ class Endpoint:
         headers = {**_JSON, **SERVER, "Content-Length": str(len(body))}
         return await http_server.send(request, 200, headers, in_pieces(body))
 
-    async def _answer(self, message: Message, session: Session) -> bytes | None:
+    async def _asked(self, message: Message | list[Message | RpcError]) -> bytes | None:
+        """The answer of the server `editor`. Raises RpcError."""
+        if isinstance(message, list):
+            raise RpcError(INVALID_REQUEST, f"Expected one message; {TOOLS} takes no batches.")
+        return await self._answer(message, editor_tools.handle(message, self._tools))
+
+    async def _told(
+        self, message: Message | list[Message | RpcError], session: Session
+    ) -> bytes | None:
+        """The answer of the companion. Raises RpcError."""
+        if isinstance(message, list):
+            return await self._batch(message, session)
+        return await self._answer(message, mcp.handle(message, self._desk, session))
+
+    async def _answer(self, message: Message, work: Awaitable[bytes | None]) -> bytes | None:
         """The boundary of every message: a bug here costs one answer and not the connection, which
         any status except 2xx would end for good (docs/protocol.md 3.20)."""
         try:
-            return await mcp.handle(message, self._desk, session)
+            return await work
         except Exception:
             logger.exception("a message failed")
             return _internal_error(message.id).encode() if isinstance(message, Request) else None
@@ -278,7 +295,7 @@ class Endpoint:
             if isinstance(message, RpcError):
                 replies.append(message.encode())
             else:
-                reply = await self._answer(message, session)
+                reply = await self._told(message, session)
                 replies.extend([] if reply is None else [reply])
         return b"[" + b",".join(replies) + b"]" if replies else None
 

@@ -13,6 +13,7 @@ from GeminiCompanion.companion.base import jsonrpc
 from GeminiCompanion.companion.base.jsonrpc import Notification, Request, Response, RpcError
 from GeminiCompanion.companion.ide import mcp
 from GeminiCompanion.companion.ide.editor import EditorError
+from GeminiCompanion.companion.ide.mcp_tables import Arguments
 from GeminiCompanion.companion.ide.session import Session
 
 from ..support import InLoop
@@ -327,6 +328,6 @@ class Schemas(unittest.TestCase):
                 self.assertEqual(schema.get("minLength", 1), 1)
 
     def test_arguments_are_looked_at_again_where_one_of_them_is_empty(self) -> None:
-        expected = mcp._TOOLS["closeDiff"][1]
+        expected = Arguments(mcp.TOOLS[1].schema)
         for path, is_good in (("/a", True), ("/b", True), ("", False), ("/c", True)):
             self.assertEqual(expected.problem({"filePath": path}) is None, is_good)

@@ -136,7 +136,7 @@ class Mapped(WithoutServer):
 
     async def call(self, session: Session, tool: str, path: str, **more: Any) -> Any:
         params = {"name": tool, "arguments": {"filePath": path, **more}}
-        return json.loads(await mcp._call_tool(params, self.workspace.diffs, session))
+        return json.loads(await mcp._TABLE.call(params, mcp.Call(self.workspace.diffs, session)))
 
     def told(self, reader: Reader) -> list[list[str]]:
         states = [it["workspaceState"] for it in reader.received("ide/contextUpdate")]

@@ -21,14 +21,25 @@ from GeminiCompanion.companion.base import connection, http_server, jsonrpc, log
 from GeminiCompanion.companion.base.large_json import TruncatedString
 from GeminiCompanion.companion.ide import mcp, transport
 from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI, Cli
+from GeminiCompanion.companion.ide.context import ContextStore
 from GeminiCompanion.companion.ide.decisions import Decision
 from GeminiCompanion.companion.ide.editor import EditorError
+from GeminiCompanion.companion.ide.editor_tools import EditorTools
 from GeminiCompanion.companion.ide.hooks.hook_desk import HookDesk
 from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.sessions import Sessions
 from GeminiCompanion.companion.ide.transport import Endpoint
 
-from ..support import PATIENCE, Background, Client, patched, read_all, read_head, wait_for
+from ..support import (
+    PATIENCE,
+    Background,
+    Client,
+    FakeEditor,
+    patched,
+    read_all,
+    read_head,
+    wait_for,
+)
 
 TOKEN = "t0ken-of-the-test"
 PATH = os.path.abspath(os.path.join(os.sep, "project", "a.py"))
@@ -82,6 +93,10 @@ def hooks(sessions: Sessions) -> HookDesk:
     return HookDesk(sessions, lambda: 0, lambda: None)
 
 
+def tools() -> EditorTools:
+    return EditorTools(1, FakeEditor(), ContextStore())
+
+
 class TransportTestCase(unittest.TestCase):
     """`self.client` has the token and, after `initialize`, a session."""
 
@@ -97,7 +112,9 @@ class TransportTestCase(unittest.TestCase):
     @contextlib.asynccontextmanager
     async def listening(self) -> AsyncIterator[int]:
         self.sessions = Sessions(self.ended.append)
-        endpoint = Endpoint(TOKEN, self.sessions, self.desk, hooks(self.sessions), self.on_stream)
+        endpoint = Endpoint(
+            TOKEN, self.sessions, self.desk, hooks(self.sessions), tools(), self.on_stream
+        )
         async with endpoint.listening() as port:
             yield port
 
@@ -169,6 +186,7 @@ class AnotherInterface(TransportTestCase):
                 Sessions(lambda session: None),
                 self.desk,
                 hooks(self.sessions),
+                tools(),
                 self.on_stream,
                 self.ADDRESS,
                 self.told.append,
@@ -180,6 +198,7 @@ class AnotherInterface(TransportTestCase):
             self.sessions,
             self.desk,
             hooks(self.sessions),
+            tools(),
             self.on_stream,
             self.ADDRESS,
             self.told.append,
@@ -1035,7 +1054,9 @@ class TheEnd(TransportTestCase):
         @contextlib.asynccontextmanager
         async def again() -> AsyncIterator[int]:
             sessions = Sessions(lambda it: None)
-            endpoint = Endpoint(TOKEN, sessions, self.desk, hooks(sessions), lambda it: None)
+            endpoint = Endpoint(
+                TOKEN, sessions, self.desk, hooks(sessions), tools(), lambda it: None
+            )
             with self.assertRaises(OSError):
                 async with endpoint.listening(self.port):
                     self.fail("the port was free")

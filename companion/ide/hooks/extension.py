@@ -19,10 +19,13 @@ from ... import __version__ as VERSION
 from ...base import private_files
 from ..clis import Cli, DiscoveryForm
 from ..extension_forms import ExtensionForm, Moment
+from . import server_script
 
 NAME = "gemini-companion"
 DESCRIPTION = "Shows in Sublime Text what the CLI does, and lets the editor answer."
 PROGRAM, ROW, HOOKS = "companion.cjs", "cli.json", os.path.join("hooks", "hooks.json")
+# The tool server, and what starts it.
+SERVER, SCRIPT = "editor", "editor.sh"
 # In this file of the folder above, Gemini CLI keeps which extensions the user has switched off.
 ENABLEMENT = "extension-enablement.json"
 # The most bytes of a small file, ours or the CLI's.
@@ -30,6 +33,8 @@ MAX_SIZE = 1 << 20
 # Milliseconds that the program waits for the editor, by moment. Normally the editor is faster.
 LIMITS: Mapping[Moment, int] = {Moment.TOOL_ENDED: 4000}
 LIMIT = 1500
+# The same for a tool of the server `editor`: longer than the editor takes (ide/editor_tools.py).
+TOOL_LIMIT = 25000
 # Seconds after which the CLI ends a hook; the program has always answered by then.
 TIMEOUT = 10
 
@@ -110,13 +115,26 @@ def files(cli: Cli, program: bytes) -> dict[str, bytes]:
     """Its files by their names in its folder. The manifest is the last, because it makes the folder
     an extension."""
     form = _form(cli)
-    manifest = {"name": NAME, "version": VERSION, "description": DESCRIPTION}
+    manifest = {
+        "name": NAME,
+        "version": VERSION,
+        "description": DESCRIPTION,
+        "mcpServers": {SERVER: _server(form)},
+    }
     return {
         PROGRAM: program,
+        SCRIPT: server_script.script(PROGRAM, VERSION),
         ROW: _encoded(_row(cli, form)),
         HOOKS: _encoded({"hooks": {event: [_hook(cli, form, event)] for event in form.events}}),
         form.manifest: _encoded(manifest),
     }
+
+
+def _server(form: ExtensionForm) -> dict[str, Any]:
+    """How the CLI starts the tool server."""
+    if sys.platform == "win32":
+        return {"command": "node", "args": [f"{form.here}/{PROGRAM}", "tools"]}
+    return {"command": "sh", "args": [f"{form.here}/{SCRIPT}"]}
 
 
 def _row(cli: Cli, form: ExtensionForm) -> dict[str, Any]:
@@ -128,7 +146,7 @@ def _row(cli: Cli, form: ExtensionForm) -> dict[str, Any]:
         "place": {"in_home": found.in_home, "folder": found.folder},
         "suffix": os.path.splitext(found.name)[1],
         "variables": {"port": cli.variables.port},
-        "limits": {**limits, "other": LIMIT},
+        "limits": {**limits, "tools": TOOL_LIMIT, "other": LIMIT},
     }
 
 

@@ -22,18 +22,24 @@ SEVERITIES = {1: "error", 2: "warning", 3: "info", 4: "hint"}
 
 @dataclass(frozen=True, order=True)
 class Diagnostic:
-    """`row` and `column` count from 0. `source` is the tool, with the code of its rule."""
+    """`row` and `column` count from 0; if the column `is_utf16`, it counts UTF-16 code units, else
+    characters. `source` is the tool, with the code of its rule."""
 
     row: int
     column: int
     severity: str
     message: str
     source: str = ""
+    is_utf16: bool = False
+
+    @property
+    def told(self) -> str:
+        """The message and the source, in one line."""
+        source = f" ({self.source})" if self.source else ""
+        return " ".join(self.message.split()) + source
 
     def text(self) -> str:
-        source = f" ({self.source})" if self.source else ""
-        message = " ".join(self.message.split())
-        return f"line {self.row + 1}, column {self.column + 1}: {self.severity}: {message}{source}"
+        return f"line {self.row + 1}, column {self.column + 1}: {self.severity}: {self.told}"
 
 
 def sources() -> list[str]:
@@ -81,6 +87,7 @@ def _of_server(found: Mapping[str, Any]) -> Diagnostic:
         SEVERITIES.get(found.get("severity") or 1, "error"),
         str(found["message"]),
         f"{source} {code}".strip() if code is not None else source,
+        is_utf16=True,
     )
 
 

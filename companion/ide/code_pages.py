@@ -1,0 +1,72 @@
+"""One page of what was found in the code, as a CLI may be told it; in a thread, for it asks the
+disk."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Callable, Sequence
+
+from .code_queries import Found
+from .context import Gate
+
+# Rows of one page.
+ROWS = 50
+# Characters of a line that are quoted.
+MAX_LINE = 200
+# Bytes of a file that are read for the lines to be quoted.
+MAX_FILE = 8 << 20
+
+_BREAK = re.compile("\r\n|\r|\n")
+
+
+@dataclass(frozen=True)
+class Page:
+    """`rows` from the number `offset` on; whether there are `more`."""
+
+    rows: tuple[Found, ...]
+    offset: int
+    more: bool
+
+
+def page(found: Sequence[Found], gate: Gate, offset: int, quotes: bool) -> Page:
+    """Only of files that may be told. Where it `quotes`, each row has the text of its line."""
+    reason = lru_cache(maxsize=None)(gate.reason)
+    told = [row for row in found if not reason(row.path)]
+    rows = told[offset : offset + ROWS]
+    if quotes:
+        lines = lru_cache(maxsize=None)(_lines)
+        rows = [_quoted(row, lines) for row in rows]
+    return Page(tuple(rows), offset, len(told) > offset + ROWS)
+
+
+def _quoted(row: Found, lines: Callable[[str], Sequence[str]]) -> Found:
+    column, line = row.column, row.text
+    if line is None:
+        known = lines(row.path)
+        line = known[row.line - 1] if row.line <= len(known) else ""
+    if row.is_utf16:
+        column = characters(line, row.column - 1) + 1
+    return Found(row.path, row.line, column, row.name, row.kind, line.strip()[:MAX_LINE])
+
+
+def characters(line: str, units: int) -> int:
+    """The characters in the first so many UTF-16 code units of the line.
+
+    >>> characters("a\\U0001f600b", 3)
+    2
+    """
+    if line.isascii():
+        return units
+    start = line.encode("utf-16-le", "surrogatepass")[: 2 * units]
+    return len(start.decode("utf-16-le", "ignore"))
+
+
+def _lines(path: str) -> Sequence[str]:
+    """The file's lines; none if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return _BREAK.split(file.read(MAX_FILE).decode("utf-8", "replace"))
+    except OSError:
+        return ()

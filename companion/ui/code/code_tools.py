@@ -1,0 +1,195 @@
+"""What the editor knows of the code, for the tools of CLIs. UI thread only.
+
+A language server is asked first, where the package LSP has one for the file, and Sublime's own
+index otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from functools import partial
+from typing import Sequence
+
+import sublime
+
+from ...base.answer import Answer
+from ...ide.code_queries import (
+    DefinitionsOf,
+    Findings,
+    Found,
+    ProblemsIn,
+    Query,
+    ReferencesTo,
+    Selected,
+    Selection,
+    Spot,
+    SymbolsIn,
+    SymbolsNamed,
+)
+from ...ide.editor import EditorError
+from ..prompt import diagnostics
+from ..stories import Stories, computed, sleep
+from . import language_servers, symbol_index
+
+INDEX = "Sublime Text's index, which knows names but not meanings"
+NOBODY = "no language server and no linter runs in this editor"
+GONE = "The editor's window is closed, or the editor failed."
+VIEW_GONE = "The user has closed the file."
+NO_WORD = "There is no symbol at that place."
+NOT_OPEN = "{} is not open in the editor; `show` opens it."
+# Seconds of the UI thread at a time.
+SLICE = 0.004
+# The most selections, and characters of them in all.
+MAX_SELECTIONS, MAX_SELECTED = 50, 16384
+# The most bytes of a file that is read for the word in it.
+MAX_FILE = 8 << 20
+
+
+def window_of(window_id: int) -> sublime.Window:
+    """Raises EditorError."""
+    window = sublime.Window(window_id)
+    if not window.is_valid():
+        raise EditorError(GONE)
+    return window
+
+
+def unsaved(window_id: int) -> frozenset[str]:
+    """Raises EditorError."""
+    views = window_of(window_id).views()
+    return frozenset(path for path in (it.file_name() for it in views if it.is_dirty()) if path)
+
+
+def selection(view_id: int) -> Selection:
+    """Raises EditorError."""
+    view = sublime.View(view_id)
+    path = view.file_name() if view.is_valid() else None
+    if path is None:
+        raise EditorError(VIEW_GONE)
+    found, left = [], MAX_SELECTED
+    for region in list(view.sel())[:MAX_SELECTIONS]:
+        begin, end = view.rowcol(region.begin()), view.rowcol(region.end())
+        cut = sublime.Region(region.begin(), min(region.end(), region.begin() + left))
+        found.append(Selected(begin[0] + 1, begin[1] + 1, end[0] + 1, end[1] + 1, view.substr(cut)))
+        left -= cut.size()
+    return Selection(path, tuple(found))
+
+
+def begin(stories: Stories, window_id: int, query: Query) -> Answer[Findings]:
+    """What is found, in a while; fails with EditorError. Raises EditorError."""
+    window, answer = window_of(window_id), Answer[Findings]()
+    stories.begin(_tell(window, query, answer), window)
+    return answer
+
+
+async def _tell(window: sublime.Window, query: Query, answer: Answer[Findings]) -> None:
+    try:
+        answer.give(await _found(window, query))
+    except EditorError as error:
+        answer.fail(error)
+    finally:
+        # Counts only if the story was cut, or failed.
+        answer.fail(EditorError(GONE))
+
+
+async def _found(window: sublime.Window, query: Query) -> Findings:
+    """Raises EditorError."""
+    if isinstance(query, ProblemsIn):
+        return await _problems(window, query.paths)
+    if isinstance(query, SymbolsIn):
+        return await _symbols_in(window, query.path)
+    if isinstance(query, SymbolsNamed):
+        return await _symbols_named(window, query.query)
+    exact = await _exact(window, query)
+    if exact.rows:
+        return exact
+    name = query.name or await _word(window, query.spot)
+    look = symbol_index.references if isinstance(query, ReferencesTo) else symbol_index.definitions
+    return Findings(tuple(with_lines(window, look(window, name))), INDEX)
+
+
+async def _exact(window: sublime.Window, query: DefinitionsOf | ReferencesTo) -> Findings:
+    """What a language server says; nothing if none knows the file, or the symbol has only a
+    name."""
+    view = window.find_open_file(query.spot.path) if query.spot is not None else None
+    if query.spot is None or view is None:
+        return Findings()
+    point = view.text_point(query.spot.line - 1, query.spot.column - 1, clamp_column=True)
+    asks = isinstance(query, ReferencesTo)
+    ask = language_servers.references if asks else language_servers.definitions
+    found = await ask(window, view, view.rowcol_utf16(point))
+    return Findings(tuple(with_lines(window, found.rows)), found.source)
+
+
+async def _problems(window: sublime.Window, paths: Sequence[str]) -> Findings:
+    found: list[Found] = []
+    names = diagnostics.sources()
+    since = time.perf_counter()
+    for path in paths if names else ():
+        found += [
+            Found(path, it.row + 1, it.column + 1, it.told, it.severity, is_utf16=it.is_utf16)
+            for it in diagnostics.of(window, path)
+        ]
+        if time.perf_counter() - since > SLICE:
+            await sleep()
+            since = time.perf_counter()
+    return Findings(tuple(with_lines(window, found)), " and ".join(names) or NOBODY)
+
+
+async def _symbols_in(window: sublime.Window, path: str) -> Findings:
+    view = window.find_open_file(path)
+    if view is None:
+        raise EditorError(NOT_OPEN.format(os.path.basename(path)))
+    found = await language_servers.symbols_in(window, view)
+    if found.rows:
+        return Findings(tuple(with_lines(window, found.rows)), found.source)
+    return Findings(tuple(symbol_index.symbols_in(view)), INDEX)
+
+
+async def _symbols_named(window: sublime.Window, query: str) -> Findings:
+    found = await language_servers.symbols_named(window, query)
+    if found.rows:
+        return Findings(tuple(with_lines(window, found.rows)), found.source)
+    rows = symbol_index.definitions(window, query)
+    since = time.perf_counter()
+    for view in window.views():
+        if view.file_name():
+            rows += [it for it in symbol_index.symbols_in(view) if query.lower() in it.name.lower()]
+        if time.perf_counter() - since > SLICE:
+            await sleep()
+            since = time.perf_counter()
+    return Findings(tuple(symbol_index.each_once(with_lines(window, rows))), INDEX)
+
+
+async def _word(window: sublime.Window, spot: Spot | None) -> str:
+    """The word at the spot. Raises EditorError."""
+    if spot is None:
+        raise EditorError(NO_WORD)
+    view = window.find_open_file(spot.path)
+    if view is not None:
+        point = view.text_point(spot.line - 1, spot.column - 1, clamp_column=True)
+        word = view.substr(view.word(point))
+    else:
+        word = await computed(partial(_word_on_disk, spot)) or ""
+    if not re.search(r"\w", word):
+        raise EditorError(NO_WORD)
+    return word
+
+
+def _word_on_disk(spot: Spot) -> str:
+    """In a thread."""
+    try:
+        with open(spot.path, "rb") as file:
+            text = file.read(MAX_FILE).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    line = [*re.split("\r\n|\r|\n", text)[spot.line - 1 : spot.line], ""][0]
+    words = re.finditer(r"\w+", line)
+    return next((it[0] for it in words if it.start() < spot.column <= it.end() + 1), "")
+
+
+def with_lines(window: sublime.Window, found: Sequence[Found]) -> list[Found]:
+    """Each with the text of its line, if its file is open: the disk may have another."""
+    views = {path: window.find_open_file(path) for path in {it.path for it in found}}
+    return [symbol_index.with_line(it, views[it.path]) for it in found]

@@ -1,0 +1,196 @@
+"""What language servers say, where the package LSP runs one for a file. UI thread only.
+
+LSP is not imported: what it has loaded is looked up (docs/sublime.md 9.1). Its sessions belong to
+Sublime's worker, so they are asked there. If LSP has changed, it counts as silent, and the log says
+so.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Any, Awaitable, Callable, Iterator, Mapping, Sequence, Tuple
+
+import sublime
+
+from ...base.answer import Answer
+from ...base.log import logger
+from ...ide.code_queries import Findings, Found
+from .. import queues
+from ..prompt.diagnostics import LSP, LSP_URLS
+
+PROTOCOL = "LSP.plugin.core.protocol"
+# Milliseconds for a server: then the index is asked.
+PATIENCE = 4000
+# By the numbers of the Language Server Protocol, from 1.
+KINDS = (
+    "file module namespace package class method property field constructor enum interface function"
+    " variable constant string number boolean array object key null enum-member struct event"
+    " operator type-parameter"
+).split()
+# Row and column, from 0, in UTF-16 code units.
+Place = Sequence[int]
+# The reply, and the name of the server that gave it.
+Reply = Tuple[Any, str]
+
+
+def definitions(window: sublime.Window, view: sublime.View, place: Place) -> Awaitable[Findings]:
+    return _located(window, view, "definition", "definitionProvider", _at(place))
+
+
+def references(window: sublime.Window, view: sublime.View, place: Place) -> Awaitable[Findings]:
+    more = {**_at(place), "context": {"includeDeclaration": False}}
+    return _located(window, view, "references", "referencesProvider", more)
+
+
+async def _located(
+    window: sublime.Window,
+    view: sublime.View,
+    what: str,
+    capability: str,
+    params: Mapping[str, Any],
+) -> Findings:
+    replies = await _asked(window, view, f"textDocument/{what}", capability, params)
+    return _findings(replies, _locations)
+
+
+async def symbols_in(window: sublime.Window, view: sublime.View) -> Findings:
+    """In the order of the text."""
+    what, capability = "textDocument/documentSymbol", "documentSymbolProvider"
+    replies = await _asked(window, view, what, capability, {})
+    return _findings(replies, partial(_symbols, view.file_name() or ""))
+
+
+async def symbols_named(window: sublime.Window, query: str) -> Findings:
+    what, capability = "workspace/symbol", "workspaceSymbolProvider"
+    replies = await _asked(window, None, what, capability, {"query": query})
+    return _findings(replies, partial(_symbols, ""))
+
+
+def _at(place: Place) -> dict[str, Any]:
+    return {"position": {"line": place[0], "character": place[1]}}
+
+
+def _asked(
+    window: sublime.Window,
+    view: sublime.View | None,
+    method: str,
+    capability: str,
+    params: Mapping[str, Any],
+) -> Answer[Sequence[Reply]]:
+    """The replies of the servers that can do it: of the one for the view, or of all of the
+    window."""
+    answer: Answer[Sequence[Reply]] = Answer()
+    if not all(name in sys.modules for name in (LSP, LSP_URLS, PROTOCOL)):
+        answer.give(())
+        return answer
+    work = partial(_ask, window, view, method, capability, params, answer)
+    queues.on_worker(work)
+    queues.on_worker(partial(answer.give, ()), PATIENCE)
+    return answer
+
+
+def _ask(
+    window: sublime.Window,
+    view: sublime.View | None,
+    method: str,
+    capability: str,
+    params: Mapping[str, Any],
+    answer: Answer[Sequence[Reply]],
+) -> None:
+    """On the worker."""
+    try:
+        servers = _servers(window, view, capability)
+        replies: list[Reply] = []
+
+        def heard(name: str, reply: Any) -> None:
+            replies.append((reply, name))
+            if len(replies) == len(servers):
+                answer.give(replies)
+
+        if not servers:
+            answer.give(())
+        for server in servers:
+            request = sys.modules[PROTOCOL].Request(method, _params(view, params), view)
+            name = str(server.config.name)
+            failed = partial(_failed, heard, name)
+            server.send_request_async(request, partial(heard, name), failed)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        logger.warning("LSP could not be asked", exc_info=True)
+        answer.give(())
+
+
+def _failed(heard: Callable[[str, Any], None], name: str, error: Any) -> None:
+    logger.info("the language server %s refuses: %s", name, error)
+    heard(name, None)
+
+
+def _servers(window: sublime.Window, view: sublime.View | None, capability: str) -> list[Any]:
+    """LSP's sessions."""
+    manager = sys.modules[LSP].windows.lookup(window)
+    found = [it for it in (manager.get_sessions() if manager is not None else ())]
+    able = [it for it in found if it.has_capability(capability)]
+    if view is None:
+        return able
+    return [it for it in able if it.session_view_for_view_async(view) is not None][:1]
+
+
+def _params(view: sublime.View | None, params: Mapping[str, Any]) -> dict[str, Any]:
+    if view is None:
+        return dict(params)
+    uri = sys.modules[LSP_URLS].filename_to_uri(view.file_name())
+    return {"textDocument": {"uri": uri}, **params}
+
+
+def _findings(replies: Sequence[Reply], read: Callable[[Any], Iterator[Found]]) -> Findings:
+    """Reads the forms of the Language Server Protocol."""
+    rows: list[Found] = []
+    names: list[str] = []
+    for reply, name in replies:
+        try:
+            found = list(read(reply))
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+            logger.warning("the reply of %s could not be read", name, exc_info=True)
+            continue
+        rows += found
+        names += [name] if found else []
+    rows.sort(key=lambda it: (it.path, it.line, it.column))
+    return Findings(tuple(dict.fromkeys(rows)), f"the language server {', '.join(names)}")
+
+
+def _locations(reply: Any) -> Iterator[Found]:
+    """Of one location, several, or links to some."""
+    for each in [reply] if isinstance(reply, dict) else reply or ():
+        if "targetUri" in each:
+            yield from _location(each["targetUri"], each["targetSelectionRange"])
+        else:
+            yield from _location(each["uri"], each["range"])
+
+
+def _location(
+    uri: str, range: Mapping[str, Any], name: str = "", kind: str = ""
+) -> Iterator[Found]:
+    """Nothing for what is no file."""
+    scheme, path = sys.modules[LSP_URLS].parse_uri(uri)
+    if scheme == "file":
+        yield _found(path, range, name, kind)
+
+
+def _found(path: str, range: Any, name: str, kind: str) -> Found:
+    start = range["start"]
+    line, column = int(start["line"]) + 1, int(start["character"]) + 1
+    return Found(path, line, column, name, kind, is_utf16=True)
+
+
+def _symbols(path: str, reply: Any) -> Iterator[Found]:
+    """Of symbols that have children, or of symbols that say their place."""
+    for each in reply or ():
+        kind = KINDS[each["kind"] - 1] if 0 < each["kind"] <= len(KINDS) else ""
+        name = str(each["name"])
+        if "location" in each:
+            start = {"start": {"line": 0, "character": 0}}
+            place = each["location"]
+            yield from _location(place["uri"], place.get("range", start), name, kind)
+        else:
+            yield _found(path, each["selectionRange"], name, kind)
+            yield from _symbols(path, each.get("children"))

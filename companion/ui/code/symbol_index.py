@@ -1,0 +1,71 @@
+"""What Sublime's own index and lists of symbols say. UI thread only."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Iterable
+
+import sublime
+
+from ...ide.code_queries import Found
+
+# By the number of Sublime's kinds.
+KINDS = {
+    sublime.KindId.KEYWORD: "keyword",
+    sublime.KindId.TYPE: "type",
+    sublime.KindId.FUNCTION: "function",
+    sublime.KindId.NAMESPACE: "namespace",
+    sublime.KindId.NAVIGATION: "heading",
+    sublime.KindId.MARKUP: "markup",
+    sublime.KindId.VARIABLE: "variable",
+}
+
+
+def definitions(window: sublime.Window, name: str) -> list[Found]:
+    """Of all files of the project and all open ones."""
+    return _located(window, name, sublime.SymbolType.DEFINITION)
+
+
+def references(window: sublime.Window, name: str) -> list[Found]:
+    return _located(window, name, sublime.SymbolType.REFERENCE)
+
+
+def _located(window: sublime.Window, name: str, type: sublime.SymbolType) -> list[Found]:
+    found = window.symbol_locations(name, sublime.SymbolSource.ANY, type)
+    return each_once(
+        Found(os.path.normpath(it.path), it.row, it.col, it.display_name.strip(), _kind(it.kind))
+        for it in found
+    )
+
+
+def symbols_in(view: sublime.View) -> list[Found]:
+    """In the order of the text."""
+    path, found = view.file_name() or "", []
+    for symbol in view.symbol_regions():
+        row, column = view.rowcol(symbol.region.begin())
+        name = " ".join(symbol.name.split())
+        found.append(with_line(Found(path, row + 1, column + 1, name, _kind(symbol.kind)), view))
+    return sorted(found, key=lambda it: (it.line, it.column))
+
+
+def with_line(found: Found, view: sublime.View | None) -> Found:
+    """With the text of its line in the view, if there is one that has it."""
+    if found.text is not None or view is None or view.is_loading():
+        return found
+    point = view.text_point(found.line - 1, 0)
+    # A line of an older text may be beyond the end of this one.
+    if view.rowcol(point)[0] != found.line - 1:
+        return replace(found, text="")
+    return replace(found, text=view.substr(view.line(point)))
+
+
+def each_once(found: Iterable[Found]) -> list[Found]:
+    """In the order of files and lines, those with a text before the same without."""
+    rows = sorted(found, key=lambda it: (it.path, it.line, it.column))
+    return list({(it.path, it.line, it.column): it for it in reversed(rows)}.values())[::-1]
+
+
+def _kind(kind: tuple[int, str, str]) -> str:
+    """In a word of Sublime's or of the syntax, such as "function"; empty if it says none."""
+    return kind[2].lower() or KINDS.get(sublime.KindId(kind[0]), "")

@@ -1,0 +1,75 @@
+"""The tool server `editor` as the real Gemini CLI uses it, by way of the extension."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from typing import Any
+
+from cli import ALLOW, GeminiCli
+from session import Session
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, ROOT)
+
+from GeminiCompanion.companion.ide.clis import GEMINI_CLI  # noqa: E402
+from GeminiCompanion.companion.ide.editor_tools import INSTRUCTIONS, TOOLS  # noqa: E402
+from GeminiCompanion.companion.ide.hooks import extension  # noqa: E402
+
+ISSUES = "MCP issues detected"
+
+
+class EditorTools(Session):
+    has_cli = False
+
+    def cli_with_extension(self, folder: str = "", **variables: str) -> GeminiCli:
+        home = tempfile.mkdtemp(dir=self.root)
+        with open(os.path.join(ROOT, "extension", "companion.cjs"), "rb") as file:
+            program = file.read()
+        extension.install(GEMINI_CLI, extension.folder(GEMINI_CLI, {}, home), program)
+        more = {"TMPDIR": self.temp, **self.variables, **variables}
+        cli = GeminiCli(home, folder or self.folder, self.model.url, more)
+        self.addCleanup(cli.close)
+        return cli
+
+    def offered(self) -> dict[str, Any]:
+        """The tools of the last request to the model, by their names."""
+        tools = self.model.last_request()["tools"]
+        return {it["name"]: it for each in tools for it in each["functionDeclarations"]}
+
+    def answers(self) -> list[str]:
+        """What tools answered, as the model's last request has it."""
+        parts = [part for it in self.model.last_request()["contents"] for part in it["parts"]]
+        told = [
+            part["functionResponse"]["response"] for part in parts if "functionResponse" in part
+        ]
+        return [str(it["output"]) for it in told]
+
+    def test_the_model_is_offered_the_tools_and_a_call_reaches_the_editor(self) -> None:
+        path = self.write("a.py", b"one = 1\n")
+        cli = self.cli_with_extension()
+        cli.wait_connected()
+        self.model.will_call("mcp_editor_show", {"path": path}, "The end of tools.")
+        cli.say("show it please")
+        cli.wait_for("show", "Allow")
+        cli.press(ALLOW)
+        cli.wait_for("The end of tools.")
+        self.assertLessEqual({f"mcp_editor_{it.name}" for it in TOOLS}, set(self.offered()))
+        self.assertTrue(INSTRUCTIONS in json.dumps(self.model.last_request()))
+        (answer,) = self.answers()
+        self.assertIn(f'"path": "{path}"', answer)
+        self.editor.do("wait_for", "tabs", ["a.py"])
+        self.assertNotIn(ISSUES, cli.screen())
+
+    def test_without_an_editor_nothing_is_said_and_nothing_is_offered(self) -> None:
+        elsewhere = tempfile.mkdtemp(dir=self.root)
+        cli = self.cli_with_extension(elsewhere)
+        cli.wait_ready()
+        self.model.will_play("hello", "The end of hello.")
+        cli.say("hello")
+        cli.wait_for("The end of hello.")
+        self.assertEqual([it for it in self.offered() if it.startswith("mcp_editor")], [])
+        self.assertNotIn(ISSUES, cli.screen())
