@@ -58,6 +58,12 @@ class FakeCli:
         params = {"name": tool, "arguments": arguments}
         return self._pool.submit(lambda: self._post("tools/call", params)["result"])
 
+    def editor_tool(self, tool: str, **arguments: Any) -> Future[dict[str, Any]]:
+        """What the server `editor` of the window answers to a call, in a while."""
+        params = {"name": tool, "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        return self._pool.submit(lambda: self._post_json("/tools", message))
+
     def hook(self, event: str, **told: Any) -> Future[dict[str, Any]]:
         """What the window answers to a hook of this process, in a while."""
         told = {"hook_event_name": event, "session_id": "cli", "cwd": "/", **told}

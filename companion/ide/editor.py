@@ -66,8 +66,35 @@ class UnaskedEdit(NamedTuple):
     at: float
 
 
+class CodeKnowledge:
+    """What the companion asks of an editor about code; such an editor overrides all of it. Awaited
+    on the companion's loop."""
+
+    async def look_up(self, window_id: int, query: Query) -> Findings:
+        """What the editor knows of the code, of all files, shared with CLIs or not. Raises
+        EditorError."""
+        raise EditorError(UNKNOWN)
+
+    async def selection(self, window_id: int, view_id: int) -> Selection:
+        """What is selected in the view of a file. Raises EditorError, also if the view is gone."""
+        raise EditorError(UNKNOWN)
+
+    async def unsaved(self, window_id: int) -> frozenset[str]:
+        """The files of the window whose text differs from the disk. Raises EditorError."""
+        raise EditorError(UNKNOWN)
+
+    async def show_line(self, window_id: int, path: str, line: int) -> bool:
+        """Open the file at the line for the user, who continues to type where they do; tells
+        whether they see it. If it would cover that place, it is a tab behind. Raises EditorError.
+        """
+        raise EditorError(UNKNOWN)
+
+
 class Editor(ABC):
-    """Awaited on the companion's loop. The editor does the work on whichever thread it needs."""
+    """Awaited on the companion's loop. The editor does the work on whichever thread it needs.
+    `code` answers questions about code."""
+
+    code = CodeKnowledge()
 
     @abstractmethod
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
@@ -123,24 +150,3 @@ class Editor(ABC):
     @abstractmethod
     def tell(self, sentence: str) -> None:
         """Show the sentence to the user. Returns at once, from any thread."""
-
-    # An editor that knows nothing of code leaves these four as they are.
-
-    async def look_up(self, window_id: int, query: Query) -> Findings:
-        """What the editor knows of the code, of all files, shared with CLIs or not. Raises
-        EditorError."""
-        raise EditorError(UNKNOWN)
-
-    async def selection(self, window_id: int, view_id: int) -> Selection:
-        """What is selected in the view of a file. Raises EditorError, also if the view is gone."""
-        raise EditorError(UNKNOWN)
-
-    async def unsaved(self, window_id: int) -> frozenset[str]:
-        """The files of the window whose text differs from the disk. Raises EditorError."""
-        raise EditorError(UNKNOWN)
-
-    async def show_line(self, window_id: int, path: str, line: int) -> bool:
-        """Open the file at the line for the user, who continues to type where they do; tells
-        whether they see it. If it would cover that place, it is a tab behind. Raises EditorError.
-        """
-        raise EditorError(UNKNOWN)

@@ -27,7 +27,7 @@ from .code_queries import (
     SymbolsNamed,
 )
 from .context import MISSING, ContextStore, Gate
-from .editor import Editor, EditorError
+from .editor import CodeKnowledge, EditorError
 from .mcp_tables import Method, Tool, ToolTable, absolute_path, answer, object_of, ping, text
 from .sharing import PAUSED
 
@@ -54,12 +54,12 @@ NO_FILE = "The user looks at no file that they share."
 
 
 class EditorTools:
-    """Does the work of the tools for one window. `context` has its files, and says which of them
-    may be told."""
+    """Does the work of the tools for one window. `code` is the editor's knowledge of code;
+    `context` has the window's files, and says which of them may be told."""
 
-    def __init__(self, window_id: int, editor: Editor, context: ContextStore) -> None:
+    def __init__(self, window_id: int, code: CodeKnowledge, context: ContextStore) -> None:
         self._window_id = window_id
-        self._editor = editor
+        self._code = code
         self._context = context
 
     async def diagnostics(self, arguments: Mapping[str, Any]) -> bytes:
@@ -93,7 +93,7 @@ class EditorTools:
     async def open_files(self, arguments: Mapping[str, Any]) -> bytes:
         gate, active = self._gate(), self._context.active
         files = [Found(file.path, 1, 1) for file in self._context.files()]
-        unsaved = await _in_time(self._editor.unsaved(self._window_id))
+        unsaved = await _in_time(self._code.unsaved(self._window_id))
         page = await self._page(files, gate, arguments, quotes=False)
         rows = [
             {
@@ -107,9 +107,9 @@ class EditorTools:
 
     async def selection(self, arguments: Mapping[str, Any]) -> bytes:
         gate, active = self._gate(), self._context.active
-        if active is None or await _in_thread(partial(gate.reason, active.path)):
+        if active is None or await self._reason(gate, active.path):
             return _result({"path": None, "note": NO_FILE})
-        found = await _in_time(self._editor.selection(self._window_id, active.view_id))
+        found = await _in_time(self._code.selection(self._window_id, active.view_id))
         ranges = [
             {
                 "start": {"line": it.line, "column": it.column},
@@ -123,7 +123,7 @@ class EditorTools:
     async def show(self, arguments: Mapping[str, Any]) -> bytes:
         path = await self._path(arguments, self._gate())
         line = int(arguments.get("line", 1))
-        is_seen = await _in_time(self._editor.show_line(self._window_id, path, line))
+        is_seen = await _in_time(self._code.show_line(self._window_id, path, line))
         where = "The user sees it" if is_seen else "It is a tab behind the one the user types in"
         return _result({"path": arguments["path"], "line": line, "note": f"{where}."})
 
@@ -137,13 +137,16 @@ class EditorTools:
     def _remote(self, path: str) -> str:
         return self._context.path_maps.to_remote(path)
 
+    async def _reason(self, gate: Gate, path: str) -> str:
+        return await _in_thread(partial(gate.reason, path))
+
     async def _path(self, arguments: Mapping[str, Any], gate: Gate) -> str:
         """The editor's path of a file that may be told. Raises EditorError."""
         sent: str = arguments["path"]
         is_whole = not isinstance(sent, TruncatedString)
         known = self._context.path_maps.to_local(sent) if is_whole else sent
         path = absolute_path("path", sent, known)
-        reason = await _in_thread(partial(gate.reason, path))
+        reason = await self._reason(gate, path)
         if reason:
             sentence = {PAUSED: IS_PAUSED, MISSING: NOT_THERE}.get(reason, NOT_SHARED)
             raise EditorError(sentence.format(sent))
@@ -163,7 +166,7 @@ class EditorTools:
     ) -> bytes:
         """The result with a page of what was found; `names` are those of each row's `kind` and
         `name`. Raises EditorError."""
-        found = await _in_time(self._editor.look_up(self._window_id, query))
+        found = await _in_time(self._code.look_up(self._window_id, query))
         page = await self._page(found.rows, gate, arguments, quotes=True)
         rows = [self._row(each, names) for each in page.rows]
         told = {"results": rows, "offset": page.offset, "more": page.more, "source": found.source}

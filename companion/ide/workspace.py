@@ -92,7 +92,6 @@ class Workspace:
         self.diffs.offers_diffs, self.diffs.on_decided = settings.diffs, self.hooks.live.decided
         self.context.path_maps = self.diffs.path_maps = self.words.path_maps = settings.path_maps
         self.unasked = _unasked_edits(self, editor, settings)
-        self._tools = EditorTools(window_id, editor, self.context)
         self.restored_diffs = RestoredDiffs(window_id, editor, book, sessions, self.diffs, disk)
 
     def restore(self, saved: SavedWorkspace) -> None:
@@ -168,7 +167,8 @@ class Workspace:
     async def _serve(self, stack: AsyncExitStack, port: int) -> int:
         token = self.advertisement.token
         address, tell = self.reach.address, self._editor.tell
-        parts = self.sessions, self.diffs, self.hooks, self._tools
+        tools = EditorTools(self.window_id, self._editor.code, self.context)
+        parts = self.sessions, self.diffs, self.hooks, tools
         endpoint = Endpoint(token, *parts, self._stream_began, address, tell)
         port = await stack.enter_async_context(endpoint.listening(port))
         stack.callback(self._end, endpoint)

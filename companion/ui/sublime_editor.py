@@ -11,17 +11,15 @@ from typing import Callable, TypeVar
 
 import sublime
 
-from ..base import background
 from ..base.digest import Digest
 from ..base.log import logger
 from ..base.shown_text import shown_line
 from ..ide import file_content
 from ..ide.clis import GEMINI_CLI
-from ..ide.code_queries import Findings, Query, Selection
 from ..ide.editor import YOURS, ClosedDiff, Editor, EditorError, Proposal, UnaskedEdit
 from ..ide.status import Status
 from . import queues, settings, texts
-from .code import code_tools, shown_lines
+from .code.sublime_code import SublimeCode
 from .notices import Notices
 from .review import comments, ending, large, open_diffs, opening, restoring
 from .review.next_edit import NextEdit
@@ -54,6 +52,7 @@ class SublimeEditor(Editor):
 
     def __init__(self) -> None:
         self.stories = Stories(self.tell)
+        self.code = SublimeCode(self._ask, self.stories, self.keyboard_in)
         self.keyboard: sublime.View | None = None
         self.reviews: Reviews | None = None
         self.scrolling: Scrolling | None = None
@@ -125,23 +124,6 @@ class SublimeEditor(Editor):
 
     async def return_text(self, window_id: int, path: str, text: str, remark: str = YOURS) -> None:
         await self._ask(partial(_return_text, window_id, path, text, remark))
-
-    async def look_up(self, window_id: int, query: Query) -> Findings:
-        answer = await self._ask(partial(code_tools.begin, self.stories, window_id, query))
-        return await background.awaited(answer)
-
-    async def selection(self, window_id: int, view_id: int) -> Selection:
-        return await self._ask(partial(code_tools.selection, view_id))
-
-    async def unsaved(self, window_id: int) -> frozenset[str]:
-        return await self._ask(partial(code_tools.unsaved, window_id))
-
-    async def show_line(self, window_id: int, path: str, line: int) -> bool:
-        def show() -> bool:
-            window = code_tools.window_of(window_id)
-            return shown_lines.show(window, path, line, self.keyboard_in(window))
-
-        return await self._ask(show)
 
     def tell(self, sentence: str) -> None:
         def show() -> None:

@@ -22,6 +22,7 @@ from headless import layout as _layout
 from headless import results as _results
 from headless import running as _running
 from headless import selectors as _selectors
+from headless import symbols as _symbols
 from headless import values as _values
 from headless import windows as _windows
 from headless.buffers import moved as _moved
@@ -893,7 +894,22 @@ class Window:
         kind_id: KindId = KindId.AMBIGUOUS,
         kind_letter: str = "",
     ) -> List[Any]:
-        return _missing("Window.symbol_locations")  # type: ignore[no-any-return]
+        """By an imitation of the index, `headless/symbols.py`; a kind that is asked for counts for
+        nothing, nor does the source."""
+        found = []
+        for path, text in _symbols.texts(self._state()):
+            defined = [it for it in _symbols.definitions(text) if it.name == sym]
+            used = _symbols.uses(text, sym) if type != SymbolType.DEFINITION else []
+            for of, symbols in ((SymbolType.DEFINITION, defined), (SymbolType.REFERENCE, used)):
+                if type not in (SymbolType.ANY, of):
+                    continue
+                for it in symbols:
+                    row = text.count("\n", 0, it.start) + 1
+                    column = it.start - text.rfind("\n", 0, it.start)
+                    syntax = _editor().syntaxes.for_file(path).path
+                    kind = (KindId(it.kind[0]), *it.kind[1:])
+                    found.append(SymbolLocation(path, sym, row, column, syntax, of, kind))
+        return found
 
     def lookup_symbol_in_index(self, symbol: str) -> List[Any]:
         return _missing("Window.lookup_symbol_in_index")  # type: ignore[no-any-return]
@@ -2011,10 +2027,22 @@ class View:
         return _missing("View.indexed_references")  # type: ignore[no-any-return]
 
     def symbol_regions(self) -> List[Any]:
-        """Where a package's `.tmPreferences` says `showInSymbolList`; without transformations."""
-        syntax = self._open().syntax.path
+        """Where a package's `.tmPreferences` says `showInSymbolList`; without transformations. In
+        a syntax that no package defines, what `headless/symbols.py` finds."""
+        info, of = self._open().syntax, SymbolType.DEFINITION
+        if _editor().syntaxes.grammar(info.path) is None:
+            return [
+                SymbolRegion(
+                    it.name,
+                    Region(it.start, it.start + len(it.name)),
+                    info.path,
+                    of,
+                    (KindId(it.kind[0]), *it.kind[1:]),
+                )
+                for it in _symbols.definitions(self._open().text.characters)
+            ]
         return [
-            SymbolRegion(self.substr(region), region, syntax, SymbolType.DEFINITION, KIND_AMBIGUOUS)
+            SymbolRegion(self.substr(region), region, info.path, of, KIND_AMBIGUOUS)
             for selector in _editor().syntaxes.symbols()
             for region in self.find_by_selector(selector)
         ]
@@ -2543,7 +2571,7 @@ class SymbolRegion:
 
 
 class SymbolLocation:
-    """A symbol in a file; the headless editor finds none."""
+    """A symbol in a file."""
 
     def __init__(
         self,

@@ -23,20 +23,21 @@ from GeminiCompanion.companion.ide.code_queries import (
     SymbolsNamed,
 )
 from GeminiCompanion.companion.ide.context import ContextStore, OpenFile
-from GeminiCompanion.companion.ide.editor import EditorError
+from GeminiCompanion.companion.ide.editor import CodeKnowledge, EditorError
 from GeminiCompanion.companion.ide.editor_tools import EditorTools
 from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ide.sharing import Sharing
 
-from ..support import FakeEditor, InLoop, temp_folder
+from ..support import InLoop, temp_folder
 
 
-class CodeEditor(FakeEditor):
+class Code(CodeKnowledge):
     """`found` is what it finds, `asked` what it was asked, `dirty` the files with unsaved
-    changes."""
+    changes; with a
+    `refusal` it can do nothing."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self.refusal = ""
         self.found: list[Found] = []
         self.asked: list[Query] = []
         self.dirty: frozenset[str] = frozenset()
@@ -62,10 +63,10 @@ class CodeEditor(FakeEditor):
 class EditorToolsCase(InLoop):
     def setUp(self) -> None:
         self.folder = temp_folder(self)
-        self.editor = CodeEditor()
+        self.code = Code()
         self.context = ContextStore()
         self.context.folders = (self.folder,)
-        self.tools = EditorTools(7, self.editor, self.context)
+        self.tools = EditorTools(7, self.code, self.context)
         self.a = self.write("a.py", "one\n  two = one  \n")
 
     def write(self, name: str, text: str) -> str:
@@ -135,7 +136,7 @@ class Questions(EditorToolsCase):
         for tool, arguments, query in rows:
             with self.subTest(tool, **arguments):
                 await self.told(tool, **arguments)
-                self.assertEqual(self.editor.asked[-1], query)
+                self.assertEqual(self.code.asked[-1], query)
 
     async def test_what_is_missing_or_wrong_is_told_to_the_model(self) -> None:
         rows: tuple[tuple[str, dict[str, Any], str], ...] = (
@@ -156,13 +157,13 @@ class Questions(EditorToolsCase):
                 self.assertIn(words, await self.error(tool, **arguments))
 
     async def test_what_the_editor_cannot_is_told(self) -> None:
-        self.editor.refusal = "The window is closed."
+        self.code.refusal = "The window is closed."
         self.assertEqual(await self.error("symbols", query="x"), "The window is closed.")
 
 
 class Results(EditorToolsCase):
     async def test_a_row_has_its_place_its_name_and_its_line(self) -> None:
-        self.editor.found = [
+        self.code.found = [
             Found(self.a, 2, 3, "two", "variable"),
             Found(self.a, 9, 1, "gone"),
             Found(self.a, 1, 1, "typed", text="  as typed"),
@@ -182,13 +183,13 @@ class Results(EditorToolsCase):
 
     async def test_the_columns_of_servers_become_characters(self) -> None:
         path = self.write("b.py", "'\U0001f600' + two\n")
-        self.editor.found = [Found(path, 1, 8, is_utf16=True), Found(path, 1, 7)]
+        self.code.found = [Found(path, 1, 8, is_utf16=True), Found(path, 1, 7)]
         told = await self.told("references", name="two")
         self.assertEqual([row["column"] for row in told["results"]], [7, 7])
         self.assertEqual(characters("é\U0001f600x", 3), 2)
 
     async def test_a_page_is_bounded_and_says_whether_there_is_more(self) -> None:
-        self.editor.found = [Found(self.a, line, 1) for line in range(1, ROWS + 3)]
+        self.code.found = [Found(self.a, line, 1) for line in range(1, ROWS + 3)]
         first = await self.told("references", name="one")
         self.assertEqual((len(first["results"]), first["more"]), (ROWS, True))
         last = await self.told("references", name="one", offset=ROWS)
@@ -196,7 +197,7 @@ class Results(EditorToolsCase):
         self.assertEqual((last["offset"], last["more"]), (ROWS, False))
 
     async def test_a_long_line_is_cut(self) -> None:
-        self.editor.found = [Found(self.write("c.js", "x" * 9999), 1, 1)]
+        self.code.found = [Found(self.write("c.js", "x" * 9999), 1, 1)]
         told = await self.told("references", name="x")
         self.assertEqual(len(told["results"][0]["text"]), 200)
 
@@ -206,7 +207,7 @@ class Files(EditorToolsCase):
         b = self.write("b.py", "")
         self.look_at(1, b)
         self.look_at(2, self.a)
-        self.editor.dirty = frozenset([b])
+        self.code.dirty = frozenset([b])
         told = await self.told("open_files")
         rows = [{"path": self.a, "active": True}, {"path": b, "unsaved": True}]
         self.assertEqual(told, {"files": rows, "offset": 0, "more": False})
@@ -223,14 +224,14 @@ class Files(EditorToolsCase):
         for line, words in ((1, "sees it"), (4, "behind")):
             told = await self.told("show", path=self.a, line=line)
             self.assertIn(words, told["note"])
-        self.assertEqual(self.editor.shown, [(self.a, 1), (self.a, 4)])
+        self.assertEqual(self.code.shown, [(self.a, 1), (self.a, 4)])
 
     async def test_paths_are_those_of_the_clis(self) -> None:
         self.context.path_maps = PathMaps((PathMap(self.folder, "/app"),))
-        self.editor.found = [Found(self.a, 1, 1)]
+        self.code.found = [Found(self.a, 1, 1)]
         told = await self.told("symbols", path="/app/a.py")
         self.assertEqual(told["results"][0]["path"], "/app/a.py")
-        self.assertEqual(self.editor.asked, [SymbolsIn(self.a)])
+        self.assertEqual(self.code.asked, [SymbolsIn(self.a)])
 
 
 class WhatIsShared(EditorToolsCase):
@@ -240,7 +241,7 @@ class WhatIsShared(EditorToolsCase):
 
     async def test_an_excluded_file_is_neither_listed_nor_quoted_nor_opened(self) -> None:
         self.look_at(1, self.key)
-        self.editor.found = [Found(self.key, 1, 1, "KEY"), Found(self.a, 1, 1)]
+        self.code.found = [Found(self.key, 1, 1, "KEY"), Found(self.a, 1, 1)]
         for tool in ("definition", "references"):
             told = await self.told(tool, name="KEY")
             self.assertEqual([row["path"] for row in told["results"]], [self.a])
@@ -252,7 +253,7 @@ class WhatIsShared(EditorToolsCase):
             self.assertIn("does not share", await self.error(tool, path=self.key))
         spot = {"path": self.key, "line": 1, "column": 1}
         self.assertIn("does not share", await self.error("definition", **spot))
-        self.assertEqual(self.editor.shown, [])
+        self.assertEqual(self.code.shown, [])
 
     async def test_a_link_to_an_excluded_file_is_one(self) -> None:
         link = os.path.join(self.folder, "innocent.txt")
@@ -262,7 +263,7 @@ class WhatIsShared(EditorToolsCase):
     async def test_only_files_of_the_project_are_told_where_the_user_wants_that(self) -> None:
         self.context.folders = (os.path.join(self.folder, "project"),)
         self.context.sharing = Sharing(only_project_files=True)
-        self.editor.found = [Found(self.a, 1, 1)]
+        self.code.found = [Found(self.a, 1, 1)]
         self.assertEqual((await self.told("symbols", query="x"))["results"], [])
         self.assertIn("does not share", await self.error("show", path=self.a))
 
@@ -280,4 +281,4 @@ class WhatIsShared(EditorToolsCase):
         ):
             with self.subTest(tool):
                 self.assertIn("has paused", await self.error(tool, **arguments))
-        self.assertEqual((self.editor.asked, self.editor.shown), ([], []))
+        self.assertEqual((self.code.asked, self.code.shown), ([], []))

@@ -19,11 +19,11 @@ from unittest import mock
 
 from GeminiCompanion.companion.base import connection, http_server, jsonrpc, log, unauthenticated
 from GeminiCompanion.companion.base.large_json import TruncatedString
-from GeminiCompanion.companion.ide import mcp, transport
+from GeminiCompanion.companion.ide import editor_tools, mcp, transport
 from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI, Cli
 from GeminiCompanion.companion.ide.context import ContextStore
 from GeminiCompanion.companion.ide.decisions import Decision
-from GeminiCompanion.companion.ide.editor import EditorError
+from GeminiCompanion.companion.ide.editor import CodeKnowledge, EditorError
 from GeminiCompanion.companion.ide.editor_tools import EditorTools
 from GeminiCompanion.companion.ide.hooks.hook_desk import HookDesk
 from GeminiCompanion.companion.ide.session import Session
@@ -34,7 +34,6 @@ from ..support import (
     PATIENCE,
     Background,
     Client,
-    FakeEditor,
     patched,
     read_all,
     read_head,
@@ -94,7 +93,7 @@ def hooks(sessions: Sessions) -> HookDesk:
 
 
 def tools() -> EditorTools:
-    return EditorTools(1, FakeEditor(), ContextStore())
+    return EditorTools(1, CodeKnowledge(), ContextStore())
 
 
 class TransportTestCase(unittest.TestCase):
@@ -839,6 +838,45 @@ class Messages(TransportTestCase):
             self.client.post(PING, Authorization=None)
         self.assertNotIn(TOKEN, "".join(logs.output))
         self.assertNotIn("text of a file", "".join(logs.output))
+
+
+class TheToolServer(TransportTestCase):
+    """The server `editor`, beside the companion's own."""
+
+    def ask(self, body: Any, client: Client | None = None) -> Any:
+        return (client or Client(self.port, TOKEN)).request("POST", json.dumps(body), "/tools")
+
+    def test_its_requests_need_no_session_and_those_of_the_companion_do(self) -> None:
+        answer = self.ask(PING)
+        self.assertEqual((answer.status, answer.json()["result"]), (200, {}))
+        self.assertIsNone(answer.headers["Mcp-Session-Id"])
+        self.assert_refused(Client(self.port, TOKEN).request("POST", json.dumps(PING)), 400)
+
+    def test_each_server_has_its_own_tools(self) -> None:
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        names = [tool["name"] for tool in self.ask(asked).json()["result"]["tools"]]
+        self.assertIn("definition", names)
+        self.assertNotIn("openDiff", names)
+
+    def test_who_lacks_the_token_is_refused(self) -> None:
+        self.assert_refused(self.ask(PING, Client(self.port, TOKEN[:-1])), 401)
+
+    def test_it_has_no_stream_and_takes_no_batch(self) -> None:
+        answer = Client(self.port, TOKEN).request("GET", None, "/tools")
+        self.assertEqual((answer.status, answer.headers["Allow"]), (405, "POST"))
+        answer = self.ask([PING])
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (400, -32600))
+
+    def test_a_notification_is_taken_without_an_answer(self) -> None:
+        answer = self.ask({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self.assertEqual((answer.status, answer.body), (202, b""))
+
+    def test_a_bug_costs_one_answer(self) -> None:
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        with mock.patch.object(editor_tools, "answer", side_effect=ZeroDivisionError):
+            answer = self.ask(asked)
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (200, -32603))
+        self.assertEqual(self.ask(asked).json()["result"], {})
 
 
 class Batches(TransportTestCase):

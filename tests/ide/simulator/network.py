@@ -41,6 +41,7 @@ class Endpoint:
         sessions: Any,
         desk: Any,
         hooks: Any,
+        tools: Any,
         on_stream: Callable[[Session], None],
         address: str,
         tell: Callable[[str], None],
