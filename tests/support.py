@@ -112,8 +112,12 @@ class InLoop(unittest.TestCase):
 
 def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     async def whole(self: InLoop) -> None:
-        await self.begin()
-        await test(self)
+        try:
+            await self.begin()
+            await test(self)
+        finally:
+            # What a failed test leaves may wait for the time of its Clock.
+            vars(asyncio.get_running_loop()).pop("time", None)
 
     @functools.wraps(test)
     def run(self: InLoop) -> None:

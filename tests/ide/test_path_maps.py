@@ -12,19 +12,19 @@ from unittest import mock
 
 from GeminiCompanion.companion.ide import mcp, path_maps
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
-from GeminiCompanion.companion.ide.decisions import OPEN, TOLD
+from GeminiCompanion.companion.ide.decisions import TOLD
 from GeminiCompanion.companion.ide.diffs import MAX_PATH
 from GeminiCompanion.companion.ide.discovery import Advertisement, places
 from GeminiCompanion.companion.ide.doctor import lookup
 from GeminiCompanion.companion.ide.doctor.facts import WINDOWS, Facts, Window
 from GeminiCompanion.companion.ide.events import WindowSettingsChanged
 from GeminiCompanion.companion.ide.path_maps import NO_MAPS, PathMap, PathMaps
-from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.surroundings import Machine, surroundings
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 
-from .window import Reader, WithoutServer
+from ..tables import rows, word
+from .window import WithoutServer
 
 UBUNTU = "\\\\wsl.localhost\\Ubuntu"
 WSL = PathMaps((PathMap(UBUNTU, "/"), PathMap("C:\\", "/mnt/c/"), PathMap("D:/src", "/src")))
@@ -119,144 +119,118 @@ class Windows(unittest.TestCase):
         self.assertTrue(lookup.holds(facts, told.workspace_path))
 
 
+@rows("""
+    the context has the CLIs paths
+        c connects; file a_b has the focus; 1 s pass | c was told of /app/a_b
+    a file is held back by the editors path
+        c connects; /secret of the editor is excluded; file secret has the focus
+        | file app has the focus; 1 s pass | c was told of /app/app
+        | /app/ of the CLI is excluded; 1 s pass | c was told of /app/app, /app/secret
+    the editor has its own path and the CLI gets back what it sent
+        c connects | c asks openDiff for /app/a | the editor has /a | /a is accepted
+        | c got /app/a accepted | c asks openDiff for /app/x/../b// | the editor has /b
+        | /b is rejected | c got /app/a accepted, /app/x/../b// rejected
+        | c asks openDiff for /app/x/../b// | the editor has /b | /b is accepted
+        | c got /app/a accepted, /app/x/../b// rejected, /app/x/../b// accepted
+    two names of one folder are each given back as they came
+        c connects; the maps are TEMP=/app TEMP=/also
+        | c asks openDiff for /also/a; /a is accepted | c got /also/a accepted
+    a diff is closed by the path that opened it though the maps have changed
+        c connects; c asks openDiff for /app/a; the maps are TEMP=/elsewhere
+        | c asks closeDiff for /app/a | the answer tells theirs: yes; proposals that wait: 0
+    a diff of before the first map is closed by the path that opened it
+        c connects; the maps are none; c asks openDiff for TEMP/a; the maps are /there=TEMP
+        | c asks closeDiff for TEMP/a | the answer tells theirs: yes; proposals that wait: 0
+    a corrected map counts for the next proposal of a file
+        c connects; the maps are TEMP/wrong=/app; c asks openDiff for /app/a; /wrong/a is
+        accepted
+        | a moment passes; the maps are TEMP=/app; c asks openDiff for /app/a
+        | the editor has /a; told texts: 1
+    a path that is long by its detours is refused
+        c connects | c asks openDiff for a long way | the answer tells at most: yes
+    what the editor refuses is named by the CLIs path
+        c connects; the maps are TEMP=/app TEMP=/also; the editor cannot show /a
+        | c asks openDiff for /also/a | the answer tells /also/a is a folder.: yes
+    a relative path is refused as ever
+        c connects | c asks openDiff for work/a | it is an error: yes
+    what the CLI sent outlives a restart
+        c connects; c asks openDiff for /app//a | saved are //a as /app//a
+    a diff of which nobody knows what was sent is told by the maps
+        c connects | /a is rejected | c got /app/a rejected
+    files and variables are other ones at once
+        the folder is open; changes are looked at | the maps are TEMP=/elsewhere
+        | the folders at the changes are /elsewhere
+""")
 class Mapped(WithoutServer):
-    """The editor has its files in `self.temp`, the CLI has them in /app."""
+    """The editor has its files in `self.temp`, the CLI has them in /app. Paths of the editor are
+    told below that folder, TEMP."""
 
     async def begin(self) -> None:
         await super().begin()
-        self.map(PathMap(self.temp, "/app"))
+        self.map("TEMP=/app")
 
-    def here(self, rest: str) -> str:
-        """The editor's path of what the CLI has below /app."""
-        return self.temp + rest.replace("/", os.sep)
-
-    def map(self, *maps: PathMap, **more: Any) -> None:
-        settings = WindowSettings(path_maps=PathMaps(maps), **more)
+    def map(self, maps: str, **more: Any) -> None:
+        pairs = [it.replace("TEMP", self.temp).split("=") for it in maps.split() if "=" in it]
+        settings = WindowSettings(path_maps=PathMaps(tuple(PathMap(*it) for it in pairs)), **more)
         WindowSettingsChanged(1, settings).apply_to(self.workspace)
 
-    async def call(self, session: Session, tool: str, path: str, **more: Any) -> Any:
-        params = {"name": tool, "arguments": {"filePath": path, **more}}
-        return json.loads(await mcp._TABLE.call(params, mcp.Call(self.workspace.diffs, session)))
+    @word(r"c asks (openDiff|closeDiff) for (.+)")
+    async def call(self, tool: str, path: str) -> None:
+        path = "/app" + "/x/.." * MAX_PATH if path == "a long way" else path
+        more = {"openDiff": {"newContent": "theirs"}, "closeDiff": {"suppressNotification": True}}
+        arguments = {"filePath": path.replace("TEMP", self.temp), **more[tool]}
+        params = {"name": tool, "arguments": arguments}
+        call = mcp.Call(self.workspace.diffs, self.by_name["c"])
+        made = await mcp._TABLE.call(params, call)
+        self.answer = json.loads(made)
 
-    def told(self, reader: Reader) -> list[list[str]]:
-        states = [it["workspaceState"] for it in reader.received("ide/contextUpdate")]
-        return [[file["path"] for file in state["openFiles"]] for state in states]
-
-    async def test_the_context_has_the_clis_paths(self) -> None:
-        _, reader = self.connect()
-        self.focus(1, "a b")
-        await self.clock.advance(1)
-        self.assertEqual(self.told(reader)[-1], ["/app/a b"])
-
-    async def test_a_file_is_held_back_by_the_editors_path(self) -> None:
-        _, reader = self.connect()
-        here = os.path.basename(self.temp)
-        self.map(PathMap(self.temp, "/app"), sharing=Sharing(exclude=(here + "/secret",)))
-        self.focus(1, "secret")
-        self.focus(2, "app")
-        await self.clock.advance(1)
-        self.assertEqual(self.told(reader)[-1], ["/app/app"])
-        self.map(PathMap(self.temp, "/app"), sharing=Sharing(exclude=("/app/",)))
-        await self.clock.advance(1)
-        self.assertEqual(self.told(reader)[-1], ["/app/app", "/app/secret"])
-
-    async def test_the_editor_has_its_own_path_and_the_cli_gets_back_what_it_sent(self) -> None:
-        session, reader = self.connect()
-        for sent, rest in (("/app/a", "/a"), ("/app/x/../b//", "/b")):
-            for text in ("mine\n", None):
-                await self.call(session, "openDiff", sent, newContent="theirs\n")
-                here = self.here(rest)
-                self.assertEqual(self.editor.diffs, {(7, session.id, here): "theirs\n"})
-                if text is None:
-                    self.workspace.diffs.reject(session.id, here)
-                else:
-                    self.workspace.diffs.accept(session.id, here, text)
-                self.editor.diffs.clear()
-                await self.clock.advance(0)
-            self.assertEqual(
-                reader.received("ide/diffAccepted")[-1], {"filePath": sent, "content": "mine\n"}
-            )
-            self.assertEqual(reader.received("ide/diffRejected")[-1], {"filePath": sent})
-
-    async def test_two_names_of_one_folder_are_each_given_back_as_they_came(self) -> None:
-        session, reader = self.connect()
-        self.map(PathMap(self.temp, "/app"), PathMap(self.temp, "/also"))
-        await self.call(session, "openDiff", "/also/a", newContent="theirs\n")
-        self.workspace.diffs.accept(session.id, self.here("/a"), "mine\n")
-        await self.clock.advance(0)
-        self.assertEqual(reader.received("ide/diffAccepted")[0]["filePath"], "/also/a")
-
-    async def test_a_diff_is_closed_by_the_path_that_opened_it_though_the_maps_have_changed(
-        self,
-    ) -> None:
-        session, _ = self.connect()
-        await self.call(session, "openDiff", "/app/a", newContent="theirs\n")
-        self.map(PathMap(self.temp, "/elsewhere"))
-        closed = await self.call(session, "closeDiff", "/app/a", suppressNotification=True)
-        self.assertEqual(json.loads(closed["content"][0]["text"]), {"content": "theirs\n"})
-        self.assertEqual(self.workspace.book.of(OPEN), [])
-
-    async def test_a_diff_of_before_the_first_map_is_closed_by_the_path_that_opened_it(
-        self,
-    ) -> None:
-        session, _ = self.connect()
-        self.map()
-        here = self.here("/a")
-        await self.call(session, "openDiff", here, newContent="theirs\n")
-        self.map(PathMap("/there", self.temp))
-        closed = await self.call(session, "closeDiff", here, suppressNotification=True)
-        self.assertEqual(json.loads(closed["content"][0]["text"]), {"content": "theirs\n"})
-        self.assertEqual(self.workspace.book.of(OPEN), [])
-
-    async def test_a_corrected_map_counts_for_the_next_proposal_of_a_file(self) -> None:
-        session, _ = self.connect()
-        self.map(PathMap(self.here("/wrong"), "/app"))
-        await self.call(session, "openDiff", "/app/a", newContent="theirs\n")
-        self.workspace.diffs.accept(session.id, self.here("/wrong/a"), "theirs\n")
+    @word(r"(/\S+) is (accepted|rejected)")
+    def decide(self, path: str, how: str) -> None:
+        text = "mine" if how == "accepted" else None
+        self.workspace.diffs._decide(self.id_of("c"), self.temp + path, text)
         self.editor.diffs.clear()
-        await self.clock.advance(0)
-        self.assertEqual(len(self.workspace.book.of(TOLD)), 1)
-        self.map(PathMap(self.temp, "/app"))
-        await self.call(session, "openDiff", "/app/a", newContent="theirs\n")
-        self.assertEqual(list(self.editor.diffs), [(7, session.id, self.here("/a"))])
 
-    async def test_a_path_that_is_long_by_its_detours_is_refused(self) -> None:
-        session, _ = self.connect()
-        path = "/app" + "/x/.." * MAX_PATH
-        answer = await self.call(session, "openDiff", path, newContent="theirs\n")
-        self.assertIn(str(MAX_PATH), answer["content"][0]["text"])
+    @word("changes are looked at")
+    def look_at_changes(self) -> None:
+        self.changes: list[str] = []
+        name, it = "GEMINI_CLI_IDE_WORKSPACE_PATH", self.workspace
+        it._on_change = lambda: self.changes.append(it.advertisement.environment()[name])
 
-    async def test_what_the_editor_refuses_is_named_by_the_clis_path(self) -> None:
-        session, _ = self.connect()
-        self.map(PathMap(self.temp, "/app"), PathMap(self.temp, "/also"))
-        self.editor.refusal = self.here("/a") + " is a folder."
-        answer = await self.call(session, "openDiff", "/also/a", newContent="theirs\n")
-        self.assertEqual(answer["content"][0]["text"], "/also/a is a folder.")
+    def got(self, name: str) -> list[str]:
+        (reader,) = self.readers[name]
+        return [
+            f"{it['params']['filePath']} {it['method'][len('ide/diff') :].lower()}"
+            for it in reader.messages
+            if "filePath" in it["params"]
+        ]
 
-    async def test_a_relative_path_is_refused_as_ever(self) -> None:
-        session, _ = self.connect()
-        answer = await self.call(session, "openDiff", "work/a", newContent="theirs\n")
-        self.assertIs(answer["isError"], True)
+    def files(self, name: str) -> list[str]:
+        states = self.readers[name][0].received("ide/contextUpdate")
+        return [file["path"] for file in states[-1]["workspaceState"]["openFiles"]]
 
-    async def test_what_the_cli_sent_outlives_a_restart(self) -> None:
-        session, _ = self.connect()
-        await self.call(session, "openDiff", "/app//a", newContent="theirs\n")
-        (entry,) = self.workspace.saved(1.0).proposals
-        self.assertEqual(entry.sent_path, "/app//a")
-        self.assertEqual(entry.path, self.here("//a"))
-
-    async def test_a_diff_of_which_nobody_knows_what_was_sent_is_told_by_the_maps(self) -> None:
-        session, reader = self.connect()
-        self.workspace.diffs.reject(session.id, self.here("/a"))
-        await self.clock.advance(0)
-        self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": "/app/a"}])
-
-    async def test_files_and_variables_are_other_ones_at_once(self) -> None:
-        self.workspace.change_folders((self.temp,))
-        changes: list[str] = []
-        name = "GEMINI_CLI_IDE_WORKSPACE_PATH"
-        self.workspace._on_change = lambda: changes.append(
-            self.workspace.advertisement.environment()[name]
-        )
-        self.map(PathMap(self.temp, "/elsewhere"))
-        self.assertEqual(changes, ["/elsewhere"])
+    words = {
+        "file (.+) has the focus": lambda t, name: t.focus(1 + len(name), name),
+        "the maps are (.+)": map,
+        "/secret of the editor is excluded": lambda t: t.map(
+            "TEMP=/app", sharing=Sharing(exclude=(os.path.basename(t.temp) + "/secret",))
+        ),
+        "/app/ of the CLI is excluded": lambda t: t.map(
+            "TEMP=/app", sharing=Sharing(exclude=("/app/",))
+        ),
+        r"the editor cannot show (\S+)": lambda t, path: setattr(
+            t.editor, "refusal", t.temp + path + " is a folder."
+        ),
+        "the folder is open": lambda t: t.workspace.change_folders((t.temp,)),
+    }
+    seen = {
+        "c was told of": lambda t: t.files("c"),
+        "c got": lambda t: t.got("c"),
+        "the editor has": lambda t: [path[len(t.temp) :] for _, _, path in t.editor.diffs],
+        "the answer tells (.+):": lambda t, words: words in t.answer["content"][0]["text"],
+        "it is an error:": lambda t: t.answer["isError"],
+        "told texts:": lambda t: len(t.workspace.book.of(TOLD)),
+        "saved are": lambda t: [
+            f"{it.path[len(t.temp) :]} as {it.sent_path}" for it in t.workspace.saved(1.0).proposals
+        ],
+        "the folders at the changes are": lambda t: t.changes,
+    }
