@@ -17,6 +17,7 @@ from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from . import private_files
 from .line_file import LineFile
+from .log import logger
 
 LIST = "edits.jsonl"
 # The digest of a file that does not exist.
@@ -119,21 +120,28 @@ class UndoStore:
         with self._working:
             kept = [it for it in self._edits() if is_kept(it)]
             edits = [replace(it, details=details(it)) for it in kept]
+            # Before the list, which a full disk may refuse: the texts have to go in any case.
+            self._make_room(edits)
             lines = b"".join(map(_line, edits))
             if lines != self._lines():
                 private_files.write(self._list.path, lines, lasting=True)
-            self._make_room(edits)
 
     def _make_room(self, edits: Sequence[StoredEdit]) -> None:
-        """Keep the texts of these edits, newest first, up to the limit; remove all other files."""
+        """Keep the texts of these edits, newest first, up to the limit; remove all other files. On
+        Windows a file that another program has open stays until the next time."""
         sizes = self._sizes()
         for name in set(sizes) - set(_newest(edits, sizes, self._limit)):
-            os.unlink(self._path(name))
+            try:
+                os.unlink(self._path(name))
+            except OSError as error:
+                logger.warning("a stored text could not be removed: %s", error.strerror)
 
     def _sizes(self) -> dict[str, int]:
-        """The sizes of all files except the list, by name."""
+        """The sizes of all files except the list, by name. Programs that synchronize or show
+        folders may put one of theirs here."""
         with suppress(FileNotFoundError):
             found = [it for it in os.scandir(self._folder) if it.name != LIST]
+            found = [it for it in found if not it.is_dir(follow_symlinks=False)]
             return {it.name: it.stat(follow_symlinks=False).st_size for it in found}
         return {}
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
-from GeminiCompanion.companion.base import undo_store
+from GeminiCompanion.companion.base import private_files, undo_store
 from GeminiCompanion.companion.base.undo_store import NetChange, UndoStore, digest_of
 
 ONE, TWO, THREE, FOUR = b"one\r\n\xff", b"", b"three" * 20, b"four"
@@ -97,6 +99,34 @@ class Kept(unittest.TestCase):
         self.assertEqual(self.names(), {digest_of(ONE), digest_of(TWO)})
         store.add("more", "/a", TWO, ONE)
         self.assertEqual([it.group for it in self.store().edits()], ["stays", "more"])
+
+    def test_on_a_full_disk_the_texts_that_are_not_to_be_kept_go_as_well(self) -> None:
+        store = self.store()
+        store.add("goes", "/secret", FOUR, ONE)
+        store.add("stays", "/a", ONE, TWO)
+        full = OSError(errno.ENOSPC, "full")
+        with mock.patch.object(private_files, "write", side_effect=full):
+            with self.assertRaises(OSError):
+                store.keep(lambda edit: edit.path != "/secret")
+        self.assertEqual(self.names(), {digest_of(ONE), digest_of(TWO)})
+        self.assertEqual(self.texts("stays"), [(ONE, TWO)])
+
+    def test_what_cannot_be_removed_keeps_nothing_else_from_it(self) -> None:
+        store = self.store()
+        store.add("goes", "/a", FOUR, THREE)
+        os.mkdir(os.path.join(self.folder, ".of another program"))
+        unlink, is_open = os.unlink, os.path.join(self.folder, digest_of(FOUR))
+
+        def refuse(path: str) -> None:
+            if path == is_open:
+                raise PermissionError(errno.EACCES, "in use")
+            unlink(path)
+
+        with mock.patch.object(os, "unlink", refuse):
+            store.keep(lambda edit: False)
+        self.assertEqual(self.names(), {".of another program", digest_of(FOUR)})
+        store.keep(lambda edit: False)
+        self.assertEqual(self.names(), {".of another program"})
 
     @unittest.skipIf(sys.platform == "win32", "Windows has no modes")
     def test_only_the_user_can_read_it(self) -> None:
