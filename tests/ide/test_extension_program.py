@@ -46,8 +46,9 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-@unittest.skipUnless(NODE, "needs Node.js")
-class Program(unittest.TestCase):
+class Installed(unittest.TestCase):
+    """`self.place` has the extension; a CLI works in `self.work`."""
+
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -72,6 +73,9 @@ class Program(unittest.TestCase):
         with open(os.path.join(self.ide, f"gemini-ide-server-1-{number}.json"), "w") as file:
             json.dump(told, file)
 
+
+@unittest.skipUnless(NODE, "needs Node.js")
+class Program(Installed):
     def hook(self, told: Any = None, **variables: str) -> str:
         told = {"cwd": self.work, "hook_event_name": "AfterAgent"} if told is None else told
         done = subprocess.run(
@@ -125,3 +129,102 @@ class Program(unittest.TestCase):
         with open(os.path.join(self.ide, "broken.json"), "w") as file:
             file.write("{")
         self.assertEqual(self.hook(), "{}")
+
+
+class ToolServer(Installed):
+    """Started as the manifest says; `self.path` is where it looks for Node.js."""
+
+    path = os.environ["PATH"]
+
+    def setUp(self) -> None:
+        super().setUp()
+        with open(os.path.join(self.place, "gemini-extension.json"), encoding="utf-8") as file:
+            server = json.load(file)["mcpServers"]["editor"]
+        self.process = subprocess.Popen(
+            [it.replace("${extensionPath}", self.place) for it in self.command(server)],
+            cwd=self.work,
+            env={"TMPDIR": self.root, "PATH": self.path},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.addCleanup(self.process.communicate)
+        self.addCleanup(self.process.kill)
+
+    def command(self, server: Any) -> list[str]:
+        return [shutil.which(server["command"]) or "", *server["args"]]
+
+    def say(self, method: str, **more: Any) -> None:
+        """As the SDK of CLIs writes it."""
+        message = {"method": method, **more}
+        self.process.stdin.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")  # type: ignore[union-attr]
+        self.process.stdin.flush()  # type: ignore[union-attr]
+
+    def ask(self, id: Any, method: str, **params: Any) -> Any:
+        self.say(method, params=params, jsonrpc="2.0", id=id)
+        answer = json.loads(self.process.stdout.readline())  # type: ignore[union-attr]
+        self.assertEqual(answer["id"], id)
+        return answer["result"]
+
+    def begin(self) -> None:
+        """What every client says first; the server has tools or not, but it works."""
+        told = self.ask(0, "initialize", protocolVersion="2025-06-18", capabilities={})
+        self.assertEqual(
+            (told["protocolVersion"], told["serverInfo"]["name"]), ("2025-06-18", "editor")
+        )
+        self.say("notifications/initialized", jsonrpc="2.0")
+        self.assertEqual(self.ask(1, "ping"), {})
+        self.assertEqual(self.ask(2, "tools/list"), {"tools": []})
+        # One that has nothing at all would count as broken.
+        self.assertEqual(len(self.ask(3, "resources/list")["resources"]), 1)
+
+    def leave(self) -> None:
+        """As CLIs do: nothing more comes."""
+        _out, error = self.process.communicate(timeout=60)
+        self.assertEqual((self.process.returncode, error), (0, b""))
+
+
+@unittest.skipUnless(NODE, "needs Node.js")
+class WithNode(ToolServer):
+    def test_without_an_editor_there_are_no_tools_and_a_call_says_what_to_do(self) -> None:
+        self.begin()
+        told = self.ask("x", "tools/call", name="show", arguments={})
+        self.assertTrue(told["isError"])
+        self.assertIn("ask the user to open it in Sublime Text", told["content"][0]["text"])
+        self.leave()
+
+    def test_each_request_goes_to_the_window_as_it_is_and_comes_back(self) -> None:
+        answer = '{"jsonrpc":"2.0","id":7,"result":{"tools":["one"]}}'
+        window = self.window(os.path.join(self.root, "work"), answer=answer)
+        self.say("notifications/initialized", jsonrpc="2.0")
+        self.assertEqual(self.ask(7, "tools/list", cursor="é"), {"tools": ["one"]})
+        message = {"method": "tools/list", "params": {"cursor": "é"}, "jsonrpc": "2.0", "id": 7}
+        self.assertEqual(window.heard, [("/tools", message)])
+        self.assertEqual(window.tokens, [f"Bearer token {window.server_address[1]}"])
+        self.leave()
+
+    def test_an_editor_that_comes_later_or_starts_again_is_found(self) -> None:
+        self.begin()
+        for number in (5, 6):
+            answer = json.dumps({"jsonrpc": "2.0", "id": number, "result": {"editor": number}})
+            window = self.window(self.work, answer=answer)
+            self.assertEqual(self.ask(number, "tools/call"), {"editor": number})
+            window.shutdown()
+            window.server_close()
+            self.assertTrue(self.ask(number, "tools/call")["isError"])
+        self.leave()
+
+    def test_a_line_that_is_no_message_costs_nothing(self) -> None:
+        for line in (b"no JSON\n", b"null\n", b"{}\n", b"[]\n"):
+            self.process.stdin.write(line)  # type: ignore[union-attr]
+        self.begin()
+        self.leave()
+
+
+@unittest.skipIf(os.name == "nt", "there is no other program there")
+class WithoutNode(ToolServer):
+    path = "/nonexistent"
+
+    def test_a_server_without_tools_stands_in(self) -> None:
+        self.begin()
+        self.leave()
