@@ -72,4 +72,5 @@ class EditorTools(Session):
         cli.say("hello")
         cli.wait_for("The end of hello.")
         self.assertEqual([it for it in self.offered() if it.startswith("mcp_editor")], [])
+        self.assertFalse("editor://none" in self.model.received())
         self.assertNotIn(ISSUES, cli.screen())

@@ -135,6 +135,18 @@ class Qwen(unittest.TestCase):
         self.assertTrue(os.path.exists(os.path.join(self.folder, "made")))
         self.cli.wait_ready()
 
+    def test_its_model_asks_the_editor_by_the_extensions_tools(self) -> None:
+        path = self.write("shown.py", "one\n")
+        call = ("mcp__editor__show", {"path": path})
+        self.model.will_call("show it", "The end of show.", call)
+        self.cli.say("show it")
+        self.cli.wait_for("show", "Allow")
+        self.cli.press(ALLOW)
+        self.cli.wait_for("The end of show.")
+        self.assertIn(path, self.model.told()[-1])
+        self.assertIn("shown.py", self.editor.do("tabs"))
+        self.cli.wait_ready()
+
     def test_what_was_edited_in_the_editor_is_accepted(self) -> None:
         path = self.write("a.py", "old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
