@@ -101,6 +101,8 @@ class DiskCheckTestCase(InLoop):
         | 26 hours pass | the texts are new
 """)
 class WhatIsOnDisk(DiskCheckTestCase):
+    clock: Clock
+
     async def look_warned(self) -> None:
         with self.assertLogs(log.logger, "WARNING") as logs:
             await self.check.look()

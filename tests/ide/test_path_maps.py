@@ -177,8 +177,10 @@ class Mapped(WithoutServer):
     @word(r"c asks (openDiff|closeDiff) for (.+)")
     async def call(self, tool: str, path: str) -> None:
         path = "/app" + "/x/.." * MAX_PATH if path == "a long way" else path
-        more = {"openDiff": {"newContent": "theirs"}, "closeDiff": {"suppressNotification": True}}
-        arguments = {"filePath": path.replace("TEMP", self.temp), **more[tool]}
+        more: dict[str, Any] = {"suppressNotification": True}
+        if tool == "openDiff":
+            more = {"newContent": "theirs"}
+        arguments = {"filePath": path.replace("TEMP", self.temp), **more}
         params = {"name": tool, "arguments": arguments}
         call = mcp.Call(self.workspace.diffs, self.by_name["c"])
         made = await mcp._TABLE.call(params, call)

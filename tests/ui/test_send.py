@@ -482,7 +482,7 @@ class Diagnostics(SendCase):
         windows = types.SimpleNamespace(lookup=lambda _window: manager)
         self.module(diagnostics.LSP, windows=windows)
         self.module(diagnostics.LSP_URLS, filename_to_uri=lambda path: "file://" + path)
-        self.asked = uris
+        self.uris = uris
 
     def linter(self, path: str, *found: dict[str, Any]) -> None:
         self.module(diagnostics.LINTER, file_errors={path: list(found)})
@@ -512,7 +512,7 @@ class Diagnostics(SendCase):
                     "line 3, column 5: error: is not defined (Pyright undefined)",
                 ],
             )
-            self.assertEqual(self.asked, [f"file://{view.file_name()}"])
+            self.assertEqual(self.uris, [f"file://{view.file_name()}"])
 
     def test_a_selection_asks_for_those_of_its_lines(self) -> Steps:
         view = yield from self.open("a.py", "one\ntwo\nthree\n")
