@@ -179,6 +179,14 @@ class Scopes(Language):
         view = self.parsed("def one\ndef two\n")
         self.assertEqual([name for _region, name in view.symbols()], ["one", "two"])
 
+    def test_without_a_syntax_symbols_are_found_by_words_that_define_them(self) -> None:
+        view = self.open("a.py", b"class One:\n    def two(self):\n        return two()\n")
+        self.assertEqual([name for _region, name in view.symbols()], ["One", "two"])
+        found = view.window().symbol_locations("two")
+        places = [(it.type.name, it.row, it.col, it.kind[2]) for it in found]
+        expected = [("DEFINITION", 2, 9, "Function"), ("REFERENCE", 3, 16, "Function")]
+        self.assertEqual(places, expected)
+
 
 class Choice(Language):
     def test_a_file_gets_the_syntax_of_a_package_by_its_name_or_first_line(self) -> None:

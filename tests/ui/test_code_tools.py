@@ -10,6 +10,9 @@ from typing import Any, Callable, Generator, NamedTuple
 from unittest import mock
 
 import sublime
+from GeminiCompanion.companion.base.answer import Answer
+from GeminiCompanion.companion.ide.code_queries import DefinitionsOf, Findings, Spot
+from GeminiCompanion.companion.ide.editor import EditorError
 from GeminiCompanion.companion.ui.code import code_tools, language_servers
 from GeminiCompanion.companion.ui.prompt import diagnostics
 
@@ -256,6 +259,17 @@ class LanguageServers(CodeToolsCase):
         self.replace(language_servers, "PATIENCE", 1)
         told = yield from self.found("definition", path=view.file_name(), line=2, column=12)
         self.assertEqual(told["source"], code_tools.INDEX)
+
+    def test_a_question_that_is_cut_has_an_answer_all_the_same(self) -> Steps:
+        view = yield from self.open("a.py", PYTHON)
+        self.session.send_request_async = lambda *arguments: None
+        query = DefinitionsOf(spot=Spot(str(view.file_name()), 2, 12))
+        answer: Answer[Findings] = Answer()
+        story = code_tools._tell(self.window, query, answer)
+        self.assertFalse(story.send(None).is_there)
+        self.assertFalse(answer.is_there)
+        story.close()
+        self.assertRaisesRegex(EditorError, "closed", answer.result)
 
     def test_diagnostics_come_with_their_severity_and_in_characters(self) -> Steps:
         view = yield from self.open("a.py", PYTHON)

@@ -21,7 +21,7 @@ from ..prompt.diagnostics import LSP, LSP_URLS
 
 PROTOCOL = "LSP.plugin.core.protocol"
 # Milliseconds for a server: then the index is asked.
-PATIENCE = 4000
+PATIENCE = 6000
 # By the numbers of the Language Server Protocol, from 1.
 KINDS = (
     "file module namespace package class method property field constructor enum interface function"
