@@ -54,7 +54,9 @@ from .companion.ui.commands.diff_commands import (  # noqa: E402
     GeminiCompanionReleaseDiffCommand,
     GeminiCompanionShowAcceptedEditsCommand,
     GeminiCompanionShowDiffsCommand,
+    GeminiCompanionShowUnaskedEditsCommand,
     GeminiCompanionShowUnwrittenEditsCommand,
+    GeminiCompanionUndoEditsOfTurnCommand,
 )
 from .companion.ui.commands.page_commands import (  # noqa: E402
     GeminiCompanionDoctorCommand,
@@ -106,7 +108,9 @@ __all__ = [
     "GeminiCompanionSendReferenceCommand",
     "GeminiCompanionSendSelectionCommand",
     "GeminiCompanionShowLogCommand",
+    "GeminiCompanionShowUnaskedEditsCommand",
     "GeminiCompanionShowUnwrittenEditsCommand",
+    "GeminiCompanionUndoEditsOfTurnCommand",
     "GeminiCompanionStartApiServerCommand",
     "GeminiCompanionShowStatusCommand",
     "GeminiCompanionWelcomeCommand",

@@ -39,6 +39,7 @@ from .review.scrolling import Scrolling
 from .review.single_changes import SingleChanges
 from .review.unasked import Unasked
 from .review.words import Words
+from .review.written_reviews import WrittenReviews
 from .sharing_settings import is_paused
 from .status_bar import StatusBar
 from .sublime_editor import SublimeEditor
@@ -69,12 +70,13 @@ class Running:
         self.history = History(self.companion, tell, os.path.join(self._cache, "edits"))
         self.conflicts = Conflicts(self.companion, self.stories, self.reviews, tell)
         words = self.editor.words = Words(self.companion, self.stories, tell)
-        self.diffs = Actions(self.companion, self.editor, self.reviews, words)
+        self.written = WrittenReviews(self.companion, self.editor, self.reviews, self.history)
+        self.diffs = Actions(self.companion, self.editor, self.reviews, words, self.written)
         self.changes = SingleChanges(self.reviews, tell, self.diffs.reject)
         self.accepting = Accepting(
             self.companion, self.editor, self.reviews, self.diffs, self.conflicts, self.history
         )
-        self.unasked = self.editor.unasked = Unasked(self.history, tell)
+        self.unasked = Unasked(self.history, self.written, tell)
         self.queue = Queue(self.reviews, tell)
         self.next_edit = self.editor.next_edit = NextEdit(tell)
         self.notes = Notes(self.reviews, tell, self.diffs.reject)
@@ -117,8 +119,9 @@ class Running:
 
     def start(self) -> None:
         """Must be called where `stop` can still be called if something fails."""
+        self.editor.on_unasked = self.unasked.gather
         self.companion.start()
-        self.stories.begin(self.history.load())
+        self.stories.begin(self._load())
         self.stories.begin(self.extension_setup.renew())
         self.windows.start()
         if self._is_first:
@@ -196,8 +199,13 @@ class Running:
         self.welcome.changed()
         self.doctor.changed()
 
+    async def _load(self) -> None:
+        await self.history.load()
+        self.written.resume()
+
     def _save(self, record: DiffRecord, text: str) -> None:
-        if self.companion.is_running:
+        # An edit that is made already has no other place than its view.
+        if self.companion.is_running and not record.edit_id:
             event = DiffEdited(record.window_id, record.session_id, record.path, text)
             self.companion.post(event)
 

@@ -25,7 +25,6 @@ from .review import comments, ending, large, open_diffs, opening, restoring
 from .review.next_edit import NextEdit
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
-from .review.unasked import Unasked
 from .review.words import Words
 from .stories import Stories
 
@@ -45,9 +44,9 @@ class SublimeEditor(Editor):
     """What one companion may ask, until `stop`. The UI thread owns the state.
 
     `stories` are the user's actions with this companion. `keyboard` is the view that was activated
-    last. `reviews`, `scrolling`, `notices` and `next_edit` learn which diffs are opened, and
-    `unasked` what CLIs did without asking; `words` gets what the user wrote about a diff that its
-    CLI closed; `on_status` gets the state of all windows.
+    last. `reviews`, `scrolling`, `notices` and `next_edit` learn which diffs are opened; `words`
+    gets what the user wrote about a diff that its CLI closed; `on_status` gets the state of all
+    windows, and `on_unasked` a window's id and an edit.
     """
 
     def __init__(self) -> None:
@@ -58,8 +57,8 @@ class SublimeEditor(Editor):
         self.scrolling: Scrolling | None = None
         self.notices: Notices | None = None
         self.next_edit: NextEdit | None = None
-        self.unasked: Unasked | None = None
         self.words: Words | None = None
+        self.on_unasked: Callable[[int, UnaskedEdit], None] | None = None
         self.on_status: Callable[[tuple[Status, ...]], None] | None = None
         self._is_stopped = False
         # When the last sentence was shown.
@@ -117,8 +116,8 @@ class SublimeEditor(Editor):
 
     def gather_edit(self, window_id: int, edit: UnaskedEdit) -> None:
         def gather() -> None:
-            if self.unasked is not None and not self._is_stopped:
-                self.unasked.gather(window_id, edit)
+            if self.on_unasked is not None and not self._is_stopped:
+                self.on_unasked(window_id, edit)
 
         queues.on_ui_thread(gather)
 

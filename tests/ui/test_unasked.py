@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.ide import accepted_edits
 from GeminiCompanion.companion.ide.accepted_edits import Edit
+from GeminiCompanion.companion.ui import texts
+from GeminiCompanion.companion.ui.review import record, written_files
 from GeminiCompanion.companion.ui.status_bar import KEY
 
 from ..tables import rows, word
-from .desk import DeskCase, text, words_of
+from .desk import DeskCase, decisions, text, words_of
 from .reviewing import Steps
 
 
@@ -49,6 +53,65 @@ class UnaskedCase(DeskCase):
             old = words_of(file.read())
         yield from self.writes(name, old, new)
 
+    @word(r"the review of (\S+) is opened")
+    def open_review(self, name: str) -> Steps:
+        self.run_command("show_unasked_edits")
+        yield lambda: self.asked
+        panel = self.asked.pop()
+        names = [it.trigger for it in panel["items"]]
+        panel["on_select"](names.index(name))
+        yield lambda: any(self.is_review(it, name) for it in self.window.views())
+        (right,) = (it for it in self.window.views() if self.is_review(it, name))
+        self.by_name["+" + name] = right
+        yield from self.until_computed(right)
+
+    def is_review(self, view: sublime.View, name: str) -> bool:
+        found = record.waiting(view)
+        return found is not None and bool(found.edit_id) and found.path == self.at(name)
+
+    @word(r"the review is (accepted|undone|closed|released)")
+    def decide(self, how: str) -> Steps:
+        view = next(it for it in self.window.views() if record.is_written(it))
+        if how == "closed":
+            view.close()
+        else:
+            name = {"accepted": "accept", "undone": "reject", "released": "release"}[how]
+            self.run_command(name + "_diff", id=record.waiting(view).id)  # type: ignore[union-attr]
+        yield from self.until_turn()
+
+    @word(r"the review reads (\S+)")
+    def type_review(self, words: str) -> Steps:
+        view = next(it for it in self.window.views() if record.is_written(it))
+        texts.replace(view, text(words))
+        yield from self.until_computed(view)
+
+    @word("the package restarts")
+    def restart(self) -> Steps:
+        accepted_edits.writer.finish()
+        plugin._host.stop()
+        yield lambda: self.cli.stream_ended.is_set()
+        plugin._host.start()
+        yield lambda: plugin._host.environment(self.window)
+        self.cli.resume()
+        yield self.cli.connected
+        yield self.edits
+
+    @word("the edits of the turn are undone")
+    def undo_turn(self) -> Steps:
+        self.run_command("undo_edits_of_turn")
+        yield lambda: self.asked
+        panel = self.asked.pop()
+        self.said = " ".join(panel["items"][0])
+        panel["on_select"](0)
+        yield from self.until_turn()
+
+    @word(r"with its next prompt the model hears (.+)")
+    def hears(self, words: str) -> Steps:
+        yield from self.until_heard(self.cli)
+        yield from self.hook("BeforeAgent", prompt="again")
+        told = self.heard.get("hookSpecificOutput", {}).get("additionalContext", "nothing")
+        self.assertIn(words, told)
+
     def edits(self) -> list[Edit]:
         found = plugin._host.running.history._edits
         return [it for it in found if it.turn and it.path.startswith(self.folder)]
@@ -69,7 +132,11 @@ class UnaskedCase(DeskCase):
     seen = {
         "the edits are": lambda t: t.listed(),
         "the status bar says": lambda t: t.status(),
-        "open diffs are": lambda t: len([it for it in t.window.views() if "(" in it.name()]),
+        "open reviews are": lambda t: len([it for it in t.window.views() if record.is_written(it)]),
+        "looked at are": lambda t: sum(it.is_seen for it in t.edits()),
+        r"(\S+) exists:": lambda t, name: os.path.exists(t.at(name)),
+        "it was asked": lambda t: t.said,
+        "decisions sent are": lambda t: len(decisions(t.cli)),
     }
 
 
@@ -77,7 +144,7 @@ class UnaskedCase(DeskCase):
     an edit is counted and no view opens
         c connects | c is told to do; c writes a.py from old to new
         | the edits are a.py old to new; the status bar says Gemini: working, 1 edit to look at;
-        open diffs are 0
+        open reviews are 0
     edits of one file in one turn are one
         c connects; c is told to do | c writes a.py from one to two; c goes on with a.py to three
         | the edits are a.py one to three
@@ -93,3 +160,66 @@ class UnaskedCase(DeskCase):
 """)
 class Gathered(UnaskedCase):
     pass
+
+
+@rows("""
+    accepting an unchanged review only counts it as looked at
+        c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
+        | the review is accepted
+        | looked at are 1; open reviews are 0; a.py is on disk as new; decisions sent are 0
+    what the user drops in a review is written into the file
+        c connects; c is told to do; c writes a.py from a/b to c/d; the review of a.py is opened
+        | the review reads c/b; the review is accepted
+        | a.py is on disk as c/b; the edits are a.py a/b to c/b; open reviews are 0
+        | with its next prompt the model hears taken back a part | decisions sent are 0
+    a review that is undone makes the file what it was
+        c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
+        | the review is undone | a.py is on disk as old; the edits are nothing; open reviews are 0
+        | with its next prompt the model hears has undone your edit | decisions sent are 0
+    a new file is removed by undoing its edit
+        c connects; c is told to do; c writes a.py from none to new; the review of a.py is opened
+        | the review is undone | a.py exists: no; open reviews are 0
+    a new file that somebody changed is not removed
+        c connects; c is told to do; c writes a.py from none to new; the review of a.py is opened
+        | a.py holds else; the review is undone
+        | what was told is CHANGED; a.py is on disk as else; open reviews are 1
+    a file that somebody changed is not written
+        c connects; c is told to do; c writes a.py from a/b to c/d; the review of a.py is opened
+        | a.py holds else; the review reads c/b; the review is accepted
+        | what was told is CHANGED; a.py is on disk as else; open reviews are 1
+    unsaved changes of the file are not overwritten
+        c connects; c is told to do; c writes a.py from a/b to c/d; a.py is open with c/d
+        | mine is typed into a.py; the review of a.py is opened; the review reads c/b;
+        the review is accepted; what was told is UNSAVED; the review is undone
+        | what was told is UNSAVED; a.py is on disk as c/d; open reviews are 1
+    closing the tab decides nothing
+        c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
+        | the review is closed
+        | looked at are 0; open reviews are 0; a.py is on disk as new; decisions sent are 0
+    a released review stays to be looked at
+        c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
+        | the review is released | looked at are 0; open reviews are 0; decisions sent are 0
+    a review outlives a restart and is decided after it
+        c connects; c is told to do; c writes a.py from a/b to c/d; the review of a.py is opened
+        | the review reads c/b; the package restarts; the review is accepted
+        | a.py is on disk as c/b; open reviews are 0; decisions sent are 0
+    edits are there after a restart
+        c connects; c is told to do; c writes a.py from old to new | the package restarts
+        | the edits are a.py old to new; looked at are 0
+    all edits of a turn are undone together
+        c connects; c is told to do; c writes a.py from old to new; c writes b.py from none to x
+        | the edits of the turn are undone
+        | it was asked Undo 2 edits 2 files: a.py, b.py; a.py is on disk as old; b.py exists: no
+        | the edits are nothing
+    of a turn what was changed since stays and is told
+        c connects; c is told to do; c writes a.py from old to new; c writes b.py from none to x
+        | a.py holds else; the edits of the turn are undone
+        | a.py is on disk as else; b.py exists: no; the edits are a.py old to new
+    an open tab is undone in its own undo
+        c connects; c is told to do; c writes a.py from old to new; a.py is open with new
+        | the edits of the turn are undone | a.py reads old; a.py is on disk as old
+""")
+class Reviewed(UnaskedCase):
+    @word("what was told is ([A-Z_]+)")
+    def was_told_named(self, name: str) -> Steps:
+        yield from self.was_told(getattr(written_files, name).format("a.py"))

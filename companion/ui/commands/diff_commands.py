@@ -124,13 +124,16 @@ class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
 
     async def _accept(self, running: Running, window: sublime.Window, view: sublime.View) -> None:
         from ..review.open_diffs import name_of, partner
+        from ..review.record import is_written
         from ..stories import sleep
 
-        name = name_of(view)
+        name, was_written = name_of(view), is_written(view)
         has_keyboard = running.editor.keyboard_in(window) in (view, partner(view))
         if await running.accepting.accept(window, view):
             # The diff's views close first.
             await sleep()
+            if was_written and await running.unasked.show_next(window):
+                return
             running.next_edit.show_after(window, name, has_keyboard)
 
 
@@ -203,6 +206,20 @@ class GeminiCompanionShowAcceptedEditsCommand(GeminiCompanionRunningCommand):
 
     def act(self, running: Running) -> None:
         running.stories.begin(running.history.choose(self.window), self.window)
+
+
+class GeminiCompanionShowUnaskedEditsCommand(GeminiCompanionRunningCommand):
+    """List the edits that CLIs of the window made without asking, to look at one."""
+
+    def act(self, running: Running) -> None:
+        running.stories.begin(running.unasked.choose(self.window), self.window)
+
+
+class GeminiCompanionUndoEditsOfTurnCommand(GeminiCompanionRunningCommand):
+    """Undo all edits that a CLI made in one turn without asking."""
+
+    def act(self, running: Running) -> None:
+        running.stories.begin(running.unasked.undo_turn(self.window), self.window)
 
 
 class GeminiCompanionShowUnwrittenEditsCommand(sublime_plugin.WindowCommand):

@@ -23,7 +23,7 @@ from .conflicts import Conflicts
 from .ending import ClaimedDiff
 from .history import History
 from .open_diffs import name_of
-from .record import is_diff, waiting
+from .record import is_diff, is_written, waiting
 from .reviews import FAILED, LOST, Reviews
 from .single_changes import FORGOTTEN, REJECT, ask_whether_to_reject
 
@@ -63,6 +63,8 @@ class Accepting:
     async def accept(self, window: sublime.Window, view: sublime.View) -> bool:
         """Accept a diff; if there are doubts, ask in the window first. Gives whether it was
         accepted."""
+        if is_written(view):
+            return await self._actions.written.keep(window, view)
         record = waiting(view)
         if record is None or record.id in self._pressed or not self._actions.can_decide():
             return False

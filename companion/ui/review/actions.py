@@ -15,9 +15,10 @@ from ..sublime_editor import SublimeEditor
 from . import comments, ending, pair
 from .ending import ClaimedDiff
 from .open_diffs import partner
-from .record import is_diff, waiting
+from .record import is_diff, is_written, waiting
 from .reviews import Reviews
 from .words import Words
+from .written_reviews import WrittenReviews
 
 STOPPED = 'It has stopped. Run "Gemini Companion: Restart Companion", then decide.'
 WINDOW_CLOSED = "The window of its CLI is closed; the text stays here, as a new tab."
@@ -25,15 +26,21 @@ YOURS = "your edits"
 
 
 class Actions:
-    """The actions on diffs of one companion."""
+    """The actions on diffs of one companion. `written` decides on edits that are made already."""
 
     def __init__(
-        self, companion: Companion, editor: SublimeEditor, reviews: Reviews, words: Words
+        self,
+        companion: Companion,
+        editor: SublimeEditor,
+        reviews: Reviews,
+        words: Words,
+        written: WrittenReviews,
     ) -> None:
         self._companion = companion
         self._editor = editor
         self._reviews = reviews
         self._words = words
+        self.written = written
 
     def activated(self, view: sublime.View) -> None:
         """The view has got the keyboard: of a diff, both sides are shown."""
@@ -56,12 +63,17 @@ class Actions:
 
     def reject(self, view: sublime.View, note: str = "") -> bool:
         """Reject a diff, unless somebody else has decided, and close it. False if the decision
-        could not be reported."""
+        could not be reported. An edit that is made already is undone."""
+        if is_written(view):
+            return self.written.begin_undo(view, note)
         return self.decide(view, accept=False, note=note) is not None
 
     def release(self, view: sublime.View) -> None:
         """Give up a diff for which no CLI waits any more; its text stays as a tab of the user. A
         CLI that does wait treats it as a rejection."""
+        if is_written(view):
+            self.written.leave(view)
+            return
         words = comments.words(view, self._reviews.of(view))
         claimed = self._claim(view)
         if claimed is None:
@@ -74,6 +86,9 @@ class Actions:
     def closing(self, view: sublime.View) -> None:
         """The user closes the view: for a diff, that is a rejection."""
         if not is_diff(view):
+            return
+        if is_written(view):
+            self.written.leave(view)
             return
         if self._companion.is_running:
             self.decide(view, accept=False)

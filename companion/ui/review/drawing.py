@@ -4,7 +4,7 @@ only."""
 from __future__ import annotations
 
 from functools import partial
-from typing import Callable, Collection, Sequence
+from typing import Callable, Collection, Mapping, Sequence
 
 import sublime
 
@@ -86,8 +86,11 @@ class Drawing:
         numbers: Sequence[int] = range(len(comparison.changes))
         if len(numbers) > MAX_LINKS:
             numbers = sight.changes_in_sight(right, comparison)[:MAX_LINKS]
-        wanted, with_decision = seen(right), None if is_head_in_sight else current
-        links = partial(_links, review, comparison, wanted, with_decision)
+        record = waiting(right)
+        decision: dict[int | None, list[str]] = {}
+        if record is not None and not is_head_in_sight:
+            decision[current] = head.decision_links(record)
+        links = partial(_links, review, comparison, seen(right), decision)
         review.marks.link(comparison, {number: links(number) for number in numbers})
         self._later(right, review, comparison, review.marks.steps_beside(comparison))
 
@@ -105,11 +108,11 @@ def _links(
     review: Review,
     comparison: Comparison,
     wanted: Collection[str],
-    with_decision: int | None,
+    decision: Mapping[int | None, Sequence[str]],
     number: int,
 ) -> str:
-    """The links above a change. `wanted` are the keys of the changes that the user has kept. At the
-    change with the number `with_decision` there are links to decide on the diff."""
+    """The links above a change. `wanted` are the keys of the changes that the user has kept.
+    `decision` are the links that decide on the diff, by the number of the change."""
     key = comparison.keys[number]
     keep, drop = (
         link(name, command, id=review.id, change=key)
@@ -118,6 +121,5 @@ def _links(
     parts = ["seen" if key in wanted else keep, drop]
     if key in comparison.dropped:
         parts = ["dropped", link("Take back", "drop_change", id=review.id, change=key)]
-    if number == with_decision:
-        parts += head.decision_links(review.id)
+    parts += decision.get(number, ())
     return "&nbsp; ".join([f"{number + 1} of {len(comparison.changes)}", *parts])

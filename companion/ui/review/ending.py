@@ -22,6 +22,8 @@ FOCUS_BEFORE = "gemini_companion_focus_before"
 
 CHANGED = "The file has changed on disk since the diff was opened."
 GONE = "The file has been removed since the diff was opened."
+CHANGED_SINCE = "The file has changed since this edit."
+GONE_SINCE = "The file has been removed since this edit."
 UNSAVED = "The file has unsaved changes in another tab, which will conflict."
 
 # The CLI's side of a conflict, as the mark names it.
@@ -103,6 +105,8 @@ def what_changed(record: DiffRecord, present: Original) -> str:
     """How the file has changed since the diff was opened; empty if it has not."""
     if present.digest == record.file_digest:
         return ""
+    if record.edit_id and not present.is_late:
+        return CHANGED_SINCE if present.exists else GONE_SINCE
     if not present.exists:
         return GONE
     if present.is_late:

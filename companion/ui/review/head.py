@@ -18,12 +18,13 @@ from .open_diffs import partner
 from .record import DiffRecord
 
 PHANTOM = "gemini_companion_diff"
-ACCEPT, REJECT, RELEASE = "Accept", "Reject", "Release"
+ACCEPT, REJECT, RELEASE, UNDO = "Accept", "Reject", "Release", "Undo"
 # Characters of a line that stay free, and the width of a view that is not laid out yet.
 MARGIN, COLUMNS = 2, 80
 # A part of a line: HTML that must not be broken, and its width in characters.
 Piece = Tuple[str, int]
 GONE = "Gemini CLI has left; a decision waits for the next one."
+WRITTEN = "{} wrote this at {} without asking. If you close the tab, nothing changes."
 PART = "Too large to be edited here: only the beginning is shown. Accepting writes all of it. "
 DIGEST = (
     "Too large to be edited here: only the changed parts are shown. Accepting writes all of it,"
@@ -78,13 +79,16 @@ def _first(record: DiffRecord, summary: Summary | None, is_alone: bool) -> list[
     name = os.path.basename(record.path)
     name += f" ({record.original_state})" if is_alone and record.original_state else ""
     said = [name] if summary is None else [f"{name},", summary.text()]
-    links = zip(decision_links(record.id), (ACCEPT, REJECT))
+    links = zip(decision_links(record), _decisions(record))
     return [*(_link(*each) for each in links), *(_piece(shown_line(it)) for it in said)]
 
 
 def _second(record: DiffRecord) -> list[Piece]:
     """Release is always offered, because a CLI that was interrupted tells nobody
     (docs/protocol.md 1.7)."""
+    if record.edit_id:
+        client = record.client or GEMINI_CLI.name
+        return _words(WRITTEN.format(client, _clock(record)))
     release = link(RELEASE, "release_diff", id=record.id), len(RELEASE)
     if record.is_orphaned:
         return [*_words(GONE), release]
@@ -130,6 +134,8 @@ def _columns(view: sublime.View) -> int:
 
 
 def _state(record: DiffRecord) -> str:
+    if record.edit_id:
+        return f"written by {record.client or GEMINI_CLI.name}"
     if record.is_orphaned:
         return "proposed, CLI gone"
     # Only the names of several connected CLIs have a number.
@@ -138,9 +144,14 @@ def _state(record: DiffRecord) -> str:
     )
 
 
-def decision_links(id: str) -> list[str]:
-    """The links that end the diff of that id."""
-    return [link(ACCEPT, "accept_diff", id=id), link(REJECT, "reject_diff", id=id)]
+def decision_links(record: DiffRecord) -> list[str]:
+    """The links that end the diff."""
+    commands = zip(_decisions(record), ("accept_diff", "reject_diff"))
+    return [link(name, command, id=record.id) for name, command in commands]
+
+
+def _decisions(record: DiffRecord) -> tuple[str, str]:
+    return ACCEPT, UNDO if record.edit_id else REJECT
 
 
 def _show(view: sublime.View, rows: Sequence[str]) -> None:

@@ -27,7 +27,15 @@ async def digest_for(proposal: Proposal, original: Original) -> Digest | None:
     can_be = proposal.is_whole and not proposal.may_be_edited and not original.note
     if not can_be or max(len(proposal.content), len(original.text)) <= LARGE:
         return None
-    found = await in_thread(partial(digest_of, original.text, proposal.content))
+    return await in_thread(partial(parts, original.text, proposal.content))
+
+
+def parts(old: str, new: str) -> Digest | None:
+    """The digest of two texts; None if they can be shown whole, or if the differing parts are too
+    large as well."""
+    if max(len(old), len(new)) <= LARGE:
+        return None
+    found = digest_of(old, new)
     shown = max(found.shown.old.starts[-1], found.shown.new.starts[-1])
     return found if shown <= LARGE else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from contextlib import ExitStack
+from dataclasses import replace
 
 import sublime
 
@@ -17,6 +18,9 @@ from .layout import make_room, take_room_back
 from .open_diffs import diffs, is_on_top, partner
 from .record import DiffRecord, OriginalRecord, read, update, write, write_original
 
+# The left side of an edit that is made already.
+BEFORE = "before the edit"
+
 
 def create(
     window: sublime.Window,
@@ -24,9 +28,11 @@ def create(
     original: Original,
     is_digest: bool,
     undo: ExitStack,
+    edit_id: str = "",
 ) -> sublime.View:
     """Open both views, and give the right one; it is a diff once it is stamped. `undo` gets
-    functions that close them again. With a digest, both texts are only the changed parts."""
+    functions that close them again. With a digest, both texts are only the changed parts. `edit_id`
+    is that of an edit that the CLI has made already."""
     if not list(diffs(window)):
         undo.callback(take_room_back, window)
     kind = settings.of(window).diff_layout
@@ -41,7 +47,7 @@ def create(
         # The gutter would count the lines of the parts.
         view.settings().set("line_numbers", False)
     texts.fill(right, proposal.content, proposal.path)
-    record = _record(window, proposal, left, right, is_digest)
+    record = replace(_record(window, proposal, left, right, is_digest), edit_id=edit_id)
     if left.is_valid():
         write_original(left, OriginalRecord(record.id, right.id()))
     dress(right, record)
@@ -97,7 +103,8 @@ def show_original(right: sublime.View, original: Original, is_digest: bool = Fal
     record, left = read(right), partner(right)
     if record is None:
         return
-    state = ", ".join(("on disk" if original.exists else "new file", *original.traits))
+    place = BEFORE if record.edit_id else "on disk"
+    state = ", ".join((place if original.exists else "new file", *original.traits))
     if left.is_valid():
         texts.name_tab(left, record.path, state)
         left.set_read_only(False)

@@ -32,7 +32,8 @@ def adopt(window: sublime.Window) -> list[tuple[str, str]]:
     found = list(rights.values())
     set_listed(window, found)
     records = [record for record in map(waiting, found) if record is not None]
-    return [(record.session_id, record.path) for record in records]
+    # No CLI and no book know of an edit that was made without asking.
+    return [(record.session_id, record.path) for record in records if not record.edit_id]
 
 
 def _sort(

@@ -94,7 +94,7 @@ class Reviews:
             record, left = waiting(right), partner(right)
             if left.is_valid():
                 self.begin(right, texts.text_of(left))
-            elif record is not None and record.is_whole:
+            elif record is not None and record.is_whole and not record.edit_id:
                 # The original is not in a view.
                 self._stories.begin(self._read_again(right, record.path), right)
 

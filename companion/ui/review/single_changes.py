@@ -9,7 +9,7 @@ import sublime
 from ...base.comparison import Comparison
 from .. import panels, settings, texts
 from .open_diffs import name_of
-from .record import seen
+from .record import is_written, seen
 from .review import Drawn
 from .reviews import Reviews
 from .sight import caret_row, current, show_change
@@ -24,6 +24,7 @@ ALL_DECIDED = "All changes are decided on: accept the proposal now, or reject it
 NO_CHANGES = "The proposal changes nothing."
 # The possible answers when nothing is left of a proposal, and what each does.
 REJECT = ("Reject the proposal", "Gemini CLI is told that the file stays as it is.")
+UNDO = ("Undo the edit", "The file becomes what it was before.")
 
 
 class SingleChanges:
@@ -171,7 +172,8 @@ async def ask_whether_to_reject(
     if window is None:
         return
     undo = "Take back" if right.is_read_only() else "Undo"
-    items = [list(REJECT), ["Go on editing", f"{undo} brings the changes back."]]
+    first = UNDO if is_written(right) else REJECT
+    items = [list(first), ["Go on editing", f"{undo} brings the changes back."]]
     placeholder = f"{name_of(right)}: {ALL_DROPPED}"
     if await panels.choice(window, items, placeholder) == 0:
         reject(right)

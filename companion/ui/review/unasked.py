@@ -1,23 +1,43 @@
-"""Edits that CLIs made without asking: gathered quietly, listed by turns. UI thread only."""
+"""Edits that CLIs made without asking: gathered quietly, listed by turns, and undone by turns. UI
+thread only."""
 
 from __future__ import annotations
 
+import os
+import time
 from dataclasses import replace
-from typing import Callable
+from functools import partial
+from typing import Callable, Mapping, Sequence
 
 import sublime
 
+from ...base.comparison import compare
+from ...base.digest import LARGE
 from ...ide.accepted_edits import Edit
 from ...ide.editor import UnaskedEdit
-from .. import sharing_settings
+from .. import panels, sharing_settings
+from ..stories import computed
 from .history import History
+from .written_reviews import WrittenReviews
+
+NONE = "No CLI of this window has made an edit without asking."
+GO_BACK = ["Go back", "Nothing is undone."]
+UNDONE = "{} undone."
+# Files that are named in a line, and characters of a prompt.
+NAMED, SHOWN = 5, 80
 
 
 class Unasked:
     """Those of one companion, which the history keeps."""
 
-    def __init__(self, history: History, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        history: History,
+        reviews: WrittenReviews,
+        tell: Callable[[str], None],
+    ) -> None:
         self._history = history
+        self._reviews = reviews
         self._tell = tell
 
     def gather(self, window_id: int, found: UnaskedEdit) -> None:
@@ -36,6 +56,73 @@ class Unasked:
         """How many of the window's the user has not looked at."""
         return sum(1 for it in self._history.of_window(window) if it.turn and not it.is_seen)
 
+    async def choose(self, window: sublime.Window) -> None:
+        """Let the user choose one of the window's edits, and show it; the newest turn comes
+        first."""
+        edits = [edit for turn in self._turns(window) for edit in turn]
+        if not edits:
+            self._tell(NONE)
+            return
+        counts = await computed(partial(_counts, edits)) or {}
+        items = [_item(it, counts.get(it.id, "")) for it in edits]
+        number = await panels.choice(window, items, "Edits made without asking")
+        if number >= 0:
+            await self._show(window, edits[number])
+
+    async def show_next(self, window: sublime.Window) -> bool:
+        """Show the oldest edit that the user has not looked at; False if there is none."""
+        unseen = [it for it in self._history.of_window(window) if it.turn and not it.is_seen]
+        if unseen:
+            await self._reviews.open(window, unseen[0])
+        return bool(unseen)
+
+    async def undo_turn(self, window: sublime.Window) -> None:
+        """Undo all edits of a turn, the newest first; of several turns the user chooses one."""
+        turns = self._turns(window)
+        if not turns:
+            self._tell(NONE)
+            return
+        number = 0
+        if len(turns) > 1:
+            items = [[_prompt(it[0]), _files(it)] for it in turns]
+            number = await panels.choice(window, items, "Undo the edits of which turn?")
+        if number < 0:
+            return
+        turn = turns[number]
+        items = [[f"Undo {_edits(len(turn))}", _files(turn)], GO_BACK]
+        if await panels.choice(window, items, _prompt(turn[0])) == 0:
+            await self._undo_all(window, turn[0].turn)
+
+    async def _undo_all(self, window: sublime.Window, turn: str) -> None:
+        edits = self._history.of_turn(turn)
+        problems = []
+        for edit in reversed(edits):
+            problems.append(await self._reviews.undo(window, edit))
+        found = [it for it in problems if it]
+        done = UNDONE.format(_edits(len(edits) - len(found)))
+        self._tell(" ".join([done, *found]))
+        if found:
+            items = [[it, ""] for it in found]
+            await panels.choice(window, items, f"{done} Not undone: {len(found)}")
+
+    async def _show(self, window: sublime.Window, edit: Edit) -> None:
+        # It may have gone on while the list was open.
+        now = self._history.find(edit.id) or self._latest(edit)
+        if now is not None:
+            await self._reviews.open(window, now)
+
+    def _latest(self, edit: Edit) -> Edit | None:
+        alike = [it for it in self._history.of_turn(edit.turn) if it.path == edit.path]
+        return alike[-1] if alike else None
+
+    def _turns(self, window: sublime.Window) -> list[list[Edit]]:
+        """The window's edits by turns, the newest turn first."""
+        turns: dict[str, list[Edit]] = {}
+        for edit in self._history.of_window(window):
+            if edit.turn:
+                turns.setdefault(edit.turn, []).append(edit)
+        return list(reversed(turns.values()))
+
     def _earlier(self, edit: Edit) -> Edit | None:
         """The edit that this one goes on with."""
         alike = [
@@ -43,8 +130,9 @@ class Unasked:
             for it in self._history.of_turn(edit.turn)
             if (it.path, it.is_seen) == (edit.path, False)
         ]
-        is_one = bool(alike) and not edit.problem and alike[-1].after == edit.before.text
-        return alike[-1] if is_one else None
+        if not alike or edit.problem or alike[-1].problem or self._reviews.is_open(alike[-1]):
+            return None
+        return alike[-1] if alike[-1].after == edit.before.text else None
 
 
 def _edit(window_id: int, found: UnaskedEdit) -> Edit:
@@ -62,3 +150,42 @@ def _edit(window_id: int, found: UnaskedEdit) -> Edit:
         found.turn,
         found.prompt,
     )
+
+
+def _counts(edits: Sequence[Edit]) -> Mapping[str, str]:
+    """The lines added and removed, by the edit's id; without large texts."""
+    found = {}
+    for edit in edits:
+        texts = edit.before.text, edit.after or ""
+        if not edit.problem and max(map(len, texts)) <= LARGE:
+            added, removed = compare(*texts).counts
+            found[edit.id] = f"+{added} -{removed}"
+    return found
+
+
+def _item(edit: Edit, counts: str) -> sublime.QuickPanelItem:
+    state = "looked at" if edit.is_seen else "new file" if not edit.before.exists else ""
+    details = [f"{edit.client}: {_prompt(edit)}", os.path.dirname(edit.path)]
+    at = time.strftime("%H:%M", time.localtime(edit.at))
+    return sublime.QuickPanelItem(
+        os.path.basename(edit.path),
+        [it for it in (*details, edit.problem) if it],
+        ", ".join(it for it in (counts, state, at) if it),
+    )
+
+
+def _prompt(edit: Edit) -> str:
+    line = " ".join(edit.prompt.split()) or "a turn whose prompt is not known"
+    return line if len(line) <= SHOWN else line[:SHOWN] + "..."
+
+
+def _files(edits: Sequence[Edit]) -> str:
+    """How many files they wrote, and which."""
+    names = list(dict.fromkeys(os.path.basename(it.path) for it in edits))
+    count = len({it.path for it in edits})
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{count} file{'' if count == 1 else 's'}: {', '.join(names[:NAMED])}{more}"
+
+
+def _edits(count: int) -> str:
+    return f"{count} edit{'' if count == 1 else 's'}"

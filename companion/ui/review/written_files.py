@@ -1,0 +1,138 @@
+"""Writes texts into files that a CLI has written already, through their own tabs, so that Sublime's
+undo takes that back. Unsaved changes and files that are another by now stay as they are. UI thread
+only.
+"""
+
+from __future__ import annotations
+
+import os
+
+import sublime
+
+from ...ide.accepted_edits import Edit
+from ...ide.file_content import Original
+from ...ide.questions import FileContent, FileUndoing
+from ...ide.service import Companion
+from .. import texts
+from ..stories import sleep
+
+# Milliseconds between checks whether a tab shows its file, and how many of them.
+LOADING, CHECKS = 20, 250
+UNSAVED = "{} has unsaved changes: nothing was written. Save or revert it, then try again."
+CHANGED = "{} has changed since this edit: nothing was written. Change the file itself."
+NOT_SAVED = "{} could not be saved; its tab has the text."
+READ_ONLY = "The tab of {} is read-only: nothing was written."
+NOT_SHOWN = "The tab of {} does not show the file: nothing was written. Revert it, then try again."
+MARK = "\ufeff"
+# What a view keeps of a file beside its text.
+ENDS = ("no final line end", "read-only")
+MIXED = "mixed line ends"
+
+
+async def write(
+    companion: Companion, window: sublime.Window, edit: Edit, text: str, name: str
+) -> str:
+    """Put the text into the file that the edit wrote. Gives a sentence if that was not done."""
+    present = await companion.ask(FileContent(edit.path))
+    if texts.unsaved_view(edit.path) is not None:
+        return UNSAVED.format(name)
+    if is_text(present, text):
+        return ""
+    if edit.after is None or not is_text(present, edit.after):
+        return present.note or CHANGED.format(name)
+    return await _through_tab(window, edit.path, present, text, name)
+
+
+async def undo(companion: Companion, window: sublime.Window, edit: Edit, name: str) -> str:
+    """Make the file what it was before the edit: in its tab if that gives the very file, else byte
+    for byte on disk. Gives a sentence if that was not done."""
+    present = await companion.ask(FileContent(edit.path))
+    before = edit.before
+    if texts.unsaved_view(edit.path) is not None:
+        return UNSAVED.format(name)
+    if (present.exists, present.known_digest) == (before.exists, before.known_digest):
+        return ""
+    if edit.problem or not is_text(present, edit.after or ""):
+        return edit.problem or present.note or CHANGED.format(name)
+    if before.exists and _is_alike(before, present) and _tab(window, edit.path) is not None:
+        return await _through_tab(window, edit.path, present, before.text, name)
+    problem, other = await companion.ask(FileUndoing(edit.path, before, edit.after or ""))
+    if not problem and other is None:
+        show_again(edit)
+    return problem or (CHANGED.format(name) if other is not None else "")
+
+
+def show_again(edit: Edit) -> None:
+    """Let open tabs show what is on disk now; the tab of a file that is gone keeps its text."""
+    for window in sublime.windows():
+        view = window.find_open_file(edit.path)
+        if view is not None and edit.before.exists:
+            view.run_command("revert")
+
+
+def name(path: str) -> str:
+    """The file's name in a sentence."""
+    return os.path.basename(path)
+
+
+def is_text(present: Original, text: str) -> bool:
+    """Whether the file has this text and nothing else."""
+    return present.exists and not present.note and _bare(present.text) == _bare(text)
+
+
+async def _through_tab(
+    window: sublime.Window, path: str, present: Original, text: str, name: str
+) -> str:
+    view = _tab(window, path) or _opened(window, path)
+    is_asked = False
+    for _ in range(CHECKS):
+        if not view.is_valid() or view.is_dirty():
+            break
+        if not view.is_loading():
+            if texts.text_of(view) == _bare(present.text):
+                return _saved(view, _bare(text), name)
+            if not is_asked:
+                # It has not noticed yet that the file is another one.
+                is_asked = True
+                view.run_command("revert")
+        await sleep(LOADING)
+    return (UNSAVED if view.is_valid() and view.is_dirty() else NOT_SHOWN).format(name)
+
+
+def _saved(view: sublime.View, text: str, name: str) -> str:
+    """Replace the text of the tab and save it; in one step, so that nobody types in between."""
+    if view.is_read_only():
+        return READ_ONLY.format(name)
+    is_taken = texts.replace_theirs(view, text)
+    if is_taken:
+        view.run_command("save", {"async": False})
+    return "" if is_taken and not view.is_dirty() else NOT_SAVED.format(name)
+
+
+def _tab(window: sublime.Window, path: str) -> sublime.View | None:
+    """The file's tab, that of the window if there are several."""
+    others = [it for it in sublime.windows() if it != window]
+    found = (it.find_open_file(path) for it in (window, *others) if it.is_valid())
+    return next((it for it in found if it is not None), None)
+
+
+def _opened(window: sublime.Window, path: str) -> sublime.View:
+    """Open the file among the user's own tabs; the keyboard and what they look at stay."""
+    active = window.active_view()
+    with texts.first_group_unchanged(window) as home:
+        home.focus_group(0)
+        view = home.open_file(path)
+    if active is not None:
+        window.focus_view(active)
+    return view
+
+
+def _bare(text: str) -> str:
+    """Without the byte order mark, which no view shows."""
+    return text[1:] if text.startswith(MARK) else text
+
+
+def _is_alike(before: Original, present: Original) -> bool:
+    """Whether a tab that shows the present file would save the text as it was before."""
+    ends, others = ([it for it in each.traits if it not in ENDS] for each in (before, present))
+    return ends == others and MIXED not in ends

@@ -1,0 +1,218 @@
+"""Reviews of edits that a CLI has made without asking: the file is written, and no CLI waits. UI
+thread only.
+
+Accepting keeps what the right side shows, rejecting undoes the edit, closing decides nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from uuid import uuid4
+
+import sublime
+
+from ...ide.accepted_edits import Edit
+from ...ide.editor import Proposal
+from ...ide.events import EditTakenBack
+from ...ide.questions import FileContent
+from ...ide.service import Companion
+from .. import queues, texts
+from ..stories import computed
+from ..sublime_editor import SublimeEditor
+from . import comments, ending, large, opening, pair, written_files
+from .history import History
+from .open_diffs import diffs, name_of, partner
+from .queue import show
+from .record import DiffRecord, update, waiting
+from .reviews import Reviews
+
+YOURS = "your edits"
+NOT_KNOWN = "The edit of {} is not known any more: close the tab, and change the file itself."
+KEPT = "{} stays as it is."
+KEPT_PARTS = "{} is as you left it in the review."
+UNDONE = "{} is as it was before the edit."
+TYPED = "You have typed in the review of {} meanwhile: decide again."
+# The digest of a file that is none that we know.
+OTHER = "changed"
+
+
+class WrittenReviews:
+    """The reviews of one companion; the history keeps the edits."""
+
+    def __init__(
+        self, companion: Companion, editor: SublimeEditor, reviews: Reviews, history: History
+    ) -> None:
+        self._companion = companion
+        self._editor = editor
+        self._reviews = reviews
+        self._history = history
+        # The ids of the diffs that are being decided on.
+        self._pressed: set[str] = set()
+
+    async def open(self, window: sublime.Window, edit: Edit) -> None:
+        """Show the edit beside the file as it was before. What cannot be shown counts as seen."""
+        there = self._view_of(edit)
+        if there is not None:
+            show(there)
+            return
+        if edit.problem:
+            self._editor.tell(edit.problem)
+            self._history.replace(edit, replace(edit, is_seen=True))
+            return
+        present = await self._companion.ask(FileContent(edit.path))
+        digest = await computed(partial(large.parts, edit.before.text, edit.after or ""))
+        if self._view_of(edit) is not None or not self._reviews.has_room_for(digest):
+            digest = None
+        proposal = Proposal("", edit.path, edit.after or "", client=edit.client, opened_at=edit.at)
+        shown = large.shown(proposal, edit.before, digest)
+        keyboard = self._editor.keyboard_in(window)
+        view, _note = opening.open_diff(window, *shown, keyboard, True, digest is not None, edit.id)
+        record = waiting(view)
+        if record is not None:
+            is_same = written_files.is_text(present, edit.after or "")
+            update(view, record, file_digest=present.digest if is_same else OTHER)
+        self._reviews.begin(view, edit.before.text, digest)
+        if self._editor.scrolling is not None:
+            self._editor.scrolling.follow(view)
+
+    async def keep(self, window: sublime.Window, view: sublime.View) -> bool:
+        """Keep what the right side shows, and write it if the user has changed it. Gives whether
+        the review is over."""
+        record, edit = waiting(view), self._edit(view)
+        if record is None or edit is None or record.id in self._pressed:
+            return False
+        self._pressed.add(record.id)
+        try:
+            text = await self._text(view, edit)
+            if text is None or waiting(view) is None:
+                return False
+            problem = ""
+            if text != edit.after:
+                name = name_of(view)
+                problem = await written_files.write(self._companion, window, edit, text, name)
+        finally:
+            self._pressed.discard(record.id)
+        if problem:
+            self._editor.tell(problem)
+            return False
+        return self._kept(view, edit, text)
+
+    def begin_undo(self, view: sublime.View, note: str = "") -> bool:
+        """Begin to undo the edit of the review."""
+        window = view.window() or sublime.active_window()
+        self._editor.stories.begin(self._undo_shown(window, view, note), window)
+        return True
+
+    async def undo(self, window: sublime.Window, edit: Edit) -> str:
+        """Make the file what it was before the edit. Gives a sentence if that was not done."""
+        name = written_files.name(edit.path)
+        problem = await written_files.undo(self._companion, window, edit, name)
+        if problem:
+            return problem
+        self._history.replace(edit, None)
+        self._tell_model(window, edit, is_whole=True)
+        view = self._view_of(edit)
+        if view is not None:
+            self.leave(view)
+        return ""
+
+    def leave(self, view: sublime.View) -> None:
+        """Close the review without a decision; what the user typed stays as a tab."""
+        claimed = ending.claim(view)
+        if claimed is not None:
+            keyboard = self._editor.keyboard_in(claimed.window)
+            queues.on_ui_thread(partial(ending.put_away, claimed, keyboard, YOURS))
+            queues.on_ui_thread(self._reviews.forget_ended)
+
+    def resume(self) -> None:
+        """The edits from before a restart are known: go on with reviews that lack a left side."""
+        for window in sublime.windows():
+            for view in diffs(window):
+                record = waiting(view)
+                edit = self._history.find(record.edit_id) if record is not None else None
+                is_alone = self._reviews.of(view) is None and not partner(view).is_valid()
+                if edit is not None and is_alone:
+                    pair.compare(view, edit.before)
+                    self._reviews.begin(view, edit.before.text)
+
+    def is_open(self, edit: Edit) -> bool:
+        return self._view_of(edit) is not None
+
+    async def _undo_shown(self, window: sublime.Window, view: sublime.View, note: str) -> None:
+        record, edit = waiting(view), self._edit(view)
+        words, name = comments.words(view, self._reviews.of(view), note), name_of(view)
+        if edit is None:
+            return
+        problem = await self.undo(window, edit)
+        self._editor.tell(problem or UNDONE.format(name))
+        if record is not None and not problem:
+            self._give(record, words)
+
+    async def _text(self, view: sublime.View, edit: Edit) -> str | None:
+        """The text that the user wants; None if the review ends meanwhile."""
+        record, review = waiting(view), self._reviews.of(view)
+        if record is not None and record.is_whole:
+            return texts.text_of(view)
+        if review is None or review.digest is None:
+            # Only the beginning is shown, and nothing can be dropped.
+            return edit.after
+        if await self._reviews.comparison(view) is None:
+            return None
+        return edit.after if review.text is None else review.text
+
+    def _kept(self, view: sublime.View, edit: Edit, text: str | None) -> bool:
+        """The file has the text: the review is over."""
+        record = waiting(view)
+        if record is None:
+            return False
+        # The store knows texts by the edit's id.
+        now = edit if text == edit.after else replace(edit, after=text, id=uuid4().hex)
+        is_undone = edit.before.exists and text == edit.before.text
+        if now is not edit:
+            self._tell_model(sublime.Window(record.window_id), edit, is_undone)
+        if record.is_whole and texts.text_of(view) != text:
+            self._history.replace(edit, now)
+            update(view, record, edit_id=now.id)
+            self._editor.tell(TYPED.format(name_of(view)))
+            return False
+        words = comments.words(view, self._reviews.of(view))
+        self._history.replace(edit, None if is_undone else replace(now, is_seen=True))
+        self._editor.tell((KEPT if now is edit else KEPT_PARTS).format(name_of(view)))
+        self._close(view)
+        self._give(record, words)
+        return True
+
+    def _give(self, record: DiffRecord, words: str) -> None:
+        """The user's words about the edit go to a CLI."""
+        if self._editor.words is not None:
+            self._editor.words.give(record, words, is_accepted=None)
+
+    def _close(self, view: sublime.View) -> None:
+        claimed = ending.claim(view)
+        if claimed is not None:
+            keyboard = self._editor.keyboard_in(claimed.window)
+            queues.on_ui_thread(partial(ending.close, claimed, keyboard))
+            queues.on_ui_thread(self._reviews.forget_ended)
+
+    def _tell_model(self, window: sublime.Window, edit: Edit, is_whole: bool) -> None:
+        event = EditTakenBack(window.id(), edit.turn, edit.client, edit.path, is_whole)
+        self._companion.post(event)
+
+    def _edit(self, view: sublime.View) -> Edit | None:
+        """The edit that is reviewed; None if it is forgotten, which the user is told."""
+        record: DiffRecord | None = waiting(view)
+        if record is None:
+            return None
+        found = self._history.find(record.edit_id)
+        if found is None:
+            self._editor.tell(NOT_KNOWN.format(name_of(view)))
+        return found
+
+    def _view_of(self, edit: Edit) -> sublime.View | None:
+        for window in sublime.windows():
+            for view in diffs(window):
+                record = waiting(view)
+                if record is not None and record.edit_id == edit.id:
+                    return view
+        return None
