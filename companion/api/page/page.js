@@ -126,6 +126,8 @@ function fail(error, where = chat) {
   if (shown === error && !(error instanceof wire.Refused)) {
     throw error;
   } else if (error.code === "UNAUTHORIZED") {
+    // Of several requests that a token was too old for, some may be refused after the next one came.
+    if (!wire.isKept(error)) return;
     wire.forgetToken();
     wantToken(say("tokenRefused"));
   } else if (error.code === "READ_ONLY" && !mayOnlyRead) {

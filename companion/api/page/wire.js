@@ -7,11 +7,12 @@ const PAUSES = [200, 500, 1000, 2000, 3000];
 const TOKEN = /^[A-Za-z0-9_-]{1,200}$/;
 const LAST = new Set(["complete", "error"]);
 
-/** The server refused something: `code` and `message` are its own. */
+/** The server refused something: `code` and `message` are its own; `token` is what it was asked with. */
 export class Refused extends Error {
-  constructor(status, body) {
+  constructor(status, body, token) {
     super(body.message || body.error || `HTTP ${status}`);
     this.status = status;
+    this.token = token;
     this.code = body.code || "";
     this.details = body.details || "";
     this.data = body.data || {};
@@ -53,9 +54,15 @@ export function hasToken() {
   return Boolean(sessionStorage.getItem("token"));
 }
 
+/** Whether the token that was refused is the one that is kept: another may have come meanwhile. */
+export function isKept({ token }) {
+  return token === sessionStorage.getItem("token");
+}
+
 function send(method, path, body, more = {}, signal = null) {
+  const token = sessionStorage.getItem("token");
   const headers = {
-    "Authorization": `Bearer ${sessionStorage.getItem("token")}`,
+    "Authorization": `Bearer ${token}`,
     "Accept-Language": language,
     ...more,
   };
@@ -66,16 +73,16 @@ function send(method, path, body, more = {}, signal = null) {
   const options = {
     method, headers, body: content, signal, cache: "no-store", redirect: "error",
   };
-  return fetch(path, options).catch(lost);
+  return fetch(path, options).then((response) => Object.assign(response, { token }), lost);
 }
 
 async function refusal(response) {
   const text = await response.text().catch(lost);
   try {
-    return new Refused(response.status, JSON.parse(text));
+    return new Refused(response.status, JSON.parse(text), response.token);
   } catch (error) {
     // Something between the page and the server answered.
-    if (error instanceof SyntaxError) return new Refused(response.status, {});
+    if (error instanceof SyntaxError) return new Refused(response.status, {}, response.token);
     throw error;
   }
 }
@@ -85,7 +92,7 @@ export async function ask(method, path, body) {
   const response = await send(method, path, body);
   if (!response.ok) throw await refusal(response);
   const answer = await response.json();
-  if (answer.success === false) throw new Refused(response.status, answer);
+  if (answer.success === false) throw new Refused(response.status, answer, response.token);
   return answer;
 }
 
