@@ -24,7 +24,7 @@ import termios
 import threading
 import time
 from contextlib import suppress
-from typing import Callable, Mapping
+from typing import Callable, Mapping, Sequence
 
 import pyte
 from model_server import NOTHING_PLANNED
@@ -97,6 +97,9 @@ class Left(AssertionError):
 
 class GeminiCli:
     program = BINARY
+    arguments: Sequence[str] = ()
+    # Stands before what is typed.
+    prompt = ">"
     settings_folder = ".gemini"
     header = HEADER
     # None leaves the home as it is.
@@ -118,7 +121,7 @@ class GeminiCli:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
         self._process = subprocess.Popen(
-            [self.program],
+            [self.program, *self.arguments],
             cwd=folder,
             env=self.environment(home, model_url, more),
             stdin=slave,
@@ -220,9 +223,10 @@ class GeminiCli:
     def say(self, text: str) -> None:
         """Type a line and send it; ends when the CLI has taken it."""
         self.wait_ready()
-        self._insist(ERASE_LINE + text, lambda screen: f"> {text}" in self.input_area(screen))
+        typed = f"{self.prompt} {text}"
+        self._insist(ERASE_LINE + text, lambda screen: typed in self.input_area(screen))
         self._wait_quiet()
-        self._insist("\r", lambda screen: f"> {text}" not in self.input_area(screen))
+        self._insist("\r", lambda screen: typed not in self.input_area(screen))
 
     def _insist(self, keys: str, holds: Callable[[str], bool]) -> None:
         """Press keys until the screen shows that they were taken: the CLI drops those that come
@@ -318,6 +322,13 @@ class GeminiCli:
                 # The header leaves the screen later.
                 self._is_initialized = self._is_initialized or self.header in self.screen()
                 self._drawn.notify_all()
+
+
+class Yolo(GeminiCli):
+    """It asks nobody."""
+
+    arguments = ("--yolo",)
+    prompt = "*"
 
 
 class QwenCode(GeminiCli):

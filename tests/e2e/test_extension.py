@@ -27,6 +27,7 @@ class Installed(session.Session):
     """Installed by its command; the home is the editor's and the CLI's."""
 
     home: str
+    kind = GeminiCli
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -47,7 +48,7 @@ class Installed(session.Session):
         )
         cls.editor.do("choose_in_palette", INSTALL)
         wait_for(lambda: os.path.exists(manifest))
-        cli = GeminiCli(
+        cli = cls.kind(
             cls.home, cls.folder, cls.model.url, {"TMPDIR": cls.temp, **cls.variables, **variables}
         )
         cls.addClassCleanup(cli.close)
