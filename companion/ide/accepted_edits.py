@@ -105,13 +105,13 @@ class Edit:
 
 def load(folder: str) -> list[Edit]:
     """The saved edits, oldest first. Edits that cannot be read or are too old are left out, and the
-    next `save` removes them. May take some time."""
+    next `save` removes them. May take some time. Raises OSError if it is not known which edits are
+    there; then a `save` would remove all of them."""
     store, found = _store(folder), []
     try:
         stored = store.edits()
-    except OSError as error:
+    except NotADirectoryError:
         # The next `save` tells the user what is wrong with the folder.
-        logger.warning("accepted edits could not be read: %s", error.strerror)
         return []
     for each in stored:
         try:

@@ -147,6 +147,14 @@ class Saved(unittest.TestCase):
                 self.save(good)
                 self.assertEqual(self.texts(), {b"old\r\n", b"new\n"})
 
+    def test_where_the_list_cannot_be_read_now_that_is_no_empty_list(self) -> None:
+        self.save(edit())
+        refused = PermissionError("another program has it open")
+        with mock.patch.object(UndoStore, "edits", side_effect=refused):
+            with self.assertRaises(PermissionError):
+                accepted_edits.load(self.folder)
+        self.assertEqual(self.names(), ["a.py"])
+
     def test_one_that_is_a_week_old_or_of_a_moment_that_cannot_be_is_not_saved(self) -> None:
         week, now = accepted_edits.MAX_AGE * 24 * 60 * 60, time.time()
         never = map(float, ("1e18", "-1e18", "inf", "-inf", "nan"))
