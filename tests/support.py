@@ -221,7 +221,8 @@ class FakeEditor(Editor):
     """`diffs` are those that are open, by window, session and path; `told` is what the user saw;
     `orphaned` says of window and session whether the editor shows that its CLI is gone.
 
-    With a `refusal` it can do nothing, and says so in these words.
+    With a `refusal` it opens and closes nothing, and says so in these words; it takes texts back
+    while it `has_window`.
     """
 
     def __init__(self) -> None:
@@ -230,7 +231,7 @@ class FakeEditor(Editor):
         # The state of all windows, each time that it was another one.
         self.statuses: list[tuple[Status, ...]] = []
         self.orphaned: dict[tuple[int, str], bool] = {}
-        self.refusal = ""
+        self.refusal, self.has_window = "", True
         # Paths of diffs whose CLI closed them without a decision.
         self.left: list[str] = []
         # What was kept of diffs that came back, by their paths.
@@ -272,8 +273,8 @@ class FakeEditor(Editor):
         self.unasked.append(edit)
 
     async def return_text(self, window_id: int, path: str, text: str, remark: str = YOURS) -> None:
-        if self.refusal:
-            raise EditorError(self.refusal)
+        if not self.has_window:
+            raise EditorError("The editor has no window.")
         self.returned.append((window_id, path, text))
 
     def tell(self, sentence: str) -> None:

@@ -110,8 +110,8 @@ class WordsCase(InLoop):
         ),
         "no answer goes out": lambda t: setattr(t, "goes_out", False),
         "answers go out": lambda t: setattr(t, "goes_out", True),
-        "there is no window": lambda t: setattr(t.editor, "refusal", "none"),
-        "there is a window": lambda t: setattr(t.editor, "refusal", ""),
+        "there is no window": lambda t: setattr(t.editor, "has_window", False),
+        "there is a window": lambda t: setattr(t.editor, "has_window", True),
     }
     seen = {
         "the model reads": lambda t: t.read.replace(FOLDER + os.sep, ""),
