@@ -76,6 +76,8 @@ class RestoredDiffs(WithoutServer):
         with self.assertLogs("GeminiCompanion", "WARNING") as logs:
             await self.reconcile("nothing")
         self.assertNotIn(PATH, "".join(logs.output))
+        # It can open a tab all the same.
+        self.editor.refusal = ""
 
     @word("mine comes back")
     async def comes_back(self) -> None:
