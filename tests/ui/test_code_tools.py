@@ -258,7 +258,7 @@ class LanguageServers(CodeToolsCase):
         self.session.send_request_async = lambda *arguments: None
         self.replace(language_servers, "PATIENCE", 1)
         told = yield from self.found("definition", path=view.file_name(), line=2, column=12)
-        self.assertEqual(told["source"], code_tools.INDEX)
+        self.assertEqual(told["source"], code_tools.INDEX + language_servers.LATE)
 
     def test_a_question_that_is_cut_has_an_answer_all_the_same(self) -> Steps:
         view = yield from self.open("a.py", PYTHON)
@@ -282,3 +282,35 @@ class LanguageServers(CodeToolsCase):
             self.assertEqual(self.places(told), [("a.py", 5, 18)])
             self.assertEqual(told["results"][0]["severity"], "warning")
             self.assertEqual(told["results"][0]["message"], "not defined")
+
+
+class GenuineServer(CodeToolsCase):
+    """With the package LSP itself, and whatever language server it runs for Python."""
+
+    def setUp(self) -> None:
+        if diagnostics.LSP not in sys.modules:
+            self.skipTest("needs the package LSP with a language server for Python")
+        super().setUp()
+
+    def is_served(self, view: sublime.View) -> bool:
+        manager = sys.modules[diagnostics.LSP].windows.lookup(self.window)
+        sessions = list(manager.get_sessions()) if manager is not None else []
+        return any(it.session_view_for_view_async(view) is not None for it in sessions)
+
+    def test_it_tells_which_of_two_symbols_of_one_name_is_meant(self) -> Steps:
+        b = yield from self.open("b.py", "def two():\n    pass\n")
+        a = yield from self.open("a.py", "import b\n\n\ndef two():\n    b.two()\n\n\ntwo()\n")
+        yield lambda: self.is_served(a)
+        place = {"path": a.file_name(), "line": 5, "column": 8}
+        # A server may be at work for a while when it starts.
+        for _ in range(10):
+            told = yield from self.found("definition", **place)
+            if language_servers.LATE not in told["source"]:
+                break
+        self.assertEqual(self.places(told), [("b.py", 1, 5)])
+        self.assertIn("the language server", told["source"])
+        told = yield from self.found("references", path=b.file_name(), line=1, column=5)
+        self.assertIn(("a.py", 5, 7), self.places(told))
+        self.assertNotIn(("a.py", 8, 1), self.places(told))
+        told = yield from self.found("symbols", path=a.file_name())
+        self.assertIn("function", [it["kind"] for it in told["results"] if it["name"] == "two"])

@@ -38,9 +38,11 @@ NOBODY = "no language server and no linter runs in this editor"
 GONE = "The editor's window is closed, or the editor failed."
 VIEW_GONE = "The user has closed the file."
 NO_WORD = "There is no symbol at that place."
-NOT_OPEN = "{} is not open in the editor; `show` opens it."
+NOT_OPEN = "{} is not open, and the editor knows the symbols of open files only. Read the file."
 # Seconds of the UI thread at a time.
 SLICE = 0.004
+# The most rows that are kept of what was found.
+MAX_FOUND = 5000
 # The most selections, and characters of them in all.
 MAX_SELECTIONS, MAX_SELECTED = 50, 16384
 # The most bytes of a file that is read for the word in it.
@@ -93,20 +95,44 @@ async def _tell(window: sublime.Window, query: Query, answer: Answer[Findings]) 
         answer.fail(EditorError(GONE))
 
 
+class Slices:
+    """Makes way for everything else on the UI thread from time to time."""
+
+    def __init__(self) -> None:
+        self._since = time.perf_counter()
+
+    async def rest(self) -> None:
+        if time.perf_counter() - self._since > SLICE:
+            await sleep()
+            self._since = time.perf_counter()
+
+
 async def _found(window: sublime.Window, query: Query) -> Findings:
     """Raises EditorError."""
     if isinstance(query, ProblemsIn):
-        return await _problems(window, query.paths)
-    if isinstance(query, SymbolsIn):
-        return await _symbols_in(window, query.path)
-    if isinstance(query, SymbolsNamed):
-        return await _symbols_named(window, query.query)
+        found = await _problems(window, query.paths)
+    elif isinstance(query, SymbolsIn):
+        found = await _symbols_in(window, query.path)
+    elif isinstance(query, SymbolsNamed):
+        found = await _symbols_named(window, query.query)
+    else:
+        found = await _located(window, query)
+    rows, slices = [], Slices()
+    for row in found.rows[:MAX_FOUND]:
+        # The disk may have another text than the view.
+        rows.append(symbol_index.with_line(row, window.find_open_file(row.path)))
+        await slices.rest()
+    return Findings(tuple(rows), found.source)
+
+
+async def _located(window: sublime.Window, query: DefinitionsOf | ReferencesTo) -> Findings:
+    """Raises EditorError."""
     exact = await _exact(window, query)
     if exact.rows:
         return exact
     name = query.name or await _word(window, query.spot)
     look = symbol_index.references if isinstance(query, ReferencesTo) else symbol_index.definitions
-    return Findings(tuple(with_lines(window, look(window, name))), INDEX)
+    return Findings(tuple(look(window, name)), INDEX + exact.source)
 
 
 async def _exact(window: sublime.Window, query: DefinitionsOf | ReferencesTo) -> Findings:
@@ -118,23 +144,19 @@ async def _exact(window: sublime.Window, query: DefinitionsOf | ReferencesTo) ->
     point = view.text_point(query.spot.line - 1, query.spot.column - 1, clamp_column=True)
     asks = isinstance(query, ReferencesTo)
     ask = language_servers.references if asks else language_servers.definitions
-    found = await ask(window, view, view.rowcol_utf16(point))
-    return Findings(tuple(with_lines(window, found.rows)), found.source)
+    return await ask(window, view, view.rowcol_utf16(point))
 
 
 async def _problems(window: sublime.Window, paths: Sequence[str]) -> Findings:
     found: list[Found] = []
-    names = diagnostics.sources()
-    since = time.perf_counter()
+    names, slices = diagnostics.sources(), Slices()
     for path in paths if names else ():
         found += [
             Found(path, it.row + 1, it.column + 1, it.told, it.severity, is_utf16=it.is_utf16)
             for it in diagnostics.of(window, path)
         ]
-        if time.perf_counter() - since > SLICE:
-            await sleep()
-            since = time.perf_counter()
-    return Findings(tuple(with_lines(window, found)), " and ".join(names) or NOBODY)
+        await slices.rest()
+    return Findings(tuple(found), " and ".join(names) or NOBODY)
 
 
 async def _symbols_in(window: sublime.Window, path: str) -> Findings:
@@ -143,23 +165,20 @@ async def _symbols_in(window: sublime.Window, path: str) -> Findings:
         raise EditorError(NOT_OPEN.format(os.path.basename(path)))
     found = await language_servers.symbols_in(window, view)
     if found.rows:
-        return Findings(tuple(with_lines(window, found.rows)), found.source)
-    return Findings(tuple(symbol_index.symbols_in(view)), INDEX)
+        return found
+    return Findings(tuple(symbol_index.symbols_in(view)), INDEX + found.source)
 
 
 async def _symbols_named(window: sublime.Window, query: str) -> Findings:
     found = await language_servers.symbols_named(window, query)
     if found.rows:
-        return Findings(tuple(with_lines(window, found.rows)), found.source)
-    rows = symbol_index.definitions(window, query)
-    since = time.perf_counter()
+        return found
+    rows, slices = symbol_index.definitions(window, query), Slices()
     for view in window.views():
-        if view.file_name():
+        if view.is_valid() and view.file_name():
             rows += [it for it in symbol_index.symbols_in(view) if query.lower() in it.name.lower()]
-        if time.perf_counter() - since > SLICE:
-            await sleep()
-            since = time.perf_counter()
-    return Findings(tuple(symbol_index.each_once(with_lines(window, rows))), INDEX)
+        await slices.rest()
+    return Findings(tuple(symbol_index.each_once(rows)), INDEX + found.source)
 
 
 async def _word(window: sublime.Window, spot: Spot | None) -> str:
@@ -187,9 +206,3 @@ def _word_on_disk(spot: Spot) -> str:
     line = [*re.split("\r\n|\r|\n", text)[spot.line - 1 : spot.line], ""][0]
     words = re.finditer(r"\w+", line)
     return next((it[0] for it in words if it.start() < spot.column <= it.end() + 1), "")
-
-
-def with_lines(window: sublime.Window, found: Sequence[Found]) -> list[Found]:
-    """Each with the text of its line, if its file is open: the disk may have another."""
-    views = {path: window.find_open_file(path) for path in {it.path for it in found}}
-    return [symbol_index.with_line(it, views[it.path]) for it in found]

@@ -22,6 +22,8 @@ from ..prompt.diagnostics import LSP, LSP_URLS
 PROTOCOL = "LSP.plugin.core.protocol"
 # Milliseconds for a server: then the index is asked.
 PATIENCE = 6000
+# Goes on behind the name of another source.
+LATE = "; the language server did not answer in time, ask again later"
 # By the numbers of the Language Server Protocol, from 1.
 KINDS = (
     "file module namespace package class method property field constructor enum interface function"
@@ -77,16 +79,16 @@ def _asked(
     method: str,
     capability: str,
     params: Mapping[str, Any],
-) -> Answer[Sequence[Reply]]:
+) -> Answer[Sequence[Reply] | None]:
     """The replies of the servers that can do it: of the one for the view, or of all of the
-    window."""
-    answer: Answer[Sequence[Reply]] = Answer()
+    window; None if they are late."""
+    answer: Answer[Sequence[Reply] | None] = Answer()
     if not all(name in sys.modules for name in (LSP, LSP_URLS, PROTOCOL)):
         answer.give(())
         return answer
     work = partial(_ask, window, view, method, capability, params, answer)
     queues.on_worker(work)
-    queues.on_worker(partial(answer.give, ()), PATIENCE)
+    queues.on_worker(partial(answer.give, None), PATIENCE)
     return answer
 
 
@@ -96,7 +98,7 @@ def _ask(
     method: str,
     capability: str,
     params: Mapping[str, Any],
-    answer: Answer[Sequence[Reply]],
+    answer: Answer[Sequence[Reply] | None],
 ) -> None:
     """On the worker."""
     try:
@@ -142,8 +144,10 @@ def _params(view: sublime.View | None, params: Mapping[str, Any]) -> dict[str, A
     return {"textDocument": {"uri": uri}, **params}
 
 
-def _findings(replies: Sequence[Reply], read: Callable[[Any], Iterator[Found]]) -> Findings:
+def _findings(replies: Sequence[Reply] | None, read: Callable[[Any], Iterator[Found]]) -> Findings:
     """Reads the forms of the Language Server Protocol."""
+    if replies is None:
+        return Findings(source=LATE)
     rows: list[Found] = []
     names: list[str] = []
     for reply, name in replies:
@@ -155,7 +159,8 @@ def _findings(replies: Sequence[Reply], read: Callable[[Any], Iterator[Found]]) 
         rows += found
         names += [name] if found else []
     rows.sort(key=lambda it: (it.path, it.line, it.column))
-    return Findings(tuple(dict.fromkeys(rows)), f"the language server {', '.join(names)}")
+    source = f"the language server {', '.join(names)}" if rows else ""
+    return Findings(tuple(dict.fromkeys(rows)), source)
 
 
 def _locations(reply: Any) -> Iterator[Found]:

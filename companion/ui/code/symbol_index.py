@@ -45,13 +45,13 @@ def symbols_in(view: sublime.View) -> list[Found]:
     for symbol in view.symbol_regions():
         row, column = view.rowcol(symbol.region.begin())
         name = " ".join(symbol.name.split())
-        found.append(with_line(Found(path, row + 1, column + 1, name, _kind(symbol.kind)), view))
+        found.append(Found(path, row + 1, column + 1, name, _kind(symbol.kind)))
     return sorted(found, key=lambda it: (it.line, it.column))
 
 
 def with_line(found: Found, view: sublime.View | None) -> Found:
     """With the text of its line in the view, if there is one that has it."""
-    if found.text is not None or view is None or view.is_loading():
+    if found.text is not None or view is None or not view.is_valid() or view.is_loading():
         return found
     point = view.text_point(found.line - 1, 0)
     # A line of an older text may be beyond the end of this one.
@@ -61,9 +61,9 @@ def with_line(found: Found, view: sublime.View | None) -> Found:
 
 
 def each_once(found: Iterable[Found]) -> list[Found]:
-    """In the order of files and lines, those with a text before the same without."""
-    rows = sorted(found, key=lambda it: (it.path, it.line, it.column))
-    return list({(it.path, it.line, it.column): it for it in reversed(rows)}.values())[::-1]
+    """In the order of files and lines."""
+    rows = {(it.path, it.line, it.column): it for it in found}
+    return [rows[place] for place in sorted(rows)]
 
 
 def _kind(kind: tuple[int, str, str]) -> str:
