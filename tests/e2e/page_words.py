@@ -28,6 +28,7 @@ from playwright.async_api import Locator, Page, Route, expect
 from tests.tables import word
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+DEVICES: dict[str, Any] = {"in zh-CN": {"language": "zh-CN"}, "on a phone": PHONE}
 REFUSED = {"error": "Unauthorized", "code": "UNAUTHORIZED"}
 
 
@@ -108,8 +109,7 @@ class PageTable(PageCase):
         elif how == "with no token":
             tab = await self.open(url)
         else:
-            device = {"in zh-CN": {"language": "zh-CN"}, "on a phone": PHONE}.get(how, {})
-            tab = await self.page(**device)
+            tab = await self.page(**DEVICES.get(how, {}))
         self.tab = self.tabs[name] = tab
 
     # What happens.
