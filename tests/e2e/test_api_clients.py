@@ -11,9 +11,9 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_case import HERE, MODEL, ROOT  # noqa: E402
-from model_server import ModelServer, call, thought  # noqa: E402
-from test_api_program import PATIENCE, ProgramCase  # noqa: E402
+from agent_case import HERE, ROOT  # noqa: E402
+from model_server import call, thought  # noqa: E402
+from test_api_program import PATIENCE, WithModel  # noqa: E402
 
 sys.path.insert(0, ROOT)
 
@@ -26,15 +26,11 @@ TYPES = ["thought", "content", "content", "complete"]
 
 
 @unittest.skipUnless(os.path.exists(MODULES), "the clients are not installed: make setup")
-class OthersClients(ProgramCase):
+class OthersClients(WithModel):
     def setUp(self) -> None:
         super().setUp()
-        self.model = ModelServer()
-        self.model.__enter__()
-        self.addCleanup(self.model.__exit__, None, None, None)
         self.model.will_play("hello", [thought("Greeting", "Shortly."), "Hi."])
-        self.serve("--gemini-url", self.model.url, "--model", MODEL, "--language", "en")
-        self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "a-key"})
+        self.serve_model("--language", "en")
         self.url = f"http://127.0.0.1:{self.port}"
 
     def run_in(self, folder: str, *command: str) -> str:
@@ -122,8 +118,7 @@ class OthersClients(ProgramCase):
         self.assertFalse(os.path.exists(path))
         self.model.will_play("write", *write)
         self.state = os.path.join(self.root, "other", "state")
-        self.serve("--gemini-url", self.model.url, "--model", MODEL, "--allow-tools")
-        self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "a-key"})
+        self.serve_model("--allow-tools")
         self.assertIn("choices", self.ask("POST", "/v1/chat/completions", body))
         self.assertTrue(os.path.exists(path))
 

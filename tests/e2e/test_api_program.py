@@ -28,6 +28,7 @@ from GeminiCompanion.companion.api.client import ApiError, Client  # noqa: E402
 from model_server import Gate, ModelServer, call  # noqa: E402
 
 PATIENCE = 180
+KEY = {"authType": "gemini-api-key", "apiKey": "the-key"}
 
 
 class ProgramCase(unittest.TestCase):
@@ -108,6 +109,20 @@ class ProgramCase(unittest.TestCase):
             connection.close()
 
 
+class WithModel(ProgramCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.model = ModelServer()
+        self.model.__enter__()
+        self.addCleanup(self.model.__exit__, None, None, None)
+
+    def serve_model(self, *arguments: str) -> subprocess.Popen[str]:
+        """A server that has a key for the model."""
+        process = self.serve("--gemini-url", self.model.url, "--model", MODEL, *arguments)
+        self.ask("POST", "/auth/config", KEY)
+        return process
+
+
 class Serving(ProgramCase):
     def test_it_serves_the_cli_until_it_is_told_to_end_and_leaves_nothing(self) -> None:
         with ModelServer() as model:
@@ -115,7 +130,7 @@ class Serving(ProgramCase):
             process = self.serve("--gemini-url", model.url, "--model", MODEL)
             with open(os.path.join(self.state, "token"), encoding="ascii") as file:
                 self.assertEqual(file.read().strip(), self.token)
-            self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "the-key"})
+            self.ask("POST", "/auth/config", KEY)
             reply = self.ask("POST", "/chat", {"message": "hello"})
             self.assertEqual((reply["response"], reply["message"]), ("Hi.", "对话完成"))
             pid = self.ask("GET", "/status")["cli"]["pid"]
@@ -148,7 +163,7 @@ class Serving(ProgramCase):
         self.addCleanup(gate.set)
         model.will_play("long", ["one, ", gate, "two"])
         process = self.serve("--gemini-url", model.url, "--model", MODEL, *arguments)
-        self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "the-key"})
+        self.ask("POST", "/auth/config", KEY)
         replies: list[Any] = []
         body = {"message": "long"}
         asking = threading.Thread(target=lambda: replies.append(self.ask("POST", "/chat", body)))
@@ -278,7 +293,7 @@ class Serving(ProgramCase):
         with ModelServer() as model:
             model.will_play("endless", ["on and ", gate, "on"])
             self.serve("--gemini-url", model.url, "--model", MODEL, "--turn-time", "1")
-            self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "the-key"})
+            self.ask("POST", "/auth/config", KEY)
             self.assertEqual(self.ask("POST", "/chat", {"message": "endless"})["code"], "TIMED_OUT")
 
     def test_what_the_operator_allows_is_allowed_and_a_key_reaches_no_command(self) -> None:
@@ -324,8 +339,7 @@ class Trusting(ProgramCase):
             for option, is_started in ((), False), (("--trust",), True):
                 with self.subTest(option):
                     process = self.serve("--gemini-url", model.url, "--model", MODEL, *option)
-                    key = {"authType": "gemini-api-key", "apiKey": "the-key"}
-                    self.ask("POST", "/auth/config", key)
+                    self.ask("POST", "/auth/config", KEY)
                     self.assertTrue(self.ask("POST", "/chat", {"message": "hello"})["success"])
                     if is_started:
                         # In the background, once the CLI is there.
@@ -335,21 +349,13 @@ class Trusting(ProgramCase):
                     process.communicate(timeout=PATIENCE)
 
 
-class Disks(ProgramCase):
+class Disks(WithModel):
     """What becomes of conversations on a disk that is full, or damaged what was there."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.model = ModelServer()
-        self.model.__enter__()
-        self.addCleanup(self.model.__exit__, None, None, None)
 
     def start_again(self, process: subprocess.Popen[str] | None = None) -> subprocess.Popen[str]:
         """Another server, after this one has ended."""
         self.end_in_order(process)
-        process = self.serve("--gemini-url", self.model.url, "--model", MODEL, "--language", "en")
-        self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "the-key"})
-        return process
+        return self.serve_model("--language", "en")
 
     def end_in_order(self, process: subprocess.Popen[str] | None) -> str:
         """What its log says."""
@@ -395,17 +401,13 @@ class Disks(ProgramCase):
         return bool(session["isSaved"])
 
 
-class OurClient(ProgramCase):
+class OurClient(WithModel):
     """`companion.api.client`, as a script and as a program."""
 
     def setUp(self) -> None:
         super().setUp()
-        self.model = ModelServer()
-        self.model.__enter__()
-        self.addCleanup(self.model.__exit__, None, None, None)
-        self.serve("--gemini-url", self.model.url, "--model", MODEL)
+        self.serve_model()
         self.client = Client(f"http://127.0.0.1:{self.port}", self.token)
-        self.client.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "a-key"})
 
     def run_program(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
         token = os.path.join(self.state, "token")

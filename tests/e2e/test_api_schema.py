@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import HERE, MODEL, ROOT  # noqa: E402
 from model_server import ModelServer, call, thought  # noqa: E402
-from test_api_program import ProgramCase  # noqa: E402
+from test_api_program import KEY, ProgramCase  # noqa: E402
 
 sys.path.insert(0, ROOT)
 
@@ -35,7 +35,6 @@ CONFIGURATION = ("schemathesis.toml", "schema_checks.py")
 CREDENTIALS = "^/auth/(config|clear|logout)$"
 # Streams without an end, and the door for OpenAI's clients: see test_api and test_api_clients.
 ENDLESS, OPENAI = "^/events$|^/sessions/.*/events$", "^/v1/"
-KEY = {"authType": "gemini-api-key", "apiKey": "the-key"}
 
 
 @unittest.skipUnless(os.path.exists(SCHEMATHESIS), "schemathesis is not installed: make test")
