@@ -126,6 +126,22 @@ class UndoStore:
             if lines != self._lines():
                 private_files.write(self._list.path, lines, lasting=True)
 
+    def without_texts(self) -> list[StoredEdit]:
+        """The edits of which a text is not there, oldest first: most were removed to make room."""
+        with self._working:
+            there = {MISSING, *self._sizes()}
+            return [it for it in self._edits() if not {it.before, it.after} <= there]
+
+    def store_again(self, *texts: bytes) -> bool:
+        """Store texts again that were removed to make room, if there is room for all of them by
+        now; gives whether there is."""
+        with self._working:
+            new = {digest_of(it): it for it in texts if self._text(digest_of(it)) is None}
+            has_room = sum(self._sizes().values()) + sum(map(len, new.values())) <= self._limit
+            for digest, text in new.items() if has_room else ():
+                private_files.write(self._path(digest), text, lasting=True)
+            return has_room
+
     def _make_room(self, edits: Sequence[StoredEdit]) -> None:
         """Keep the texts of these edits, newest first, up to the limit; remove all other files. On
         Windows a file that another program has open stays until the next time."""

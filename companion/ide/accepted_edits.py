@@ -147,6 +147,10 @@ def _save(store: UndoStore, oldest: Iterable[Edit]) -> str:
         lambda stored: {**stored.details, **_turn_of(wanted[stored.group])},
     )
     problems = [_add(store, edit) for id, edit in wanted.items() if id not in there]
+    for stored in reversed(store.without_texts()):
+        before, after = _texts(wanted[stored.group])
+        if not store.store_again(after, *([] if before is None else [before])):
+            break
     return next(filter(None, reversed(problems)), "")
 
 
@@ -160,18 +164,22 @@ def _add(store: UndoStore, edit: Edit) -> str:
     """Gives a sentence if the edit may be saved but is not. Raises OSError, NotPrivate."""
     if _is_held_back(edit, edit.path):
         return ""
-    before, after = edit.before.data, (edit.after or "").encode("utf-8", "surrogatepass")
+    before, after = _texts(edit)
     if max(len(before or b""), len(after)) > MAX_SAVED:
         return TOO_LARGE_TO_SAVE.format(os.path.basename(edit.path))
     target = _target(edit.path)
     if not target:
         return NO_ANSWER.format(os.path.basename(edit.path))
     if not _is_held_back(edit, target):
-        # The text after the edit is stored as it was accepted: only the CLI knows what bytes it
-        # makes of that.
         told = {"target": target, "folders": edit.folders, "client": edit.client, "at": edit.at}
         store.add(edit.id, edit.path, before, after, {**told, **_turn_of(edit)})
     return ""
+
+
+def _texts(edit: Edit) -> tuple[bytes | None, bytes]:
+    """The text after the edit is stored as it was accepted: only the CLI knows what bytes it makes
+    of that."""
+    return edit.before.data, (edit.after or "").encode("utf-8", "surrogatepass")
 
 
 def _turn_of(edit: Edit) -> Mapping[str, Any]:

@@ -83,6 +83,20 @@ class Saved(unittest.TestCase):
         self.assertEqual(self.names(), [str(at) for at in range(2, count + 2)])
         self.assertLessEqual(sum(map(len, self.texts())), accepted_edits.MAX_ALL_SAVED)
 
+    def test_one_that_made_way_is_saved_again_once_there_is_room(self) -> None:
+        text = "x" * (accepted_edits.MAX_SAVED * 3 // 4)
+        count, now = accepted_edits.MAX_ALL_SAVED // len(text), time.time() - 100
+        edits = [edit(str(at), b"", f"{at}{text}", at=now + at) for at in range(count + 3)]
+        names = [str(at) for at in range(count + 3)]
+        self.save(*edits)
+        self.assertEqual(self.names(), names[3:])
+        # Without the newest two.
+        self.save(*edits[:-2])
+        self.assertEqual(self.names(), names[1:-2])
+        self.assertLessEqual(sum(map(len, self.texts())), accepted_edits.MAX_ALL_SAVED)
+        self.save(edits[0])
+        self.assertEqual(self.names(), names[:1])
+
     def test_what_cannot_be_undone_or_is_too_large_is_not_saved_and_the_latter_is_told(
         self,
     ) -> None:
