@@ -213,7 +213,7 @@ class Properties(unittest.TestCase):
 
     def texts(self) -> list[str]:
         chance = random.Random(23)
-        return ["".join(chance.choices(NASTY, k=chance.randrange(12))) for _ in range(500)]
+        return ["".join(chance.choices(NASTY, k=chance.randrange(12))) for _ in range(300)]
 
     def test_two_texts_show_alike_only_where_no_more_than_the_order_of_blanks_differs(self) -> None:
         for text in self.texts():
@@ -230,7 +230,7 @@ class Properties(unittest.TestCase):
     def test_a_plain_name_shows_as_it_does_beside_a_letter_that_is_not_ascii(self) -> None:
         chance = random.Random(24)
         letters = string.printable + "<<>> \x7f"
-        for text in ("".join(chance.choices(letters, k=4)) for _ in range(500)):
+        for text in ("".join(chance.choices(letters, k=4)) for _ in range(300)):
             beside = shown_line(f"я{text}я")[1:-1]
             self.assertEqual(shown_line(f"x{text}x")[1:-1], beside, ascii(text))
 

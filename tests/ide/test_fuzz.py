@@ -40,7 +40,7 @@ SEED = int(os.environ.get("FUZZ_SEED", 20261121 if ROUNDS == 1 else random.randr
 if ROUNDS > 1:
     print(f"seed {SEED}", flush=True)
 HTTP_REQUESTS = 400 * ROUNDS
-MESSAGES = 600 * ROUNDS
+MESSAGES = 450 * ROUNDS
 # Seconds for a connection to be answered or ended.
 LIMIT = 60.0
 # Bytes that a server may have gained over thousands of requests.
