@@ -27,6 +27,12 @@ const NO_EDITOR =
 // More windows than anybody has open on one folder.
 const MAX_WINDOWS = 8;
 
+const PING = '{"jsonrpc":"2.0","id":0,"method":"ping"}';
+const CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
+// Milliseconds between two looks for an editor.
+const LOOK = 2000;
+
+let lookingOut;
 const cli = JSON.parse(fs.readFileSync(path.join(__dirname, 'cli.json'), 'utf8'));
 
 /** The folders in which the CLI looks for discovery files. */
@@ -148,7 +154,7 @@ async function hook(event) {
 function alone(method, params) {
   const serverInfo = { name: 'editor', version: cli.version };
   const { protocolVersion } = params || {};
-  const capabilities = { tools: {}, resources: {} };
+  const capabilities = { tools: { listChanged: true }, resources: {} };
   if (method === 'initialize') return { protocolVersion, capabilities, serverInfo };
   if (method === 'tools/list') return { tools: [] };
   if (method === 'resources/list') return { resources: RESOURCES };
@@ -162,7 +168,19 @@ async function served(line) {
   if (id === undefined || !method) return '';
   const limit = method === 'tools/call' ? cli.limits.tools : cli.limits.other;
   const answer = await asked(windows(process.cwd()), '/tools', line, limit);
+  if (answer === null && method === 'tools/list') lookOut();
   return answer || JSON.stringify({ jsonrpc: '2.0', id, result: alone(method, params) });
+}
+
+/** Tells the CLI that there are tools once an editor has its folder open. */
+function lookOut() {
+  const look = async () => {
+    const answer = await asked(windows(process.cwd()), '/tools', PING, cli.limits.other);
+    if (answer === null) lookOut();
+    else process.stdout.write(`${CHANGED}\n`);
+  };
+  clearTimeout(lookingOut);
+  lookingOut = setTimeout(look, LOOK).unref();
 }
 
 function tools() {

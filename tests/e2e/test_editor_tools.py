@@ -20,6 +20,8 @@ from GeminiCompanion.companion.ide.editor_tools import INSTRUCTIONS, TOOLS  # no
 from GeminiCompanion.companion.ide.hooks import extension  # noqa: E402
 
 ISSUES = "MCP issues detected"
+# Prompts until one goes with tools that came meanwhile.
+TRIES = 40
 
 
 class EditorTools(Session):
@@ -64,7 +66,7 @@ class EditorTools(Session):
         self.editor.do("wait_for", "tabs", ["a.py"])
         self.assertNotIn(ISSUES, cli.screen())
 
-    def test_without_an_editor_nothing_is_said_and_nothing_is_offered(self) -> None:
+    def test_without_an_editor_nothing_is_offered_and_nothing_said_until_it_comes(self) -> None:
         elsewhere = tempfile.mkdtemp(dir=self.root)
         cli = self.cli_with_extension(elsewhere)
         cli.wait_ready()
@@ -73,4 +75,15 @@ class EditorTools(Session):
         cli.wait_for("The end of hello.")
         self.assertEqual([it for it in self.offered() if it.startswith("mcp_editor")], [])
         self.assertFalse("editor://none" in self.model.received())
+        self.assertNotIn(ISSUES, cli.screen())
+        self.editor.do("set_folders", self.folder, elsewhere)
+        # It takes the server of the extension a moment to see that.
+        for number in range(TRIES):
+            self.model.will_play(f"again {number}", f"The end of {number}.")
+            cli.say(f"again {number}")
+            cli.wait_for(f"The end of {number}.")
+            cli.wait_ready()
+            if "mcp_editor_show" in self.offered():
+                break
+        self.assertIn("mcp_editor_show", self.offered())
         self.assertNotIn(ISSUES, cli.screen())

@@ -214,6 +214,13 @@ class WithNode(ToolServer):
             self.assertTrue(self.ask(number, "tools/call")["isError"])
         self.leave()
 
+    def test_the_cli_is_told_of_the_tools_once_there_is_an_editor(self) -> None:
+        self.begin()
+        self.window(self.work)
+        told = json.loads(self.process.stdout.readline())  # type: ignore[union-attr]
+        self.assertEqual(told["method"], "notifications/tools/list_changed")
+        self.leave()
+
     def test_a_line_that_is_no_message_costs_nothing(self) -> None:
         for line in (b"no JSON\n", b"null\n", b"{}\n", b"[]\n"):
             self.process.stdin.write(line)  # type: ignore[union-attr]
