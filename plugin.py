@@ -175,6 +175,10 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
         if _host.running is not None:
             _host.running.files.appeared(view)
 
+    def on_reload(self, view: sublime.View) -> None:
+        if _host.running is not None:
+            _host.running.editor.edit_diagnostics.loaded(view)
+
     def on_post_save(self, view: sublime.View) -> None:
         if _host.running is not None:
             _host.running.files.appeared(view)

@@ -90,11 +90,37 @@ class CodeKnowledge:
         raise EditorError(UNKNOWN)
 
 
+class NewDiagnostics(NamedTuple):
+    """Problems in a file that were not there before a CLI wrote it: a line for each, with its place
+    counted from 1. Unless it `is_final`, the tools of the editor have not reported yet. `is_loaded`
+    says whether the editor has the text that was written."""
+
+    is_final: bool
+    is_loaded: bool = False
+    lines: tuple[str, ...] = ()
+
+
+class EditWatch:
+    """What the companion asks of an editor about a file that a CLI writes; one whose tools find no
+    problems leaves it as it is. Awaited on the companion's loop."""
+
+    async def watch_edit(self, window_id: int, path: str) -> bool:
+        """A CLI is about to write the file. False if no tool of the editor looks at it. Raises
+        EditorError."""
+        return False
+
+    async def new_diagnostics(self, window_id: int, path: str, is_last: bool) -> NewDiagnostics:
+        """What is new in the file since then; if it `is_last`, as far as it is known now. Raises
+        EditorError."""
+        return NewDiagnostics(is_final=True)
+
+
 class Editor(ABC):
     """Awaited on the companion's loop. The editor does the work on whichever thread it needs.
-    `code` answers questions about code."""
+    `code` answers questions about code, `edit_watch` those about a file that a CLI writes."""
 
     code = CodeKnowledge()
+    edit_watch = EditWatch()
 
     @abstractmethod
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:

@@ -82,6 +82,7 @@ class WindowSettingsChanged(_WindowEvent):
         workspace.diffs.offer(self.settings.diffs)
         workspace.unasked.shows = self.settings.shows_unasked
         workspace.unasked.asks = self.settings.asks_for_edits
+        workspace.edit_diagnostics.is_on = self.settings.diagnostics_after_edits
 
 
 class FileAdded(_FileEvent):

@@ -13,7 +13,8 @@ class WindowSettings:
     """`is_trusted` is sent about the window's folders; None sends nothing (docs/protocol.md 4.38).
     `diffs` says whether CLIs may show their edits in the editor. `path_maps` give the paths by
     which CLIs know the window's files. If it `shows_unasked`, edits that a CLI made without asking
-    are shown; if it `asks_for_edits`, CLIs are made to ask, as far as they can."""
+    are shown; if it `asks_for_edits`, CLIs are made to ask, as far as they can. With
+    `diagnostics_after_edits` their models are told of new problems in files that they wrote."""
 
     is_trusted: bool | None = None
     diffs: bool = True
@@ -21,6 +22,7 @@ class WindowSettings:
     path_maps: PathMaps = NO_MAPS
     shows_unasked: bool = True
     asks_for_edits: bool = False
+    diagnostics_after_edits: bool = True
 
 
 DEFAULTS = WindowSettings()

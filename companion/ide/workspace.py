@@ -22,6 +22,7 @@ from .discovery import Advertisement, Publication
 from .disk_check import DiskCheck
 from .editor import Editor
 from .editor_tools import EditorTools
+from .hooks.diagnostics_after_edits import DiagnosticsAfterEdits
 from .hooks.hook_desk import HookDesk
 from .hooks.unasked_edits import UnaskedEdits
 from .hooks.words_for_model import WordsForModel
@@ -91,7 +92,7 @@ class Workspace:
         self.diffs = Diffs(window_id, editor, book, sessions, self.delivery, disk, on_change)
         self.diffs.offers_diffs, self.diffs.on_decided = settings.diffs, self.hooks.live.decided
         self.context.path_maps = self.diffs.path_maps = self.words.path_maps = settings.path_maps
-        self.unasked = _unasked_edits(self, editor, settings)
+        self.unasked, self.edit_diagnostics = _hook_listeners(self, editor, settings)
         self.restored_diffs = RestoredDiffs(window_id, editor, book, sessions, self.diffs, disk)
 
     def restore(self, saved: SavedWorkspace) -> None:
@@ -280,9 +281,14 @@ def _placed(entry: Entry, sessions: tuple[Session, ...]) -> Entry:
     return entry._replace(after_session=before)
 
 
-def _unasked_edits(workspace: Workspace, editor: Editor, settings: WindowSettings) -> UnaskedEdits:
-    gather = partial(editor.gather_edit, workspace.window_id)
-    found = UnaskedEdits(workspace.context, gather, lambda: workspace.diffs.offers_diffs)
-    found.shows, found.asks = settings.shows_unasked, settings.asks_for_edits
-    workspace.hooks.listeners.append(found)
-    return found
+def _hook_listeners(
+    workspace: Workspace, editor: Editor, settings: WindowSettings
+) -> tuple[UnaskedEdits, DiagnosticsAfterEdits]:
+    gather, context = partial(editor.gather_edit, workspace.window_id), workspace.context
+    edits = UnaskedEdits(context, gather, lambda: workspace.diffs.offers_diffs)
+    edits.shows, edits.asks = settings.shows_unasked, settings.asks_for_edits
+    found = DiagnosticsAfterEdits(workspace.window_id, editor.edit_watch, context)
+    found.is_on = settings.diagnostics_after_edits
+    # The one that may wait comes last.
+    workspace.hooks.listeners += [edits, found]
+    return edits, found

@@ -43,6 +43,7 @@ class Settings:
     keep_goes_on: bool = True
     show_unasked_edits: bool = True
     ask_for_edits: bool = False
+    diagnostics_after_edits: bool = True
     cli_command: tuple[str, ...] = ("gemini",)
     terminal_command: tuple[str, ...] = ()
     terminus_env: bool = True
@@ -148,6 +149,7 @@ KINDS: dict[str, Kind] = {
     # A project, which may be somebody else's, cannot hide what CLIs do.
     "show_unasked_edits": _MORE,
     "ask_for_edits": _MORE,
+    "diagnostics_after_edits": _SWITCH,
     "cli_command": Kind(
         "a list of words with at least one", lambda value: _is_words(value) and any(value[:1])
     ),

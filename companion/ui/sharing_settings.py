@@ -39,6 +39,7 @@ def window_settings(window: sublime.Window, found: Settings) -> WindowSettings:
         PathMaps(found.path_maps),
         found.show_unasked_edits,
         found.ask_for_edits,
+        found.diagnostics_after_edits,
     )
 
 

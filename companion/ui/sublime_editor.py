@@ -16,10 +16,18 @@ from ..base.log import logger
 from ..base.shown_text import shown_line
 from ..ide import file_content
 from ..ide.clis import GEMINI_CLI
-from ..ide.editor import YOURS, ClosedDiff, Editor, EditorError, Proposal, UnaskedEdit
+from ..ide.editor import (
+    YOURS,
+    ClosedDiff,
+    Editor,
+    EditorError,
+    Proposal,
+    UnaskedEdit,
+)
 from ..ide.status import Status
 from . import queues, settings, texts
 from .code.sublime_code import SublimeCode
+from .edit_diagnostics import EditDiagnostics
 from .notices import Notices
 from .review import comments, ending, large, open_diffs, opening, restoring
 from .review.next_edit import NextEdit
@@ -44,14 +52,16 @@ class SublimeEditor(Editor):
     """What one companion may ask, until `stop`. The UI thread owns the state.
 
     `stories` are the user's actions with this companion. `keyboard` is the view that was activated
-    last. `reviews`, `scrolling`, `notices` and `next_edit` learn which diffs are opened; `words`
-    gets what the user wrote about a diff that its CLI closed; `on_status` gets the state of all
-    windows, and `on_unasked` a window's id and an edit.
+    last. `reviews`, `scrolling`, `notices` and `next_edit` learn which diffs are opened, and
+    `edit_diagnostics` which files are loaded again; `words` gets what the user wrote about a diff
+    that its CLI closed; `on_status` gets the state of all windows, and `on_unasked` a window's id
+    and an edit.
     """
 
     def __init__(self) -> None:
         self.stories = Stories(self.tell)
         self.code = SublimeCode(self._ask, self.stories, self.keyboard_in)
+        self.edit_diagnostics = self.edit_watch = EditDiagnostics(self._ask)
         self.keyboard: sublime.View | None = None
         self.reviews: Reviews | None = None
         self.scrolling: Scrolling | None = None

@@ -359,6 +359,10 @@ class NoteCase(DeskCase):
 
     @word(r"(\w+) has written (\S+)")
     def has_written(self, name: str, file: str) -> Steps:
+        asked = {"type": "edit", "filePath": self.at(file)}
+        yield from self.runs_hook(
+            name, "Notification", notification_type="ToolPermission", details=asked
+        )
         told = {"tool_name": "write_file", "tool_input": {"file_path": self.at(file)}}
         yield from self.runs_hook(name, "AfterTool", **told)
 

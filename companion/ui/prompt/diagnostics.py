@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Iterable, Mapping, Optional, Tuple, TypeVar
 
 import sublime
 
@@ -18,6 +18,11 @@ LSP, LSP_URLS = "LSP.plugin.core.registry", "LSP.plugin.core.url"
 LINTER = "SublimeLinter.lint.persist"
 # By LSP's numbers; a server need not give one.
 SEVERITIES = {1: "error", 2: "warning", 3: "info", 4: "hint"}
+
+T = TypeVar("T")
+# The name of a server or linter, and its report.
+Report = Tuple[str, Optional[Tuple[Any, ...]]]
+Reports = Mapping[str, Optional[Tuple[Any, ...]]]
 
 
 @dataclass(frozen=True, order=True)
@@ -54,10 +59,31 @@ def of(window: sublime.Window, path: str) -> list[Diagnostic]:
     return sorted(set(found))
 
 
-def _asked(name: str, ask: Callable[..., list[Diagnostic]], *arguments: Any) -> list[Diagnostic]:
+def reports(window: sublime.Window, view: sublime.View) -> Reports:
+    """By the server or linter that watches the view's file: what it has reported so far, None while
+    it works. Another report has other values, even if it found the same (`are_new`)."""
+    servers = _asked("LSP", _reports_of_servers, window, view)
+    return dict([*servers, *_asked("SublimeLinter", _reports_of_linters, view)])
+
+
+def are_new(before: Reports, now: Reports) -> bool:
+    """Whether each that watched the file then has reported since, or watches it no more."""
+    return all(name not in now or _is_new(it, now[name]) for name, it in before.items())
+
+
+def _is_new(before: tuple[Any, ...] | None, now: tuple[Any, ...] | None) -> bool:
+    if before is None or now is None:
+        return now is not None
+    pairs = zip(before, now)
+    same = all(one == other if isinstance(one, int) else one is other for one, other in pairs)
+    return len(before) != len(now) or not same
+
+
+def _asked(name: str, ask: Callable[..., list[T]], *arguments: Any) -> list[T]:
     try:
         return ask(*arguments)
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError):
+        # RuntimeError: a set that another thread changes.
         logger.warning("the diagnostics of %s could not be read", name, exc_info=True)
         return []
 
@@ -66,14 +92,41 @@ def _of_servers(window: sublime.Window, path: str) -> list[Diagnostic]:
     registry, urls = sys.modules.get(LSP), sys.modules.get(LSP_URLS)
     if registry is None or urls is None:
         return []
+    uri = urls.filename_to_uri(path)
+    return [
+        _of_server(each)
+        for session in _sessions(registry, window)
+        for each in _stored(session.diagnostics, uri)
+    ]
+
+
+def _sessions(registry: Any, window: sublime.Window) -> Iterable[Any]:
     manager = registry.windows.lookup(window)
-    found: list[Diagnostic] = []
-    for session in manager.get_sessions() if manager is not None else ():
-        storage: Any = session.diagnostics
-        # The name in releases up to 2.8; later ones have the other.
-        read = getattr(storage, "diagnostics_by_document_uri", None)
-        read = read or storage.get_diagnostics_for_uri
-        found += [_of_server(each) for each in read(urls.filename_to_uri(path))]
+    return manager.get_sessions() if manager is not None else ()
+
+
+def _stored(storage: Any, uri: str) -> list[Any]:
+    # The name in releases up to 2.8; later ones have the other.
+    read = getattr(storage, "diagnostics_by_document_uri", None)
+    found: list[Any] = (read or storage.get_diagnostics_for_uri)(uri)
+    return found
+
+
+def _reports_of_servers(window: sublime.Window, view: sublime.View) -> list[Report]:
+    registry, urls, path = sys.modules.get(LSP), sys.modules.get(LSP_URLS), view.file_name()
+    if registry is None or urls is None or path is None:
+        return []
+    uri = urls.filename_to_uri(path)
+    found: list[Report] = []
+    for session in _sessions(registry, window):
+        buffer = session.get_session_buffer_for_uri_async(uri)
+        if buffer is not None:
+            # An empty report replaces the list from release 2.8 on, before that it has a version.
+            normal = getattr(urls, "normalize_uri", str)(uri)
+            lists = getattr(session.diagnostics, "_diagnostics", {}).get(normal, {}).values()
+            version = getattr(buffer, "_diagnostics_version", 0)
+            value = (version, *lists, *_stored(session.diagnostics, uri))
+            found.append((f"LSP {session.config.name}", value))
     return found
 
 
@@ -105,3 +158,12 @@ def _of_linters(path: str) -> list[Diagnostic]:
         )
         for found in persist.file_errors.get(path, [])
     ]
+
+
+def _reports_of_linters(view: sublime.View) -> list[Report]:
+    persist: Any = sys.modules.get(LINTER)
+    if persist is None or not persist.assigned_linters.get(view.buffer_id()):
+        return []
+    # Each linter replaces the list. While one runs, that is not the whole report.
+    runs = bool(persist.active_procs.get(view.buffer_id()))
+    return [("SublimeLinter", None if runs else (persist.file_errors.get(view.file_name()),))]

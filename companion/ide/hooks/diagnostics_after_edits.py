@@ -1,0 +1,84 @@
+"""Problems that the tools of the editor find in a file after a CLI has written it: the model reads
+them with the result of its edit. The companion's loop owns it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from functools import partial
+from typing import Sequence
+
+from ...base.background import in_thread
+from ..context import ContextStore
+from ..editor import EditorError, EditWatch, NewDiagnostics
+from ..extension_forms import Moment
+from ..session import Session
+from .hook_answers import NOTHING, HookAnswer, takes_context
+from .hook_events import HookEvent
+
+# Seconds: for the editor before an edit, and for the disk; until the editor has loaded the new
+# text, and until its tools have reported. LOOK is the time between two looks.
+PATIENCE, LOADED, REPORTED, LOOK = 0.3, 1.0, 2.0, 0.05
+# Lines for the model, and characters of one.
+MAX_LINES, MAX_LINE = 20, 300
+HEADING = "After this edit the tools of the editor report these problems in {}, which are new:"
+MORE = "({} more are left out.)"
+
+
+class DiagnosticsAfterEdits:
+    """A listener of the window's HookDesk. `context` knows which files the CLIs may be told."""
+
+    def __init__(self, window_id: int, editor: EditWatch, context: ContextStore) -> None:
+        self._window_id = window_id
+        self._editor = editor
+        self._context = context
+        self.is_on = True
+        # The editor's paths of files that CLIs are about to write.
+        self._watched: set[str] = set()
+
+    async def heard(self, event: HookEvent, session: Session | None) -> HookAnswer:
+        paths = {self._context.path_maps.to_local(it) for it in event.paths()}
+        if self.is_on and event.moment is Moment.TOOL_BEGINS:
+            for path in paths:
+                await self._watch(path)
+        elif event.moment is Moment.TOOL_ENDED:
+            known = paths & self._watched
+            self._watched -= known
+            if known and self.is_on and takes_context(event):
+                return await self._answer(known.pop())
+        return NOTHING
+
+    async def _watch(self, path: str) -> None:
+        self._watched.discard(path)
+        with suppress(EditorError, asyncio.TimeoutError):
+            watched = self._editor.watch_edit(self._window_id, path)
+            if await asyncio.wait_for(watched, PATIENCE):
+                self._watched.add(path)
+
+    async def _answer(self, path: str) -> HookAnswer:
+        with suppress(EditorError, asyncio.TimeoutError):
+            if not await in_thread(partial(self._context.gate().reason, path), PATIENCE):
+                return HookAnswer(context=self._text(path, (await self._reported(path)).lines))
+        return NOTHING
+
+    async def _reported(self, path: str) -> NewDiagnostics:
+        """Raises EditorError, asyncio.TimeoutError."""
+        loop = asyncio.get_running_loop()
+        loaded, reported = loop.time() + LOADED, loop.time() + REPORTED
+        is_last = False
+        while True:
+            asked = self._editor.new_diagnostics(self._window_id, path, is_last)
+            found = await asyncio.wait_for(asked, max(reported - loop.time(), PATIENCE))
+            if found.is_final:
+                return found
+            await asyncio.sleep(LOOK)
+            is_last = loop.time() > (reported if found.is_loaded else loaded)
+
+    def _text(self, path: str, found: Sequence[str]) -> str:
+        if not found:
+            return ""
+        lines = [it if len(it) <= MAX_LINE else it[:MAX_LINE] + "..." for it in found[:MAX_LINES]]
+        more = [MORE.format(len(found) - MAX_LINES)] if len(found) > MAX_LINES else []
+        name = self._context.path_maps.to_remote(path)
+        return "\n".join([HEADING.format(name), *lines, *more])
