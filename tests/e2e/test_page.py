@@ -869,7 +869,7 @@ class Phone(PageTable):
         one is open with no token
         | #token is seen | #token is focused
         ; it is accessible; there is no #composer; there is no #new
-        | wrong is entered | #token-form p >> nth=0 tells not take
+        | wrong is entered | #token-form p >> nth=0 tells refused this token
         | its whole address is given
         | #model option is there; there is no #token-form; #composer is seen
 """)
