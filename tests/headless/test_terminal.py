@@ -149,7 +149,7 @@ def rows(count: int, **changed: str) -> str:
 
 class Terminal(unittest.TestCase):
     """Front and CLI. One editor serves all tests of a class; each has a folder of its own, and
-    hears what is said after it began."""
+    hears what is said after it began, the end of what the one before did included."""
 
     kind = Editor
     editor: Editor
@@ -399,7 +399,7 @@ class Front(Terminal):
         self.write(rows(1449))
         self.propose(rows(1449, _1400="another"))
         self.assertRegex(self.said(), r"1400 - row 1400 +\| 1400 \+ another")
-        self.assertNotIn("row 1 ", self.said())
+        self.assertNotIn("row 1 ", self.said().partition(f"Proposed: {self.path}")[2])
         self.see("change 1 of 1")
 
     def test_what_nobody_would_see_in_a_proposal_is_spelled_out(self) -> None:
@@ -450,7 +450,7 @@ class Front(Terminal):
 
     def test_a_change_that_is_wanted_counts_as_seen(self) -> None:
         self.propose("new\n")
-        self.see("0 of")
+        self.see(f"Proposed: {self.path}", "0 of")
         self.press("k", "1 of 1 seen", "[1 of 1 seen]")
 
     def test_a_dropped_change_comes_back_by_undo(self) -> None:
@@ -463,7 +463,7 @@ class Front(Terminal):
         cli = self.propose("new\n")
         self.press("r", f"Rejected: {self.path}")
         self.assertEqual(self.decision(cli, "ide/diffRejected"), {"filePath": self.path})
-        self.assertNotIn("Accepted", self.said())
+        self.assertNotIn(f"Accepted: {self.path}", self.said())
         self.propose("newer\n", cli)
         self.see("+ newer")
         cli.call("closeDiff", filePath=self.path).result(20)
@@ -476,7 +476,7 @@ class Front(Terminal):
 
     def test_a_comment_stands_beside_its_line_and_can_be_read_when_it_is_copied(self) -> None:
         self.propose("new\n")
-        self.see("0 of")
+        self.see(f"Proposed: {self.path}", "0 of")
         self.press("c\nwhy?", "1 + new", "[1 of 1] [why?]")
         name = os.path.relpath(self.path, self.editor.folders[0])
         self.press("r", f"On the clipboard:\n@{name}#L1: why?")
@@ -531,7 +531,7 @@ class Drawn(Terminal):
     def review(self, text: str = "new\n") -> FakeCli:
         cli = self.connect()
         self.open_diff(cli, text)
-        self.see("0 of")
+        self.see(f"Proposed: {self.path}", "0 of")
         return cli
 
     def test_a_review_is_drawn_in_one_place(self) -> None:
@@ -589,9 +589,9 @@ class Drawn(Terminal):
 
     def test_a_note_is_typed_below_and_escape_takes_the_rejection_back(self) -> None:
         cli = self.review()
-        self.press("Rtoo", "of the CLI: too")
+        self.press("Rtoo", "the CLI: too")
         self.press("\x1b")
-        self.see(gone="of the CLI: too")
+        self.see(gone="the CLI: too")
         self.press("Rtoo short\x7f\r", f"Rejected: {self.path}")
         self.assertEqual(self.decision(cli, "ide/diffRejected"), {"filePath": self.path})
 
