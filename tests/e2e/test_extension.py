@@ -20,6 +20,8 @@ from tests.support import wait_for  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
 INSTALL = "Gemini Companion: Install CLI Extension"
+COMMENT = "gemini_companion_comment_on_diff"
+REJECT_WITH_NOTE = "gemini_companion_reject_diff_with_note"
 COMMAND, QUESTION = "touch made", "Allow execution"
 
 
@@ -117,6 +119,41 @@ class Live(Installed):
         self.until("asks")
         other.kill()
         wait_for(lambda: "touch other" not in self.editor.do("status"), timeout=60)
+
+
+class Words(Installed):
+    """What the user says about a proposal, as the model reads it."""
+
+    def propose(self, name: str) -> str:
+        path = self.write(name, b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        return path
+
+    def answer(self, command: str, words: str) -> None:
+        self.editor.do("command", command)
+        self.editor.do("type_in_panel", words)
+
+    def test_comments_on_an_accepted_edit_go_along_with_its_result(self) -> None:
+        path = self.propose("w.py")
+        self.answer(COMMENT, "Name it better.")
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        result = self.model.wait_for_prompt("Name it better.")
+        self.assertIn(f"The user accepted the edit of {path}", result)
+        self.assertIn("w.py#L1: Name it better.", result)
+
+    def test_a_note_on_a_rejected_edit_goes_along_with_the_next_prompt(self) -> None:
+        path = self.propose("x.py")
+        self.answer(REJECT_WITH_NOTE, "Use a set.")
+        self.finish(path)
+        self.assertNotIn("Use a set.", self.model.received())
+        self.cli.say("go on please")
+        prompt = self.model.wait_for_prompt("go on please")
+        self.assertIn(f"The user rejected the edit of {path}", prompt)
+        self.assertIn("Use a set.", prompt)
+        self.cli.wait_ready()
+        self.cli.say("and now please")
+        self.assertNotIn("Use a set.", self.model.wait_for_prompt("and now please"))
 
 
 @unittest.skipUnless(os.path.isdir("/proc/self/task"), "halts processes that Linux lists")

@@ -52,6 +52,11 @@ class Setup(ReviewCase):
 
 
 class Live(ReviewCase):
+    def setUp(self) -> None:
+        super().setUp()
+        # The status bar is that of a view, and tests before this one may have closed all.
+        self.window.new_file()
+
     def status(self) -> str:
         view = self.window.active_view()
         return view.get_status(KEY) if view is not None else ""
@@ -65,7 +70,6 @@ class Live(ReviewCase):
         yield self.cli.hook("Notification", **told).done
 
     def test_the_status_bar_follows_a_turn_with_questions_first(self) -> Steps:
-        self.window.new_file()
         self.cli = yield from self.connect()
         self.cli.hook("BeforeAgent", prompt="run the tests")
         yield lambda: self.status() == "Gemini: working"
