@@ -13,7 +13,7 @@ def show(window: sublime.Window, path: str, line: int, keyboard: sublime.View | 
         view.show_at_center(view.text_point(line - 1, 0))
         return True
     group = _group(window, view, keyboard)
-    view = window.open_file(f"{path}:{line}", sublime.NewFileFlags.ENCODED_POSITION, group)
+    view = window.open_file(f"{path}:{line}", sublime.ENCODED_POSITION, group)
     if keyboard is not None and keyboard.is_valid():
         window.focus_view(keyboard)
     shown = window.get_view_index(view)[0]

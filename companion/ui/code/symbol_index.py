@@ -11,28 +11,28 @@ import sublime
 from ...ide.code_queries import Found
 
 # By the number of Sublime's kinds.
-KINDS = {
-    sublime.KindId.KEYWORD: "keyword",
-    sublime.KindId.TYPE: "type",
-    sublime.KindId.FUNCTION: "function",
-    sublime.KindId.NAMESPACE: "namespace",
-    sublime.KindId.NAVIGATION: "heading",
-    sublime.KindId.MARKUP: "markup",
-    sublime.KindId.VARIABLE: "variable",
+KINDS: dict[int, str] = {
+    sublime.KIND_ID_KEYWORD: "keyword",
+    sublime.KIND_ID_TYPE: "type",
+    sublime.KIND_ID_FUNCTION: "function",
+    sublime.KIND_ID_NAMESPACE: "namespace",
+    sublime.KIND_ID_NAVIGATION: "heading",
+    sublime.KIND_ID_MARKUP: "markup",
+    sublime.KIND_ID_VARIABLE: "variable",
 }
 
 
 def definitions(window: sublime.Window, name: str) -> list[Found]:
     """Of all files of the project and all open ones."""
-    return _located(window, name, sublime.SymbolType.DEFINITION)
+    return _located(window, name, sublime.SYMBOL_TYPE_DEFINITION)
 
 
 def references(window: sublime.Window, name: str) -> list[Found]:
-    return _located(window, name, sublime.SymbolType.REFERENCE)
+    return _located(window, name, sublime.SYMBOL_TYPE_REFERENCE)
 
 
 def _located(window: sublime.Window, name: str, type: sublime.SymbolType) -> list[Found]:
-    found = window.symbol_locations(name, sublime.SymbolSource.ANY, type)
+    found = window.symbol_locations(name, sublime.SYMBOL_SOURCE_ANY, type)
     return each_once(
         Found(os.path.normpath(it.path), it.row, it.col, it.display_name.strip(), _kind(it.kind))
         for it in found
@@ -68,4 +68,4 @@ def each_once(found: Iterable[Found]) -> list[Found]:
 
 def _kind(kind: tuple[int, str, str]) -> str:
     """In a word of Sublime's or of the syntax, such as "function"; empty if it says none."""
-    return kind[2].lower() or KINDS.get(sublime.KindId(kind[0]), "")
+    return kind[2].lower() or KINDS.get(kind[0], "")
