@@ -28,7 +28,7 @@ MAX_SAVED, MAX_ALL_SAVED = 2 * 1024 * 1024, 16 * 1024 * 1024
 MAX_AGE, MAX_AHEAD = 7, 36525
 # Seconds for a disk to say what a path stands for.
 PATIENCE = 2.0
-NOT_KNOWN = "Only part of the accepted text is known; the edit cannot be undone here."
+NOT_KNOWN = "Only part of the new text is known; the edit cannot be undone here."
 TOO_LARGE = "The edit is too large to be remembered; it cannot be undone here."
 NOT_SAVED = "Accepted edits cannot be undone after a restart: {}"
 NOT_WRITTEN = "{} cannot be written ({}). Fix that; the next edit is saved with all before it."

@@ -210,6 +210,10 @@ def _said(found: Any) -> str:
     of a command the open files are compared
         a.py holds old; b.py holds old; a.py is open; prompted do; run sed begins; a.py holds new
         | b.py holds new; run sed ends | shown are a.py from old to new
+    of a command the files that the turn wrote before are compared too
+        a.py holds old; prompted do; write a.py begins; a.py holds one; write a.py ends
+        | run sed begins; a.py holds two; run sed ends
+        | shown are a.py from old to one, a.py from one to two
     a file that a command removed is not shown
         a.py holds old; a.py is open; prompted do; run rm begins; a.py is removed; run rm ends
         | shown are nothing

@@ -9,6 +9,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import accepted_edits
 from GeminiCompanion.companion.ide.accepted_edits import Edit
+from GeminiCompanion.companion.ide.events import EditTakenBack
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.review import record, written_files
 from GeminiCompanion.companion.ui.status_bar import KEY
@@ -25,7 +26,8 @@ class UnaskedCase(DeskCase):
         history = self.running().history
         for edit in self.edits():
             history.replace(edit, None)
-        yield self.cli.hook("SessionEnd").done
+        if not self.cli.is_closed:
+            yield self.cli.hook("SessionEnd").done
         yield from super().tearDown()
 
     def hook(self, event: str, **told: Any) -> Steps:
@@ -79,11 +81,27 @@ class UnaskedCase(DeskCase):
             self.run_command(name + "_diff", id=record.waiting(view).id)  # type: ignore[union-attr]
         yield from self.until_turn()
 
+    @word("the review is undone twice")
+    def undo_twice(self) -> Steps:
+        view = next(it for it in self.window.views() if record.is_written(it))
+        posted: list[object] = []
+        self.replace(self.running().companion, "post", posted.append)
+        for _ in range(2):
+            self.run_command("reject_diff", id=record.waiting(view).id)  # type: ignore[union-attr]
+        yield lambda: not self.edits()
+        yield from self.until_turn()
+        self.assertEqual(sum(isinstance(it, EditTakenBack) for it in posted), 1)
+
     @word(r"the review reads (\S+)")
     def type_review(self, words: str) -> Steps:
         view = next(it for it in self.window.views() if record.is_written(it))
         texts.replace(view, text(words))
         yield from self.until_computed(view)
+
+    @word("c ends")
+    def ends(self) -> Steps:
+        yield from self.hook("SessionEnd")
+        yield from self.leaves("c")
 
     @word("the package restarts")
     def restart(self) -> Steps:
@@ -133,6 +151,7 @@ class UnaskedCase(DeskCase):
         "the edits are": lambda t: t.listed(),
         "the status bar says": lambda t: t.status(),
         "open reviews are": lambda t: len([it for it in t.window.views() if record.is_written(it)]),
+        r"the review of (\S+) is called": lambda t, name: t.view("+" + name).name(),
         "looked at are": lambda t: sum(it.is_seen for it in t.edits()),
         r"(\S+) exists:": lambda t, name: os.path.exists(t.at(name)),
         "it was asked": lambda t: t.said,
@@ -203,6 +222,20 @@ class Gathered(UnaskedCase):
         c connects; c is told to do; c writes a.py from a/b to c/d; the review of a.py is opened
         | the review reads c/b; the package restarts; the review is accepted
         | a.py is on disk as c/b; open reviews are 0; decisions sent are 0
+    a review in one view outlives a restart
+        diff_layout is set to "inline"; c connects; c is told to do; c writes a.py from a/b to c/d;
+        the review of a.py is opened
+        | the package restarts; the review is undone | a.py is on disk as a/b; open reviews are 0
+    a proposal for the file leaves a review alone
+        c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
+        | c proposes newer for a.py; +a.py has the keyboard; run accept_diff
+        | open reviews are 1; c heard a.py accepted newer
+    a CLI that leaves leaves a review alone
+        c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
+        | c ends | the review of a.py is called a.py (written by Gemini CLI)
+    undoing an edit twice tells the model once
+        c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
+        | the review is undone twice | a.py is on disk as old; the edits are nothing
     edits are there after a restart
         c connects; c is told to do; c writes a.py from old to new | the package restarts
         | the edits are a.py old to new; looked at are 0

@@ -15,7 +15,7 @@ import uuid
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from ...base.background import in_thread
@@ -46,13 +46,15 @@ CHANGED = "The user has taken back a part of your edit of {}. Read the file befo
 @dataclass
 class _Turn:
     """`asked` are the names of files whose edits the user was asked about. `before` are files by
-    path as they were before each tool that runs, by what the tool works on."""
+    path as they were before each tool that runs, by what the tool works on. `paths` are the files
+    that tools were to write."""
 
     prompt: str = ""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     is_over: bool = False
     asked: set[str] = field(default_factory=set)
     before: dict[str, Mapping[str, Original]] = field(default_factory=dict)
+    paths: dict[str, None] = field(default_factory=dict)
 
 
 class UnaskedEdits:
@@ -85,7 +87,7 @@ class UnaskedEdits:
             turn.asked.add(_name(event.subject))
         elif event.moment is Moment.TOOL_BEGINS and event.kind is not None:
             if self.shows:
-                turn.before[event.subject] = await self._read(event)
+                turn.before[event.subject] = await self._read(event, turn)
             answer = self._asking(event, session)
         elif event.moment is Moment.TOOL_ENDED and event.kind is not None:
             if self.shows:
@@ -146,13 +148,17 @@ class UnaskedEdits:
         session = self._sessions.get(turn)
         return session == _key(event) if session is not None else client == event.cli.name
 
-    async def _read(self, event: HookEvent, room: float = MAX_BYTES) -> Mapping[str, Original]:
+    async def _read(
+        self, event: HookEvent, turn: _Turn, room: float = MAX_BYTES
+    ) -> Mapping[str, Original]:
         """The files that the tool may write; empty if the disk does not answer in time."""
         if event.kind in EDITS:
             paths: Sequence[str] = (self._path(event),)
+            turn.paths[paths[0]] = None
             room = float("inf")
         else:
-            paths = list(islice(self._context.paths(), MAX_FILES))
+            written = (it for it in turn.paths if it not in self._context.paths())
+            paths = list(islice(chain(self._context.paths(), written), MAX_FILES))
         return await _read_in_time(paths, room)
 
     async def _compare(self, event: HookEvent, turn: _Turn) -> None:

@@ -29,8 +29,7 @@ from .reviews import Reviews
 
 YOURS = "your edits"
 NOT_KNOWN = "The edit of {} is not known any more: close the tab, and change the file itself."
-KEPT = "{} stays as it is."
-KEPT_PARTS = "{} is as you left it in the review."
+KEPT = "{} is as you left it in the review."
 UNDONE = "{} is as it was before the edit."
 TYPED = "You have typed in the review of {} meanwhile: decide again."
 # The digest of a file that is none that we know.
@@ -96,7 +95,8 @@ class WrittenReviews:
         if problem:
             self._editor.tell(problem)
             return False
-        return self._kept(view, edit, text)
+        self._seen(window, edit, text)
+        return self._kept(record, view, text)
 
     def begin_undo(self, view: sublime.View, note: str = "") -> bool:
         """Begin to undo the edit of the review."""
@@ -108,7 +108,7 @@ class WrittenReviews:
         """Make the file what it was before the edit. Gives a sentence if that was not done."""
         name = written_files.name(edit.path)
         problem = await written_files.undo(self._companion, window, edit, name)
-        if problem:
+        if problem or self._history.find(edit.id) is None:
             return problem
         self._history.replace(edit, None)
         self._tell_model(window, edit, is_whole=True)
@@ -161,24 +161,30 @@ class WrittenReviews:
             return None
         return edit.after if review.text is None else review.text
 
-    def _kept(self, view: sublime.View, edit: Edit, text: str | None) -> bool:
-        """The file has the text: the review is over."""
-        record = waiting(view)
-        if record is None:
-            return False
-        # The store knows texts by the edit's id.
-        now = edit if text == edit.after else replace(edit, after=text, id=uuid4().hex)
+    def _seen(self, window: sublime.Window, edit: Edit, text: str | None) -> None:
+        """The user has looked at the edit, and the file has the text."""
+        if text == edit.after:
+            self._history.replace(edit, replace(edit, is_seen=True))
+            return
         is_undone = edit.before.exists and text == edit.before.text
-        if now is not edit:
-            self._tell_model(sublime.Window(record.window_id), edit, is_undone)
-        if record.is_whole and texts.text_of(view) != text:
-            self._history.replace(edit, now)
+        # The store knows texts by the edit's id.
+        now = replace(edit, after=text, is_seen=True, id=uuid4().hex)
+        self._history.replace(edit, None if is_undone else now)
+        view = self._view_of(edit)
+        record = waiting(view) if view is not None else None
+        if view is not None and record is not None:
             update(view, record, edit_id=now.id)
+        self._tell_model(window, edit, is_undone)
+
+    def _kept(self, record: DiffRecord, view: sublime.View, text: str | None) -> bool:
+        """The file is as the user wants it: the review is over, unless they have typed since."""
+        if waiting(view) is None:
+            return False
+        if record.is_whole and texts.text_of(view) != text:
             self._editor.tell(TYPED.format(name_of(view)))
             return False
         words = comments.words(view, self._reviews.of(view))
-        self._history.replace(edit, None if is_undone else replace(now, is_seen=True))
-        self._editor.tell((KEPT if now is edit else KEPT_PARTS).format(name_of(view)))
+        self._editor.tell(KEPT.format(name_of(view)))
         self._close(view)
         self._give(record, words)
         return True
@@ -196,8 +202,8 @@ class WrittenReviews:
             queues.on_ui_thread(self._reviews.forget_ended)
 
     def _tell_model(self, window: sublime.Window, edit: Edit, is_whole: bool) -> None:
-        event = EditTakenBack(window.id(), edit.turn, edit.client, edit.path, is_whole)
-        self._companion.post(event)
+        id = edit.window_id if sublime.Window(edit.window_id).is_valid() else window.id()
+        self._companion.post(EditTakenBack(id, edit.turn, edit.client, edit.path, is_whole))
 
     def _edit(self, view: sublime.View) -> Edit | None:
         """The edit that is reviewed; None if it is forgotten, which the user is told."""
