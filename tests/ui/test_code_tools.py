@@ -235,6 +235,18 @@ class LanguageServers(CodeToolsCase):
         self.assertEqual(self.places(told), [("b.py", 4, 5)])
         self.assertEqual(told["results"][0]["text"], "def two():")
 
+    def test_a_definition_by_name_is_that_of_the_whole_name(self) -> Steps:
+        path = self.write("b.py", PYTHON)
+        place = {"uri": f"file://{path}", "range": self.range(0, 4)}
+        one = {"name": "one", "kind": 12, "location": place}
+        self.replies["workspace/symbol"] = [one, {**one, "name": "someone"}]
+        told = yield from self.found("definition", name="one")
+        self.assertEqual([it["name"] for it in told["results"]], ["one"])
+        self.assertIn("pyright", told["source"])
+        told = yield from self.found("definition", name="two")
+        self.assertEqual(self.places(told), [("b.py", 4, 5)])
+        self.assertEqual(told["source"], code_tools.INDEX)
+
     def test_without_a_good_reply_the_index_is_asked(self) -> Steps:
         view = yield from self.open("a.py", PYTHON)
         for reply in (None, [], [{"no": "place"}], 5):

@@ -136,8 +136,12 @@ async def _located(window: sublime.Window, query: DefinitionsOf | ReferencesTo) 
 
 
 async def _exact(window: sublime.Window, query: DefinitionsOf | ReferencesTo) -> Findings:
-    """What a language server says; nothing if none knows the file, or the symbol has only a
-    name."""
+    """What a language server says; nothing if none knows the file, or where the symbol is used of
+    which only the name is known."""
+    if query.name and isinstance(query, DefinitionsOf):
+        named = await language_servers.symbols_named(window, query.name)
+        rows = tuple(it for it in named.rows if it.name == query.name)
+        return Findings(rows, named.source if rows or not named.rows else "")
     view = window.find_open_file(query.spot.path) if query.spot is not None else None
     if query.spot is None or view is None:
         return Findings()
