@@ -76,9 +76,9 @@ SET_UP = (
 )
 # Those that take longest begin first.
 TESTS = (
-    Part("the real CLI as an agent", with_cli(*AGENT), ("node",)),
+    Part("the engine with a CLI", with_cli(*AGENT), ("node",)),
     Part("the API's page in a browser", with_cli(*PAGE), ("node", "browser")),
-    Part("the real CLI behind the API", with_cli(*API, but=DESCRIBED), ("node",)),
+    Part("the API with a CLI", with_cli(*API, but=DESCRIBED), ("node",)),
     Part("the adapter in an editor", ADAPTER),
     Part("the core", without(E2E, *TOOLS)),
     Part("the real CLI and what is installed", with_cli(*INSTALLED), ("node", "carried")),
