@@ -15,6 +15,10 @@ def copy(text: str) -> None:
     sublime.set_clipboard(text)
 
 
+def windows() -> list[sublime.Window]:
+    return sublime.windows()
+
+
 def window_of(window_id: int) -> sublime.Window:
     """The window, which may be closed."""
     return sublime.Window(window_id)

@@ -13,7 +13,7 @@ from ...ide.accepted_edits import Edit
 from ...ide.file_content import Original
 from ...ide.questions import FileContent, FileUndoing
 from ...ide.service import Companion
-from .. import texts
+from .. import application, texts
 from ..stories import sleep
 
 # Milliseconds between checks whether a tab shows its file, and how many of them.
@@ -64,7 +64,7 @@ async def undo(companion: Companion, window: sublime.Window, edit: Edit, name: s
 
 def show_again(edit: Edit) -> None:
     """Let open tabs show what is on disk now; the tab of a file that is gone keeps its text."""
-    for window in sublime.windows():
+    for window in application.windows():
         view = window.find_open_file(edit.path)
         if view is not None and edit.before.exists:
             view.run_command("revert")
@@ -111,7 +111,7 @@ def _saved(view: sublime.View, text: str, name: str) -> str:
 
 def _tab(window: sublime.Window, path: str) -> sublime.View | None:
     """The file's tab, that of the window if there are several."""
-    others = [it for it in sublime.windows() if it != window]
+    others = [it for it in application.windows() if it != window]
     found = (it.find_open_file(path) for it in (window, *others) if it.is_valid())
     return next((it for it in found if it is not None), None)
 
