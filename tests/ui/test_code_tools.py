@@ -11,7 +11,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion.companion.base.answer import Answer
-from GeminiCompanion.companion.ide.code_queries import DefinitionsOf, Findings, Spot
+from GeminiCompanion.companion.ide.code_queries import DefinitionsOf, Findings, Spot, SymbolsIn
 from GeminiCompanion.companion.ide.editor import EditorError
 from GeminiCompanion.companion.ui.code import code_tools, language_servers
 from GeminiCompanion.companion.ui.prompt import diagnostics
@@ -146,6 +146,24 @@ class Index(CodeToolsCase):
         self.insert(view, "def new(): pass\n")
         told = yield from self.found("symbols", path=view.file_name())
         self.assertEqual(told["results"][0]["text"], "def new(): pass")
+
+    def test_the_editor_has_its_turn_between_rows_and_rows_are_bounded(self) -> Steps:
+        view = yield from self.open("a.py", "def one(): pass\n" * 20)
+        self.replace(code_tools, "MAX_FOUND", 15)
+        for slice, awaits in ((60.0, 0), (-1.0, 15)):
+            self.replace(code_tools, "SLICE", slice)
+            story, found = code_tools._found(self.window, SymbolsIn(str(view.file_name()))), None
+            count = -1
+            while found is None:
+                try:
+                    awaited = story.send(None)
+                except StopIteration as end:
+                    found = end.value
+                else:
+                    yield lambda awaited=awaited: awaited.is_there
+                    count += 1
+            # One await is for language servers.
+            self.assertEqual((len(found.rows), count), (15, awaits))
 
     def test_the_symbols_of_a_file_that_is_not_open_are_not_known(self) -> Steps:
         told = yield from self.found("symbols", path=self.write("a.py", PYTHON))
