@@ -92,11 +92,9 @@ class CodeKnowledge:
 
 class NewDiagnostics(NamedTuple):
     """Problems in a file that were not there before a CLI wrote it: a line for each, with its place
-    counted from 1. Unless it `is_final`, the tools of the editor have not reported yet. `is_loaded`
-    says whether the editor has the text that was written."""
+    counted from 1. Unless it `is_final`, the tools of the editor have not reported yet."""
 
     is_final: bool
-    is_loaded: bool = False
     lines: tuple[str, ...] = ()
 
 

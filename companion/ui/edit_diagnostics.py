@@ -19,6 +19,8 @@ from .prompt.diagnostics import Diagnostic, Reports
 
 # Files that CLIs are about to write, and problems of a file beyond which it is left alone.
 MAX_WATCHED, MAX_KNOWN = 32, 1000
+# The preference of whoever wants changed files to be loaded again.
+RELOADS = "reload_file_on_change"
 NOTHING = NewDiagnostics(is_final=True)
 
 
@@ -49,12 +51,12 @@ class EditDiagnostics(EditWatch):
         return found
 
     def _watch(self, window_id: int, path: str) -> bool:
-        """False if nothing will be found in the file: it is not open in the window or has unsaved
-        changes, or neither package watches it."""
+        """False if nothing will be found in the file: it is not open in the window, Sublime Text
+        will not load it again, or neither package watches it."""
         self._watched.pop((window_id, path), None)
         window = sublime.Window(window_id)
         view = window.find_open_file(path)
-        if view is None or view.is_dirty():
+        if view is None or view.is_dirty() or not view.settings().get(RELOADS, True):
             return False
         reports = diagnostics.reports(window, view)
         before = diagnostics.of(window, path) if reports else []
@@ -83,12 +85,12 @@ class EditDiagnostics(EditWatch):
         now = diagnostics.reports(window, watched.view)
         is_final = watched.is_loaded and diagnostics.are_new(watched.reports, now)
         if not is_final and not is_last:
-            return NewDiagnostics(is_final=False, is_loaded=watched.is_loaded)
+            return NewDiagnostics(is_final=False)
         del self._watched[window_id, path]
         if not watched.is_loaded:
             return NOTHING
         found = new(watched.before, diagnostics.of(window, path)[: 2 * MAX_KNOWN])
-        return NewDiagnostics(True, True, tuple(each.text() for each in found))
+        return NewDiagnostics(True, tuple(each.text() for each in found))
 
 
 def new(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> list[Diagnostic]:

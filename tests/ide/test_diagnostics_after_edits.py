@@ -43,7 +43,7 @@ class Watch(EditWatch):
     async def new_diagnostics(self, window_id: int, path: str, is_last: bool) -> NewDiagnostics:
         self.asked.append(is_last)
         if is_last:
-            return NewDiagnostics(True, True, ("late",))
+            return NewDiagnostics(True, ("late",))
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
@@ -53,7 +53,7 @@ class Case(InLoop):
         self.editor, self.context = Watch(), ContextStore()
         self.listener = DiagnosticsAfterEdits(WINDOW, self.editor, self.context)
         self.read = ""
-        for name in ("LOADED", "REPORTED", "LOOK"):
+        for name in ("REPORTED", "LOOK"):
             patched(self, mock.patch.object(diagnostics_after_edits, name, 0.0))
 
     def path(self, name: str) -> str:
@@ -74,11 +74,11 @@ class Case(InLoop):
     @word(r"the editor finds (.+)")
     def finds(self, words: str) -> None:
         lines = tuple(words.split(", ")) if words != "nothing" else ()
-        self.editor.answers = [NewDiagnostics(True, True, lines)]
+        self.editor.answers = [NewDiagnostics(True, lines)]
 
-    @word("the editor has not (reported|loaded the text)")
-    def not_yet(self, what: str) -> None:
-        self.editor.answers = [NewDiagnostics(False, what == "reported")]
+    @word("the editor has not reported")
+    def not_yet(self) -> None:
+        self.editor.answers = [NewDiagnostics(False)]
 
     @word(r"(\S+) is (about to be edited|written)(?: (in vain))?")
     async def edited(self, name: str, what: str, fails: str | None) -> None:
@@ -118,9 +118,6 @@ class Case(InLoop):
     what has not been reported in time is taken as it is
         a.py is watched; the editor has not reported | a.py is about to be edited; a.py is written
         | the model reads late; looks one, the last
-    a text that the editor does not load is given up
-        a.py is watched; the editor has not loaded the text
-        | a.py is about to be edited; a.py is written | the model reads late; looks one, the last
     a file that is excluded is not told of
         a.py is watched; the editor finds bad; a.py is excluded
         | a.py is about to be edited; a.py is written | the model reads nothing; looks nothing
@@ -142,7 +139,7 @@ class Bounds(Case):
     async def test_many_and_long_lines_are_cut_and_that_is_said(self) -> None:
         self.is_watched("a.py")
         lines = tuple("x" * 1000 for _ in range(MAX_LINES + 5))
-        self.editor.answers = [NewDiagnostics(True, True, lines)]
+        self.editor.answers = [NewDiagnostics(True, lines)]
         await self.hear("BeforeTool", "a.py")
         await self.hear("AfterTool", "a.py")
         heading, *found = self.read.splitlines()

@@ -17,9 +17,9 @@ from ..session import Session
 from .hook_answers import NOTHING, HookAnswer, takes_context
 from .hook_events import HookEvent
 
-# Seconds: for the editor before an edit, and for the disk; until the editor has loaded the new
-# text, and until its tools have reported. LOOK is the time between two looks.
-PATIENCE, LOADED, REPORTED, LOOK = 0.3, 1.0, 2.0, 0.05
+# Seconds for the editor before an edit, and for the disk; for its tools to report; and between two
+# looks whether they have.
+PATIENCE, REPORTED, LOOK = 0.3, 2.0, 0.05
 # Lines for the model, and characters of one.
 MAX_LINES, MAX_LINE = 20, 300
 HEADING = "After this edit the tools of the editor report these problems in {}, which are new:"
@@ -65,15 +65,14 @@ class DiagnosticsAfterEdits:
     async def _reported(self, path: str) -> NewDiagnostics:
         """Raises EditorError, asyncio.TimeoutError."""
         loop = asyncio.get_running_loop()
-        loaded, reported = loop.time() + LOADED, loop.time() + REPORTED
-        is_last = False
+        end, is_last = loop.time() + REPORTED, False
         while True:
             asked = self._editor.new_diagnostics(self._window_id, path, is_last)
-            found = await asyncio.wait_for(asked, max(reported - loop.time(), PATIENCE))
+            found = await asyncio.wait_for(asked, max(end - loop.time(), PATIENCE))
             if found.is_final:
                 return found
             await asyncio.sleep(LOOK)
-            is_last = loop.time() > (reported if found.is_loaded else loaded)
+            is_last = loop.time() > end
 
     def _text(self, path: str, found: Sequence[str]) -> str:
         if not found:
