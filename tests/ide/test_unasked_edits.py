@@ -135,6 +135,12 @@ class Hearing(InLoop):
     def set(self, name: str, value: Any) -> None:
         setattr(self.unasked, name, value)
 
+    @word(r"at most (\d+) bytes are compared")
+    def limit(self, count: str) -> None:
+        patch = mock.patch.object(unasked_edits, "MAX_BYTES", int(count))
+        patch.start()
+        self.addCleanup(patch.stop)
+
     words = {
         "edits are asked for": lambda t: t.set("asks", True),
         "nothing is shown": lambda t: t.set("shows", False),
@@ -217,6 +223,9 @@ def _said(found: Any) -> str:
     a file that a command removed is not shown
         a.py holds old; a.py is open; prompted do; run rm begins; a.py is removed; run rm ends
         | shown are nothing
+    a file that is too large to be compared is not shown
+        a.py holds old; at most 5 bytes are compared; prompted do; write a.py begins
+        | a.py holds longer; write a.py ends | shown are nothing
     a disk that does not answer delays nothing and shows nothing
         a.py holds old; the disk does not answer; prompted do; write a.py begins
         | a.py holds new; write a.py ends | shown are nothing
@@ -225,6 +234,18 @@ def _said(found: Any) -> str:
         | shown are nothing
 """)
 class Shown(Hearing):
+    async def test_of_very_many_tools_without_an_end_the_newest_are_remembered(self) -> None:
+        for number in range(unasked_edits.MAX_TOOLS + 1):
+            await self.tool("write", f"{number}.py", "begins")
+        # Of the first nothing is known any more; of the second it is known that there was no file.
+        for name in ("0.py", "1.py"):
+            self.hold(name, "new")
+            await self.tool("write", name, "ends")
+        self.assertEqual(
+            self.edits(),
+            [f"0.py from {unasked_edits.NOT_KNOWN} to new", "1.py from nothing to new"],
+        )
+
     async def test_a_path_of_the_cli_is_shown_as_the_editors(self) -> None:
         self.context.path_maps = PathMaps((PathMap(self.folder, "/far"),))
         self.hold("a.py", "old")

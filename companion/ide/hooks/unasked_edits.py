@@ -30,10 +30,11 @@ from .hook_events import HookEvent
 
 # Seconds for the disk at each hook.
 PATIENCE = 1.0
-# Open files that are compared before and after a command, and bytes of all of them.
+# Files that are compared before and after a tool, and bytes of all of them.
 MAX_FILES, MAX_BYTES = 200, 16 * 1024 * 1024
-# Sessions of CLIs and turns that are known, and sentences that wait for a CLI.
-MAX_SESSIONS, MAX_TURNS, MAX_SENTENCES = 64, 1024, 64
+# Sessions of CLIs and turns that are known, tools of all sessions that run at a time, and sentences
+# that wait for a CLI.
+MAX_SESSIONS, MAX_TURNS, MAX_TOOLS, MAX_SENTENCES = 64, 1024, 32, 64
 EDITS = (Kind.WRITE, Kind.REPLACE)
 ASKED_FOR = "Sublime Text shows each edit before it is made."
 NOT_KNOWN = "The file before the edit is not known."
@@ -79,6 +80,8 @@ class UnaskedEdits:
         self._sessions: OrderedDict[str, tuple[str, str]] = OrderedDict()
         # The id of a turn, the CLI's name, and what it is to be told.
         self._to_tell: list[tuple[str, str, str]] = []
+        # The turn's id and the subject of each tool that runs.
+        self._running: list[tuple[str, str]] = []
 
     async def heard(self, event: HookEvent, session: Session | None) -> HookAnswer:
         turn = self._turn(event)
@@ -87,7 +90,7 @@ class UnaskedEdits:
             turn.asked.add(_name(event.subject))
         elif event.moment is Moment.TOOL_BEGINS and event.kind is not None:
             if self.shows:
-                turn.before[event.subject] = await self._read(event, turn)
+                self._remember(turn, event.subject, await self._read(event, turn))
             answer = self._asking(event, session)
         elif event.moment is Moment.TOOL_ENDED and event.kind is not None:
             if self.shows:
@@ -148,18 +151,28 @@ class UnaskedEdits:
         session = self._sessions.get(turn)
         return session == _key(event) if session is not None else client == event.cli.name
 
-    async def _read(
-        self, event: HookEvent, turn: _Turn, room: float = MAX_BYTES
-    ) -> Mapping[str, Original]:
+    def _remember(self, turn: _Turn, subject: str, before: Mapping[str, Original]) -> None:
+        """Keep what was before a tool that runs. Of a tool whose end is never told, as after a
+        refused question, that is dropped when many others have run."""
+        turn.before.pop(subject, None)
+        turn.before[subject] = before
+        self._running = [it for it in self._running if it != (turn.id, subject)]
+        self._running.append((turn.id, subject))
+        for known, oldest in self._running[:-MAX_TOOLS]:
+            other = self._turns.get(self._sessions.get(known, ("", "")))
+            if other is not None and other.id == known:
+                other.before.pop(oldest, None)
+        self._running = self._running[-MAX_TOOLS:]
+
+    async def _read(self, event: HookEvent, turn: _Turn) -> Mapping[str, Original]:
         """The files that the tool may write; empty if the disk does not answer in time."""
         if event.kind in EDITS:
             paths: Sequence[str] = (self._path(event),)
             turn.paths[paths[0]] = None
-            room = float("inf")
         else:
             written = (it for it in turn.paths if it not in self._context.paths())
             paths = list(islice(chain(self._context.paths(), written), MAX_FILES))
-        return await _read_in_time(paths, room)
+        return await _read_in_time(paths)
 
     async def _compare(self, event: HookEvent, turn: _Turn) -> None:
         """Show what the tool did."""
@@ -167,7 +180,7 @@ class UnaskedEdits:
         if event.kind in EDITS and not self._was_unasked(event, turn):
             return
         paths = before or ([self._path(event)] if event.kind in EDITS else [])
-        after = await _read_in_time(paths, float("inf"))
+        after = await _read_in_time(paths)
         for path, now in after.items():
             then = before.get(path) or _told(event, now)
             if now.exists and not now.is_late and not then.is_late and _differ(then, now):
@@ -189,14 +202,14 @@ class UnaskedEdits:
         return self._context.path_maps.to_local(whole)
 
 
-async def _read_in_time(paths: Iterable[str], room: float) -> Mapping[str, Original]:
+async def _read_in_time(paths: Iterable[str]) -> Mapping[str, Original]:
     try:
-        return await in_thread(partial(_read_all, list(paths), room), PATIENCE)
+        return await in_thread(partial(_read_all, list(paths), MAX_BYTES), PATIENCE)
     except asyncio.TimeoutError:
         return {}
 
 
-def _read_all(paths: Iterable[str], room: float) -> Mapping[str, Original]:
+def _read_all(paths: Iterable[str], room: int) -> Mapping[str, Original]:
     """The files, as many as have at most `room` bytes together."""
     found = {}
     for path in paths:
