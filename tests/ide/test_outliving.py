@@ -14,9 +14,11 @@ from unittest import mock
 
 from GeminiCompanion.companion.base.folder_lock import FolderInUse, FolderLock
 from GeminiCompanion.companion.ide import state_file
+from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Entry
 from GeminiCompanion.companion.ide.events import DiffAccepted
-from GeminiCompanion.companion.ide.questions import SavingBegun, UnwrittenTexts
+from GeminiCompanion.companion.ide.hooks import hook_events, words_for_model
+from GeminiCompanion.companion.ide.questions import SavingBegun, UnwrittenTexts, WordsForCli
 from GeminiCompanion.companion.ide.saved_state import SavedSession, SavedWorkspace
 from GeminiCompanion.companion.ide.saving import TAKEN_OVER, Saving
 from GeminiCompanion.companion.ide.windows import Windows
@@ -72,7 +74,7 @@ class OutlivingTestCase(InLoop):
 
         async def run() -> None:
             ready = asyncio.Event()
-            windows = Windows(self.editor, PID, told, self.path)
+            windows = Windows(self.editor, PID, told, self.path or None)
             running = asyncio.ensure_future(windows.run(ready.set))
             await ready.wait()
             await step(windows)
@@ -439,3 +441,61 @@ class OtherWindows(OutlivingTestCase):
 
         self.run_with(step)
         self.assertTrue(self.load()[("/a",)].has_texts)
+
+
+class WordsForAModel(OutlivingTestCase):
+    """A note on a rejection, for a CLI with hooks that runs still."""
+
+    def take(self, windows: Windows) -> bool:
+        told = {"hook_event_name": "SessionStart", "session_id": "cli"}
+        event = hook_events.read(GEMINI_CLI, {"pid": os.getpid(), "input": told})
+        workspace = windows.of(1)
+        assert event is not None and workspace is not None
+        workspace.hooks.live.heard(event, "session")
+        return WordsForCli(1, "session", "/a/b", "No.", False).look_up(windows)
+
+    async def begin_and_take(self, windows: Windows) -> None:
+        windows.set_windows({1: ("/a",)})
+        await self.until(lambda: self.environments)
+        self.assertTrue(self.take(windows))
+
+    def waiting(self, windows: Windows, window_id: int) -> list[str]:
+        workspace = windows.of(window_id)
+        return [it.text for it in workspace.words.saved()] if workspace is not None else []
+
+    def test_it_waits_for_the_cli_in_the_same_window_after_a_restart(self) -> None:
+        self.run_with(self.begin_and_take)
+
+        async def step(windows: Windows) -> None:
+            windows.set_windows({2: ("/other",), 3: ("/a",)})
+            self.assertEqual(self.waiting(windows, 3), ["No."])
+            for workspace in windows:
+                await workspace.words.look_after()
+
+        self.run_with(step)
+        self.assertEqual(self.editor.returned, [])
+        self.assertEqual([it.text for it in self.load()[("/a",)].words], ["No."])
+
+    def test_another_window_gives_it_back_if_the_cli_is_not_heard_of(self) -> None:
+        async def close(windows: Windows) -> None:
+            await self.begin_and_take(windows)
+            windows.set_windows({2: ("/other",)})
+            await self.until(lambda: self.waiting(windows, 2))
+            second = windows.of(2)
+            assert second is not None
+            with mock.patch.object(words_for_model.time, "time", lambda: later):
+                await second.words.look_after()
+
+        later = time.time() + 2 * words_for_model.RETURN
+        self.run_with(close)
+        self.assertEqual(self.editor.returned, [(2, "/a/b", "No.")])
+        self.assertFalse(any(it.words for it in self.load().values()))
+
+    def test_nothing_is_taken_that_would_not_outlive_a_stop(self) -> None:
+        self.path = ""
+
+        async def step(windows: Windows) -> None:
+            windows.set_windows({1: ("/a",)})
+            self.assertFalse(self.take(windows))
+
+        self.run_with(step)
