@@ -39,6 +39,8 @@ class Hearing(InLoop):
         self.cli, self.names, self.session = GEMINI_CLI, GEMINI, "cli"
         self.connected: Any = None
         self.answer = HookAnswer()
+        # Whether the hook still waits for its answer.
+        self.goes_out = True
         self.more: dict[str, Any] = {}
         self.display: Any = None
 
@@ -51,6 +53,8 @@ class Hearing(InLoop):
         event = hook_events.read(self.cli, {"pid": 7, "input": whole})
         assert event is not None
         self.answer = await self.unasked.heard(event, self.connected)
+        for settle in self.answer.settle:
+            settle(self.goes_out)
 
     @word(r"(\S+) holds (\S+)")
     def hold(self, name: str, text: str) -> None:
@@ -143,6 +147,8 @@ class Hearing(InLoop):
 
     words = {
         "edits are asked for": lambda t: t.set("asks", True),
+        "hooks wait no longer": lambda t: setattr(t, "goes_out", False),
+        "hooks wait again": lambda t: setattr(t, "goes_out", True),
         "nothing is shown": lambda t: t.set("shows", False),
         "no diffs are offered": lambda t: setattr(t, "offers", False),
         "the user decided in the editor": lambda t: t.more.update(modified_by_user=True),
@@ -282,6 +288,9 @@ class AskedFor(Hearing):
         | run ls ends | the model hears UNDONE | run ls ends | the model hears nothing
     it is told with the next prompt
         the newest edit is taken back; prompted again | the model hears UNDONE
+    words that did not reach the hook are told again
+        the newest edit is taken back; hooks wait no longer; prompted again
+        | hooks wait again; prompted again | the model hears UNDONE
     a part that was taken back is told so
         the newest edit is taken back in part; prompted again | the model hears CHANGED
     words are kept while a tool fails because the CLI would drop them

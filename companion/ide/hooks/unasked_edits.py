@@ -25,7 +25,7 @@ from ..extension_forms import Kind, Moment
 from ..file_content import Original, of_bytes, read_or_note, stamp, unix
 from ..path_maps import is_of_windows
 from ..session import Session
-from .hook_answers import NOTHING, HookAnswer
+from .hook_answers import NOTHING, HookAnswer, takes_context
 from .hook_events import HookEvent
 
 # Seconds for the disk at each hook.
@@ -137,15 +137,17 @@ class UnaskedEdits:
         return HookAnswer(asks=True, message=ASKED_FOR) if asks else NOTHING
 
     def _telling(self, event: HookEvent) -> HookAnswer:
-        """What the user took back, for the model. The CLI drops words at a tool that failed."""
-        hears = event.moment is Moment.PROMPTED or (
-            event.moment is Moment.TOOL_ENDED and _response(event).get("error") is None
-        )
-        if not hears or not self._to_tell:
+        """What the user took back, for the model."""
+        found = [it for it in self._to_tell if self._is_for(event, *it[:2])]
+        if not found or not takes_context(event):
             return NOTHING
-        now = [it for it in self._to_tell if self._is_for(event, *it[:2])]
-        self._to_tell = [it for it in self._to_tell if it not in now]
-        return HookAnswer(context="\n".join(dict.fromkeys(it[2] for it in now)))
+        self._to_tell = [it for it in self._to_tell if it not in found]
+        text = "\n".join(dict.fromkeys(it[2] for it in found))
+        return HookAnswer(context=text, settle=(partial(self._told, found),))
+
+    def _told(self, found: list[tuple[str, str, str]], went_out: bool) -> None:
+        if not went_out:
+            self._to_tell = [*found, *self._to_tell][-MAX_SENTENCES:]
 
     def _is_for(self, event: HookEvent, turn: str, client: str) -> bool:
         session = self._sessions.get(turn)
@@ -192,7 +194,7 @@ class UnaskedEdits:
         whenever a diff of it was open in the editor (docs/protocol.md 9)."""
         was_asked = _name(event.subject) in turn.asked
         was_asked = was_asked or (event.arguments or {}).get("modified_by_user") is True
-        return not was_asked and _response(event).get("error") is None
+        return not was_asked and not event.has_failed
 
     def _path(self, event: HookEvent) -> str:
         """The editor's path of the file that the tool writes; a CLI's model may write a relative
