@@ -209,7 +209,8 @@ class Linters(Case):
     def test_a_linter_that_runs_is_waited_for(self) -> Steps:
         yield from self.watch()
         self.server.uri = "file:///other"
-        buffer, found = self.view.buffer_id(), defaultdict[str, Any](list)
+        buffer = self.view.buffer_id()
+        found: defaultdict[str, Any] = defaultdict(list)
         persist = self.module(
             diagnostics.LINTER,
             file_errors=found,
