@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import unittest
 from functools import partial
 from typing import Any
@@ -95,6 +97,17 @@ class Desk(InLoop):
             found = await self.desk.answer(GEMINI_CLI, told, partial(bool, is_there))
             self.assertEqual(found, context("BeforeAgent"))
         self.assertEqual(self.settled, [True, False])
+
+    async def test_a_cli_that_is_killed_right_after_its_first_hook_is_forgotten(self) -> None:
+        process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        try:
+            await self.desk.answer(GEMINI_CLI, body("BeforeAgent", pid=process.pid))
+            await self.desk.look_after()
+            self.assertEqual(len(self.desk.live.all()), 1)
+        finally:
+            process.communicate()
+        await self.desk.look_after()
+        self.assertEqual(self.desk.live.all(), ())
 
     async def test_an_answer_that_another_listener_breaks_is_not_given(self) -> None:
         broken = mock.Mock(heard=mock.AsyncMock(side_effect=ZeroDivisionError))

@@ -52,8 +52,8 @@ class HookDesk:
         # the same connections.
         self._ports: dict[int, frozenset[int]] = {}
         self._peers: frozenset[int] = frozenset()
-        # The processes that ran at the last check.
-        self._seen: set[int] = set()
+        # The CLIs' processes that this system knows, unlike those in a container for example.
+        self._local: set[int] = set()
 
     async def answer(
         self, cli: Cli, body: Any, is_there: Callable[[], bool] = lambda: True
@@ -63,6 +63,7 @@ class HookDesk:
         if event is None:
             return {}
         self.heard_of[cli.id] = (event.version, time.time())
+        self._local |= _running({event.pid})
         session = await self.session_of(event)
         self.live.heard(event, session.id if session is not None else "")
         if event.moment is Moment.ASKS:
@@ -99,12 +100,10 @@ class HookDesk:
 
     async def look_after(self) -> None:
         """To be called from time to time: a killed CLI does not report its end."""
-        pids = {each.pid for each in self.live.all()}
+        pids = {each.pid for each in self.live.all()} & self._local
         if pids:
-            running = await in_thread(partial(_running, pids))
-            # Processes of another system, as in a container, are never seen here.
-            self.live.forget((pids & self._seen) - running)
-            self._seen = running
+            self.live.forget(pids - await in_thread(partial(_running, pids)))
+        self._local &= {each.pid for each in self.live.all()}
 
 
 def _running(pids: set[int]) -> set[int]:
