@@ -59,7 +59,7 @@ class Hearing(InLoop):
     @word(r"(\S+) holds (\S+)")
     def hold(self, name: str, text: str) -> None:
         with open(self.at(name), "wb") as file:
-            file.write(text.replace("/", "\n").encode("latin-1"))
+            file.write(text.replace("/", "\n").replace("~", "\r\n").encode("latin-1"))
 
     @word(r"(\S+) is removed")
     def remove(self, name: str) -> None:
@@ -105,7 +105,8 @@ class Hearing(InLoop):
 
     @word(r"it tells (\S+) to (\S+)( of a new file)?")
     def tell(self, before: str, after: str, is_new: str | None) -> None:
-        texts = {"originalContent": "" if is_new else before, "newContent": after}
+        before, after = ("" if is_new else before).replace("/", "\n"), after.replace("/", "\n")
+        texts = {"originalContent": before, "newContent": after}
         self.display = {**texts, "isNewFile": bool(is_new)}
 
     @word(r"(\S+) is open")
@@ -195,6 +196,16 @@ def _said(found: Any) -> str:
         qwen; prompted do; write a.py begins; a.py holds one; write a.py ends; prompted
         | write a.py begins; a.py holds two; write a.py ends
         | the turns are 1; the prompts are do, do
+    a question of qwen code that was refused counts for no later request
+        qwen; prompted do; a.py is asked about; prompted; replace a.py begins; a.py holds new
+        | replace a.py ends | shown are a.py from nothing to new
+    a tool that ends twice began once
+        a.py holds old; prompted do; write a.py begins; a.py holds new; write a.py ends
+        | a.py holds else; write a.py ends
+        | shown are a.py from old to new, a.py from The file before the edit is not known. to else
+    what the CLI tells is not taken for a file with other line ends
+        a.py holds new~; it tells old/ to new/; write a.py ends
+        | shown are a.py from The file before the edit is not known. to new/
     an edit that failed is not shown
         a.py holds old; prompted do; replace a.py begins; a.py holds new; replace a.py fails
         | shown are nothing
@@ -286,6 +297,9 @@ class AskedFor(Hearing):
     what the user took back is told at the end of the next tool and once
         the newest edit is taken back; run ls begins | the model hears nothing
         | run ls ends | the model hears UNDONE | run ls ends | the model hears nothing
+    what was taken back twice is told once
+        the newest edit is taken back; the newest edit is taken back | prompted again
+        | the model hears UNDONE
     it is told with the next prompt
         the newest edit is taken back; prompted again | the model hears UNDONE
     words that did not reach the hook are told again

@@ -185,7 +185,7 @@ class UnaskedEdits:
         after = await _read_in_time(paths)
         for path, now in after.items():
             then = before.get(path) or _told(event, now)
-            if now.exists and not now.is_late and not then.is_late and _differ(then, now):
+            if now.exists and _differ(then, now):
                 client, at = event.cli.name, time.time()
                 self._show(UnaskedEdit(path, then, now, client, turn.id, turn.prompt, at))
 

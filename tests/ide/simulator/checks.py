@@ -56,6 +56,8 @@ class Ledger:
         self.known: set[tuple[int, str]] = set()
         self.discarded: set[str] = set()
         self.undoable: set[str] = set()
+        # The texts of files before and after edits that the core took for made without asking.
+        self.gathered: list[tuple[str, str]] = []
         self.violations: list[tuple[str, str]] = []
         self.counts: Counter[str] = Counter()
         # Moments of kills, and those from which on the disk took nothing until it did again.
@@ -73,6 +75,13 @@ class Ledger:
         self.violations.append((what, f"at {self.world.loop.now - 1000:.3f} s: {detail}"))
 
     # ----- what happens
+
+    def check_gathered(self, before: str, after: str, is_sure: bool) -> None:
+        """A CLI wrote a text without asking, and its hooks said so; they reached the same companion
+        in time if that `is_sure`."""
+        count = self.gathered.count((before, after))
+        if count > 1 or (is_sure and not count):
+            self.violate("an unasked edit", f"{after!r} was gathered {count} times")
 
     def propose(self, cli: Cli, path: str) -> Proposal:
         number = len(self.proposals) + 1

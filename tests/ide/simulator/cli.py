@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Tries to come back to a stream that ended in order.
 TRIES = 2
+# Seconds for both hooks of an edit in which no disk was too slow for the companion.
+SOON = 0.9
 
 
 @dataclass
@@ -124,6 +126,7 @@ class Cli:
         self.clients: list[Client] = []
         self.awaiting: dict[str, Waiter] = {}
         self.is_dead = False
+        self._unasked = 0
         self.is_settling = False
         self.comes_back = world.random.random() < 0.75
         self._enabling = False
@@ -211,7 +214,10 @@ class Cli:
         while not self.is_settling:
             await asyncio.sleep(random.random() * 2)
             if self.client is not None and not self.is_settling:
-                await self._edit(self.folder + random.choice(("/a", "/b")))
+                if random.random() < 0.2:
+                    await self._write_unasked(f"{self.folder}/of {self.number}")
+                else:
+                    await self._edit(self.folder + random.choice(("/a", "/b")))
             chance = random.random()
             if chance < self.world.exits:
                 await self._exit()
@@ -235,6 +241,32 @@ class Cli:
         status, content = await self._decided(waiter)
         if status == "accepted":
             await self._write(waiter, content)
+
+    async def _write_unasked(self, path: str) -> None:
+        """Write a file of its own without asking, with the hooks around that."""
+        world, begun = self.world, self.world.loop.now
+        self._unasked += 1
+        before, after = world.disk.text(path), f"unasked {self._unasked} of {self}\n"
+        first = await self._hook("BeforeTool", path)
+        world.disk.write_as_cli(path, after)
+        world.count("written without asking")
+        last = await self._hook("AfterTool", path)
+        is_one = first is not None and first == last
+        world.ledger.check_gathered(before, after, is_one and world.loop.now - begun < SOON)
+
+    async def _hook(self, event: str, path: str) -> Any:
+        """The endpoint that answered; None if none did."""
+        client = self.client
+        if client is None:
+            return None
+        told = {"hook_event_name": event, "session_id": repr(self), "cwd": self.folder}
+        told.update(tool_name="write_file", tool_input={"file_path": path})
+        body = {"pid": self.process, "version": "1.0", "input": told}
+        try:
+            return await self.world.network.hook(self.process, client.port, client.token, body)
+        except Broken as error:
+            self.world.note("{}: its hook failed: {}", self, error)
+            return None
 
     async def _decided(self, waiter: Waiter) -> tuple[str, str | None]:
         """The user's decision, in the editor or in the terminal."""

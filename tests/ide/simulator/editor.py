@@ -126,7 +126,9 @@ class Port(Editor):
         pass
 
     def gather_edit(self, window_id: int, edit: UnaskedEdit) -> None:
-        pass
+        self._world.note("gathered {} {!r}", edit.path, edit.after.text)
+        self._world.count("gathered")
+        self._world.ledger.gathered.append((edit.before.text, edit.after.text))
 
     def tell(self, sentence: str) -> None:
         self._world.note("told: {}", sentence)

@@ -17,6 +17,7 @@ from unittest import mock
 from companion.base import background
 from companion.base.log import logger
 from companion.ide import discovery, windows  # noqa: F401 (loads all of the core)
+from companion.ide.doctor import processes
 
 from .disk import Lock, VirtualOs
 from .loop import VirtualTime
@@ -92,7 +93,10 @@ class Harness:
             "uuid": lambda it: SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=self._token(16))),
             "secrets": lambda it: SimpleNamespace(token_urlsafe=self._token, token_hex=self._token),
         }
-        patches: list[Any] = [mock.patch.object(discovery, "sweep", lambda pid, extra: [])]
+        patches: list[Any] = [
+            mock.patch.object(discovery, "sweep", lambda pid, extra: []),
+            mock.patch.object(processes, "ports_to", lambda pid, port: frozenset({pid})),
+        ]
         for name, module in list(sys.modules.items()):
             if name.startswith("companion.ide.") or name in BASE:
                 for attribute, stand_in in stand_ins.items():

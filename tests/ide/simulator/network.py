@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Callable
 from companion.base.jsonrpc import Request
 from companion.base.socket_handover import PATIENCE
 from companion.ide import mcp
+from companion.ide.clis import GEMINI_CLI
 from companion.ide.session import Session, StreamEnded, StreamEvent
 from companion.ide.sessions import UnknownSession
 
@@ -51,7 +52,7 @@ class Endpoint:
         self.process = PROCESS.get()
         self.port = 0
         self.handlers: set[asyncio.Task[Any]] = set()
-        self._desk = desk
+        self._desk, self._hooks = desk, hooks
         self._on_stream = on_stream
 
     @asynccontextmanager
@@ -85,12 +86,19 @@ class Endpoint:
         self.world.ledger.arrived(message.params)
         return await mcp.handle(message, self._desk, session)
 
+    async def hook(self, body: Any) -> Endpoint:
+        """Hear a hook; gives who heard it."""
+        await self._hooks.answer(GEMINI_CLI, body)
+        return self
+
     async def stream(self, wire: Wire, session_id: str, last_event_id: int | None) -> None:
         try:
             session = self.sessions.get(session_id)
         except UnknownSession:
             raise Broken("404") from None
         stream = session.attach(last_event_id)
+        # A CLI has one connection, and the number of its process stands for the port of it.
+        stream.peer = wire.client
         try:
             self._on_stream(session)
             with suppress(ConnectionError, StreamEnded):
@@ -241,11 +249,22 @@ class Network:
         self, client: int, port: int, token: str, session_id: str | None, message: Any
     ) -> Any:
         """Send a message and wait for the answer. Raises Broken."""
+        return await self._answered(
+            client, port, token, lambda endpoint: endpoint.answer(session_id, message)
+        )
+
+    async def hook(self, client: int, port: int, token: str, body: Any) -> Any:
+        """The same for a hook of the process."""
+        return await self._answered(client, port, token, lambda endpoint: endpoint.hook(body))
+
+    async def _answered(
+        self, client: int, port: int, token: str, work: Callable[[Endpoint], Any]
+    ) -> Any:
         await asyncio.sleep(self.world.latency())
         wire = Wire(self, client, await self._endpoint(port, token))
         if self.world.faults.happens("request lost"):
             raise Broken("lost")
-        wire.begin(wire.endpoint.answer(session_id, message))
+        wire.begin(work(wire.endpoint))
         if self.world.faults.happens("answer lost"):
             wire.task.add_done_callback(lambda _: wire.cut())  # type: ignore[union-attr]
         try:
