@@ -32,21 +32,17 @@ class SavedSession:
 @dataclass(frozen=True)
 class SavedWords:
     """Words that wait for a hook of a CLI (`hooks.words_for_model`): of the kind with the id, in
-    its own session, as that process. Those about a file go along with the result for its `path`,
-    others with the next hook. What the user typed has a `heading` for the model, and the path that
-    it is `about`."""
+    its own session, as that process. They go along with the result for `path`, or with the next
+    hook if that is empty, below a `heading` for the model. `about` is the path that they are about.
+    """
 
     cli_id: str
     session_id: str
     pid: int
     text: str
-    path: str = ""
-    about: str = ""
-    heading: str = ""
-
-    @property
-    def is_typed(self) -> bool:
-        return bool(self.heading)
+    path: str
+    about: str
+    heading: str
 
 
 @dataclass(frozen=True)

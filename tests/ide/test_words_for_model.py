@@ -50,7 +50,6 @@ class WordsCase(InLoop):
         told = {"hook_event_name": event, "session_id": name, "cwd": FOLDER, **told}
         found = hook_events.read(cli, {"pid": PIDS[name], "version": "1", "input": told})
         assert found is not None
-        self.event = found
         self.live.heard(found, name)
         answer = await self.words_for_model.heard(found, None)
         for settle in answer.settle:
@@ -87,10 +86,6 @@ class WordsCase(InLoop):
         is_accepted = {"accepted": True, "rejected": False, "decided": None}[how]
         path = self.path(file)
         self.taken = self.words_for_model.take(name, path, is_accepted, text)
-
-    @word(r"(\w) is to know (.+)")
-    def sentence(self, name: str, text: str) -> None:
-        self.words_for_model.add_for_next(self.event, text)
 
     @word("somebody looks(?: after (.+) s)?")
     async def look(self, seconds: str | None) -> None:
@@ -185,15 +180,9 @@ REJECTED = "The user rejected the edit of a.py in the editor, and says:"
     a CLI that nobody hears of after a restart is given up
         c begins; a.py of c is rejected with No.
         | the editor starts again; somebody looks after 601 s | given back is No. for a.py
-    a sentence goes along with the next hook that carries one
-        c begins; c is to know it was dropped | c runs a command | the model reads it was dropped
-        | c begins; c is to know it was undone | c is prompted | the model reads it was undone
-    a sentence is given back to nobody
-        c begins; c is to know it was dropped | c ends; somebody looks
-        | given back is nothing; what waits is nothing
     what waits for one CLI goes along together
-        c begins; c is to know it was dropped; a.py of c is rejected with No. | c is prompted
-        | the model reads it was dropped {REJECTED} No.
+        c begins; a.py of c is accepted with why?; a.py of c is rejected with No. | c is prompted
+        | the model reads {ACCEPTED} why? {REJECTED} No.
 """)
 class Table(WordsCase):
     def compare(self, look: Any, expected: str) -> None:
@@ -223,20 +212,11 @@ class Bounds(WordsCase):
         self.decided("a.py", "c", "rejected", "No.")
         self.assertFalse(self.taken)
 
-    async def test_of_very_many_sentences_the_oldest_go(self) -> None:
-        await self.lives("c", "begins")
-        self.decided("a.py", "c", "rejected", "No.")
-        for number in range(MAX_WAITING + 3):
-            self.sentence("c", str(number))
-        found = [it.text for it in self.words_for_model.saved()]
-        self.assertEqual(found, ["No.", *map(str, range(3, MAX_WAITING + 3))])
-
-    async def test_a_long_sentence_is_cut_with_a_mark(self) -> None:
-        await self.lives("c", "begins")
-        self.sentence("c", "x" * 2 * MAX_CONTEXT)
-        await self.prompted("c", None)
-        self.assertEqual((len(self.read), self.read[-len(CUT) :]), (MAX_CONTEXT, CUT))
-        self.assertEqual(bounded("x" * MAX_CONTEXT), "x" * MAX_CONTEXT)
+    def test_an_answer_that_is_too_long_is_cut_with_a_mark(self) -> None:
+        whole = "x" * MAX_CONTEXT
+        found = bounded(whole + "x")
+        self.assertEqual((bounded(whole), len(found)), (whole, MAX_CONTEXT))
+        self.assertEqual(found[-len(CUT) :], CUT)
 
     async def test_words_that_are_under_way_are_in_no_second_answer(self) -> None:
         await self.lives("c", "begins")

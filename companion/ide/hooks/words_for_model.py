@@ -1,5 +1,5 @@
-"""Words that go along with what a CLI sends its model next, by its hooks: those of the user about a
-proposal, and sentences about what they did since. The companion's loop owns it.
+"""Words of the user about a proposal that go along with what a CLI sends its model next, by its
+hooks. The companion's loop owns it.
 
 A word of the user is forgotten once a hook's answer with it went out. If its CLI ends first, the
 user has it back as a tab.
@@ -19,7 +19,7 @@ from ..extension_forms import Moment
 from ..path_maps import NO_MAPS
 from ..saved_state import SavedWords
 from ..session import Session
-from .hook_answers import MAX_CONTEXT, NOTHING, HookAnswer, bounded, takes_context
+from .hook_answers import MAX_CONTEXT, NOTHING, HookAnswer, takes_context
 from .hook_desk import HookDesk
 from .hook_events import HookEvent
 
@@ -33,7 +33,7 @@ HEADINGS = {
 NOT_TOLD = "your note, not delivered"
 # Between the words of one answer.
 GAP = "\n\n"
-# Words that wait for one CLI; more are not taken, and of sentences the oldest go.
+# Words that wait for one CLI; more are not taken.
 MAX_WAITING = 32
 # Seconds after a restart in which a CLI that runs has to be heard of.
 RETURN = 600.0
@@ -77,15 +77,6 @@ class WordsForModel:
         self._add(words)
         return True
 
-    def add_for_next(self, event: HookEvent, sentence: str) -> None:
-        """A sentence for the CLI whose event that is, from the next hook on that can carry it. It
-        is forgotten with the CLI."""
-        words = SavedWords(event.cli.id, event.session_id, event.pid, bounded(sentence))
-        known = [it for it in self._of(_key(words)) if not self._waiting[it].is_typed]
-        for number in known[: max(0, len(known) + 1 - MAX_WAITING)]:
-            del self._waiting[number]
-        self._add(words)
-
     async def heard(self, event: HookEvent, session: Session | None) -> HookAnswer:
         key = (event.cli.id, event.session_id)
         self._expected.pop(key, None)
@@ -114,9 +105,8 @@ class WordsForModel:
                 continue
             self._under_way.add(number)
             try:
-                if words.is_typed:
-                    path, text = words.about, words.text
-                    await self._editor.return_text(self._window_id, path, text, NOT_TOLD)
+                path, text = words.about, words.text
+                await self._editor.return_text(self._window_id, path, text, NOT_TOLD)
                 is_back = True
             except EditorError:
                 # There is no window at the moment.
@@ -178,7 +168,7 @@ def _key(words: SavedWords) -> tuple[str, str]:
 
 def _said(words: SavedWords) -> str:
     """What the model reads."""
-    return f"{words.heading}\n{words.text}" if words.heading else words.text
+    return f"{words.heading}\n{words.text}"
 
 
 def _running(pids: set[int]) -> set[int]:
