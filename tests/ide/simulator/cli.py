@@ -259,8 +259,8 @@ class Cli:
         client = self.client
         if client is None:
             return None
-        told = {"hook_event_name": event, "session_id": repr(self), "cwd": self.folder}
-        told.update(tool_name="write_file", tool_input={"file_path": path})
+        told: dict[str, Any] = {"hook_event_name": event, "session_id": repr(self)}
+        told.update(cwd=self.folder, tool_name="write_file", tool_input={"file_path": path})
         body = {"pid": self.process, "version": "1.0", "input": told}
         try:
             return await self.world.network.hook(self.process, client.port, client.token, body)
