@@ -31,7 +31,7 @@ ENABLEMENT = "extension-enablement.json"
 # The most bytes of a small file, ours or the CLI's.
 MAX_SIZE = 1 << 20
 # Milliseconds that the program waits for the editor, by moment. Normally the editor is faster.
-LIMITS: Mapping[Moment, int] = {Moment.TOOL_ENDED: 4000}
+LIMITS: Mapping[Moment, int] = {Moment.TOOL_BEGINS: 3000, Moment.TOOL_ENDED: 6000}
 LIMIT = 1500
 # The same for a tool of the server `editor`: longer than the editor takes (ide/editor_tools.py).
 TOOL_LIMIT = 25000
