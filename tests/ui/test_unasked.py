@@ -81,6 +81,16 @@ class UnaskedCase(DeskCase):
             self.run_command(name + "_diff", id=record.waiting(view).id)  # type: ignore[union-attr]
         yield from self.until_turn()
 
+    @word("a change of the review is dropped")
+    def drop(self) -> Steps:
+        yield lambda: any(record.is_written(it) for it in self.window.views())
+        view = next(it for it in self.window.views() if record.is_written(it))
+        yield from self.until_computed(view)
+        before = view.change_count()
+        self.run_command("drop_change", id=record.waiting(view).id)  # type: ignore[union-attr]
+        yield lambda: view.change_count() != before
+        yield from self.until_computed(view)
+
     @word("the review is undone twice")
     def undo_twice(self) -> Steps:
         view = next(it for it in self.window.views() if record.is_written(it))
@@ -226,6 +236,14 @@ class Gathered(UnaskedCase):
         diff_layout is set to "inline"; c connects; c is told to do; c writes a.py from a/b to c/d;
         the review of a.py is opened
         | the package restarts; the review is undone | a.py is on disk as a/b; open reviews are 0
+    after a restart a change is dropped in one view as before
+        diff_layout is set to "inline"; c connects; c is told to do;
+        c writes a.py from a/x/b to c/x/d; the review of a.py is opened
+        | the package restarts; a change of the review is dropped; the review is accepted
+        | a.py is on disk as a/x/d; open reviews are 0
+    what the CLI writes during a review is an edit of its own
+        c connects; c is told to do; c writes a.py from one to two; the review of a.py is opened
+        | c goes on with a.py to three | the edits are a.py one to two, a.py two to three
     a proposal for the file leaves a review alone
         c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
         | c proposes newer for a.py; +a.py has the keyboard; run accept_diff
