@@ -69,9 +69,9 @@ class Hearing(InLoop):
     def qwen(self) -> None:
         self.cli, self.names = QWEN_CODE, QWEN
 
-    @word("another CLI")
-    def another(self) -> None:
-        self.session = "another"
+    @word("(another|the first) CLI")
+    def another(self, which: str) -> None:
+        self.session = which
 
     @word("prompted(?: (.+))?")
     async def prompted(self, prompt: str | None) -> None:
@@ -206,6 +206,15 @@ def _said(found: Any) -> str:
     what the CLI tells is not taken for a file with other line ends
         a.py holds new~; it tells old/ to new/; write a.py ends
         | shown are a.py from The file before the edit is not known. to new/
+    what another CLI shows while a command runs is not shown as the command's
+        a.py holds old; a.py is open; the first CLI; prompted do; run ls begins
+        | another CLI; prompted do; write a.py begins; a.py holds new; write a.py ends
+        | the first CLI; run ls ends | shown are a.py from old to new
+    the command's own change after that is shown from there
+        a.py holds old; a.py is open; the first CLI; prompted do; run ls begins
+        | another CLI; prompted do; write a.py begins; a.py holds new; write a.py ends
+        | a.py holds newer; the first CLI; run ls ends
+        | shown are a.py from old to new, a.py from new to newer
     an edit that failed is not shown
         a.py holds old; prompted do; replace a.py begins; a.py holds new; replace a.py fails
         | shown are nothing

@@ -54,7 +54,7 @@ class _Turn:
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     is_over: bool = False
     asked: set[str] = field(default_factory=set)
-    before: dict[str, Mapping[str, Original]] = field(default_factory=dict)
+    before: dict[str, dict[str, Original]] = field(default_factory=dict)
     paths: dict[str, None] = field(default_factory=dict)
 
 
@@ -153,7 +153,7 @@ class UnaskedEdits:
         session = self._sessions.get(turn)
         return session == _key(event) if session is not None else client == event.cli.name
 
-    def _remember(self, turn: _Turn, subject: str, before: Mapping[str, Original]) -> None:
+    def _remember(self, turn: _Turn, subject: str, before: dict[str, Original]) -> None:
         """Keep what was before a tool that runs. Of a tool whose end is never told, as after a
         refused question, that is dropped when many others have run."""
         turn.before.pop(subject, None)
@@ -166,7 +166,7 @@ class UnaskedEdits:
                 other.before.pop(oldest, None)
         self._running = self._running[-MAX_TOOLS:]
 
-    async def _read(self, event: HookEvent, turn: _Turn) -> Mapping[str, Original]:
+    async def _read(self, event: HookEvent, turn: _Turn) -> dict[str, Original]:
         """The files that the tool may write; empty if the disk does not answer in time."""
         if event.kind in EDITS:
             paths: Sequence[str] = (self._path(event),)
@@ -178,16 +178,27 @@ class UnaskedEdits:
 
     async def _compare(self, event: HookEvent, turn: _Turn) -> None:
         """Show what the tool did."""
-        before = turn.before.pop(event.subject, {})
+        before = turn.before.get(event.subject, {})
         if event.kind in EDITS and not self._was_unasked(event, turn):
+            turn.before.pop(event.subject, None)
             return
         paths = before or ([self._path(event)] if event.kind in EDITS else [])
         after = await _read_in_time(paths)
+        turn.before.pop(event.subject, None)
         for path, now in after.items():
             then = before.get(path) or _told(event, now)
             if now.exists and _differ(then, now):
                 client, at = event.cli.name, time.time()
                 self._show(UnaskedEdit(path, then, now, client, turn.id, turn.prompt, at))
+                self._move_on(path, then, now)
+
+    def _move_on(self, path: str, before: Original, after: Original) -> None:
+        """An edit is shown: for tools that run meanwhile, it was there before them. Several CLIs
+        may work at a time, and a command is compared by all files."""
+        for turn in self._turns.values():
+            for files in turn.before.values():
+                if path in files and not _differ(files[path], before):
+                    files[path] = after
 
     def _was_unasked(self, event: HookEvent, turn: _Turn) -> bool:
         """Whether the edit was made, and the user was not asked. `modified_by_user` is there
@@ -204,14 +215,14 @@ class UnaskedEdits:
         return self._context.path_maps.to_local(whole)
 
 
-async def _read_in_time(paths: Iterable[str]) -> Mapping[str, Original]:
+async def _read_in_time(paths: Iterable[str]) -> dict[str, Original]:
     try:
         return await in_thread(partial(_read_all, list(paths), MAX_BYTES), PATIENCE)
     except asyncio.TimeoutError:
         return {}
 
 
-def _read_all(paths: Iterable[str], room: int) -> Mapping[str, Original]:
+def _read_all(paths: Iterable[str], room: int) -> dict[str, Original]:
     """The files, as many as have at most `room` bytes together."""
     found = {}
     for path in paths:
