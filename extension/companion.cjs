@@ -1,5 +1,6 @@
-// Runs inside a CLI's extension: `node companion.cjs hook EVENT` for each event of the CLI, and
-// `node companion.cjs tools` as the tool server `editor`, with one JSON message in each line.
+// Runs inside a CLI's extension: `node companion.cjs hook EVENT PID` for each event of the CLI with
+// that process, and `node companion.cjs tools` as the tool server `editor`, with one JSON message in
+// each line. Without PID the CLI is the parent.
 //
 // It passes on what the CLI says to the window of Sublime Text whose folder the CLI works in, and
 // prints the answer. Everything is decided in the editor. If there is no editor, or it does not
@@ -33,7 +34,16 @@ const CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
 const LOOK = 2000;
 
 let lookingOut;
-const cli = JSON.parse(fs.readFileSync(path.join(__dirname, 'cli.json'), 'utf8'));
+const cli = row();
+
+/** Of the extension that is being removed or written there is no row: then nothing is found. */
+function row() {
+  try {
+    return JSON.parse(fs.readFileSync(path.join(__dirname, 'cli.json'), 'utf8'));
+  } catch {
+    return { version: '', place: { folder: [] }, suffix: '/', variables: {}, limits: { other: 0 } };
+  }
+}
 
 /** The folders in which the CLI looks for discovery files. */
 function discoveryFolder() {
@@ -146,7 +156,8 @@ async function input() {
 async function hook(event) {
   const text = await input();
   const found = windows(String(JSON.parse(text).cwd || process.cwd()));
-  const body = `{"pid":${process.ppid},"version":${JSON.stringify(cli.version)},"input":${text}}`;
+  const pid = Number(process.argv[4]) || process.ppid;
+  const body = `{"pid":${pid},"version":${JSON.stringify(cli.version)},"input":${text}}`;
   return (await asked(found, '/hooks', body, cli.limits[event] || cli.limits.other)) || NOTHING;
 }
 

@@ -9,6 +9,7 @@ from typing import Callable, Mapping
 import sublime
 
 from .. import __version__ as VERSION
+from ..base.log import logger
 from ..ide.clis import CLIS, Cli
 from ..ide.hooks import extension
 from ..ide.hooks.extension import Installed, NotChanged
@@ -108,6 +109,9 @@ def _remove(cli: Cli, path: str) -> str:
 
 
 def _renew(data: bytes) -> None:
-    """Runs in a thread."""
+    """Runs in a thread. What cannot be renewed still works, and the doctor shows its version."""
     for cli, at in _found().items():
-        extension.renew(cli, at.path, data)
+        try:
+            extension.renew(cli, at.path, data)
+        except NotChanged as error:
+            logger.warning("the extension of %s was not renewed: %s", cli.name, error)

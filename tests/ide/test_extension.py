@@ -91,6 +91,42 @@ class Extension(unittest.TestCase):
             self.assertRaisesRegex(NotChanged, "cannot be written", self.installed)
         self.assertFalse(os.path.exists(path))
 
+    def test_one_that_was_written_in_part_is_written_again_or_removed(self) -> None:
+        path = extension.folder(GEMINI_CLI, {}, self.home)
+        whole = list(extension.files(GEMINI_CLI, self.program))
+        for count in range(1, len(whole)):
+            for is_removed in (False, True):
+                self.installed()
+                for name in whole[count:]:
+                    os.remove(os.path.join(path, name))
+                if is_removed:
+                    extension.remove(GEMINI_CLI, path)
+                else:
+                    self.installed()
+                self.assertEqual(os.path.exists(os.path.join(path, whole[-1])), not is_removed)
+
+    @unittest.skipIf(os.name == "nt", "the command is one for another shell there")
+    def test_a_hook_ends_well_with_a_node_that_refuses_to_run(self) -> None:
+        path = self.installed()
+        hooks = self.json(path, "hooks", "hooks.json")["hooks"]["BeforeAgent"]
+        command = hooks[0]["hooks"][0]["command"].replace("${extensionPath}", path)
+        for name in (("gemini", "ide"), ("bin",)):
+            os.makedirs(os.path.join(self.home, *name))
+        with open(os.path.join(self.home, "gemini", "ide", "gemini-ide-server-1-2.json"), "w"):
+            pass
+        node = os.path.join(self.home, "bin", "node")
+        with open(node, "w") as file:
+            file.write("#!/bin/sh\necho No version is set for node.\necho Fault >&2\nexit 126\n")
+        os.chmod(node, 0o755)
+        done = subprocess.run(
+            [shutil.which("bash") or "/bin/sh", "-c", command],
+            env={"PATH": os.path.dirname(node), "TMPDIR": self.home},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+        )
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
+
     @unittest.skipIf(os.name == "nt", "the command is one for another shell there")
     def test_a_hook_without_an_editor_or_without_node_ends_well_and_says_nothing(self) -> None:
         path = self.installed(QWEN_CODE)

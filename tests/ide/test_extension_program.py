@@ -122,6 +122,35 @@ class Program(Installed):
             with self.subTest(told):
                 self.assertEqual(self.hook(told), "{}")
 
+    def test_without_the_row_of_its_cli_it_says_nothing_and_ends_well(self) -> None:
+        self.window(self.work, answer='{"it": 1}')
+        row = os.path.join(self.place, "cli.json")
+        for text in ("{", None):
+            with open(row, "w") as file:
+                file.write(text or "")
+            if text is None:
+                os.remove(row)
+            self.assertEqual(self.hook(), "{}")
+
+    @unittest.skipIf(os.name == "nt", "the command is one for another shell there")
+    def test_the_command_of_a_hook_names_the_process_of_the_cli_and_prints_the_answer(self) -> None:
+        window = self.window(self.work, answer='{"decision":"ask"}')
+        with open(os.path.join(self.place, "hooks", "hooks.json"), encoding="utf-8") as file:
+            (hook,) = json.load(file)["hooks"]["BeforeTool"][0]["hooks"]
+        done = subprocess.run(
+            [
+                shutil.which("bash") or "/bin/sh",
+                "-c",
+                hook["command"].replace("${extensionPath}", self.place),
+            ],
+            input=json.dumps({"cwd": self.work}).encode(),
+            env={"TMPDIR": self.root, "PATH": os.environ["PATH"]},
+            capture_output=True,
+            timeout=60,
+        )
+        self.assertEqual((done.stdout, done.stderr), (b'{"decision":"ask"}', b""))
+        self.assertEqual(window.heard[0][1]["pid"], os.getpid())
+
     def test_files_that_are_no_discovery_files_are_left_alone(self) -> None:
         wrong: tuple[dict[str, Any], ...] = ({"port": "x"}, {"authToken": 1}, {"workspacePath": 3})
         for number, more in enumerate(wrong):

@@ -164,7 +164,9 @@ def _hook(cli: Cli, form: ExtensionForm, event: str) -> dict[str, Any]:
 def _command(cli: Cli, form: ExtensionForm, event: str) -> str:
     """For the shell that the CLI runs. If the program, Node.js or an editor is missing, the command
     ends at once and successfully: any other end would block the CLI's prompts (docs/protocol.md 9).
-    Starting Node.js takes ten times as long as checking for a file."""
+    So does what stands in for `node` and has no version for this folder. The program is told the
+    CLI's process, for the shell stays in between. Starting Node.js takes ten times as long as
+    checking for a file."""
     discovery = _discovery(cli)
     if sys.platform == "win32":
         program = f"{form.here}/{PROGRAM}"
@@ -179,7 +181,8 @@ def _command(cli: Cli, form: ExtensionForm, event: str) -> str:
         f'P="{form.here}/{PROGRAM}";'
         " N=$(command -v node || readlink /proc/$PPID/exe 2>/dev/null) || exit 0;"
         ' case "$N" in */node) ;; *) exit 0 ;; esac; [ -f "$P" ] || exit 0;'
-        f' for f in {files}; do [ -e "$f" ] || exit 0; exec "$N" "$P" hook {event}; done'
+        f' for f in {files}; do [ -e "$f" ] || exit 0;'
+        f' A=$("$N" "$P" hook {event} "$PPID" 2>/dev/null) && printf %s "$A"; exit 0; done'
     )
 
 
@@ -198,10 +201,10 @@ def _discovery(cli: Cli) -> DiscoveryForm:
 
 
 def _is_ours(cli: Cli, path: str) -> bool:
-    """Whether this package wrote it, even if not completely."""
+    """Whether this package wrote it, even if not completely: PROGRAM is written first."""
     names = set(os.listdir(path))
     manifest = _json(os.path.join(path, _form(cli).manifest))
-    return not names or ROW in names or manifest.get("name") == NAME
+    return not names or bool(names & {PROGRAM, ROW}) or manifest.get("name") == NAME
 
 
 def _forget(path: str) -> None:
