@@ -229,6 +229,9 @@ def _said(found: Any) -> str:
     without a beginning the CLI tells that the file is new
         a.py holds new; it tells none to new of a new file; write a.py ends
         | shown are a.py from nothing to new
+    what was read too late before the edit is not taken for the file before it
+        a.py holds new; prompted do; write a.py begins; it tells old to new; write a.py ends
+        | shown are a.py from old to new
     what the CLI tells of another text than that on disk is not taken
         a.py holds else; it tells old to new; write a.py ends
         | shown are a.py from The file before the edit is not known. to else

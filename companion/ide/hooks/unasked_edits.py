@@ -186,7 +186,7 @@ class UnaskedEdits:
         after = await _read_in_time(paths)
         turn.before.pop(event.subject, None)
         for path, now in after.items():
-            then = before.get(path) or _told(event, now)
+            then = _before(event, before.get(path), now)
             if now.exists and _differ(then, now):
                 client, at = event.cli.name, time.time()
                 self._show(UnaskedEdit(path, then, now, client, turn.id, turn.prompt, at))
@@ -231,6 +231,14 @@ def _read_all(paths: Iterable[str], room: int) -> dict[str, Original]:
             room -= size
             found[path] = read_or_note(path)
     return found
+
+
+def _before(event: HookEvent, known: Original | None, now: Original) -> Original:
+    """The file before the edit. A hook that the CLI no longer waited for may have read it after."""
+    if known is not None and _differ(known, now):
+        return known
+    told = _told(event, now)
+    return told if known is None or not told.note else known
 
 
 def _told(event: HookEvent, now: Original) -> Original:
