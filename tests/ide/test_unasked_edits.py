@@ -285,6 +285,32 @@ class Shown(Hearing):
         self.assertEqual(self.edits(), ["a.py from old to new"])
 
 
+class Meanwhile(Hearing):
+    async def test_an_edit_that_is_shown_while_a_disk_is_slow_is_not_shown_again(self) -> None:
+        self.hold("a.py", "old")
+        self.open("a.py")
+        goes_on = asyncio.Event()
+
+        async def slow(work: Any, seconds: float) -> Any:
+            found = work()
+            await goes_on.wait()
+            return found
+
+        with mock.patch.object(unasked_edits, "in_thread", slow):
+            self.another("the first")
+            begins = asyncio.ensure_future(self.tool("run", "ls", "begins"))
+            await asyncio.sleep(0)
+        self.another("another")
+        await self.tool("write", "a.py", "begins")
+        self.hold("a.py", "new")
+        await self.tool("write", "a.py", "ends")
+        goes_on.set()
+        await begins
+        self.another("the first")
+        await self.tool("run", "ls", "ends")
+        self.assertEqual(self.edits(), ["a.py from old to new"])
+
+
 @rows("""
     a connected CLI is made to ask before an edit
         edits are asked for; the CLI is connected; prompted do; write a.py begins | it asks: yes

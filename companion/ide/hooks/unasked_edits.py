@@ -82,6 +82,9 @@ class UnaskedEdits:
         self._to_tell: list[tuple[str, str, str]] = []
         # The turn's id and the subject of each tool that runs.
         self._running: list[tuple[str, str]] = []
+        # How often files are being read now, and what is shown meanwhile: path, before and after.
+        self._readings = 0
+        self._moved: list[tuple[str, Original, Original]] = []
 
     async def heard(self, event: HookEvent, session: Session | None) -> HookAnswer:
         turn = self._turn(event)
@@ -174,7 +177,7 @@ class UnaskedEdits:
         else:
             written = (it for it in turn.paths if it not in self._context.paths())
             paths = list(islice(chain(self._context.paths(), written), MAX_FILES))
-        return await _read_in_time(paths)
+        return await self._read_files(paths)
 
     async def _compare(self, event: HookEvent, turn: _Turn) -> None:
         """Show what the tool did."""
@@ -183,7 +186,7 @@ class UnaskedEdits:
             turn.before.pop(event.subject, None)
             return
         paths = before or ([self._path(event)] if event.kind in EDITS else [])
-        after = await _read_in_time(paths)
+        after = await self._read_files(paths)
         turn.before.pop(event.subject, None)
         for path, now in after.items():
             then = _before(event, before.get(path), now)
@@ -197,8 +200,24 @@ class UnaskedEdits:
         may work at a time, and a command is compared by all files."""
         for turn in self._turns.values():
             for files in turn.before.values():
-                if path in files and not _differ(files[path], before):
-                    files[path] = after
+                _replace(files, path, before, after)
+        if self._readings:
+            self._moved.append((path, before, after))
+
+    async def _read_files(self, paths: Iterable[str]) -> dict[str, Original]:
+        """The files; empty if the disk does not answer in time. What is shown meanwhile counts as
+        read: it may have been written after the disk was asked."""
+        begun = len(self._moved)
+        self._readings += 1
+        try:
+            files = await _read_in_time(paths)
+        finally:
+            self._readings -= 1
+        for moved in self._moved[begun:]:
+            _replace(files, *moved)
+        if not self._readings:
+            self._moved = []
+        return files
 
     def _was_unasked(self, event: HookEvent, turn: _Turn) -> bool:
         """Whether the edit was made, and the user was not asked. `modified_by_user` is there
@@ -253,6 +272,11 @@ def _told(event: HookEvent, now: Original) -> Original:
     if told.get("isNewFile") is True:
         return Original("", exists=False)
     return of_bytes(before.encode("utf-8", "surrogatepass"))
+
+
+def _replace(files: dict[str, Original], path: str, before: Original, after: Original) -> None:
+    if path in files and not _differ(files[path], before):
+        files[path] = after
 
 
 def _differ(before: Original, after: Original) -> bool:
