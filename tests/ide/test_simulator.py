@@ -32,6 +32,11 @@ class Simulator(unittest.TestCase):
             "accepted",
             "returned",
             "clock is set",
+            "gathered",
+            "made to ask",
+            "notes told",
+            "nobody reads a hook",
+            "taken back",
         ):
             self.assertRegex(output, rf"\b[1-9]\d* {what}\b")
 

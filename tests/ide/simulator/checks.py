@@ -9,6 +9,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .hook_checks import HookLedger
+
 if TYPE_CHECKING:
     from .cli import Cli
     from .editor import Diff
@@ -56,10 +58,9 @@ class Ledger:
         self.known: set[tuple[int, str]] = set()
         self.discarded: set[str] = set()
         self.undoable: set[str] = set()
-        # The texts of files before and after edits that the core took for made without asking.
-        self.gathered: list[tuple[str, str]] = []
         self.violations: list[tuple[str, str]] = []
         self.counts: Counter[str] = Counter()
+        self.hooks = HookLedger(world)
         # Moments of kills, and those from which on the disk took nothing until it did again.
         self.kills: list[float] = []
         self.full: list[list[float]] = []
@@ -75,13 +76,6 @@ class Ledger:
         self.violations.append((what, f"at {self.world.loop.now - 1000:.3f} s: {detail}"))
 
     # ----- what happens
-
-    def check_gathered(self, before: str, after: str, is_sure: bool) -> None:
-        """A CLI wrote a text without asking, and its hooks said so; they reached the same companion
-        in time if that `is_sure`."""
-        count = self.gathered.count((before, after))
-        if count > 1 or (is_sure and not count):
-            self.violate("an unasked edit", f"{after!r} was gathered {count} times")
 
     def propose(self, cli: Cli, path: str) -> Proposal:
         number = len(self.proposals) + 1
@@ -171,7 +165,7 @@ class Ledger:
     def _is_same(self, proposal: Proposal, other: Proposal) -> bool:
         """Whether they are one, or a kill made the companion forget that they are not."""
         moments = [proposal.at, other.at, *other.closed, *(at for at, _ in other.decisions)]
-        return proposal is other or any(self._is_excused(at) for at in moments)
+        return proposal is other or any(self.is_excused(at) for at in moments)
 
     def _is_for_another_session(self, note: Notified, proposal: Proposal) -> bool:
         """Whether the session that is told asked for the proposal, and its CLI awaits one of the
@@ -187,14 +181,14 @@ class Ledger:
         if any(_is_overtaken(proposal, older, None) for older in self.proposals):
             self.counts["overtaken"] += 1
             return
-        if _is_open(self.world, proposal) and not self._is_excused(proposal.at):
+        if _is_open(self.world, proposal) and not self.is_excused(proposal.at):
             if None in [text for _, text in proposal.decisions]:
                 # After a restart, a window with the folders of before has shown it again, while it
                 # still stands in its own window, whose folders are others now.
                 self.counts["shown twice"] += 1
             else:
                 self.violate("rejected while open", f"{cli}: {proposal.text!r}")
-        texts = [text for at, text in proposal.decisions if not self._is_excused(at)]
+        texts = [text for at, text in proposal.decisions if not self.is_excused(at)]
         if texts and None not in texts and not self.discarded & set(texts):
             if self._was_told_to_another(cli, proposal):
                 self.counts["nobody knows whose"] += 1
@@ -238,7 +232,7 @@ class Ledger:
             sure = [
                 it
                 for at, it, wire in before
-                if not (wire and _may_be_lost(wire, how) or self._is_excused(at))
+                if not (wire and _may_be_lost(wire, how) or self.is_excused(at))
                 and not self._came_back(self.origin[text], at, wire_now)
             ]
             if sure:
@@ -273,7 +267,7 @@ class Ledger:
             return
         is_same = any(it.session_id == proposal.session_id for it in cli.clients if it.is_streaming)
         moments = [at for at, _ in proposal.decisions] + [proposal.at]
-        if any(self._is_excused(at) for at in moments):
+        if any(self.is_excused(at) for at in moments):
             self.counts["excused"] += 1
             return
         detail = f"{cli} waits on {proposal.text!r} of {proposal.path}"
@@ -316,7 +310,7 @@ class Ledger:
             for at, text in reversed(proposal.typed):
                 if self._is_somewhere(text):
                     break
-                if self._is_excused(at) or any(
+                if self.is_excused(at) or any(
                     at <= then < at + TOLERANCE for then in proposal.vanished
                 ):
                     self.counts["excused"] += 1
@@ -330,7 +324,7 @@ class Ledger:
                 if accepted and not (
                     self._is_somewhere(accepted)
                     or (proposal.cli.number, accepted) in self._handed
-                    or self._is_excused(at)
+                    or self.is_excused(at)
                 ):
                     self.violate("accepted text nowhere", f"{accepted!r}")
 
@@ -344,7 +338,7 @@ class Ledger:
             or text in world.kept_texts()
         )
 
-    def _is_excused(self, at: float) -> bool:
+    def is_excused(self, at: float) -> bool:
         """Whether a kill came too soon afterwards, or before the disk took anything again."""
         for kill in self.kills:
             if at <= kill and kill - at < TOLERANCE:

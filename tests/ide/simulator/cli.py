@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from companion.base.jsonrpc import Request
 
-from .checks import Notified
+from .checks import Notified, Proposal
+from .hooks import Extension
 from .network import VERSION, Broken, decode
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 # Tries to come back to a stream that ended in order.
 TRIES = 2
-# Seconds for both hooks of an edit in which no disk was too slow for the companion.
-SOON = 0.9
 
 
 @dataclass
@@ -126,10 +125,11 @@ class Cli:
         self.clients: list[Client] = []
         self.awaiting: dict[str, Waiter] = {}
         self.is_dead = False
-        self._unasked = 0
         self.is_settling = False
         self.comes_back = world.random.random() < 0.75
         self._enabling = False
+        is_extended = world.random.random() < world.extended
+        self.extension = Extension(self) if is_extended else None
         world.loop.start(self.process, self._run())
 
     def __repr__(self) -> str:
@@ -143,6 +143,8 @@ class Cli:
             self.is_dead = True
             self.world.loop.kill(self.process)
             self.world.network.process_died(self.process)
+            if self.extension is not None and self.world.random.random() < 0.3:
+                self.world.loop.start(0, self.extension.late())
 
     @property
     def is_connected(self) -> bool:
@@ -211,19 +213,22 @@ class Cli:
         await self.enable()
         if self.client is None:
             self.failed(None)  # type: ignore[arg-type]
+        if self.extension is not None:
+            await self.extension.begin()
         while not self.is_settling:
             await asyncio.sleep(random.random() * 2)
-            if self.client is not None and not self.is_settling:
-                if random.random() < 0.2:
-                    await self._write_unasked(f"{self.folder}/of {self.number}")
-                else:
-                    await self._edit(self.folder + random.choice(("/a", "/b")))
+            if self.is_settling:
+                break
+            if self.extension is not None:
+                await self.extension.turn()
+            elif self.client is not None:
+                await self.edit(self.folder + random.choice(("/a", "/b")))
             chance = random.random()
             if chance < self.world.exits:
                 await self._exit()
                 return
 
-    async def _edit(self, path: str) -> None:
+    async def edit(self, path: str) -> Proposal:
         """Propose a text, and do what is decided on it."""
         world, client = self.world, self.client
         proposal = world.ledger.propose(self, path)
@@ -237,36 +242,13 @@ class Cli:
             self.awaiting.pop(path, None)
             if isinstance(error, Broken):
                 self.failed(client)  # type: ignore[arg-type]
-            return
+            return proposal
+        if self.extension is not None:
+            world.loop.create_task(self.extension.asks(path, proposal.text))
         status, content = await self._decided(waiter)
         if status == "accepted":
             await self._write(waiter, content)
-
-    async def _write_unasked(self, path: str) -> None:
-        """Write a file of its own without asking, with the hooks around that."""
-        world, begun = self.world, self.world.loop.now
-        self._unasked += 1
-        before, after = world.disk.text(path), f"unasked {self._unasked} of {self}\n"
-        first = await self._hook("BeforeTool", path)
-        world.disk.write_as_cli(path, after)
-        world.count("written without asking")
-        last = await self._hook("AfterTool", path)
-        is_one = first is not None and first == last
-        world.ledger.check_gathered(before, after, is_one and world.loop.now - begun < SOON)
-
-    async def _hook(self, event: str, path: str) -> Any:
-        """The endpoint that answered; None if none did."""
-        client = self.client
-        if client is None:
-            return None
-        told: dict[str, Any] = {"hook_event_name": event, "session_id": repr(self)}
-        told.update(cwd=self.folder, tool_name="write_file", tool_input={"file_path": path})
-        body = {"pid": self.process, "version": "1.0", "input": told}
-        try:
-            return await self.world.network.hook(self.process, client.port, client.token, body)
-        except Broken as error:
-            self.world.note("{}: its hook failed: {}", self, error)
-            return None
+        return proposal
 
     async def _decided(self, waiter: Waiter) -> tuple[str, str | None]:
         """The user's decision, in the editor or in the terminal."""
@@ -310,6 +292,8 @@ class Cli:
             world.note("{}: closeDiff failed: {}", self, error)
             if isinstance(error, Broken):
                 self.failed(client)  # type: ignore[arg-type]
+        if self.extension is not None and not accept:
+            self.extension.refused()
         self._settle(waiter, "accepted" if accept else "rejected", content)
 
     async def _write(self, waiter: Waiter, content: str | None) -> None:
@@ -339,4 +323,6 @@ class Cli:
                     )
                 except (Broken, ValueError):
                     pass
+        if self.extension is not None:
+            await self.extension.end()
         self.die()

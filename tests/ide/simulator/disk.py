@@ -134,10 +134,17 @@ class _Path:
 
 
 class VirtualOs:
-    """Stands in for the module `os`; `disk` and `pid` give those of the present world."""
+    """Stands in for the module `os`; `disk` and `pid` give those of the present world,
+    `runs` whether another process is there."""
 
-    def __init__(self, disk: Callable[[], Disk], pid: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        disk: Callable[[], Disk],
+        pid: Callable[[], int],
+        runs: Callable[[int], bool],
+    ) -> None:
         self._disk = disk
+        self._runs = runs
         self.getpid = pid
         self.path = _Path(disk)
         self._descriptors: dict[int, str] = {}
@@ -147,7 +154,7 @@ class VirtualOs:
         return getattr(os, name)
 
     def kill(self, pid: int, signal: int) -> None:
-        if pid != self.getpid():
+        if pid != self.getpid() and not self._runs(pid):
             raise ProcessLookupError
 
     def stat(self, path: str, **options: Any) -> Any:

@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from companion.base.loop_thread import HANDOVER
 from companion.ide import events
+from companion.ide.context import OpenFile
 from companion.ide.editor import YOURS, ClosedDiff, Editor, EditorError, Proposal, UnaskedEdit
 from companion.ide.questions import TextWithdrawal, UnwrittenTexts
 from companion.ide.status import Status
+from companion.ide.window_settings import WindowSettings
 from companion.ide.windows import Windows
 
 from . import disk
+from .hooks import Watch
 
 if TYPE_CHECKING:
     from .world import World
@@ -71,8 +74,9 @@ class Port(Editor):
         self._scene = scene
         self._companion = companion
         self._world = scene.world
+        self.edit_watch = Watch(self._world, self)
 
-    async def _on_ui_thread(self, work: Callable[[], T]) -> T:
+    async def on_ui_thread(self, work: Callable[[], T]) -> T:
         loop = self._world.loop
         future: asyncio.Future[Any] = loop.create_future()
 
@@ -98,19 +102,19 @@ class Port(Editor):
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
         if self._world.faults.happens("the editor fails"):
             raise EditorError("The editor failed.")
-        await self._on_ui_thread(lambda: self._scene.open_diff(window_id, proposal))
+        await self.on_ui_thread(lambda: self._scene.open_diff(window_id, proposal))
 
     async def close_diff(
         self, window_id: int, session_id: str, path: str, decided: bool = True
     ) -> ClosedDiff | None:
-        return await self._on_ui_thread(
+        return await self.on_ui_thread(
             lambda: self._scene.close_diff(window_id, session_id, path, decided)
         )
 
     async def restore_text(
         self, window_id: int, session_id: str, path: str, saved: str | None
     ) -> str | None:
-        return await self._on_ui_thread(
+        return await self.on_ui_thread(
             lambda: self._scene.restore_text(window_id, session_id, path, saved)
         )
 
@@ -120,15 +124,13 @@ class Port(Editor):
     async def return_text(self, window_id: int, path: str, text: str, remark: str = YOURS) -> None:
         self._world.note("return_text {} {!r}", path, text)
         self._world.count("returned")
-        await self._on_ui_thread(lambda: self._scene.return_text(text))
+        await self.on_ui_thread(lambda: self._scene.return_text(text))
 
     def show_status(self, statuses: tuple[Status, ...]) -> None:
         pass
 
     def gather_edit(self, window_id: int, edit: UnaskedEdit) -> None:
-        self._world.note("gathered {} {!r}", edit.path, edit.after.text)
-        self._world.count("gathered")
-        self._world.ledger.gathered.append((edit.before.text, edit.after.text))
+        self._world.ledger.hooks.gathered(window_id, edit)
 
     def tell(self, sentence: str) -> None:
         self._world.note("told: {}", sentence)
@@ -225,9 +227,14 @@ class Scene:
             return
         new = set(windows) - set(self._told)
         self._told = windows
-        companion.post(events.WindowsChanged(windows))
+        settings = WindowSettings(shows_unasked=self.world.shows, asks_for_edits=self.world.asks)
+        companion.post(events.WindowsChanged(windows, dict.fromkeys(windows, settings)))
         for window_id in sorted(new):
             companion.post(events.DiffsRestored(window_id, self._adopt(self.windows[window_id])))
+            for number in range(1, 7):
+                # The files that CLIs write without asking are open.
+                path = f"{self.windows[window_id].folders[0]}/own{number}"
+                companion.post(events.FileAdded(window_id, OpenFile(window_id * 10 + number, path)))
 
     def _adopt(self, window: Window) -> list[tuple[str, str]]:
         for diff in window.diffs:
@@ -293,6 +300,8 @@ class Scene:
         self.world.note("diff {} closed for its CLI: {!r}", diff.number, diff.text)
         if not decided:
             self._put_away(diff)
+        elif self.world.random.random() < 0.3:
+            self.world.say(diff, None)
         return ClosedDiff(diff.text, diff.is_edited)
 
     def restore_text(
@@ -421,10 +430,10 @@ class Companion:
 
     def post(self, event: events.Event) -> None:
         """Crossing A: in order, at once or a little later."""
-        self._post(type(event).__name__, event.apply)
+        self.call(type(event).__name__, event.apply)
 
     def stop(self) -> None:
-        self._post("stop", lambda windows: windows.stop())
+        self.call("stop", lambda windows: windows.stop())
 
     def undelivered(self, window_id: int) -> tuple[tuple[str, str], ...]:
         """Path and text of what the user finds kept."""
@@ -437,7 +446,7 @@ class Companion:
             return False
         return TextWithdrawal(window_id, path, text).look_up(self.windows)
 
-    def _post(self, name: str, call: Callable[[Windows], Any]) -> None:
+    def call(self, name: str, call: Callable[[Windows], Any]) -> None:
         self._queue.append((name, call))
         if self.is_ready:
             self.cross(self._drain)

@@ -17,6 +17,7 @@ RATES = {
     "port taken": 0.2,
     "the editor fails": 0.05,
     "events doubled": 0.3,
+    "nobody reads a hook": 0.1,
     "CLI dies before it writes": 0.1,
     "reader is slow": 0.1,
     "cut at an event": 0.1,

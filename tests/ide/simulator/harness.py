@@ -16,8 +16,9 @@ from unittest import mock
 
 from companion.base import background
 from companion.base.log import logger
-from companion.ide import discovery, windows  # noqa: F401 (loads all of the core)
+from companion.ide import context, discovery, windows  # noqa: F401 (loads all of the core)
 from companion.ide.doctor import processes
+from companion.ide.hooks import open_questions
 
 from .disk import Lock, VirtualOs
 from .loop import VirtualTime
@@ -80,7 +81,7 @@ class Harness:
     @contextmanager
     def installed(self) -> Iterator[None]:
         """The core's modules see the present world as long as the block runs."""
-        os_here = VirtualOs(lambda: self.world.disk, self._pid)
+        os_here = VirtualOs(lambda: self.world.disk, self._pid, self._runs)
         stand_ins: dict[str, Callable[[Any], Any]] = {
             "time": lambda it: self._time if it is time else it,
             "os": lambda it: os_here if it is os else it,
@@ -93,9 +94,12 @@ class Harness:
             "uuid": lambda it: SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=self._token(16))),
             "secrets": lambda it: SimpleNamespace(token_urlsafe=self._token, token_hex=self._token),
         }
+        here = (context._milliseconds, os_here.path.isfile, str)
         patches: list[Any] = [
             mock.patch.object(discovery, "sweep", lambda pid, extra: []),
-            mock.patch.object(processes, "ports_to", lambda pid, port: frozenset({pid})),
+            mock.patch.object(processes, "ports_to", lambda *of: self.world.network.ports_to(*of)),
+            mock.patch.object(context.ContextStore.__init__, "__defaults__", here),
+            mock.patch.object(open_questions, "groups_of_commands", lambda pid: frozenset()),
         ]
         for name, module in list(sys.modules.items()):
             if name.startswith("companion.ide.") or name in BASE:
@@ -122,6 +126,9 @@ class Harness:
     def _pid(self) -> int:
         companion = self.world.scene.companion
         return companion.pid if companion is not None else 1
+
+    def _runs(self, pid: int) -> bool:
+        return any(cli.process == pid and not cli.is_dead for cli in self.world.clis)
 
     def _token(self, size: int = 16) -> str:
         return f"{self.world.random.getrandbits(8 * size):0{2 * size}x}"

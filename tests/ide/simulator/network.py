@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, AsyncIterator, Callable
@@ -14,6 +15,7 @@ from companion.ide.clis import GEMINI_CLI
 from companion.ide.session import Session, StreamEnded, StreamEvent
 from companion.ide.sessions import UnknownSession
 
+from .hook_checks import Begin, limit
 from .loop import PROCESS, VirtualLoop
 
 if TYPE_CHECKING:
@@ -52,7 +54,8 @@ class Endpoint:
         self.process = PROCESS.get()
         self.port = 0
         self.handlers: set[asyncio.Task[Any]] = set()
-        self._desk, self._hooks = desk, hooks
+        self._desk = desk
+        self._hooks = hooks
         self._on_stream = on_stream
 
     @asynccontextmanager
@@ -86,10 +89,25 @@ class Endpoint:
         self.world.ledger.arrived(message.params)
         return await mcp.handle(message, self._desk, session)
 
-    async def hook(self, body: Any) -> Endpoint:
-        """Hear a hook; gives who heard it."""
-        await self._hooks.answer(GEMINI_CLI, body)
-        return self
+    async def hook(self, wire: Wire, body: Any) -> Any:
+        """What a POST of the extension answers."""
+        world: World = self.world
+        is_connected = self.has_stream_of(body["pid"])
+        world.ledger.hooks.arrived(self, body["pid"])
+        begin = Begin(world.ledger.counts["disk is slow"], is_connected)
+        event = body["input"]["hook_event_name"]
+        late = world.loop.call_later(limit(event), world.ledger.hooks.late, event)
+        try:
+            answer = await self._hooks.answer(GEMINI_CLI, body, lambda: not wire.is_cut)
+        finally:
+            late.cancel()
+            world.ledger.hooks.ended(self, body["pid"])
+        world.ledger.hooks.answered(wire, body, answer, begin)
+        return answer
+
+    def has_stream_of(self, process: int) -> bool:
+        wires = self.world.network.wires
+        return any(it.is_stream and (it.client, it.endpoint) == (process, self) for it in wires)
 
     async def stream(self, wire: Wire, session_id: str, last_event_id: int | None) -> None:
         try:
@@ -97,8 +115,7 @@ class Endpoint:
         except UnknownSession:
             raise Broken("404") from None
         stream = session.attach(last_event_id)
-        # A CLI has one connection, and the number of its process stands for the port of it.
-        stream.peer = wire.client
+        stream.peer = wire.port
         try:
             self._on_stream(session)
             with suppress(ConnectionError, StreamEnded):
@@ -124,7 +141,9 @@ class Wire:
         self.done: asyncio.Future[Any] = network.loop.create_future()
         self.task: asyncio.Task[Any] | None = None
         # The handler of a stream ends with its client; what a message asks for is done.
-        self.is_stream = False
+        self.is_stream: bool = False
+        # That of the client's end.
+        self.port: int = next(network.ports)
         # When each event was handed to it, by the event's id.
         self.sent: dict[int, float] = {}
         self.on_event: Callable[[StreamEvent], None] = lambda event: None
@@ -208,6 +227,7 @@ class Network:
         # The ports that nobody serves and that go on listening; done as soon as that is over.
         self.kept: dict[int, asyncio.Future[None]] = {}
         self.wires: list[Wire] = []
+        self.ports = itertools.count(50000)
         self._next_port = 40000
 
     def listen(self, endpoint: Endpoint, port: int) -> int:
@@ -249,22 +269,11 @@ class Network:
         self, client: int, port: int, token: str, session_id: str | None, message: Any
     ) -> Any:
         """Send a message and wait for the answer. Raises Broken."""
-        return await self._answered(
-            client, port, token, lambda endpoint: endpoint.answer(session_id, message)
-        )
-
-    async def hook(self, client: int, port: int, token: str, body: Any) -> Any:
-        """The same for a hook of the process."""
-        return await self._answered(client, port, token, lambda endpoint: endpoint.hook(body))
-
-    async def _answered(
-        self, client: int, port: int, token: str, work: Callable[[Endpoint], Any]
-    ) -> Any:
         await asyncio.sleep(self.world.latency())
         wire = Wire(self, client, await self._endpoint(port, token))
         if self.world.faults.happens("request lost"):
             raise Broken("lost")
-        wire.begin(work(wire.endpoint))
+        wire.begin(wire.endpoint.answer(session_id, message))
         if self.world.faults.happens("answer lost"):
             wire.task.add_done_callback(lambda _: wire.cut())  # type: ignore[union-attr]
         try:
@@ -272,6 +281,27 @@ class Network:
         finally:
             if not wire.is_ended:
                 wire.cut()
+
+    async def hook(self, client: int, port: int, token: str, body: Any) -> Any:
+        """Send a hook's event and wait for the answer, or for as long as somebody reads it. Raises
+        Broken."""
+        await asyncio.sleep(self.world.latency())
+        wire = Wire(self, client, await self._endpoint(port, token))
+        if self.world.faults.happens("request lost"):
+            raise Broken("lost")
+        wire.begin(wire.endpoint.hook(wire, body))
+        if self.world.faults.happens("nobody reads a hook"):
+            self.loop.later(client, self.world.delay(), wire.cut)
+        try:
+            return await wire.done
+        finally:
+            if not wire.is_ended:
+                wire.cut()
+
+    def ports_to(self, process: int, port: int) -> frozenset[int]:
+        """What the system says of a process's connections."""
+        wires = [it for it in self.wires if it.is_stream and it.client == process]
+        return frozenset(it.port for it in wires if it.endpoint.port == port)
 
     async def open_stream(
         self, client: int, port: int, token: str, session_id: str, last_event_id: int | None
@@ -288,7 +318,8 @@ class Network:
 
     async def _endpoint(self, port: int, token: str) -> Endpoint:
         if port in self.kept:
-            await self.kept[port]
+            # Whoever gives up waiting does so alone.
+            await asyncio.shield(self.kept[port])
         endpoint = self.listeners.get(port)
         if endpoint is None or endpoint.token != token:
             raise Broken("refused")

@@ -6,17 +6,21 @@ import asyncio
 from random import Random
 from typing import Any, Mapping
 
+from companion.ide import events
+from companion.ide.questions import WordsForCli
+from companion.ide.windows import Windows
+
 from .checks import Ledger
 from .cli import Cli
-from .disk import Disk
-from .editor import Companion, Scene
+from .disk import Disk, File
+from .editor import Companion, Diff, Scene
 from .faults import Faults
+from .hook_checks import MORE
+from .hooks import Extension
 from .loop import Endless, VirtualLoop
 from .network import Network
 
 FOLDERS = ("/home/ann/one", "/home/ann/two", "/home/ann/three")
-# The folder that is added to windows and taken out again.
-MORE = "/home/ann/more"
 # Seconds in which everything comes to rest, and those after the last start.
 REST, LAST = 90.0, 12.0
 DAY = 24 * 60 * 60.0
@@ -40,6 +44,10 @@ class World:
         self.resumes = self.random.choice((0.0, 0.5, 1.0))
         self.exits = self.random.choice((0.0, 0.05))
         self.gives_up = self.random.choice((0.0, 0.2))
+        # How many of the CLIs have the extension.
+        self.extended = self.random.choice((0.0, 0.3, 0.7))
+        # The user's settings about edits that CLIs make without asking.
+        self.shows, self.asks = self.random.random() < 0.8, self.random.random() < 0.4
         self._is_coming_back = False
         self._typed = 0
 
@@ -114,8 +122,11 @@ class World:
             cli.is_settling = True
         await self._rest()
         self.ledger.check_missing()
+        self.ledger.hooks.check_live()
         await self._open_all()
         self.ledger.check_texts()
+        self.ledger.hooks.check_live()
+        self.ledger.hooks.check_notes()
 
     async def _act(self, count: int) -> None:
         """Let the user and fate do some things."""
@@ -173,7 +184,43 @@ class World:
                 # The terminal decides at the same moment.
                 self.loop.later(0, self.random.random() * 0.005, waiter.hurry.set)
                 await asyncio.sleep(self.random.random() * 0.005)
+            if how != "close":
+                self.say(diff, how == "accept")
             self.scene.decide(diff, how)
+
+    def say(self, diff: Diff, is_accepted: bool | None) -> None:
+        """The user has words for the CLI, which go along with what it does next, or stay theirs."""
+        companion = self.scene.companion
+        if companion is None or self.random.random() < 0.5:
+            return
+        process = self.ledger.origin[diff.text].cli.process
+        text = f"note {self.ledger.hooks.next()}"
+        words = WordsForCli(diff.window_id, diff.session_id, diff.path, text, is_accepted)
+
+        def take(windows: Windows) -> None:
+            if words.look_up(windows):
+                self.note("taken for {}: {!r}", process, text)
+                self.ledger.hooks.taken(text, process)
+
+        companion.call("WordsForCli", take)
+
+    async def _take_back(self) -> None:
+        """The user undoes an edit that was made without asking."""
+        companion, busy = self.scene.companion, {it.path for it in self.extensions() if it.is_busy}
+        found = [it for it in sorted(self.disk.files) if "/own" in it and it not in busy]
+        if companion is None or self.scene.is_gone or not found:
+            return
+        path = self.random.choice(found)
+        gathered = self.ledger.hooks.taken_back(self.disk.text(path))
+        if gathered is not None:
+            window_id, edit = gathered
+            self.note("taken back: {!r}", edit.after.text)
+            self.disk.files[path] = File(edit.before.data or b"", self.now_ns())
+            taken = (window_id, edit.turn, edit.client, edit.path, True)
+            companion.post(events.EditTakenBack(*taken))
+
+    def extensions(self) -> list[Extension]:
+        return [cli.extension for cli in self.clis if cli.extension is not None]
 
     async def _nothing(self) -> None:
         pass
@@ -326,6 +373,7 @@ ACTIONS = {
     "nothing": 4,
     "save_session": 3,
     "kept": 1,
+    "take_back": 2,
     "cut": 2,
     "die": 1,
     "new_cli": 1,

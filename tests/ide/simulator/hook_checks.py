@@ -1,0 +1,229 @@
+"""What must be true of hooks whatever happens, and the record by which it is seen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Mapping
+
+from companion.ide.extension_forms import GEMINI_EXTENSION, Moment
+from companion.ide.hooks.extension import LIMIT, LIMITS
+
+from .disk import STATE
+
+if TYPE_CHECKING:
+    from companion.ide.editor import UnaskedEdit
+
+    from .hooks import Extension
+    from .network import Endpoint, Wire
+    from .world import World
+
+# The folder that is added to windows and taken out again.
+MORE = "/home/ann/more"
+
+
+@dataclass
+class Made:
+    """A text that a CLI has written without asking, over another; by a command, if it has one.
+    Unless it `is_sure`, a hook of the CLI was still at work: it has not waited for the answer."""
+
+    path: str
+    before: str
+    command: str
+    is_sure: bool
+
+
+@dataclass
+class Note:
+    """Words of the user that were taken for a CLI, and when an answer with them went out."""
+
+    at: float
+    process: int
+    told: list[float] = field(default_factory=list)
+
+
+def limit(event: str) -> float:
+    """Seconds that the program of the extension waits for the answer."""
+    moment = GEMINI_EXTENSION.moments.get(event, Moment.ASKS)
+    return LIMITS.get(moment, LIMIT) / 1000
+
+
+class HookLedger:
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._made: dict[str, Made] = {}
+        self._gathered: dict[str, tuple[int, UnaskedEdit]] = {}
+        self._shown: Counter[str] = Counter()
+        self._notes: dict[str, Note] = {}
+        # What was undone, by path, and how often a model was told so.
+        self._undone: Counter[str] = Counter()
+        self._told_undone: Counter[str] = Counter()
+        # Endpoints that have answered before a command ran, and those that know of a question.
+        self._before: set[tuple[Endpoint, str]] = set()
+        self._asked: set[tuple[Endpoint, str]] = set()
+        # By the companion's process and the CLI's: hooks at work; those heard of while they ran.
+        self._at_work: Counter[tuple[int, int]] = Counter()
+        self._heard: set[tuple[int, int]] = set()
+        self._count = 0
+
+    def next(self) -> int:
+        self._count += 1
+        return self._count
+
+    def _violate(self, what: str, detail: str) -> None:
+        self.world.ledger.violate(what, detail)
+
+    # ----- what happens
+
+    def _is_at_work(self, cli: int) -> bool:
+        work, dead = self._at_work.items(), self.world.loop.dead
+        return any(count for (process, each), count in work if each == cli and process not in dead)
+
+    def ended(self, endpoint: Endpoint, process: int) -> None:
+        self._at_work[endpoint.process, process] -= 1
+
+    def arrived(self, endpoint: Endpoint, process: int) -> None:
+        self._at_work[endpoint.process, process] += 1
+        if any(cli.process == process and not cli.is_dead for cli in self.world.clis):
+            self._heard.add((endpoint.process, process))
+
+    def made(self, extension: Extension, before: str, command: str = "") -> str:
+        """A CLI writes a text of its own; gives it."""
+        text = f"unasked {self.next()} of {extension.cli}\n"
+        is_sure = not self._is_at_work(extension.cli.process)
+        self._made[text] = Made(extension.path, before, command, is_sure)
+        self.world.note("{} writes {!r} without asking", extension.cli, text)
+        self.world.count("by a command" if command else "unasked")
+        return text
+
+    def gathered(self, window_id: int, edit: UnaskedEdit) -> None:
+        """The editor gets an edit that was made without asking."""
+        text, made = edit.after.text, self._made.get(edit.after.text)
+        self.world.note("edit gathered: {!r} over {!r}", text, edit.before.text)
+        self.world.count("gathered")
+        self._shown[text] += 1
+        self._gathered[text] = window_id, edit
+        if not self.world.shows:
+            self._violate("shown though switched off", repr(text))
+        elif made is None:
+            self.world.count("shown though asked")
+        elif self._shown[text] > 1:
+            self._violate("an edit shown twice", repr(text))
+        elif made.is_sure and not self._is_before(edit.before.text, made):
+            self._violate("another text before", f"{edit.before.text!r}; it was {made.before!r}")
+
+    def _is_before(self, text: str, made: Made) -> bool:
+        """One of whose end nobody heard is shown with the next."""
+        older = self._made.get(made.before)
+        is_with_older = older is not None and not self._shown[made.before]
+        return text == made.before or (is_with_older and self._is_before(text, older))
+
+    def late(self, event: str) -> None:
+        self._violate("a hook waits", event)
+
+    def taken(self, text: str, process: int) -> None:
+        self._notes[text] = Note(self.world.loop.now, process)
+        self.world.count("noted")
+
+    def answered(self, wire: Wire, body: Mapping[str, Any], answer: Any, begin: Begin) -> None:
+        """A hook's answer goes out, unless the connection has ended."""
+        told, process = body["input"], body["pid"]
+        event = told["hook_event_name"]
+        self.world.count("hooks")
+        self.world.note("hook {} of process {}: {}", event, process, answer)
+        if answer.get("decision") == "ask":
+            self._asks(wire.endpoint, process, begin)
+        context = answer.get("hookSpecificOutput", {}).get("additionalContext", "")
+        self._hears(wire, context)
+        is_slow = self.world.ledger.counts["disk is slow"] != begin.slow
+        command = told.get("tool_input", {}).get("command", "")
+        if event == "Notification":
+            self._asked.add((wire.endpoint, told["details"]["newContent"]))
+        if event == "BeforeTool" and command and not is_slow and not wire.is_cut:
+            self._before.add((wire.endpoint, command))
+        if event == "AfterTool" and self.world.shows and not is_slow:
+            self._ends(wire, told, command)
+
+    def _asks(self, endpoint: Endpoint, process: int, begin: Begin) -> None:
+        self.world.count("made to ask")
+        if not begin.is_connected and not endpoint.has_stream_of(process):
+            self._violate("asked without a connection", f"process {process}")
+
+    def _hears(self, wire: Wire, context: str) -> None:
+        if wire.is_cut:
+            return
+        lines = context.split("\n")
+        for text, note in self._notes.items():
+            if text in lines:
+                self.world.count("notes told")
+                if note.told and not self.world.ledger.is_excused(note.told[-1]):
+                    self._violate("a note told twice", text)
+                note.told.append(self.world.loop.now)
+        for path, undone in self._undone.items():
+            self._told_undone[path] += sum(path in line and "undone" in line for line in lines)
+            if self._told_undone[path] > undone:
+                self._violate("told twice of an undone edit", path)
+
+    def _ends(self, wire: Wire, told: Mapping[str, Any], command: str) -> None:
+        """Each edit that the window has heard of is there by now."""
+        shown = told["tool_response"]["returnDisplay"]
+        texts = [shown["newContent"]] if isinstance(shown, dict) else []
+        if (wire.endpoint, command) in self._before:
+            texts = [text for text, made in self._made.items() if made.command == command]
+        for text in texts:
+            proposal, made = self.world.ledger.origin.get(text), self._made.get(text)
+            if proposal and (wire.endpoint, proposal.text) in self._asked and self._shown[text]:
+                self._violate("an asked edit is shown", repr(text))
+            if made and self._is_due(made, text) and not self._shown[text]:
+                self._violate("an edit not shown", f"{text!r} by {command or 'write_file'}")
+
+    def _is_due(self, made: Made, text: str) -> bool:
+        # Of the folder that comes and goes, no file is open.
+        is_open = not (made.command and made.path.startswith(MORE))
+        return made.is_sure and is_open and self.world.disk.text(made.path) == text
+
+    def taken_back(self, text: str) -> tuple[int, UnaskedEdit] | None:
+        """An edit whose text still is in its file, and its window: the user undoes it."""
+        found = self._gathered.pop(text, None)
+        if found is not None:
+            self._undone[found[1].path] += 1
+            self.world.count("taken back")
+        return found
+
+    # ----- what must be true in the end
+
+    def check_live(self) -> None:
+        """A CLI that has ended is not at work. One whose last hook is the first that arrives may
+        run on another system, as far as anybody can know."""
+        companion = self.world.scene.companion
+        dead = {cli.process for cli in self.world.clis if cli.is_dead}
+        if companion is None or companion.windows is None:
+            return
+        for workspace in companion.windows:
+            for live in workspace.status().live:
+                if live.pid in dead and (companion.process, live.pid) in self._heard:
+                    self._violate("alive after its end", f"process {live.pid}: {live.activity}")
+
+    def check_notes(self) -> None:
+        world = self.world
+        state = world.disk.files[STATE].data.decode("utf-8") if STATE in world.disk.files else ""
+        dead = {cli.process for cli in world.clis if cli.is_dead}
+        for text, note in self._notes.items():
+            is_saved = f'"{text}"' in state
+            if note.told or text in world.scene.tabs or is_saved and note.process not in dead:
+                continue
+            if is_saved:
+                self._violate("a note waits for a CLI that has ended", text)
+            elif world.ledger.is_excused(note.at):
+                world.count("excused")
+            else:
+                self._violate("a note lost", f"{text}, taken at {note.at - 1000:.3f} s")
+
+
+@dataclass(frozen=True)
+class Begin:
+    """When a hook arrived: how often the disk had been slow, and whether its CLI had a stream with
+    the window."""
+
+    slow: int
+    is_connected: bool
