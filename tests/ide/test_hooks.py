@@ -109,6 +109,17 @@ class Desk(InLoop):
         await self.desk.look_after()
         self.assertEqual(self.desk.live.all(), ())
 
+    async def test_the_last_hook_of_a_cli_that_is_forgotten_does_not_bring_it_back(self) -> None:
+        process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        try:
+            await self.desk.answer(GEMINI_CLI, body("BeforeAgent", pid=process.pid))
+        finally:
+            process.communicate()
+        await self.desk.look_after()
+        await self.desk.answer(GEMINI_CLI, body("BeforeAgent", pid=process.pid))
+        await self.desk.look_after()
+        self.assertEqual(self.desk.live.all(), ())
+
     async def test_an_answer_that_another_listener_breaks_is_not_given(self) -> None:
         broken = mock.Mock(heard=mock.AsyncMock(side_effect=ZeroDivisionError))
         self.desk.listeners.append(broken)

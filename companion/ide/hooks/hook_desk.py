@@ -25,6 +25,8 @@ from .open_questions import OpenQuestions
 
 # Seconds for the system to say which process has a connection.
 PATIENCE = 1.0
+# Processes that are remembered after their end: the last hook of a CLI may come later.
+MAX_LOCAL = 1024
 
 
 class HookListener(Protocol):
@@ -103,7 +105,8 @@ class HookDesk:
         pids = {each.pid for each in self.live.all()} & self._local
         if pids:
             self.live.forget(pids - await in_thread(partial(_running, pids)))
-        self._local &= {each.pid for each in self.live.all()}
+        if len(self._local) > MAX_LOCAL:
+            self._local &= {each.pid for each in self.live.all()}
 
 
 def _running(pids: set[int]) -> set[int]:
