@@ -210,6 +210,11 @@ def _said(found: Any) -> str:
         a.py holds old; a.py is open; the first CLI; prompted do; run ls begins
         | another CLI; prompted do; write a.py begins; a.py holds new; write a.py ends
         | the first CLI; run ls ends | shown are a.py from old to new
+    what the command shows first is not shown again as the other CLI's
+        a.py holds old; a.py is open; the first CLI; prompted do; run ls begins
+        | another CLI; prompted do; write a.py begins; a.py holds new; it tells old to new
+        | the first CLI; run ls ends; another CLI; write a.py ends
+        | shown are a.py from old to new
     the command's own change after that is shown from there
         a.py holds old; a.py is open; the first CLI; prompted do; run ls begins
         | another CLI; prompted do; write a.py begins; a.py holds new; write a.py ends

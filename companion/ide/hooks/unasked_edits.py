@@ -82,6 +82,8 @@ class UnaskedEdits:
         self._to_tell: list[tuple[str, str, str]] = []
         # The turn's id and the subject of each tool that runs.
         self._running: list[tuple[str, str]] = []
+        # By path, the digest of the newest text that was shown.
+        self._shown: OrderedDict[str, str | None] = OrderedDict()
         # How often files are being read now, and what is shown meanwhile: path, before and after.
         self._readings = 0
         self._moved: list[tuple[str, Original, Original]] = []
@@ -189,7 +191,12 @@ class UnaskedEdits:
         after = await self._read_files(paths)
         turn.before.pop(event.subject, None)
         for path, now in after.items():
-            then = _before(event, before.get(path), now)
+            known = before.get(path)
+            is_unknown = known is None or not _differ(known, now)
+            if is_unknown and self._shown.get(path) == now.known_digest:
+                # A command that ran meanwhile was compared first.
+                continue
+            then = _before(event, known, now)
             if now.exists and _differ(then, now):
                 client, at = event.cli.name, time.time()
                 self._show(UnaskedEdit(path, then, now, client, turn.id, turn.prompt, at))
@@ -198,6 +205,9 @@ class UnaskedEdits:
     def _move_on(self, path: str, before: Original, after: Original) -> None:
         """An edit is shown: for tools that run meanwhile, it was there before them. Several CLIs
         may work at a time, and a command is compared by all files."""
+        self._shown[path] = after.known_digest
+        if len(self._shown) > MAX_FILES:
+            self._shown.popitem(last=False)
         for turn in self._turns.values():
             for files in turn.before.values():
                 _replace(files, path, before, after)
