@@ -336,7 +336,13 @@ class Ledger:
             or text in world.scene.tabs
             or any(diff.text == text for diff in world.scene.diffs())
             or text in world.kept_texts()
+            or self._is_set_aside(text)
         )
+
+    def _is_set_aside(self, text: str) -> bool:
+        """Whether a clock that was set far ahead made it too old, and its file is kept."""
+        files = self.world.disk.files.items()
+        return any(it.endswith(".unread") and text.strip() in str(file.data) for it, file in files)
 
     def is_excused(self, at: float) -> bool:
         """Whether a kill came too soon afterwards, or before the disk took anything again."""
