@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 
 from cli import Yolo
 from session import ACCEPT
@@ -42,6 +43,22 @@ class Unasked(Installed):
         self.cli.say("what now")
         self.cli.wait_for("As you say.")
         self.assertIn("has undone your edit", json.dumps(self.model.last_request()))
+
+    def test_what_a_command_changed_of_the_files_that_git_knows_is_shown(self) -> None:
+        path = self.write("git.py", b"one\ntwo\n")
+        for line in ("init -q", "add git.py", "-c user.name=a -c user.email=a@b commit -qm x"):
+            subprocess.run(["git", *line.split()], cwd=self.folder, check=True, timeout=60)
+        os.utime(path, (1, 1))
+        subprocess.run(["git", "update-index", "-q", "--refresh"], cwd=self.folder, timeout=60)
+        command = {"command": "sed -i s/two/2/ git.py"}
+        self.model.will_call("run_shell_command", command, "The end of sed.")
+        self.cli.say("run it please")
+        self.cli.wait_for("The end of sed.")
+        self.editor.do("wait_for", "status_bar_says", True, "1 edit to look at")
+        self.editor.do("run", SHOW, 0)
+        self.editor.do("wait_for", "proposal", "one\n2\n", path)
+        self.editor.do("review", "reject_diff", path)
+        self.editor.do("wait_for", "holds", True, path, "one\ntwo\n")
 
     def test_the_edits_of_two_turns_are_undone_turn_by_turn(self) -> None:
         old, new = self.write("old.py", b"old\n"), os.path.join(self.folder, "new.py")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -279,6 +280,22 @@ class Shown(Hearing):
             self.edits(),
             [f"0.py from {unasked_edits.NOT_KNOWN} to new", "1.py from nothing to new"],
         )
+
+    async def test_a_command_is_compared_by_what_git_knows_too(self) -> None:
+        for name in ("known", "mine"):
+            self.hold(name, "one")
+        for line in ("init -q", "add .", "-c user.name=a -c user.email=a@b commit -qm x"):
+            subprocess.run(["git", *line.split()], cwd=self.folder, check=True, timeout=60)
+        os.utime(self.at("known"), (1, 1))
+        subprocess.run(["git", "update-index", "--refresh", "-q"], cwd=self.folder, timeout=60)
+        self.hold("mine", "mine")
+        await self.tool("run", "cmd", "begins")
+        for name in ("known", "mine", "new"):
+            self.hold(name, "two")
+        await self.tool("run", "cmd", "ends")
+        found = {os.path.basename(it.path): it.before for it in self.shown}
+        texts = {name: it.text if it.exists else None for name, it in found.items()}
+        self.assertEqual(texts, {"known": "one", "mine": "mine", "new": None})
 
     async def test_a_path_of_the_cli_is_shown_as_the_editors(self) -> None:
         self.context.path_maps = PathMaps((PathMap(self.folder, "/far"),))

@@ -16,7 +16,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence, TypeVar
 
 from ...base.background import in_thread
 from ..context import ContextStore
@@ -25,8 +25,12 @@ from ..extension_forms import Kind, Moment
 from ..file_content import Original, of_bytes, read_or_note, stamp, unix
 from ..path_maps import is_of_windows
 from ..session import Session
+from . import git_files
+from .git_files import GitTree
 from .hook_answers import NOTHING, HookAnswer, takes_context
 from .hook_events import HookEvent
+
+T = TypeVar("T")
 
 # Seconds for the disk at each hook.
 PATIENCE = 1.0
@@ -47,14 +51,15 @@ CHANGED = "The user has taken back a part of your edit of {}. Read the file befo
 @dataclass
 class _Turn:
     """`asked` are the names of files whose edits the user was asked about. `before` are files by
-    path as they were before each tool that runs, by what the tool works on. `paths` are the files
-    that tools were to write."""
+    path as they were before each tool that runs, by what the tool works on; `trees` the work trees
+    of git before commands. `paths` are the files that tools were to write."""
 
     prompt: str = ""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     is_over: bool = False
     asked: set[str] = field(default_factory=set)
     before: dict[str, dict[str, Original]] = field(default_factory=dict)
+    trees: dict[str, GitTree] = field(default_factory=dict)
     paths: dict[str, None] = field(default_factory=dict)
 
 
@@ -169,6 +174,7 @@ class UnaskedEdits:
             other = self._turns.get(self._sessions.get(known, ("", "")))
             if other is not None and other.id == known:
                 other.before.pop(oldest, None)
+                other.trees.pop(oldest, None)
         self._running = self._running[-MAX_TOOLS:]
 
     async def _read(self, event: HookEvent, turn: _Turn) -> dict[str, Original]:
@@ -179,11 +185,24 @@ class UnaskedEdits:
         else:
             written = (it for it in turn.paths if it not in self._context.paths())
             paths = list(islice(chain(self._context.paths(), written), MAX_FILES))
+            paths += await self._dirty(event, turn)
         return await self._read_files(paths)
+
+    async def _dirty(self, event: HookEvent, turn: _Turn) -> list[str]:
+        """The files of the command's work tree that only the disk knows."""
+        folder = self._context.path_maps.to_local(event.folder)
+        tree = await _in_time(partial(git_files.look, folder), None)
+        turn.trees.pop(event.subject, None)
+        if tree is None:
+            return []
+        turn.trees[event.subject] = tree
+        return git_files.dirty(tree)
 
     async def _compare(self, event: HookEvent, turn: _Turn) -> None:
         """Show what the tool did."""
-        before = turn.before.get(event.subject, {})
+        before, tree = turn.before.get(event.subject, {}), turn.trees.pop(event.subject, None)
+        if tree is not None:
+            before = {**await _in_time(partial(git_files.changed, tree), {}), **before}
         if event.kind in EDITS and not self._was_unasked(event, turn):
             turn.before.pop(event.subject, None)
             return
@@ -211,6 +230,9 @@ class UnaskedEdits:
         for turn in self._turns.values():
             for files in turn.before.values():
                 _replace(files, path, before, after)
+            for subject in turn.trees:
+                # Git would have it as it was before the edit.
+                turn.before.setdefault(subject, {}).setdefault(path, after)
         if self._readings:
             self._moved.append((path, before, after))
 
@@ -245,10 +267,14 @@ class UnaskedEdits:
 
 
 async def _read_in_time(paths: Iterable[str]) -> dict[str, Original]:
+    return await _in_time(partial(_read_all, list(paths), MAX_BYTES), {})
+
+
+async def _in_time(work: Callable[[], T], otherwise: T) -> T:
     try:
-        return await in_thread(partial(_read_all, list(paths), MAX_BYTES), PATIENCE)
+        return await in_thread(work, PATIENCE)
     except asyncio.TimeoutError:
-        return {}
+        return otherwise
 
 
 def _read_all(paths: Iterable[str], room: int) -> dict[str, Original]:

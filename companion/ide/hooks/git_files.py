@@ -1,0 +1,149 @@
+"""What a command changed in a git work tree: files that git knows, and new ones that it does not
+ignore. Waits for git and for the disk.
+
+Git is asked only what its index and its objects hold. It compares no file itself, because for that
+it would run programs that the configuration of the work tree names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from typing import Iterable, Mapping, NamedTuple, Sequence
+
+from ...base.child_processes import NO_WINDOW
+from ..file_content import Original, Stamp, of_bytes, stamp
+
+# The most files of a work tree, changed files, and bytes of one of these.
+MAX_FILES, MAX_CHANGED, MAX_BYTES = 20_000, 200, 4 * 1024 * 1024
+# Seconds for git.
+PATIENCE = 0.8
+GIT = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false")
+# No question on a terminal, no network.
+QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+# One file of `ls-files --debug`, and no link: the object, the path, its time and size as git saw
+# them.
+ENTRY = re.compile(
+    rb"100\d+ ([0-9a-f]+) 0\t([^\0]+)\0.*?\n  mtime: (\d+):(\d+)\n"
+    rb".*?\n  size: (\d+)\tflags:[^\n]*\n",
+    re.DOTALL,
+)
+
+
+class GitTree(NamedTuple):
+    """A work tree at one moment. `objects` has the object of each file that is as git has it, byte
+    for byte, by path; `stamps` are those of all files of the index, `others` the new files."""
+
+    root: str
+    objects: Mapping[str, str]
+    stamps: Mapping[str, Stamp]
+    others: frozenset[str]
+
+
+def look(folder: str) -> GitTree | None:
+    """The work tree that holds the folder; None if there is none, or it is too large, or git does
+    not answer in time."""
+    root = _root(folder)
+    if not root:
+        return None
+    listed, others = _output(root, "ls-files", "--stage", "--debug", "-z"), _others(root)
+    if listed is None or others is None:
+        return None
+    entries = ENTRY.findall(listed)
+    if len(entries) + len(others) > MAX_FILES:
+        return None
+    seen = (stamp(_index(root)) or (0, 0))[0]
+    objects: dict[str, str] = {}
+    stamps: dict[str, Stamp] = {}
+    for digest, name, seconds, rest, size in entries:
+        path = os.path.join(root, os.fsdecode(name))
+        stamps[path] = now = stamp(path)
+        time = int(seconds) * 10**9 + int(rest)
+        # What was written in the moment in which git looked may be something else by now.
+        if now == (time, int(size)) and time < seen:
+            objects[path] = digest.decode("ascii")
+    return GitTree(root, objects, stamps, others)
+
+
+def dirty(tree: GitTree) -> list[str]:
+    """The files that are something else than git has; nobody but the disk knows what they hold."""
+    known = [path for path, now in tree.stamps.items() if now and path not in tree.objects]
+    return sorted([*known, *tree.others])[:MAX_CHANGED]
+
+
+def changed(tree: GitTree) -> dict[str, Original]:
+    """The files that have changed since, as they were then, but for those that were `dirty`."""
+    now = [path for path in tree.objects if stamp(path) != tree.stamps[path]][:MAX_CHANGED]
+    found = _texts(tree, now)
+    others = _others(tree.root)
+    new = sorted((others or tree.others) - tree.others - set(tree.stamps))[:MAX_CHANGED]
+    return {**found, **{path: Original("", exists=False) for path in new}}
+
+
+def _texts(tree: GitTree, paths: Sequence[str]) -> dict[str, Original]:
+    """What git has of the files; only where that is what was on disk, and no other form of it."""
+    found = {}
+    asked = "".join(f"{tree.objects[path]}\n" for path in paths)
+    data = _output(tree.root, "cat-file", "--batch", told=asked) or b""
+    at = 0
+    for path in paths:
+        end = data.find(b"\n", at)
+        head = data[at:end].split()
+        if end < 0 or len(head) != 3:
+            break
+        size = int(head[2])
+        text = data[end + 1 : end + 1 + size]
+        at = end + 2 + size
+        if head[1] == b"blob" and size == (tree.stamps[path] or (0, -1))[1] <= MAX_BYTES:
+            found[path] = of_bytes(text)
+    return found
+
+
+def _others(root: str) -> frozenset[str] | None:
+    listed = _output(root, "ls-files", "--others", "--exclude-standard", "-z")
+    if listed is None:
+        return None
+    return frozenset(os.path.join(root, os.fsdecode(it)) for it in listed.split(b"\0") if it)
+
+
+def _index(root: str) -> str:
+    """The file of the index; of one of several work trees it is elsewhere."""
+    folder = os.path.join(root, ".git")
+    if os.path.isdir(folder):
+        return os.path.join(folder, "index")
+    named = _output(root, "rev-parse", "--git-path", "index") or b""
+    return os.path.join(root, os.fsdecode(named.rstrip(b"\n")))
+
+
+def _root(folder: str) -> str:
+    """The work tree that holds the folder; empty if none does."""
+    while not os.path.exists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return ""
+        folder = above
+    return folder
+
+
+def _output(root: str, *arguments: str, told: str = "") -> bytes | None:
+    """None if git fails, is missing or is late."""
+    try:
+        done = subprocess.run(
+            [*GIT, *arguments],
+            cwd=root,
+            env={**_environment(os.environ.items()), **QUIET},
+            input=told.encode("ascii"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=PATIENCE,
+            creationflags=NO_WINDOW,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _environment(ours: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Without variables that lead git to another work tree."""
+    return {name: value for name, value in ours if not name.startswith("GIT_")}
