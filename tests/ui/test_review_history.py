@@ -269,6 +269,16 @@ class Limits(ReviewCase):
             found.add(self.edit(1, name, 40))
         self.assertEqual([it.path for it in found._edits], ["b", "c"])
 
+    def test_the_oldest_make_way_for_one_that_has_grown(self) -> None:
+        self.replace(history, "MAX_BYTES", 100)
+        found = History(self.running().companion, lambda sentence: None, "")
+        for name in ("a", "b", "c"):
+            found.add(self.edit(1, name, 30))
+        found.replace(found._edits[2], self.edit(1, "grown", 60))
+        self.assertEqual([it.path for it in found._edits], ["b", "grown"])
+        found.replace(found._edits[1], self.edit(1, "large", 101))
+        self.assertEqual([it.problem for it in found._edits], ["", accepted_edits.TOO_LARGE])
+
     def test_one_whose_bytes_are_not_known_is_listed_and_says_why_it_cannot_be_undone(
         self,
     ) -> Steps:

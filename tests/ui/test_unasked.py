@@ -10,6 +10,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import accepted_edits
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.events import EditTakenBack
+from GeminiCompanion.companion.ide.questions import FileUndoing
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.review import record, written_files
 from GeminiCompanion.companion.ui.status_bar import KEY
@@ -70,6 +71,16 @@ class UnaskedCase(DeskCase):
     def is_review(self, view: sublime.View, name: str) -> bool:
         found = record.waiting(view)
         return found is not None and bool(found.edit_id) and found.path == self.at(name)
+
+    @word(r"the review of (\S+) is opened twice at once")
+    def open_twice(self, name: str) -> Steps:
+        for _ in range(2):
+            self.run_command("show_unasked_edits")
+        yield lambda: len(self.asked) == 2
+        for panel in (self.asked.pop(), self.asked.pop()):
+            panel["on_select"]([it.trigger for it in panel["items"]].index(name))
+        yield lambda: any(self.is_review(it, name) for it in self.window.views())
+        yield from self.until_turn()
 
     @word(r"the review is (accepted|undone|closed|released)")
     def decide(self, how: str) -> Steps:
@@ -221,6 +232,9 @@ class Gathered(UnaskedCase):
         | mine is typed into a.py; the review of a.py is opened; the review reads c/b;
         the review is accepted; what was told is UNSAVED; the review is undone
         | what was told is UNSAVED; a.py is on disk as c/d; open reviews are 1
+    a review that is opened twice at once is one
+        c connects; c is told to do; c writes a.py from old to new
+        | the review of a.py is opened twice at once | open reviews are 1
     closing the tab decides nothing
         c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
         | the review is closed
@@ -274,3 +288,28 @@ class Reviewed(UnaskedCase):
     @word("what was told is ([A-Z_]+)")
     def was_told_named(self, name: str) -> Steps:
         yield from self.was_told(getattr(written_files, name).format("a.py"))
+
+    def test_what_is_typed_while_the_disk_is_written_stays_in_the_tab(self) -> Steps:
+        yield from self.connects("c")
+        yield from self.prompted("do")
+        told = {"tool_name": "write_file", "tool_input": {"file_path": "a.py"}}
+        # No tab would save such line ends, so the undoing is one on disk.
+        self.write("a.py", "one\r\ntwo\n")
+        yield from self.hook("BeforeTool", **told)
+        view = yield from self.open("a.py", "new\n")
+        yield from self.hook("AfterTool", **told, tool_response={})
+        yield from self.until_turn()
+        ask = self.running().companion.ask
+
+        def typed(question: Any) -> Any:
+            if isinstance(question, FileUndoing):
+                texts.replace(view, "mine\n")
+            return ask(question)
+
+        self.replace(self.running().companion, "ask", typed)
+        yield from self.undo_turn()
+        yield lambda: not self.edits()
+        yield from self.until_turn()
+        self.assertEqual(texts.text_of(view), "mine\n")
+        with open(self.at("a.py"), "rb") as file:
+            self.assertEqual(file.read(), b"one\r\ntwo\n")

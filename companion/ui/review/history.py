@@ -24,6 +24,7 @@ from ...ide.service import Companion
 from ...ide.sharing import Sharing
 from .. import panels, queues, settings, sharing_settings, texts
 from ..stories import computed
+from . import written_files
 
 # The most edits of each window, and bytes of all of them: the oldest are forgotten first.
 MAX_EDITS = 50
@@ -90,13 +91,12 @@ class History:
 
     def add(self, edit: Edit) -> None:
         """The user accepted the edit, or a CLI made it without asking."""
-        self._edits.append(edit if edit.size <= MAX_BYTES else edit.without_texts())
+        self._edits.append(_bounded(edit))
         alike = [it for it in self._edits if bool(it.turn) == bool(edit.turn)]
         own = [it for it in alike if it.is_of(edit.window_id, edit.folders)]
         if len(own) > (MAX_UNASKED if edit.turn else MAX_EDITS):
             self._edits.remove(own[0])
-        while sum(it.size for it in self._edits) > MAX_BYTES:
-            self._edits.popleft()
+        self._make_room()
         self._save()
 
     def replace(self, edit: Edit, by: Edit | None) -> None:
@@ -105,8 +105,13 @@ class History:
             at = self._edits.index(edit)
             del self._edits[at]
             if by is not None:
-                self._edits.insert(at, by)
+                self._edits.insert(at, _bounded(by))
+                self._make_room()
             self._save()
+
+    def _make_room(self) -> None:
+        while sum(it.size for it in self._edits) > MAX_BYTES:
+            self._edits.popleft()
 
     def of_window(self, window: sublime.Window) -> list[Edit]:
         """The window's edits, oldest first. A window that was closed may be open again, with
@@ -196,8 +201,7 @@ class History:
 
     def _forget(self, edit: Edit) -> None:
         """The edit was undone."""
-        for each in sublime.windows():
-            _load_again(each, edit)
+        written_files.show_again(edit)
         if edit in self._edits:
             self._edits.remove(edit)
             self._save()
@@ -215,6 +219,10 @@ class History:
         if present is None:
             window.open_file(edit.path)
         self._tell(sentence)
+
+
+def _bounded(edit: Edit) -> Edit:
+    return edit if edit.size <= MAX_BYTES else edit.without_texts()
 
 
 def _with_rules(edits: Iterable[Edit]) -> tuple[Edit, ...]:
@@ -250,10 +258,3 @@ def _item(edit: Edit) -> sublime.QuickPanelItem:
         details,
         time.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M", when),
     )
-
-
-def _load_again(window: sublime.Window, edit: Edit) -> None:
-    """Let an open tab show what is on disk now; the tab of a file that is gone keeps its text."""
-    view = window.find_open_file(edit.path)
-    if view is not None and edit.before.exists:
-        view.run_command("revert")

@@ -63,10 +63,11 @@ async def undo(companion: Companion, window: sublime.Window, edit: Edit, name: s
 
 
 def show_again(edit: Edit) -> None:
-    """Let open tabs show what is on disk now; the tab of a file that is gone keeps its text."""
+    """Let open tabs show what is on disk now. The tab of a file that is gone keeps its text, and so
+    does one in which the user has typed meanwhile."""
     for window in application.windows():
         view = window.find_open_file(edit.path)
-        if view is not None and edit.before.exists:
+        if view is not None and edit.before.exists and not view.is_dirty():
             view.run_command("revert")
 
 

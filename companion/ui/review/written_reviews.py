@@ -61,7 +61,10 @@ class WrittenReviews:
             return
         present = await self._companion.ask(FileContent(edit.path))
         digest = await computed(partial(large.parts, edit.before.text, edit.after or ""))
-        if self._view_of(edit) is not None or not self._reviews.has_room_for(digest):
+        if self._view_of(edit) is not None or self._history.find(edit.id) is None:
+            # Meanwhile it was opened, or it went on or was undone.
+            return
+        if not self._reviews.has_room_for(digest):
             digest = None
         proposal = Proposal("", edit.path, edit.after or "", client=edit.client, opened_at=edit.at)
         shown = large.shown(proposal, edit.before, digest)
