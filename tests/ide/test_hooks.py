@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+import threading
 import unittest
 from functools import partial
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.base.background import in_thread
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, QWEN_CODE, Cli
+from GeminiCompanion.companion.ide.doctor import processes
 from GeminiCompanion.companion.ide.extension_forms import Kind
 from GeminiCompanion.companion.ide.hooks import hook_events, live_words
 from GeminiCompanion.companion.ide.hooks.hook_answers import HookAnswer, printed
@@ -119,6 +123,36 @@ class Desk(InLoop):
         await self.desk.answer(GEMINI_CLI, body("BeforeAgent", pid=process.pid))
         await self.desk.look_after()
         self.assertEqual(self.desk.live.all(), ())
+
+    async def test_what_the_system_said_before_a_cli_connected_is_not_kept(self) -> None:
+        sessions: Any = [mock.Mock(cli=GEMINI_CLI, id="other", ordinal=1)]
+        sessions[0].stream.peer = 1
+        self.desk._sessions = sessions
+        connected: dict[int, frozenset[int]] = {}
+        asked: list[int] = []
+        began, goes_on = threading.Event(), threading.Event()
+
+        def ports_to(pid: int, port: int) -> frozenset[int]:
+            found = connected.get(pid, frozenset())
+            asked.append(pid)
+            if len(asked) == 1:
+                began.set()
+                goes_on.wait(10)
+            return found
+
+        with mock.patch.object(processes, "ports_to", ports_to):
+            first = asyncio.ensure_future(self.desk.answer(GEMINI_CLI, body("SessionStart")))
+            await in_thread(began.wait)
+            its = mock.Mock(cli=GEMINI_CLI, id="its", ordinal=2)
+            its.stream.peer = 2
+            sessions.append(its)
+            connected[7] = frozenset({2})
+            await self.desk.answer(GEMINI_CLI, body("BeforeAgent", "s2", pid=8))
+            goes_on.set()
+            await first
+            await self.desk.answer(GEMINI_CLI, body("BeforeAgent", prompt="x"))
+        found = {it.session_id: it.mcp_session for it in self.desk.live.all()}
+        self.assertEqual(found, {"s": "its", "s2": ""})
 
     async def test_an_answer_that_another_listener_breaks_is_not_given(self) -> None:
         broken = mock.Mock(heard=mock.AsyncMock(side_effect=ZeroDivisionError))

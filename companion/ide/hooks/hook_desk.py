@@ -86,14 +86,17 @@ class HookDesk:
         peers = {it.stream.peer: it for it in self._sessions if it.stream and it.cli == event.cli}
         if self._peers != frozenset(peers):
             self._peers, self._ports = frozenset(peers), {}
+        ports = self._ports.get(event.pid, frozenset())
         if peers and event.pid not in self._ports:
             asked = partial(processes.ports_to, event.pid, self._port())
             try:
-                ports = await in_thread(asked, PATIENCE)
+                ports = await in_thread(asked, PATIENCE) or frozenset()
             except asyncio.TimeoutError:
                 return None
-            self._ports[event.pid] = ports or frozenset()
-        found = [peers[port] for port in self._ports.get(event.pid, ()) if port in peers]
+            # What the system said before the CLI connected is not what it would say now.
+            if self._peers == frozenset(peers):
+                self._ports[event.pid] = ports
+        found = [peers[port] for port in ports if port in peers]
         # A CLI that connects again has two sessions for a moment.
         return max(found, key=lambda it: it.ordinal) if found else None
 
