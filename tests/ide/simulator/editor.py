@@ -300,7 +300,7 @@ class Scene:
         self.world.note("diff {} closed for its CLI: {!r}", diff.number, diff.text)
         if not decided:
             self._put_away(diff)
-        elif self.world.random.random() < 0.3:
+        elif self.world.random.random() < 0.7:
             self.world.say(diff, None)
         return ClosedDiff(diff.text, diff.is_edited)
 

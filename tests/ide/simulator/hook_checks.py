@@ -107,9 +107,14 @@ class HookLedger:
             self._violate("shown though switched off", repr(text))
         elif made is None:
             self.world.count("shown though asked")
+        elif not made.is_sure:
+            self.world.count("not waited for")
+        elif made.before in self.world.ledger.origin:
+            # A command of another CLI may have begun before the edit that was asked about.
+            self.world.count("over an asked edit")
         elif self._shown[text] > 1:
             self._violate("an edit shown twice", repr(text))
-        elif made.is_sure and not self._is_before(edit.before.text, made):
+        elif not self._is_before(edit.before.text, made):
             self._violate("another text before", f"{edit.before.text!r}; it was {made.before!r}")
 
     def _is_before(self, text: str, made: Made) -> bool:

@@ -16,7 +16,6 @@ from .disk import Disk, File
 from .editor import Companion, Diff, Scene
 from .faults import Faults
 from .hook_checks import MORE
-from .hooks import Extension
 from .loop import Endless, VirtualLoop
 from .network import Network
 
@@ -191,7 +190,7 @@ class World:
     def say(self, diff: Diff, is_accepted: bool | None) -> None:
         """The user has words for the CLI, which go along with what it does next, or stay theirs."""
         companion = self.scene.companion
-        if companion is None or self.random.random() < 0.5:
+        if companion is None or self.random.random() < 0.1:
             return
         process = self.ledger.origin[diff.text].cli.process
         text = f"note {self.ledger.hooks.next()}"
@@ -206,9 +205,14 @@ class World:
 
     async def _take_back(self) -> None:
         """The user undoes an edit that was made without asking."""
-        companion, busy = self.scene.companion, {it.path for it in self.extensions() if it.is_busy}
-        found = [it for it in sorted(self.disk.files) if "/own" in it and it not in busy]
+        companion, found = (
+            self.scene.companion,
+            [it for it in sorted(self.disk.files) if "/own" in it],
+        )
         if companion is None or self.scene.is_gone or not found:
+            return
+        if any(cli.extension is not None and cli.extension.is_busy for cli in self.clis):
+            # What the user writes while a command runs is taken for the command's.
             return
         path = self.random.choice(found)
         gathered = self.ledger.hooks.taken_back(self.disk.text(path))
@@ -218,9 +222,6 @@ class World:
             self.disk.files[path] = File(edit.before.data or b"", self.now_ns())
             taken = (window_id, edit.turn, edit.client, edit.path, True)
             companion.post(events.EditTakenBack(*taken))
-
-    def extensions(self) -> list[Extension]:
-        return [cli.extension for cli in self.clis if cli.extension is not None]
 
     async def _nothing(self) -> None:
         pass
