@@ -90,9 +90,10 @@ class HookDesk:
         if peers and event.pid not in self._ports:
             asked = partial(processes.ports_to, event.pid, self._port())
             try:
-                ports = await in_thread(asked, PATIENCE) or frozenset()
+                told = await in_thread(asked, PATIENCE)
             except asyncio.TimeoutError:
                 return None
+            ports = told or frozenset()
             # What the system said before the CLI connected is not what it would say now.
             if self._peers == frozenset(peers):
                 self._ports[event.pid] = ports
