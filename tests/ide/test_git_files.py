@@ -64,6 +64,35 @@ class GitFiles(unittest.TestCase):
         expected = {"a.txt": "one\n", "sub/b.txt": "two\n", "sub/new.txt": None}
         self.assertEqual(self.texts(tree), expected)
 
+    @unittest.skipIf(os.name == "nt", "links need rights there")
+    def test_links_and_work_trees_in_the_work_tree_are_no_files(self) -> None:
+        os.symlink(self.at("sub"), self.at("before"))
+        tree = self.look()
+        os.symlink(self.at("a.txt"), self.at("link"))
+        os.mkdir(self.at("inner"))
+        subprocess.run(("git", "init", "-q"), cwd=self.at("inner"), check=True, timeout=60)
+        self.assertEqual((git_files.dirty(tree), self.texts(tree)), ([], {}))
+
+    @unittest.skipIf(os.name == "nt", "the program is one for another shell")
+    def test_no_program_of_the_work_tree_fetches_what_git_lacks(self) -> None:
+        for setting in (
+            "core.repositoryFormatVersion 1",
+            "extensions.partialClone origin",
+            "remote.origin.url ssh://host/x",
+            "remote.origin.promisor true",
+        ):
+            self.git("config", *setting.split())
+        self.git("config", "core.sshCommand", f"touch '{self.at('ran')}'; false")
+        tree = self.look()
+        path = tree.objects[self.at("a.txt")]
+        os.remove(self.at(f".git/objects/{path[:2]}/{path[2:]}"))
+        self.write("a.txt", b"1\n", THEN + 9)
+        # As with a git that does not know the variable.
+        quiet = {it: git_files.QUIET[it] for it in git_files.QUIET if "LAZY" not in it}
+        with mock.patch.object(git_files, "QUIET", quiet):
+            self.assertEqual(self.texts(tree), {})
+        self.assertFalse(os.path.exists(self.at("ran")))
+
     def test_what_only_the_disk_knows_is_to_be_read_before(self) -> None:
         self.write("a.txt", b"mine\n", THEN + 1)
         self.write("other.txt", b"mine\n")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from itertools import islice
 from typing import Iterable, Mapping, NamedTuple, Sequence
 
 from ...base.child_processes import NO_WINDOW
@@ -20,8 +21,14 @@ MAX_FILES, MAX_CHANGED, MAX_BYTES = 20_000, 200, 4 * 1024 * 1024
 # Seconds for git.
 PATIENCE = 0.8
 GIT = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false")
-# No question on a terminal, no network.
-QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+# No question on a terminal, no network: to fetch, it would run a program that the work tree names.
+QUIET = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    # For versions that do not know the one before.
+    "GIT_ALLOW_PROTOCOL": "none",
+    "LC_ALL": "C",
+}
 # One file of `ls-files --debug`, and no link: the object, the path, its time and size as git saw
 # them.
 ENTRY = re.compile(
@@ -69,7 +76,7 @@ def look(folder: str) -> GitTree | None:
 def dirty(tree: GitTree) -> list[str]:
     """The files that are something else than git has; nobody but the disk knows what they hold."""
     known = [path for path, now in tree.stamps.items() if now and path not in tree.objects]
-    return sorted([*known, *tree.others])[:MAX_CHANGED]
+    return _files([*known, *tree.others])
 
 
 def changed(tree: GitTree) -> dict[str, Original]:
@@ -77,7 +84,7 @@ def changed(tree: GitTree) -> dict[str, Original]:
     now = [path for path in tree.objects if stamp(path) != tree.stamps[path]][:MAX_CHANGED]
     found = _texts(tree, now)
     others = _others(tree.root)
-    new = sorted((others or tree.others) - tree.others - set(tree.stamps))[:MAX_CHANGED]
+    new = _files((others or tree.others) - tree.others - set(tree.stamps))
     return {**found, **{path: Original("", exists=False) for path in new}}
 
 
@@ -104,7 +111,14 @@ def _others(root: str) -> frozenset[str] | None:
     listed = _output(root, "ls-files", "--others", "--exclude-standard", "-z")
     if listed is None:
         return None
-    return frozenset(os.path.join(root, os.fsdecode(it)) for it in listed.split(b"\0") if it)
+    # One that ends with a slash is a work tree in this one.
+    names = (it for it in listed.split(b"\0") if it and not it.endswith(b"/"))
+    return frozenset(os.path.join(root, os.fsdecode(it)) for it in names)
+
+
+def _files(paths: Iterable[str]) -> list[str]:
+    """Without links, which lead to other files or to folders."""
+    return list(islice((it for it in sorted(paths) if not os.path.islink(it)), MAX_CHANGED))
 
 
 def _index(root: str) -> str:
