@@ -199,7 +199,17 @@ class UnaskedCase(DeskCase):
         | the edits are a.py one to two, a.py x to three
 """)
 class Gathered(UnaskedCase):
-    pass
+    def test_a_file_that_comes_back_with_other_line_ends_is_an_edit(self) -> Steps:
+        yield from self.connects("c")
+        yield from self.prompted("do")
+        told = {"tool_name": "write_file", "tool_input": {"file_path": "a.py"}}
+        self.write("a.py", "a\r\n")
+        for written in ("b\n", "a\n"):
+            yield from self.hook("BeforeTool", **told)
+            self.write("a.py", written)
+            yield from self.hook("AfterTool", **told, tool_response={})
+            yield from self.until_turn()
+        self.assertEqual(self.listed(), ["a.py a to a"])
 
 
 @rows("""
