@@ -87,6 +87,13 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         except TimeoutError:
             self.assertEqual(look(), expected)
 
+    def until_in(self, part: str, look: Callable[[], str]) -> Generator[Any, Any, None]:
+        """Until `look` gives a text with this part; the failure shows the text."""
+        try:
+            yield lambda: part in look()
+        except TimeoutError:
+            self.assertIn(part, look())
+
     def until_turn(self) -> Generator[Any, Any, None]:
         """Until all has run that is on its way to the UI thread by now: its queue is one line."""
         reached: list[None] = []

@@ -182,7 +182,7 @@ class UnaskedCase(DeskCase):
 
 @rows("""
     an edit is counted and no view opens
-        c connects | c is told to do; c writes a.py from old to new
+        typing.py is open; c connects | c is told to do; c writes a.py from old to new
         | the edits are a.py old to new; the status bar says Gemini: working, 1 edit to look at;
         open reviews are 0
     edits of one file in one turn are one

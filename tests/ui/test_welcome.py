@@ -121,10 +121,12 @@ class Welcome(Pages):
                 yield lambda: panel.called
                 answer = panel.call_args[0][2]
             answer(0)
-            yield from self.until_turn()
-        yield lambda: "Enable" not in self.links(self.running.welcome)
+            yield from self.until_equal(lambda: os.path.exists(path), True)
         with open(path, encoding="utf-8") as file:
             self.assertEqual(json.load(file), {"ide": {"enabled": True, "hasSeenNudge": True}})
+        enabled = f"{welcome.STEPS['enabled']} <"
+        yield from self.until_in(enabled, lambda: self.page(self.running.welcome))
+        self.assertNotIn("Enable", self.links(self.running.welcome))
 
     def test_settings_at_which_the_cli_stops_are_no_step_done(self) -> Steps:
         os.mkdir(os.path.join(self.home, ".gemini"))
