@@ -11,6 +11,7 @@ import unittest
 from typing import Any
 
 from GeminiCompanion.companion.agent.acp.acp_client import Client, Listener, messages
+from GeminiCompanion.companion.agent.acp.members import Unreadable
 from GeminiCompanion.companion.agent.acp.messages import (
     AgentMessageChunk,
     AgentThoughtChunk,
@@ -18,7 +19,6 @@ from GeminiCompanion.companion.agent.acp.messages import (
     PermissionOption,
     ToolCallStart,
     ToolCallUpdate,
-    Unreadable,
     UnusedUpdate,
 )
 from GeminiCompanion.companion.agent.acp.process import Process

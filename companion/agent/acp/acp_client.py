@@ -21,8 +21,9 @@ from ..wording.failure import (
 from ..wording.sentence import sentence
 from ..wording.surrogates import clean
 from . import messages
+from .members import Unreadable
 from .message_lines import MessageLines, OtherProtocol
-from .messages import AvailableCommand, AvailableCommands, Unreadable
+from .messages import AvailableCommand, AvailableCommands
 from .process import Process, TooLong
 
 OTHER_PROTOCOL = sentence(

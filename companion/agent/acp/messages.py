@@ -14,6 +14,7 @@ from typing import Any, Callable, Generic, Mapping, Sequence, TypeVar, Union
 
 from ...base import jsonrpc
 from ..wording.surrogates import clean
+from .members import SHOWN, Unreadable, needed, object_of, objects, string
 
 PROTOCOL_VERSION = 1
 # Methods of the agent's requests, and its notification.
@@ -35,19 +36,9 @@ UNUSED = frozenset(
         "usage_update",
     }
 )
-# Characters of the agent's own text that an error shows.
-SHOWN = 100
 
 Meta = Mapping[str, Any]
 T = TypeVar("T")
-
-
-class Unreadable(Exception):
-    """A message does not have the protocol's form. `kind` is the kind of the message."""
-
-    def __init__(self, kind: str, expected: str, got: object) -> None:
-        super().__init__(f"{kind}: expected {expected}; got {repr(got)[:SHOWN]}")
-        self.kind = kind
 
 
 # Messages from the agent.
@@ -342,13 +333,13 @@ def resource_block(
 
 def session_update(params: Mapping[str, Any]) -> tuple[str, SessionUpdate]:
     """The session's id and what happened in it. Raises Unreadable."""
-    update = _object(params, "update")
-    kind = _string(update, "sessionUpdate")
+    update = object_of(params, "update")
+    kind = string(update, "sessionUpdate")
     if kind in UNUSED:
-        return _needed(params, "sessionId", UPDATE), UnusedUpdate(kind)
+        return needed(params, "sessionId", UPDATE), UnusedUpdate(kind)
     if kind not in _UPDATES:
         raise Unreadable(kind[:SHOWN] or UPDATE, f"one of {', '.join(_UPDATES)}", kind)
-    return _needed(params, "sessionId", UPDATE), _UPDATES[kind](update)
+    return needed(params, "sessionId", UPDATE), _UPDATES[kind](update)
 
 
 def agent_request(request: jsonrpc.Request) -> AgentRequest | None:
@@ -362,15 +353,15 @@ def agent_request(request: jsonrpc.Request) -> AgentRequest | None:
 
 def _permission_request(request: jsonrpc.Request) -> PermissionRequest:
     params = request.params
-    session = _needed(params, "sessionId", request.method)
+    session = needed(params, "sessionId", request.method)
     options = tuple(
         PermissionOption(
-            _string(each, "optionId"), clean(_string(each, "name")), _string(each, "kind")
+            string(each, "optionId"), clean(string(each, "name")), string(each, "kind")
         )
-        for each in _objects(params, "options")
-        if _string(each, "optionId")
+        for each in objects(params, "options")
+        if string(each, "optionId")
     )
-    call = _tool_call(ToolCallUpdate, _object(params, "toolCall"), request.method)
+    call = _tool_call(ToolCallUpdate, object_of(params, "toolCall"), request.method)
     return PermissionRequest(session, request.id, call, options)
 
 
@@ -381,11 +372,11 @@ def _write_text_file(request: jsonrpc.Request) -> WriteTextFile:
         # If this counted as an empty text, it would empty the file.
         raise Unreadable(request.method, "content", content)
     return WriteTextFile(
-        _needed(params, "sessionId", request.method),
+        needed(params, "sessionId", request.method),
         request.id,
-        clean(_needed(params, "path", request.method)),
+        clean(needed(params, "path", request.method)),
         clean(content),
-        _object(params, "_meta"),
+        object_of(params, "_meta"),
     )
 
 
@@ -394,7 +385,7 @@ def _user_chunk(update: Mapping[str, Any]) -> UserMessageChunk:
 
 
 def _message_chunk(update: Mapping[str, Any]) -> AgentMessageChunk:
-    return AgentMessageChunk(_chunk(update), _object(update, "_meta"))
+    return AgentMessageChunk(_chunk(update), object_of(update, "_meta"))
 
 
 def _thought_chunk(update: Mapping[str, Any]) -> AgentThoughtChunk:
@@ -405,34 +396,34 @@ def _chunk(update: Mapping[str, Any]) -> str:
     """The text of a chunk; empty for other content."""
     content = update.get("content")
     if not isinstance(content, dict):
-        raise Unreadable(_string(update, "sessionUpdate"), "an object as content", content)
-    return _string(content, "text")
+        raise Unreadable(string(update, "sessionUpdate"), "an object as content", content)
+    return string(content, "text")
 
 
 Call = TypeVar("Call", bound=ToolCallUpdate)
 
 
 def _tool_call(made: type[Call], told: Mapping[str, Any], kind: str) -> Call:
-    id = _needed(told, "toolCallId", kind)
+    id = needed(told, "toolCallId", kind)
     told = clean(told)
     raw_input = told.get("rawInput")
-    content = _objects(told, "content")
-    blocks = [_object(each, "content") for each in content if each.get("type") == "content"]
+    content = objects(told, "content")
+    blocks = [object_of(each, "content") for each in content if each.get("type") == "content"]
     return made(
         clean(id),
-        _string(told, "title"),
-        _string(told, "kind"),
-        _string(told, "status"),
-        tuple(_string(block, "text") for block in blocks if "text" in block),
+        string(told, "title"),
+        string(told, "kind"),
+        string(told, "status"),
+        tuple(string(block, "text") for block in blocks if "text" in block),
         tuple(_file_diff(each) for each in content if each.get("type") == "diff"),
-        tuple(_string(each, "path") for each in _objects(told, "locations")),
+        tuple(string(each, "path") for each in objects(told, "locations")),
         raw_input if isinstance(raw_input, dict) else None,
-        _object(told, "_meta"),
+        object_of(told, "_meta"),
     )
 
 
 def _file_diff(told: Mapping[str, Any]) -> FileDiff:
-    return FileDiff(_string(told, "path"), _string(told, "oldText"), _string(told, "newText"))
+    return FileDiff(string(told, "path"), string(told, "oldText"), string(told, "newText"))
 
 
 def _commands(update: Mapping[str, Any]) -> AvailableCommands:
@@ -440,12 +431,12 @@ def _commands(update: Mapping[str, Any]) -> AvailableCommands:
     return AvailableCommands(
         tuple(
             AvailableCommand(
-                _string(each, "name"),
-                _string(each, "description"),
-                _string(_object(each, "input"), "hint"),
+                string(each, "name"),
+                string(each, "description"),
+                string(object_of(each, "input"), "hint"),
             )
-            for each in _objects(told, "availableCommands")
-            if _string(each, "name")
+            for each in objects(told, "availableCommands")
+            if string(each, "name")
         )
     )
 
@@ -461,30 +452,32 @@ _UPDATES: Mapping[str, Callable[[Mapping[str, Any]], SessionUpdate]] = {
 
 
 def _initialized(result: Mapping[str, Any]) -> Initialized:
-    told = _object(result, "agentCapabilities")
-    said, servers = _object(told, "promptCapabilities"), _object(told, "mcpCapabilities")
+    told = object_of(result, "agentCapabilities")
+    said, servers = object_of(told, "promptCapabilities"), object_of(told, "mcpCapabilities")
     capabilities = AgentCapabilities(
         bool(said.get("image")), bool(said.get("embeddedContext")), bool(servers.get("http"))
     )
-    version = _string(_object(result, "agentInfo"), "version")
+    version = string(object_of(result, "agentInfo"), "version")
     return Initialized(result.get("protocolVersion"), capabilities, version)
 
 
 def _id(result: Mapping[str, Any]) -> str:
-    return _needed(result, "sessionId", "session/new")
+    return needed(result, "sessionId", "session/new")
 
 
 def _opened(result: Mapping[str, Any], id: str) -> OpenedSession:
-    return OpenedSession(id, _models(_object(result, "models")), _modes(_object(result, "modes")))
+    return OpenedSession(
+        id, _models(object_of(result, "models")), _modes(object_of(result, "modes"))
+    )
 
 
 def _models(told: Mapping[str, Any]) -> Models:
     available = tuple(
-        Model(_string(each, "modelId"), _string(each, "name"), _string(each, "description"))
-        for each in _objects(told, "availableModels")
-        if _string(each, "modelId")
+        Model(string(each, "modelId"), string(each, "name"), string(each, "description"))
+        for each in objects(told, "availableModels")
+        if string(each, "modelId")
     )
-    current = _string(told, "currentModelId")
+    current = string(told, "currentModelId")
     if current and current not in {each.id for each in available}:
         # The model that the operator chose; the CLI does not list it.
         available = (*available, Model(current, current, ""))
@@ -492,36 +485,13 @@ def _models(told: Mapping[str, Any]) -> Models:
 
 
 def _modes(told: Mapping[str, Any]) -> Modes:
-    known = (_string(each, "id") for each in _objects(told, "availableModes"))
-    return Modes(tuple(id for id in known if id), _string(told, "currentModeId"))
+    known = (string(each, "id") for each in objects(told, "availableModes"))
+    return Modes(tuple(id for id in known if id), string(told, "currentModeId"))
 
 
 def _turn_end(result: Mapping[str, Any]) -> TurnEnd:
-    return TurnEnd(_string(result, "stopReason"), _object(result, "_meta"))
+    return TurnEnd(string(result, "stopReason"), object_of(result, "_meta"))
 
 
 def _nothing(result: Mapping[str, Any]) -> None:
     """For an answer that only says that it was done."""
-
-
-def _needed(holder: Mapping[str, Any], name: str, kind: str) -> str:
-    """A text that is not empty. Raises Unreadable."""
-    value = holder.get(name)
-    if not isinstance(value, str) or not value:
-        raise Unreadable(kind, f"a text as {name}", value)
-    return value
-
-
-def _string(holder: Mapping[str, Any], name: str) -> str:
-    value = holder.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _object(holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = holder.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(holder: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    value = holder.get(name)
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
