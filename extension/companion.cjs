@@ -1,6 +1,6 @@
 // Runs inside a CLI's extension: `node companion.cjs hook EVENT PID` for each event of the CLI with
 // that process, and `node companion.cjs tools` as the tool server `editor`, with one JSON message in
-// each line. Without PID the CLI is the parent.
+// each line. Without PID the CLI is the parent, or above it if the system has a shell in between.
 //
 // It passes on what the CLI says to the window of Sublime Text whose folder the CLI works in, and
 // prints the answer. Everything is decided in the editor. If there is no editor, or it does not
@@ -17,9 +17,11 @@ const http = require('http');
 const os = require('os');
 const path = require('path');
 const readline = require('readline');
+const { text } = require('stream/consumers');
 
 const CONTAINER_MARKS = ['/.dockerenv', '/run/.containerenv'];
-const LOOPBACK = '127.0.0.1';
+// The names under which the editor's machine may be known.
+const HOSTS = ['127.0.0.1', ...(CONTAINER_MARKS.some(fs.existsSync) ? ['host.docker.internal'] : [])];
 const NOTHING = '{}';
 // Gemini CLI takes a server that has nothing at all for one that is broken.
 const RESOURCES = [{ uri: 'editor://none', name: 'No editor has this folder open' }];
@@ -27,138 +29,96 @@ const NO_EDITOR =
   'No editor has this folder open. Do without, or ask the user to open it in Sublime Text.';
 // More windows than anybody has open on one folder.
 const MAX_WINDOWS = 8;
-
 const PING = '{"jsonrpc":"2.0","id":0,"method":"ping"}';
-const CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
+const CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n';
 // Milliseconds between two looks for an editor.
 const LOOK = 2000;
 
+// Of the extension that is being removed or written there is no row: then nothing is found.
+const NO_ROW = { version: '', place: { folder: [] }, suffix: '/', variables: {}, limits: { other: 0 } };
+const cli = attempt(() => json(path.join(__dirname, 'cli.json')), NO_ROW);
 let lookingOut;
-const cli = row();
 
-/** Of the extension that is being removed or written there is no row: then nothing is found. */
-function row() {
+function attempt(call, otherwise) {
   try {
-    return JSON.parse(fs.readFileSync(path.join(__dirname, 'cli.json'), 'utf8'));
+    return call();
   } catch {
-    return { version: '', place: { folder: [] }, suffix: '/', variables: {}, limits: { other: 0 } };
+    return otherwise;
   }
 }
 
-/** The folders in which the CLI looks for discovery files. */
-function discoveryFolder() {
-  const root = cli.place.in_home ? path.join(__dirname, '..', '..') : os.tmpdir();
-  return path.join(root, ...cli.place.folder);
+function json(file) {
+  return JSON.parse(fs.readFileSync(file, 'utf8'));
 }
 
-/** The window of the terminal first, then all whose folders hold `folder`. */
+/** The windows whose folders hold `folder`, that of the terminal first. */
 function windows(folder) {
-  const port = process.env[cli.variables.port];
-  const found = advertised().filter((each) => each.folders.some((one) => holds(one, folder)));
-  const own = found.filter((each) => String(each.port) === port);
-  const rest = found.filter((each) => String(each.port) !== port);
-  return [...own, ...rest].slice(0, MAX_WINDOWS);
+  const root = cli.place.in_home ? path.join(__dirname, '..', '..') : os.tmpdir();
+  const place = path.join(root, ...cli.place.folder);
+  const isOwn = (window) => Number(String(window.port) === process.env[cli.variables.port]);
+  return attempt(() => fs.readdirSync(place), [])
+    .filter((name) => name.endsWith(cli.suffix))
+    .map((name) => attempt(() => advertised(path.join(place, name)), null))
+    .filter((window) => window && window.folders.some((each) => holds(each, folder)))
+    .sort((one, other) => isOwn(other) - isOwn(one))
+    .slice(0, MAX_WINDOWS);
 }
 
-function advertised() {
-  const folder = discoveryFolder();
-  return names(folder)
-    .map((name) => advertisement(path.join(folder, name)))
-    .filter((each) => each !== null);
-}
-
-function names(folder) {
-  try {
-    return fs.readdirSync(folder).filter((name) => name.endsWith(cli.suffix));
-  } catch {
-    return [];
-  }
-}
-
-function advertisement(file) {
-  try {
-    const status = fs.statSync(file);
-    const isOurs = !process.getuid || status.uid === process.getuid();
-    const { port, workspacePath, authToken } = JSON.parse(fs.readFileSync(file, 'utf8'));
-    if (!isOurs || !Number.isInteger(port) || typeof authToken !== 'string') return null;
-    return { port, token: authToken, folders: String(workspacePath || '').split(path.delimiter) };
-  } catch {
-    return null;
-  }
+function advertised(file) {
+  const isOurs = !process.getuid || fs.statSync(file).uid === process.getuid();
+  const { port, workspacePath, authToken: token } = json(file);
+  if (!isOurs || !Number.isInteger(port) || typeof token !== 'string') return null;
+  return { port, token, folders: String(workspacePath || '').split(path.delimiter) };
 }
 
 function holds(outer, inner) {
-  if (!outer) return false;
+  const real = (folder) => attempt(() => fs.realpathSync(folder), path.resolve(folder));
   const relative = path.relative(real(outer), real(inner));
-  return relative === '' || !(relative.split(path.sep)[0] === '..' || path.isAbsolute(relative));
+  return outer !== '' && relative.split(path.sep)[0] !== '..' && !path.isAbsolute(relative);
 }
 
-function real(folder) {
-  try {
-    return fs.realpathSync(folder);
-  } catch {
-    return path.resolve(folder);
-  }
-}
-
-/** The names under which the editor's machine may be known here. */
-function hosts() {
-  const isContainer = CONTAINER_MARKS.some((mark) => fs.existsSync(mark));
-  return isContainer ? [LOOPBACK, 'host.docker.internal'] : [LOOPBACK];
-}
-
-/** The text of the window's answer; null if it gives none within the milliseconds. */
-function post(host, window, route, body, milliseconds) {
+/** The window's answer: a status, which is 0 if nobody hears, and 504 if none comes in time. */
+function post(host, { port, token }, route, body, milliseconds) {
   return new Promise((resolve) => {
-    const give = (text) => {
-      clearTimeout(timer);
-      request.destroy();
-      resolve(text);
-    };
-    const timer = setTimeout(() => give(null), milliseconds);
-    const headers = {
-      'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(body),
-      Authorization: `Bearer ${window.token}`,
-    };
-    const options = { host, port: window.port, path: route, method: 'POST', headers };
+    const signal = AbortSignal.timeout(milliseconds);
+    const fail = () => resolve({ status: signal.aborted ? 504 : 0 });
+    const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
+    const options = { agent: false, headers, host, method: 'POST', path: route, port, signal };
     const request = http.request(options, (response) => {
-      const chunks = [];
-      response.on('data', (chunk) => chunks.push(chunk));
-      response.on('error', () => give(null));
-      response.on('end', () => {
-        give(response.statusCode === 200 ? Buffer.concat(chunks).toString('utf8') : null);
-      });
+      text(response).then((said) => resolve({ status: response.statusCode, said }), fail);
     });
-    request.on('error', () => give(null));
-    request.end(body);
+    request.on('error', fail).end(body);
   });
 }
 
-/** The answer of the first window that gives one; null if none does. */
-async function asked(found, route, body, milliseconds) {
-  const end = Date.now() + milliseconds;
+/** The answer of the first window that takes the body; null if none does. One that fails or is late
+ * may have done its work: then no other is asked, and the answer is empty. */
+async function asked(found, route, body, end) {
   for (const window of found) {
-    for (const host of hosts()) {
-      const answer = await post(host, window, route, body, Math.max(1, end - Date.now()));
-      if (answer !== null) return answer;
+    for (const host of HOSTS) {
+      const { status, said } = await post(host, window, route, body, Math.max(1, end - Date.now()));
+      if (status === 200) return said;
+      if (status >= 500) return '';
     }
   }
   return null;
 }
 
-async function input() {
-  const chunks = [];
-  for await (const chunk of process.stdin) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
-}
-
+/** Of several windows the one that the CLI is connected to is asked; if there is none, the first. */
 async function hook(event) {
-  const text = await input();
-  const found = windows(String(JSON.parse(text).cwd || process.cwd()));
-  const pid = Number(process.argv[4]) || process.ppid;
-  const body = `{"pid":${pid},"version":${JSON.stringify(cli.version)},"input":${text}}`;
-  return (await asked(found, '/hooks', body, cli.limits[event] || cli.limits.other)) || NOTHING;
+  const input = JSON.parse(await text(process.stdin));
+  const found = windows(String(input.cwd || process.cwd()));
+  const end = Date.now() + (cli.limits[event] || cli.limits.other);
+  const told = {
+    pid: Number(process.argv[4]) || process.ppid,
+    // On Linux it says which system's processes these are.
+    pid_namespace: attempt(() => fs.readlinkSync('/proc/self/ns/pid'), ''),
+    version: cli.version,
+    input,
+  };
+  const ask = (more) => asked(found, '/hooks', JSON.stringify({ ...told, ...more }), end);
+  const answer = found.length > 1 ? await ask({ only_connected: true }) : null;
+  return (answer === null ? await ask({}) : answer) || NOTHING;
 }
 
 /** What the server says while there is no editor. */
@@ -173,39 +133,36 @@ function alone(method, params) {
   return {};
 }
 
+function askTools(line, milliseconds) {
+  return asked(windows(process.cwd()), '/tools', line, Date.now() + milliseconds);
+}
+
 /** The line that answers a message; empty for one that needs no answer. */
 async function served(line) {
   const { id, method, params } = JSON.parse(line);
   if (id === undefined || !method) return '';
-  const limit = method === 'tools/call' ? cli.limits.tools : cli.limits.other;
-  const answer = await asked(windows(process.cwd()), '/tools', line, limit);
-  if (answer === null && method === 'tools/list') lookOut();
-  return answer || JSON.stringify({ jsonrpc: '2.0', id, result: alone(method, params) });
+  const answer = await askTools(line, cli.limits[method === 'tools/call' ? 'tools' : 'other']);
+  if (!answer && method === 'tools/list') lookOut();
+  return `${answer || JSON.stringify({ jsonrpc: '2.0', id, result: alone(method, params) })}\n`;
 }
 
 /** Tells the CLI that there are tools once an editor has its folder open. */
 function lookOut() {
   const look = async () => {
-    const answer = await asked(windows(process.cwd()), '/tools', PING, cli.limits.other);
-    if (answer === null) lookOut();
-    else process.stdout.write(`${CHANGED}\n`);
+    if (await askTools(PING, cli.limits.other)) process.stdout.write(CHANGED);
+    else lookOut();
   };
   clearTimeout(lookingOut);
   lookingOut = setTimeout(look, LOOK).unref();
 }
 
-function tools() {
-  process.stdout.on('error', () => process.exit(0));
+function serve() {
   const lines = readline.createInterface({ input: process.stdin });
-  const print = (answer) => answer && process.stdout.write(`${answer}\n`);
-  lines.on('line', (line) => served(line).then(print, () => {}));
+  lines.on('line', (line) => served(line).then((answer) => process.stdout.write(answer), () => {}));
 }
 
-function print(text) {
-  // A CLI that is gone reads nothing.
-  process.stdout.on('error', () => process.exit(0));
-  process.stdout.write(text, () => process.exit(0));
-}
-
-if (process.argv[2] === 'tools') tools();
-else hook(process.argv[3]).then(print, () => print(NOTHING));
+const printed = (answer) => process.stdout.write(answer, () => process.exit(0));
+// A CLI that is gone reads nothing.
+process.stdout.on('error', () => process.exit(0));
+if (process.argv[2] === 'tools') serve();
+else hook(process.argv[3]).then(printed, () => printed(NOTHING));

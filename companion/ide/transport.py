@@ -35,7 +35,7 @@ from ..base.memory_budget import MemoryBudget, MemoryShare
 from . import editor_tools, mcp
 from .clis import CLIS, Cli
 from .editor_tools import EditorTools
-from .hooks.hook_desk import HookDesk
+from .hooks.hook_desk import HookDesk, NotConnected
 from .hooks.hook_events import BadHook
 from .session import Session, Stream, StreamEnded, StreamEvent
 from .sessions import Sessions, UnknownSession
@@ -235,6 +235,8 @@ class Endpoint:
             return Answer(_JSON_HEAD, encode(await self._hooks.answer(cli, value, is_there)))
         except BadHook as error:
             raise _Refusal(400, str(error)) from None
+        except NotConnected:
+            raise _Refusal(421, "Expected a CLI that is connected to this window.") from None
 
     async def _reply(self, request: BaseRequest, cli: Cli, value: Any) -> StreamResponse:
         """`value` is the parsed body."""

@@ -28,6 +28,10 @@ class Window(ThreadingHTTPServer):
         self.status, self.answer = status, answer
         self.heard: list[Any] = []
         self.tokens: list[str] = []
+        # What it does not leave to another window, and its end of waiting.
+        self.done: list[Any] = []
+        self.is_connected, self.is_late = True, False
+        self.goes_on = threading.Event()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
@@ -38,6 +42,12 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.heard.append((self.path, json.loads(body)))
         self.server.tokens.append(self.headers["Authorization"])
+        if self.server.heard[-1][1].get("only_connected") and not self.server.is_connected:
+            self.send_error(421)
+            return
+        self.server.done.append(self.server.heard[-1])
+        if self.server.is_late:
+            self.server.goes_on.wait(60)
         self.send_response(self.server.status)
         self.end_headers()
         self.wfile.write(self.server.answer.encode())
@@ -113,6 +123,36 @@ class Program(Installed):
             window = self.window(self.work, answer='{"it": 1}')
             self.assertEqual(self.hook(), '{"it": 1}')
             self.assertEqual(len(window.heard), 1)
+
+    def test_of_several_windows_the_one_with_the_connection_hears_it_and_no_other(self) -> None:
+        for connected in range(3):
+            windows = [self.window(self.work, answer=json.dumps({"it": n})) for n in range(3)]
+            for window in windows:
+                window.is_connected = window is windows[connected]
+            self.assertEqual(json.loads(self.hook()), {"it": connected})
+            for window in windows:
+                self.assertEqual(len(window.done), window.is_connected)
+                window.shutdown()
+                window.server_close()
+
+    def test_if_the_cli_is_connected_to_none_the_first_that_hears_gets_it_once(self) -> None:
+        windows = [self.window(self.work) for _ in range(3)]
+        for window in windows:
+            window.is_connected = False
+        self.hook(GEMINI_CLI_IDE_SERVER_PORT=str(windows[1].server_address[1]))
+        self.assertEqual([len(it.done) for it in windows], [0, 1, 0])
+
+    def test_a_window_that_is_late_or_fails_may_have_done_it_so_no_other_is_asked(self) -> None:
+        for late, status in ((True, 200), (False, 500)):
+            windows = [self.window(self.work, status, "{}") for _ in range(2)]
+            for window in windows:
+                window.is_late = late
+            self.assertEqual(self.hook(), "{}")
+            self.assertEqual(sorted(len(it.done) for it in windows), [0, 1])
+            for window in windows:
+                window.goes_on.set()
+                window.shutdown()
+                window.server_close()
 
     def test_nothing_is_said_where_nobody_hears(self) -> None:
         self.assertEqual(self.hook(), "{}")

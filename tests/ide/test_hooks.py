@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import threading
@@ -9,13 +10,15 @@ from functools import partial
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.base import private_files, windows_processes
 from GeminiCompanion.companion.base.background import in_thread
+from GeminiCompanion.companion.base.windows_processes import Connection
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, QWEN_CODE, Cli
 from GeminiCompanion.companion.ide.doctor import processes
 from GeminiCompanion.companion.ide.extension_forms import Kind
 from GeminiCompanion.companion.ide.hooks import hook_events, live_words
 from GeminiCompanion.companion.ide.hooks.hook_answers import HookAnswer, printed
-from GeminiCompanion.companion.ide.hooks.hook_desk import HookDesk
+from GeminiCompanion.companion.ide.hooks.hook_desk import HookDesk, NotConnected
 from GeminiCompanion.companion.ide.hooks.hook_events import BadHook
 from GeminiCompanion.companion.ide.hooks.live_clis import MAX_CLIS, Activity, LiveClis
 from GeminiCompanion.companion.ide.sessions import Sessions
@@ -154,6 +157,51 @@ class Desk(InLoop):
         found = {it.session_id: it.mcp_session for it in self.desk.live.all()}
         self.assertEqual(found, {"s": "its", "s2": ""})
 
+    async def test_a_hook_for_the_window_of_its_cli_changes_nothing_in_another(self) -> None:
+        await self.desk.answer(GEMINI_CLI, body("SessionStart"))
+        known, self.settled = self.desk.live.all(), []
+        told = {**body("BeforeAgent", prompt="x"), "only_connected": True}
+        with self.assertRaises(NotConnected):
+            await self.desk.answer(GEMINI_CLI, told)
+        self.assertEqual((self.desk.live.all(), self.settled), (known, []))
+        # No window had it: then it is heard here after all, and stays.
+        await self.desk.answer(GEMINI_CLI, body("BeforeAgent", prompt="x"))
+        await self.desk.look_after()
+        self.assertEqual([it.activity for it in self.desk.live.all()], [WORKING])
+
+    async def test_a_cli_whose_hooks_another_window_gets_is_forgotten(self) -> None:
+        await self.desk.answer(GEMINI_CLI, body("BeforeAgent", prompt="x"))
+        with self.assertRaises(NotConnected):
+            await self.desk.answer(GEMINI_CLI, {**body("AfterAgent"), "only_connected": True})
+        await self.desk.look_after()
+        self.assertEqual(self.desk.live.all(), ())
+
+    async def test_on_windows_the_cli_is_the_process_above_the_shell_of_its_hook(self) -> None:
+        its = mock.Mock(cli=GEMINI_CLI, id="its", ordinal=1)
+        its.stream.peer = 50_000
+        self.desk._sessions = [its]  # type: ignore[assignment]
+        self.desk._port = lambda: 40_000
+        # By the process of a hook's shell, that of its CLI; each shell ends with its hook.
+        parents = {21: os.getpid(), 22: os.getpid(), 23: 0}
+        rows = [Connection(50_000, 40_000, os.getpid()), Connection(50_001, 40_000, 9)]
+        with mock.patch.object(sys, "platform", "win32"), mock.patch.object(
+            processes.os.path, "isdir", lambda path: False
+        ), mock.patch.multiple(
+            windows_processes, parent_of=parents.__getitem__, connections=lambda: rows
+        ), mock.patch.object(private_files, "is_running", {os.getpid()}.__contains__):
+            for shell, session in ((21, "s"), (22, "s"), (23, "unknown")):
+                await self.desk.answer(GEMINI_CLI, body("BeforeAgent", session, shell, prompt="x"))
+                await self.desk.look_after()
+        found = {it.session_id: (it.pid, it.mcp_session) for it in self.desk.live.all()}
+        self.assertEqual(found, {"s": (os.getpid(), "its"), "unknown": (0, "")})
+
+    async def test_a_process_of_another_system_is_none_of_ours(self) -> None:
+        ours = processes.namespace()
+        for number, (namespace, pid) in enumerate((("", 7), (ours, 7), ("pid:[1]", 0))):
+            told = {**body("SessionStart", str(number)), "pid_namespace": namespace}
+            await self.desk.answer(GEMINI_CLI, told)
+            self.assertEqual(self.desk.live.all()[-1].pid, pid)
+
     async def test_an_answer_that_another_listener_breaks_is_not_given(self) -> None:
         broken = mock.Mock(heard=mock.AsyncMock(side_effect=ZeroDivisionError))
         self.desk.listeners.append(broken)
@@ -239,9 +287,9 @@ class Live(unittest.TestCase):
         self.hear(body("BeforeAgent", prompt="x"))
         self.hear(body("BeforeAgent", prompt="x"))
         self.assertEqual(self.changes, 1)
-        self.live.forget({8})
+        self.live.forget(())
         self.assertEqual(len(self.live.all()), 1)
-        self.live.forget({7})
+        self.live.forget(self.live.all())
         self.assertEqual((self.live.all(), self.changes), ((), 2))
 
     def test_the_oldest_of_very_many_are_forgotten(self) -> None:

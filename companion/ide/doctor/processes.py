@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Iterator, Mapping
 
+from ...base import windows_processes
 from ...base.child_processes import output, stat_of
 from ..clis import Cli
 from .facts import Process
@@ -145,7 +146,22 @@ def ports_to(pid: int, port: int) -> frozenset[int] | None:
         # lsof prints nothing both if it finds nothing and if it fails.
         found = re.findall(rf":(\d+)->\S+:{port}$", told, re.M)
         return frozenset(map(int, found)) if told else None
-    return None
+    rows = windows_processes.connections()
+    return frozenset(it.own for it in rows if (it.pid, it.other) == (pid, port)) if rows else None
+
+
+def of_hook(pid: int) -> int:
+    """The CLI's process, of the one that it has started for a hook as its program tells it: on
+    Windows that is a shell, which stays in between (docs/protocol.md 9)."""
+    return windows_processes.parent_of(pid) if sys.platform == "win32" else pid
+
+
+def namespace() -> str:
+    """Linux's name for the processes that this one sees, among which a process has its id; empty
+    elsewhere."""
+    with suppress(OSError):
+        return os.readlink("/proc/self/ns/pid")
+    return ""
 
 
 def _read(path: str) -> str:

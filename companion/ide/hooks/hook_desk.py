@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from functools import partial
 from typing import Any, Callable, Mapping, Protocol
 
@@ -20,13 +21,17 @@ from ..sessions import Sessions
 from . import hook_answers, hook_events
 from .hook_answers import NOTHING, HookAnswer
 from .hook_events import HookEvent
-from .live_clis import LiveClis
+from .live_clis import LiveCli, LiveClis
 from .open_questions import OpenQuestions
 
 # Seconds for the system to say which process has a connection.
 PATIENCE = 1.0
 # Processes that are remembered after their end: the last hook of a CLI may come later.
 MAX_LOCAL = 1024
+
+
+class NotConnected(Exception):
+    """The hook is for the window that its CLI is connected to, and it is not this one."""
 
 
 class HookListener(Protocol):
@@ -56,17 +61,26 @@ class HookDesk:
         self._peers: frozenset[int] = frozenset()
         # The CLIs' processes that this system knows, unlike those in a container for example.
         self._local: set[int] = set()
+        # CLIs of which a hook was for another window, if that has one for them.
+        self._elsewhere: list[LiveCli] = []
 
     async def answer(
         self, cli: Cli, body: Any, is_there: Callable[[], bool] = lambda: True
     ) -> Mapping[str, Any]:
-        """The output of the hook. `is_there` tells whether it still waits. Raises BadHook."""
-        event = hook_events.read(cli, body)
-        if event is None:
+        """The output of the hook. `is_there` tells whether it still waits. Raises BadHook and
+        NotConnected."""
+        told = hook_events.read(cli, body)
+        if told is None:
             return {}
-        self.heard_of[cli.id] = (event.version, time.time())
-        self._local |= _running({event.pid})
+        event = replace(told, pid=_process(told))
         session = await self.session_of(event)
+        known = self.live.find(event)
+        self._elsewhere = [it for it in self._elsewhere if it != known]
+        if event.only_connected and session is None:
+            self._elsewhere += [known] if known is not None else []
+            raise NotConnected
+        self.heard_of[cli.id] = (event.version, time.time())
+        self._local |= _running({event.pid} - {0})
         self.live.heard(event, session.id if session is not None else "")
         if event.moment is Moment.ASKS:
             self._questions.asked(event)
@@ -106,11 +120,20 @@ class HookDesk:
 
     async def look_after(self) -> None:
         """To be called from time to time: a killed CLI does not report its end."""
-        pids = {each.pid for each in self.live.all()} & self._local
-        if pids:
-            self.live.forget(pids - await in_thread(partial(_running, pids)))
+        known = self.live.all()
+        pids = {each.pid for each in known} & self._local
+        gone = pids - await in_thread(partial(_running, pids)) if pids else set()
+        self.live.forget([*self._elsewhere, *(each for each in known if each.pid in gone)])
+        self._elsewhere = []
         if len(self._local) > MAX_LOCAL:
             self._local &= {each.pid for each in self.live.all()}
+
+
+def _process(event: HookEvent) -> int:
+    """The CLI's process; 0 if this system does not know it, because it is one in a container, or
+    of another system on this machine."""
+    is_here = event.namespace in ("", processes.namespace())
+    return processes.of_hook(event.pid) if is_here else 0
 
 
 def _running(pids: set[int]) -> set[int]:

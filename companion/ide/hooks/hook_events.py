@@ -32,6 +32,8 @@ class HookEvent:
     do not matter here. `subject` is the path that the tool writes, as the CLI knows it, or its
     command. `arguments` are the input of the tool; `response` is its result at TOOL_ENDED.
     `version` is the extension's. `transcript` is the path of the CLI's recording of the session.
+    `namespace` is Linux's name for the processes among which `pid` counts, empty if it is not told.
+    A hook that is `only_connected` is for the window to which its CLI is connected.
     """
 
     cli: Cli
@@ -48,6 +50,8 @@ class HookEvent:
     response: Any = None
     version: str = ""
     transcript: str = ""
+    namespace: str = ""
+    only_connected: bool = False
 
     @property
     def has_failed(self) -> bool:
@@ -88,6 +92,8 @@ def read(cli: Cli, body: Any) -> HookEvent | None:
         response=told.get("tool_response"),
         version=_text(body, "version")[:SHOWN],
         transcript=_text(told, "transcript_path"),
+        namespace=_text(body, "pid_namespace"),
+        only_connected=body.get("only_connected") is True,
     )
     return _with_tool(event, form, told)
 

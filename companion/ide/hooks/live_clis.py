@@ -94,12 +94,12 @@ class LiveClis:
             self._known[_key(event)] = now
             self._on_change()
 
-    def forget(self, pids: Collection[int]) -> None:
-        """These processes have ended."""
-        gone = [key for key, each in self._known.items() if each.pid in pids]
-        for key in gone:
+    def forget(self, gone: Collection[LiveCli]) -> None:
+        """These have ended, unless something was heard of them since."""
+        keys = [key for key, each in self._known.items() if each in gone]
+        for key in keys:
             del self._known[key]
-        if gone:
+        if keys:
             self._on_change()
 
     def _after(self, known: LiveCli, event: HookEvent) -> LiveCli:
