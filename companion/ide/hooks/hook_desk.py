@@ -132,7 +132,7 @@ class HookDesk:
 def _process(event: HookEvent) -> int:
     """The CLI's process; 0 if this system does not know it, because it is one in a container, or
     of another system on this machine."""
-    is_here = event.namespace in ("", processes.namespace())
+    is_here = not event.namespace or event.namespace == processes.namespace()
     return processes.of_hook(event.pid) if is_here else 0
 
 

@@ -16,7 +16,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
-from typing import Any, Callable, Iterable, Mapping, Sequence, TypeVar
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from ...base.background import in_thread
 from ..context import ContextStore
@@ -29,8 +29,7 @@ from . import git_files
 from .git_files import GitTree
 from .hook_answers import NOTHING, HookAnswer, takes_context
 from .hook_events import HookEvent
-
-T = TypeVar("T")
+from .work_trees import WorkTrees
 
 # Seconds for the disk at each hook.
 PATIENCE = 1.0
@@ -79,6 +78,7 @@ class UnaskedEdits:
         self._context = context
         self._show = show
         self._offers_diffs = offers_diffs
+        self._work_trees = WorkTrees()
         self.shows, self.asks = True, False
         # By the CLI's id and the session's, oldest first; and these by the id of the turn.
         self._turns: OrderedDict[tuple[str, str], _Turn] = OrderedDict()
@@ -190,8 +190,7 @@ class UnaskedEdits:
 
     async def _dirty(self, event: HookEvent, turn: _Turn) -> list[str]:
         """The files of the command's work tree that only the disk knows."""
-        folder = self._context.path_maps.to_local(event.folder)
-        tree = await _in_time(partial(git_files.look, folder), None)
+        tree = await self._work_trees.look(self._context.path_maps.to_local(event.folder))
         turn.trees.pop(event.subject, None)
         if tree is None:
             return []
@@ -202,7 +201,8 @@ class UnaskedEdits:
         """Show what the tool did."""
         before, tree = turn.before.get(event.subject, {}), turn.trees.pop(event.subject, None)
         if tree is not None:
-            before = {**await _in_time(partial(git_files.changed, tree), {}), **before}
+            folder = self._context.path_maps.to_local(event.folder)
+            before = {**await self._work_trees.changed(folder, tree), **before}
         if event.kind in EDITS and not self._was_unasked(event, turn):
             turn.before.pop(event.subject, None)
             return
@@ -267,14 +267,10 @@ class UnaskedEdits:
 
 
 async def _read_in_time(paths: Iterable[str]) -> dict[str, Original]:
-    return await _in_time(partial(_read_all, list(paths), MAX_BYTES), {})
-
-
-async def _in_time(work: Callable[[], T], otherwise: T) -> T:
     try:
-        return await in_thread(work, PATIENCE)
+        return await in_thread(partial(_read_all, list(paths), MAX_BYTES), PATIENCE)
     except asyncio.TimeoutError:
-        return otherwise
+        return {}
 
 
 def _read_all(paths: Iterable[str], room: int) -> dict[str, Original]:
