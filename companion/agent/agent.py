@@ -195,13 +195,22 @@ class Agent:
         """The models that the agent offers for the conversation."""
         conversation = self._find(workspace, session_id, False, agent)
         await self._connect(conversation)
-        return conversation.session.models
+        return conversation.session.choices.models
 
     async def commands(self, session_id: str) -> tuple[SlashCommand, ...]:
         """The commands that the agent offers in a conversation, to be written as `/name`."""
         conversation = self.conversations.known(session_id)
         await self._connect(conversation)
-        return await conversation.session.commands()
+        return (await conversation.session.commands()).commands
+
+    async def choose_option(self, session_id: str, id: str, value: str | bool) -> Conversation:
+        """Choose another value of one of the agent's options. Codes: SESSION_NOT_FOUND;
+        VALIDATION_ERROR for what the agent does not offer; SESSION_BUSY for an option that it
+        cannot change while a turn runs."""
+        conversation = self.conversations.known(session_id)
+        await self._connect(conversation)
+        await conversation.choose_option(id, value)
+        return conversation
 
     async def set_model(
         self,
@@ -218,7 +227,7 @@ class Agent:
         conversation = self._find(workspace, session_id, False, agent)
         await self._connect(conversation)
         await conversation.choose({"model": model})
-        return conversation.session.models
+        return conversation.session.choices.models
 
     async def change(
         self, session_id: str, title: str | None, model: str | None, mode: str | None

@@ -169,8 +169,9 @@ class Answers(unittest.TestCase):
                 "modes": {"availableModes": [{"id": "plan"}, 5], "currentModeId": "plan"},
             }
         )
-        self.assertEqual([model.id for model in told.models.available], ["a", "b"])
-        self.assertEqual(told.modes, messages.Modes(("plan",), "plan"))
+        model, mode = told.options.options
+        self.assertEqual((model.values, model.current), (("a", "b"), "b"))
+        self.assertEqual((mode.values, mode.current, mode.is_made), (("plan",), "plan", True))
         nothing = messages.OpenedSession("s")
         self.assertEqual(
             messages.reopen_session(messages.RESUME, "s", "/w", ()).read({"models": None}), nothing

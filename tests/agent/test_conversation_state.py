@@ -21,9 +21,13 @@ WRITTEN = {
     "temporary": "yes",
     "servers": '[{"name": "sums", "command": "node", "args": ["sums.js"], "env": []}]',
     "undone": "/a\n/b c",
+    "agent_title": "Its title",
+    "options": '{"effort": "high", "fast": true}',
 }
 FULL = ConversationState(
-    "A title", "qwen", "a model", "plan", "one", "two", True, True, SERVERS, ("/a", "/b c")
+    *("A title", "qwen", "a model", "plan", "one", "two", True, True, SERVERS, ("/a", "/b c")),
+    agent_title="Its title",
+    options=(("effort", "high"), ("fast", True)),
 )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.agent.acp.acp_client import OfferedCommands, Session
+from GeminiCompanion.companion.agent.acp.session_state import ConfigOptions
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.agents.credentials import API_KEY, Credentials
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
@@ -420,7 +421,7 @@ class WithSessions(OnDisk):
         agent = await self.started()
         self.client.is_running = False
         died = AgentError(failure.STREAM_ERROR, "The Gemini CLI ended unexpectedly.")
-        chosen = mock.AsyncMock(side_effect=[died, None])
+        chosen = mock.AsyncMock(side_effect=[died, ConfigOptions()])
         with mock.patch.object(Session, "choose", chosen):
             for _ in range(2):
                 with contextlib.suppress(AgentError):

@@ -397,6 +397,7 @@ class Session:
     def __init__(self, agent: ScriptedAgent, id: str, folder: str) -> None:
         self.agent, self.id, self.folder = agent, id, folder
         self.model, self.mode = agent.model, "default"
+        self.options: list[Any] = []
         self.contents: list[Any] = []
         self.recording = Recording(id, folder)
         self.turn: Turn | None = None
@@ -517,11 +518,19 @@ class Turn:
             return f"Content from {path}:\n{file.read()}"
 
     def _say(self, part: Mapping[str, Any]) -> None:
-        if part.get("thought"):
+        if "tells" in part:
+            self._tell(part["tells"])
+        elif part.get("thought"):
             subject, _, rest = part["text"][2:].partition("**")
             self.session.say(f"**{subject}**\n{rest.strip()}", "agent_thought_chunk")
         elif "text" in part:
             self.session.say(part["text"])
+
+    def _tell(self, told: dict[str, Any]) -> None:
+        """What Gemini CLI never tells, and other agents do: an update as it stands in the
+        protocol."""
+        self.session.options = told.get("configOptions", self.session.options)
+        self.session.update(told.pop("sessionUpdate"), **told)
 
     def _call(self, call: Mapping[str, Any], number: int) -> Mapping[str, Any]:
         """The result, for the model."""
@@ -698,6 +707,14 @@ class ScriptedAgent:
             raise Failure(-32603, "Cannot enable privileged approval modes in an untrusted folder.")
         session.mode = mode
         session.say(f"[MODE_UPDATE] {mode}\n")
+
+    def _do_session_set_config_option(self, id: int, params: Mapping[str, Any]) -> bool:
+        options = self._sessions[params["sessionId"]].options
+        for each in options:
+            if each["id"] == params["configId"]:
+                each["currentValue"] = params["value"]
+        self.send(id=id, result={"configOptions": options})
+        return True
 
     def _do_session_set_model(self, id: int, params: Mapping[str, Any]) -> None:
         self._sessions[params["sessionId"]].model = params["modelId"]

@@ -631,6 +631,8 @@ class Everything(ApiCase):
         for method, route, body in (
             ("GET", f"/sessions/{id}/commands", None), ("GET", f"/sessions/{id}/attachments", None),
             ("DELETE", f"/sessions/{id}/attachments/{attachment}", None),
+            ("GET", f"/sessions/{id}/state", None),
+            ("POST", f"/sessions/{id}/options", {"id": "mode", "value": "default"}),
             ("GET", turn + "/files", None), ("POST", turn + "/undo", {}),
             ("GET", f"/sessions/{id}/messages", None), ("PATCH", f"/sessions/{id}", {"title": "x"}),
             ("DELETE", f"/sessions/{id}", None), ("GET", "/v1/models", None),

@@ -25,6 +25,7 @@ from .members import Unreadable
 from .message_lines import MessageLines, OtherProtocol
 from .messages import AvailableCommand, AvailableCommands
 from .process import Process, TooLong
+from .session_state import ConfigOption, ConfigOptions, StateUpdate
 
 OTHER_PROTOCOL = sentence(
     "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else."
@@ -34,6 +35,8 @@ OTHER_PROTOCOL = sentence(
 LOG_LINE = re.compile(r"\[[0-9TZ:.-]+\] \[[A-Z]+\] ")
 # Each kind of unreadable message is logged once, and at most so many kinds.
 MAX_UNREADABLE = 20
+# The most unknown sessions of which something is kept.
+MAX_EARLY = 100
 
 T = TypeVar("T")
 
@@ -89,6 +92,21 @@ class OfferedCommands:
         self._told.pop(session, None)
 
 
+class EarlyUpdates:
+    """What the agent told of sessions that nobody knew yet: the last of each kind. An agent may
+    tell it in one breath with the answer that has the session's id."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, dict[type, StateUpdate]] = {}
+
+    def keep(self, session: str, update: StateUpdate) -> None:
+        if len(self._told) < MAX_EARLY or session in self._told:
+            self._told.setdefault(session, {})[type(update)] = update
+
+    def take(self, session: str) -> tuple[StateUpdate, ...]:
+        return tuple(self._told.pop(session, {}).values())
+
+
 class UnreadableMessages:
     """The unreadable messages of one connection: a repeated kind would fill the log."""
 
@@ -141,6 +159,7 @@ class Client:
         self._unreadable = UnreadableMessages(name)
         self.capabilities = messages.AgentCapabilities()
         self.commands = OfferedCommands()
+        self.early = EarlyUpdates()
         process.takes_error = self._take_error
         self._reading = asyncio.ensure_future(self._read())
 
@@ -276,8 +295,7 @@ class Client:
         session, update = messages.session_update(message.params)
         if isinstance(update, AvailableCommands):
             self.commands.tell(session, update.commands)
-        else:
-            self._listener.update(session, update)
+        self._listener.update(session, update)
 
     def _take_request(self, message: jsonrpc.Request) -> None:
         try:
@@ -324,6 +342,8 @@ class Session:
         """Answer with the option's id; None if the turn is cancelled."""
         self.client.answer(request.id, messages.decision(option))
 
-    async def choose(self, what: str, wanted: str, timeout: float) -> None:
-        """A MODEL, for which the agent accepts any name, or a MODE. Raises AgentError."""
-        await self.client.request(messages.choose(self.id, what, wanted), timeout)
+    async def choose(
+        self, option: ConfigOption, wanted: str | bool, timeout: float
+    ) -> ConfigOptions:
+        """All options, none if the agent does not tell them. Raises AgentError."""
+        return await self.client.request(messages.choose(self.id, option, wanted), timeout)

@@ -14,7 +14,9 @@ from typing import Any, Callable, Generic, Mapping, Sequence, TypeVar, Union
 
 from ...base import jsonrpc
 from ..wording.surrogates import clean
+from . import session_state
 from .members import SHOWN, Unreadable, needed, object_of, objects, string
+from .session_state import BOOLEAN, ConfigOption, ConfigOptions, StateUpdate
 
 PROTOCOL_VERSION = 1
 # Methods of the agent's requests, and its notification.
@@ -22,18 +24,14 @@ ASK_PERMISSION, WRITE_FILE = "session/request_permission", "fs/write_text_file"
 UPDATE = "session/update"
 # How to open a session that remembers: LOAD repeats everything that was said, RESUME nothing.
 LOAD, RESUME = "session/load", "session/resume"
-# The settings of a session.
-MODEL, MODE = "model", "mode"
 # Updates of the protocol that nobody here needs.
 UNUSED = frozenset(
     {
-        "plan",
         "plan_update",
         "plan_removed",
-        "current_mode_update",
-        "config_option_update",
-        "session_info_update",
-        "usage_update",
+        "notice",
+        "compaction_update",
+        "compaction_summary_chunk",
     }
 )
 
@@ -126,6 +124,7 @@ SessionUpdate = Union[
     ToolCallStart,
     ToolCallUpdate,
     AvailableCommands,
+    StateUpdate,
     UnusedUpdate,
 ]
 
@@ -209,19 +208,9 @@ class Models:
 
 
 @dataclass(frozen=True)
-class Modes:
-    """The ids of the modes that the agent offers, such as "default" or "plan", and of the one in
-    use."""
-
-    available: tuple[str, ...] = ()
-    current: str = ""
-
-
-@dataclass(frozen=True)
 class OpenedSession:
     id: str
-    models: Models = field(default_factory=Models)
-    modes: Modes = field(default_factory=Modes)
+    options: ConfigOptions = ConfigOptions()
 
 
 @dataclass(frozen=True)
@@ -256,7 +245,10 @@ Block = Mapping[str, Any]
 
 def initialize() -> Request[Initialized]:
     """The agent reads files by itself and writes them through us (docs/gemini-cli-acp.md 8.46)."""
-    capabilities = {"fs": {"readTextFile": False, "writeTextFile": True}}
+    capabilities = {
+        "fs": {"readTextFile": False, "writeTextFile": True},
+        "session": {"configOptions": {"boolean": {}}},
+    }
     return Request(
         "initialize",
         {"protocolVersion": PROTOCOL_VERSION, "clientCapabilities": capabilities},
@@ -289,10 +281,15 @@ def prompt(session: str, blocks: Sequence[Block]) -> Request[TurnEnd]:
     return Request("session/prompt", {"sessionId": session, "prompt": blocks}, _turn_end)
 
 
-def choose(session: str, what: str, wanted: str) -> Request[None]:
-    """MODEL or MODE."""
-    params = {"sessionId": session, what + "Id": wanted}
-    return Request("session/set_" + what, params, _nothing)
+def choose(session: str, option: ConfigOption, wanted: str | bool) -> Request[ConfigOptions]:
+    """The answer has all options; none where the agent's way to choose tells none."""
+    if option.is_made:
+        params: dict[str, Any] = {"sessionId": session, option.id + "Id": wanted}
+        return Request("session/set_" + option.id, params, lambda result: ConfigOptions())
+    params = {"sessionId": session, "configId": option.id, "value": wanted}
+    if option.kind == BOOLEAN:
+        params["type"] = BOOLEAN
+    return Request("session/set_config_option", params, session_state.config_options)
 
 
 def cancel(session: str) -> Notification:
@@ -339,7 +336,8 @@ def session_update(params: Mapping[str, Any]) -> tuple[str, SessionUpdate]:
         return needed(params, "sessionId", UPDATE), UnusedUpdate(kind)
     if kind not in _UPDATES:
         raise Unreadable(kind[:SHOWN] or UPDATE, f"one of {', '.join(_UPDATES)}", kind)
-    return needed(params, "sessionId", UPDATE), _UPDATES[kind](update)
+    told = _UPDATES[kind](update)
+    return needed(params, "sessionId", UPDATE), UnusedUpdate(kind) if told is None else told
 
 
 def agent_request(request: jsonrpc.Request) -> AgentRequest | None:
@@ -441,13 +439,14 @@ def _commands(update: Mapping[str, Any]) -> AvailableCommands:
     )
 
 
-_UPDATES: Mapping[str, Callable[[Mapping[str, Any]], SessionUpdate]] = {
+_UPDATES: Mapping[str, Callable[[Mapping[str, Any]], SessionUpdate | None]] = {
     "user_message_chunk": _user_chunk,
     "agent_message_chunk": _message_chunk,
     "agent_thought_chunk": _thought_chunk,
     "tool_call": lambda update: _tool_call(ToolCallStart, update, "tool_call"),
     "tool_call_update": lambda update: _tool_call(ToolCallUpdate, update, "tool_call_update"),
     "available_commands_update": _commands,
+    **session_state.UPDATES,
 }
 
 
@@ -466,27 +465,7 @@ def _id(result: Mapping[str, Any]) -> str:
 
 
 def _opened(result: Mapping[str, Any], id: str) -> OpenedSession:
-    return OpenedSession(
-        id, _models(object_of(result, "models")), _modes(object_of(result, "modes"))
-    )
-
-
-def _models(told: Mapping[str, Any]) -> Models:
-    available = tuple(
-        Model(string(each, "modelId"), string(each, "name"), string(each, "description"))
-        for each in objects(told, "availableModels")
-        if string(each, "modelId")
-    )
-    current = string(told, "currentModelId")
-    if current and current not in {each.id for each in available}:
-        # The model that the operator chose; the CLI does not list it.
-        available = (*available, Model(current, current, ""))
-    return Models(available, current)
-
-
-def _modes(told: Mapping[str, Any]) -> Modes:
-    known = (string(each, "id") for each in objects(told, "availableModes"))
-    return Modes(tuple(id for id in known if id), string(told, "currentModeId"))
+    return OpenedSession(id, session_state.opened_options(result))
 
 
 def _turn_end(result: Mapping[str, Any]) -> TurnEnd:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Callable
+from typing import Callable, ClassVar, Sequence
 
 from ..wording.failure import AgentError
 from .acp_client import Session
@@ -25,13 +25,24 @@ class SlashCommand:
     is_allowed: bool
 
 
-async def offered(session: Session, worded: Callable[[str], str]) -> tuple[SlashCommand, ...]:
+@dataclass(frozen=True)
+class Commands:
+    """All commands that the agent offers now; also an event."""
+
+    type: ClassVar[str] = "commands"
+    commands: tuple[SlashCommand, ...]
+
+
+async def offered(session: Session, worded: Callable[[str], str]) -> Commands:
     """Empty if the agent sends none in time. `worded` raises AgentError for commands that are
     refused."""
     telling = session.client.commands.of(session.id)
     await asyncio.wait({telling}, timeout=TELLING)
-    told = telling.result() if telling.done() else ()
-    return tuple(_slash_command(each, worded) for each in told)
+    return as_offered(telling.result() if telling.done() else (), worded)
+
+
+def as_offered(told: Sequence[AvailableCommand], worded: Callable[[str], str]) -> Commands:
+    return Commands(tuple(_slash_command(each, worded) for each in told))
 
 
 def _slash_command(told: AvailableCommand, worded: Callable[[str], str]) -> SlashCommand:

@@ -5,12 +5,13 @@ agent's own memory can always be made from it."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timezone
 from functools import partial
 from typing import Callable, Mapping, Sequence
 
 from ...base.background import in_thread
-from ..acp import messages
+from ..acp import messages, session_state
+from ..acp.session_state import ContextUsage, Plan, SessionTitle, StateUpdate
 from ..agents.cli import Cli
 from ..events import turn_events as events
 from ..events.event_log import EventLog
@@ -104,14 +105,14 @@ class Conversation:
             self.cli.id,
             self.workspace,
             record.title,
-            self.session.models.current,
-            self.session.modes.current,
+            self.session.choices.models.current,
+            self.session.choices.mode,
             self.is_busy,
             record.turns,
             record.created,
             record.last_used,
             sum_of(usage),
-            self.session.modes.available,
+            self.session.state.modes,
             tuple((server.name, server.kind) for server in record.state.servers),
             record.transcript.is_saved,
         )
@@ -136,8 +137,13 @@ class Conversation:
             self.turn.cancel()
 
     def update(self, update: messages.SessionUpdate) -> None:
-        """The agent reports something: part of a turn, or of the session that it loads."""
-        if self.turn is not None and self._runs:
+        """The agent reports something: of the session, part of a turn, or of the session that it
+        loads."""
+        if isinstance(update, messages.AvailableCommands):
+            self._tell(self.session.as_commands(update))
+        elif isinstance(update, session_state.KINDS):
+            self._take(update)
+        elif self.turn is not None and self._runs:
             self.turn.update(update)
         else:
             self.session.repeat(update)
@@ -148,6 +154,17 @@ class Conversation:
         if self._runs:
             raise failure.busy()
         await self.session.choose(wanted)
+        self._tell(self.session.state.options)
+
+    async def choose_option(self, id: str, value: str | bool) -> None:
+        """Use another value of an option of the agent from now on. Raises AgentError;
+        VALIDATION_ERROR if the agent does not offer it, SESSION_BUSY for an option that the agent
+        cannot change while a turn runs."""
+        option = self.session.state.options.by_id(id)
+        if self._runs and option is not None and option.is_made:
+            raise failure.busy()
+        await self.session.choose_option(id, value)
+        self._tell(self.session.state.options)
 
     async def attaching(self, said: Message, ids: Sequence[str]) -> Message:
         """The message with these attachments. Needs a session. Raises AgentError."""
@@ -236,6 +253,23 @@ class Conversation:
     def _runs(self) -> bool:
         """Whether a turn is under way."""
         return self.turn is not None and not self.turn.is_over
+
+    def _take(self, update: StateUpdate) -> None:
+        if isinstance(update, SessionTitle):
+            self.record.tell_title(update.title)
+            self._tell(SessionTitle(self.record.title))
+        elif not self.session.choices.take(update):
+            return
+        elif not isinstance(update, (Plan, ContextUsage)):
+            self._tell(self.session.state.options)
+        elif self.turn is not None and self._runs:
+            self.turn.update(update)
+        else:
+            self._tell(update)
+
+    def _tell(self, body: events.Body) -> None:
+        """An event of the conversation that belongs to no turn."""
+        self._told(events.TurnEvent(0, datetime.now(timezone.utc), self.id, "", body))
 
     def _say(self, turn: Turn, said: Message) -> None:
         """Send the message, after what the agent has to be told first."""

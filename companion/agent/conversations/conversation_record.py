@@ -47,6 +47,12 @@ class ConversationRecord:
         self.title = title
         self.change(replace(self.state, title=title))
 
+    def tell_title(self, title: str) -> None:
+        """The agent has a title of its own, or none any more; the user's counts before it."""
+        if not self.state.title:
+            self.title = title or self.title
+        self.change(replace(self.state, agent_title=title))
+
     def own(self, is_temporary: bool = False) -> None:
         """Somebody uses the conversation by its id from now on. A temporary one is deleted when the
         server ends."""

@@ -3,6 +3,7 @@ agent, and what the agent still has to learn. A frozen record, and changes in it
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import Mapping
 
@@ -19,7 +20,8 @@ class ConversationState:
     of its last session; `loading` is that of a recording that may be on its disk. `is_owned` says
     that somebody uses it by its id. `is_temporary` says that it is deleted with the end of the
     server. `servers` are the tool servers that it brought along. `undone` are the paths that the
-    agent still has to be told of."""
+    agent still has to be told of. `agent_title` is the agent's own title. `options` are further
+    options of the agent, by their ids, and their values."""
 
     title: str = ""
     agent: str = ""
@@ -31,23 +33,31 @@ class ConversationState:
     is_temporary: bool = False
     servers: tuple[ToolServer, ...] = ()
     undone: tuple[str, ...] = ()
+    agent_title: str = ""
+    options: tuple[tuple[str, str | bool], ...] = ()
 
     @classmethod
     def of(cls, changes: Mapping[str, str]) -> ConversationState:
         """From the last changes of each kind in a file; kinds of a later release are skipped."""
-        texts = ("title", "agent", "model", "mode", "session", "loading")
+        texts = ("title", "agent", "model", "mode", "session", "loading", "agent_title")
         return cls(
             **{name: changes.get(name, "") for name in texts},
             is_owned=bool(changes.get("owned")),
             is_temporary=bool(changes.get("temporary")),
             servers=tool_servers.from_text(changes.get("servers", "[]")),
             undone=tuple(filter(None, changes.get("undone", "").split("\n"))),
+            options=_options(changes.get("options", "{}")),
         )
 
     def choosing(self, wanted: Mapping[str, str]) -> ConversationState:
         """The state with another "model", another "mode", or both."""
         model, mode = wanted.get("model", self.model), wanted.get("mode", self.mode)
         return replace(self, model=model, mode=mode)
+
+    def choosing_option(self, id: str, value: str | bool | None) -> ConversationState:
+        """The state with another value of an option of the agent; None if it is not chosen."""
+        others = [pair for pair in self.options if pair[0] != id]
+        return replace(self, options=(*others, *([] if value is None else [(id, value)])))
 
     def changes_since(self, before: ConversationState) -> dict[str, str]:
         """The changes to write into a file that has the state `before`."""
@@ -67,4 +77,15 @@ class ConversationState:
             "temporary": YES if self.is_temporary else "",
             "servers": tool_servers.as_text(self.servers),
             "undone": "\n".join(self.undone),
+            "agent_title": self.agent_title,
+            "options": json.dumps(dict(self.options)),
         }
+
+
+def _options(text: str) -> tuple[tuple[str, str | bool], ...]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return ()
+    pairs = found.items() if isinstance(found, dict) else ()
+    return tuple((id, value) for id, value in pairs if isinstance(value, (str, bool)))

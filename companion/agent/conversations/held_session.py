@@ -12,37 +12,29 @@ from typing import Iterable, Mapping, Sequence
 from ...base.background import in_thread
 from ..acp import messages, slash_commands
 from ..acp.acp_client import Client, Session
-from ..acp.messages import Models, Modes
-from ..acp.slash_commands import SlashCommand
+from ..acp.agent_state import AgentState
+from ..acp.messages import AvailableCommands
+from ..acp.slash_commands import Commands
 from ..acp.tool_servers import ToolServer
 from ..agents.cli import Cli
 from ..turn.agent_session import AgentSession
 from ..wording import failure
-from ..wording.failure import GEMINI_ERROR, VALIDATION_ERROR, AgentError
 from ..wording.sentence import Words, sentence
+from .choices import Choices
 from .conversation_record import ConversationRecord
 from .past_turns import PastTurns, on_disk
 from .session_opener import SessionOpener
 
-# Seconds for the choice of a model, which is immediate.
-CHOOSING = 10.0
 REMINDED = sentence(
     "The agent was restarted and could not resume this conversation; it was given its text to"
     " read instead."
 )
-NOT_AGAIN = {
-    messages.MODEL: sentence(
-        "The model {name} is no longer used, because the agent refused it: {reason}"
-    ),
-    messages.MODE: sentence(
-        "The mode {name} is no longer used, because the agent refused it: {reason}"
-    ),
-}
 
 
 class HeldSession:
     """`agent` is the session as turns use it, None if there is none yet. `reminder` is a text that
-    the agent needs with the next message, because its session does not know what was said. Once it
+    the agent needs with the next message, because its session does not know what was said. `state`
+    is what the agent has told of the session, `choices` what the user chose in it. Once it
     `is_closed`, nothing is opened any more."""
 
     def __init__(self, cli: Cli, record: ConversationRecord, past: PastTurns) -> None:
@@ -52,33 +44,23 @@ class HeldSession:
         self._cli = cli
         self._record = record
         self._past = past
-        self._models = Models()
-        self._modes = Modes()
+        self.state = AgentState()
+        self.choices = Choices(record, self.state)
         self._opener = SessionOpener(cli, record.workspace)
         self._opener.servers = record.state.servers
-        # Choices that the agent refused in a new session, as sentences.
-        self._refused: tuple[Words, ...] = ()
+        # The agent's id of the newest session.
+        self._opened: str | None = None
         # Held while a session is opened.
         self._opening = asyncio.Lock()
 
     @property
     def id(self) -> str | None:
         """The agent's id of the session that is open or being loaded."""
-        return self._opener.loading or (None if self.agent is None else self.agent.session.id)
+        return self._opener.loading or self._opened
 
     @property
     def is_opening(self) -> bool:
         return self._opening.locked()
-
-    @property
-    def models(self) -> Models:
-        chosen = self._record.state.model
-        return Models(self._models.available, chosen or self._models.current)
-
-    @property
-    def modes(self) -> Modes:
-        chosen = self._record.state.mode
-        return Modes(self._modes.available, chosen or self._modes.current)
 
     def bring(self, servers: Sequence[ToolServer]) -> None:
         """Use these tool servers in all sessions of the conversation. Must come before the
@@ -100,33 +82,26 @@ class HeldSession:
         self._opener.repeat(update)
 
     async def choose(self, wanted: Mapping[str, str]) -> None:
-        """Use a "model", a "mode" or both from now on. Raises AgentError; VALIDATION_ERROR if the
-        agent does not offer one of them."""
-        session = self._session()
-        models = [each.id for each in self._models.available]
-        known = {messages.MODEL: models, messages.MODE: self._modes.available}
-        for what, name in wanted.items():
-            if name not in known[what]:
-                raise failure.not_among(known[what], name)
-        for what, name in wanted.items():
-            try:
-                await session.choose(what, name, CHOOSING)
-            except AgentError as error:
-                if error.code != GEMINI_ERROR:
-                    raise
-                # It offers modes that it refuses in a folder that is not trusted.
-                raise AgentError(VALIDATION_ERROR, error.message, error.details) from error
-        self._record.change(self._record.state.choosing(wanted))
+        """Use a "model", a "mode" or both from now on; after `connect`. Raises AgentError."""
+        await self.choices.choose(self._session(), wanted)
 
-    async def commands(self) -> tuple[SlashCommand, ...]:
+    async def choose_option(self, id: str, value: str | bool) -> None:
+        """Use another value of one of the options from now on; after `connect`. Raises
+        AgentError."""
+        await self.choices.choose_option(self._session(), id, value)
+
+    async def commands(self) -> Commands:
         """The commands that the agent offers; after `connect`. Raises AgentError."""
         return await slash_commands.offered(self._session(), self._cli.text_for)
+
+    def as_commands(self, told: AvailableCommands) -> Commands:
+        """The same as they are offered here."""
+        return slash_commands.as_offered(told.commands, self._cli.text_for)
 
     def take_warnings(self) -> tuple[Words, ...]:
         """What the user should know before the next turn; each warning once."""
         reminded = (REMINDED,) if self.reminder else ()
-        refused, self._refused = self._refused, ()
-        return (*reminded, *refused)
+        return (*reminded, *self.choices.take_refusals())
 
     def forget(self) -> None:
         """The conversation was deleted."""
@@ -145,18 +120,20 @@ class HeldSession:
         turns = (await self._past.history()).turns if record.turns else None
         last = record.state.session
         loading = "" if turns is None else await self._announce_recording()
+        self.state.begin()
         # A tool server that does not start would delay all others.
         async with asyncio.Lock() if self._opener.servers else client.opening:
             opened = await self._opener.open(client, loading, last, turns)
         session, self.reminder = opened.session, opened.reminder
-        self._models, self._modes = opened.models, opened.modes
+        self._opened = session.id
+        self.state.open(opened.options, client.early.take(session.id))
         record.begin()
         record.change(replace(record.state, session=session.id, agent=self._cli.id))
         # The CLI's files of other sessions are useless now.
         await self._remove_recordings({last, loading} - {"", session.id})
         if loading:
             record.change(replace(record.state, loading=""))
-        await self._choose_again(session)
+        await self.choices.choose_again(session)
         # Set only now: while the mode is not the announced one, nothing may be said.
         self.agent = AgentSession(session, self._cli)
 
@@ -173,18 +150,3 @@ class HeldSession:
     async def _remove_recordings(self, sessions: Iterable[str]) -> None:
         for each in sessions:
             await in_thread(partial(self._cli.session_files.remove, each))
-
-    async def _choose_again(self, session: Session) -> None:
-        """Apply the user's choices to a new session. A choice that the agent now refuses, such as a
-        mode in a folder that is no longer trusted, is dropped. Raises AgentError if the agent has
-        ended."""
-        state = self._record.state
-        for what, name in {messages.MODEL: state.model, messages.MODE: state.mode}.items():
-            try:
-                if name:
-                    await session.choose(what, name, CHOOSING)
-            except AgentError as error:
-                if not session.client.is_running:
-                    raise
-                self._record.change(self._record.state.choosing({what: ""}))
-                self._refused += (NOT_AGAIN[what].filled(name=name, reason=error.message),)

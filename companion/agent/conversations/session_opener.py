@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Mapping, Sequence, TypeVar
 
@@ -11,6 +11,7 @@ from ...base.background import in_thread
 from ...base.log import logger
 from ..acp import messages, tool_servers
 from ..acp.acp_client import Client, Session
+from ..acp.session_state import ConfigOptions
 from ..acp.tool_servers import ToolServer
 from ..agents.cli import Cli
 from ..events.turn_events import PastTurn
@@ -36,12 +37,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Opened:
-    """`models` and `modes` are those that the session offers. `reminder` is the conversation as a
-    text if the session does not remember it, else empty."""
+    """`options` are what the session lets choose. `reminder` is the conversation as a text if the
+    session does not remember it, else empty."""
 
     session: Session
-    models: messages.Models = field(default_factory=messages.Models)
-    modes: messages.Modes = field(default_factory=messages.Modes)
+    options: ConfigOptions = ConfigOptions()
     reminder: str = ""
 
 
@@ -83,7 +83,7 @@ class SessionOpener:
 
     def _opened(self, client: Client, told: messages.OpenedSession, reminder: str = "") -> Opened:
         session = Session(client, told.id, self._workspace)
-        return Opened(session, told.models, told.modes, reminder)
+        return Opened(session, told.options, reminder)
 
     async def _ask(self, client: Client, request: messages.Request[T]) -> T:
         if not self.servers:

@@ -13,6 +13,7 @@ from itertools import chain, islice
 from typing import IO, Any, Callable, ContextManager, Iterable, Iterator, Mapping, Tuple
 
 from ...base.log import logger
+from ..acp.session_state import ContextUsage, Cost, Plan, PlanEntry
 from ..events import turn_events as events
 from ..events.turn_events import Attachment, Body, PastTurn, TurnEvent, Usage, sum_of
 from ..wording.sentence import restored
@@ -46,6 +47,8 @@ BODIES = {
         events.ToolResult,
         events.Complete,
         events.Error,
+        Plan,
+        ContextUsage,
     )
 }
 
@@ -85,7 +88,8 @@ class History:
     @property
     def title(self) -> str:
         first = next((turn.text for turn in self.turns if turn.text), "")
-        return self.changes.get("title") or title_of(first)
+        told = self.changes.get("title") or self.changes.get("agent_title")
+        return told or title_of(first)
 
     @property
     def usage(self) -> Usage:
@@ -333,6 +337,10 @@ def _body(value: dict[str, Any]) -> Body:
     if kind is events.ToolConfirmation:
         given["options"] = tuple(events.Option(**each) for each in given["options"])
         given["diff"] = events.Diff(**given["diff"]) if given.get("diff") else None
+    elif kind is Plan:
+        given["entries"] = tuple(PlanEntry(**each) for each in given["entries"])
+    elif kind is ContextUsage:
+        given["cost"] = Cost(**given["cost"]) if given.get("cost") else None
     elif kind is events.Complete:
         usage = given["usage"]
         by_model = {name: tuple(pair) for name, pair in (usage["by_model"] or {}).items()}

@@ -6,6 +6,9 @@ from datetime import datetime, timezone
 from typing import Any, Mapping
 
 from ...base.shown_text import spelled
+from ..acp.agent_state import AgentState
+from ..acp.session_state import ConfigOption, ConfigOptions, ContextUsage, Plan, SessionTitle
+from ..acp.slash_commands import Commands, SlashCommand
 from ..events import turn_events as events
 from ..events.turn_events import TurnEvent
 from ..turn import outcomes
@@ -230,6 +233,79 @@ def _error(body: events.Error, language: str) -> dict[str, Any]:
     return {"message": said(body.message, language), "code": body.code, "details": details}
 
 
+def _plan(body: Plan, language: str) -> dict[str, Any]:
+    entries = [
+        {
+            "content": it.content,
+            "priority": it.priority,
+            "status": it.status,
+            "shown": {"content": shown.lines(it.content, language)},
+        }
+        for it in body.entries
+    ]
+    return {"entries": entries}
+
+
+def _context_usage(body: ContextUsage, language: str) -> dict[str, Any]:
+    cost = body.cost and {"amount": body.cost.amount, "currency": body.cost.currency}
+    return {"used": body.used, "size": body.size, "cost": cost}
+
+
+def _config_options(body: ConfigOptions, language: str) -> dict[str, Any]:
+    return {"options": [_config_option(it, language) for it in body.options]}
+
+
+def _config_option(option: ConfigOption, language: str) -> dict[str, Any]:
+    values = [
+        {
+            "value": it.value,
+            "name": it.name,
+            "description": it.description,
+            "group": it.group,
+            "shown": {"name": shown.line(it.name, language)},
+        }
+        for it in option.choices
+    ]
+    return {
+        "id": option.id,
+        "name": option.name,
+        "description": option.description,
+        "category": option.category,
+        "type": option.kind,
+        "value": option.current,
+        "values": values,
+        "shown": {"name": shown.line(option.name, language)},
+    }
+
+
+def _session_title(body: SessionTitle, language: str) -> dict[str, Any]:
+    return {"title": body.title}
+
+
+def _commands(body: Commands, language: str) -> dict[str, Any]:
+    return {"commands": [command(it) for it in body.commands]}
+
+
+def command(value: SlashCommand) -> dict[str, Any]:
+    """`{"name", "description", "hint", "allowed"}`."""
+    return {
+        "name": value.name,
+        "description": value.description,
+        "hint": value.hint,
+        "allowed": value.is_allowed,
+    }
+
+
+def state(value: AgentState, language: str) -> dict[str, Any]:
+    """`{"plan", "context", "options"}`, as the data of their events; null for what the agent has
+    not told."""
+    return {
+        "plan": value.plan and _plan(value.plan, language)["entries"],
+        "context": value.usage and _context_usage(value.usage, language),
+        **_config_options(value.options, language),
+    }
+
+
 _DATA: Mapping[str, Any] = {
     events.Content.type: _content,
     events.Thought.type: _thought,
@@ -240,4 +316,9 @@ _DATA: Mapping[str, Any] = {
     events.Complete.type: _complete,
     events.Error.type: _error,
     events.Message.type: _message,
+    Plan.type: _plan,
+    ContextUsage.type: _context_usage,
+    ConfigOptions.type: _config_options,
+    SessionTitle.type: _session_title,
+    Commands.type: _commands,
 }

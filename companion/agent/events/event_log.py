@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import AsyncIterator, Callable
 
 from ..wording.surrogates import pair
-from .turn_events import Body, Content, Message, ToolCall, TurnEvent
+from .turn_events import BESIDE, Body, Content, Message, ToolCall, TurnEvent
 
 
 class EventLog:
@@ -65,7 +65,9 @@ class EventLog:
             self._append(Content(text))
 
     def add(self, body: Body) -> TurnEvent:
-        """Add anything else; closes a run of pieces before it."""
+        """Add anything else; closes a run of pieces before it, unless it belongs BESIDE."""
+        if isinstance(body, BESIDE):
+            return self._append(body)
         last, self._held, self._half = self._held, "", ""
         if last:
             self._append(Content(last, is_partial=False))

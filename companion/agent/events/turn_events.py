@@ -1,6 +1,7 @@
 """The events of a turn, as frozen values. Knows neither the agent's protocol nor the listeners.
 
-There are the eight kinds of the API's specification, and the user's message. All text is Unicode
+There are the eight kinds of the API's specification, the user's message, and what agents tell
+beside their answers; the last three of these belong to no turn. All text is Unicode
 without half surrogate pairs, so that it can always be encoded.
 """
 
@@ -10,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Mapping, Sequence, Union
 
+from ..acp.session_state import ConfigOptions, ContextUsage, Plan, SessionTitle
+from ..acp.slash_commands import Commands
 from ..wording.sentence import Words
 
 # The states of a tool call.
@@ -194,13 +197,21 @@ Body = Union[
     Complete,
     Error,
     Message,
+    Plan,
+    ContextUsage,
+    ConfigOptions,
+    SessionTitle,
+    Commands,
 ]
+# They come in the middle of a text without ending it.
+BESIDE = (Plan, ContextUsage)
 
 
 @dataclass(frozen=True)
 class TurnEvent:
     """A body with its place. `number` counts the turn's events from 1 (a Message has 0). `time` is
-    in UTC. `session_id` is the conversation's and stays the same when the agent is restarted."""
+    in UTC. `session_id` is the conversation's and stays the same when the agent is restarted. What
+    belongs to no turn has the number 0 and an empty `turn_id`."""
 
     number: int
     time: datetime

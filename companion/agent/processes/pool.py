@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Iterator
 
 from ...base.log import logger
-from ..acp import messages
+from ..acp import messages, session_state
 from ..acp.acp_client import Client, Listener
 from ..agents.cli import Cli
 from ..agents.credentials import Credentials
@@ -76,6 +76,8 @@ class Place(Listener):
         conversation = self._of_session(session)
         if conversation is not None:
             conversation.update(update)
+        elif isinstance(update, session_state.KINDS) and self.runner.running is not None:
+            self.runner.running.early.keep(session, update)
 
     def permission(self, request: messages.PermissionRequest) -> None:
         turn = self._turn_of(request.session)

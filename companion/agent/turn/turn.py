@@ -14,6 +14,7 @@ from ...base.log import logger
 from ..acp import messages
 from ..events.event_log import EventLog
 from ..events.turn_events import (
+    BESIDE,
     CANCELLED,
     EMPTY,
     END_TURN,
@@ -195,6 +196,8 @@ class Turn:
             self._calls.begin(self._agent.call(said))
         elif isinstance(said, messages.ToolCallUpdate):
             await self._calls.change(self._agent.call(said))
+        elif isinstance(said, BESIDE):
+            self._log.add(said)
 
     def _think(self, text: str) -> None:
         found = THOUGHT.fullmatch(text)

@@ -97,6 +97,9 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "The mode {name} is no longer used, because the agent refused it: {reason}": (
         "不再使用模式 {name}，因为 CLI 拒绝了它：{reason}"
     ),
+    "The choice {name} is no longer used, because the agent refused it: {reason}": (
+        "不再使用选项 {name}，因为 CLI 拒绝了它：{reason}"
+    ),
     "The disk refuses to store what is said here. Unless it does so later, it will be missing"
     " after a restart.": "无法把此会话写入磁盘；若之后仍无法写入，重启后其内容将会丢失。",
     "The folder of this conversation is no longer known; begin a new one.": (

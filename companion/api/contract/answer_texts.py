@@ -50,6 +50,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "messages_told": ("会话记录查询成功", "These are the messages of the conversation."),
     "agents_told": ("代理列表查询成功", "These are the agents."),
     "commands_told": ("命令列表查询成功", "These are the commands that the agent offers."),
+    "state_told": ("会话状态查询成功", "This is what the agent has told."),
+    "option_chosen": ("选项已更改", "The option is changed."),
     "attachment_added": ("附件已上传", "The attachment is stored."),
     "attachments_told": ("附件列表查询成功", "These are the attachments of the conversation."),
     "attachment_removed": ("附件已删除", "The attachment is deleted."),

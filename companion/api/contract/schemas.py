@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from ...agent.acp import session_state
 from ...agent.acp.tool_servers import HTTP, STDIO
 from ...agent.agents.credentials import API_KEY, GOOGLE, OPENAI, VERTEX
 from ...agent.agents.credentials import KINDS as AUTH_TYPES
@@ -235,6 +236,9 @@ THE_ATTACHMENT = form({"sessionId": NAME, "attachmentId": ID})
 PAGE = {"type": "integer", "minimum": 1, "maximum": 100}
 MESSAGES = form({"sessionId": NAME}, {"before": NAME, "limit": PAGE})
 SESSION_CHANGE = form({"sessionId": NAME}, {"title": text(MAX_NAME), "model": NAME, "mode": NAME})
+OPTION_CHOICE = form(
+    {"sessionId": NAME, "id": NAME, "value": {"type": ["string", "boolean"], "maxLength": MAX_NAME}}
+)
 MODELS = form({}, {**WORKSPACE, **SESSION, **AGENT})
 MODEL = form({"model": NAME}, {**WORKSPACE, **SESSION, **AGENT})
 LIST_DIRECTORY = form({}, {"path": PATH})
@@ -366,6 +370,47 @@ FILE_CHANGE = record(
 )
 TURN_FILES = record({"files": many(reference("FileChange"))})
 SLASH_COMMAND = record({"name": STRING, "description": STRING, "hint": STRING, "allowed": BOOLEAN})
+PLAN_ENTRY = record(
+    {
+        "content": STRING,
+        "priority": {"type": "string", "enum": list(session_state.PRIORITIES)},
+        "status": {"type": "string", "enum": list(session_state.STATUSES)},
+        "shown": record({"content": STRING}),
+    }
+)
+CONTEXT = {
+    "used": INTEGER,
+    "size": INTEGER,
+    "cost": {"oneOf": [reference("Cost"), {"type": "null"}]},
+}
+OPTION_VALUE = record(
+    {
+        "value": STRING,
+        "name": STRING,
+        "description": STRING,
+        "group": STRING,
+        "shown": record({"name": STRING}),
+    }
+)
+CONFIG_OPTION = record(
+    {
+        "id": STRING,
+        "name": STRING,
+        "description": STRING,
+        "category": STRING,
+        "type": {"type": "string", "enum": [session_state.SELECT, session_state.BOOLEAN]},
+        "value": {"type": ["string", "boolean"]},
+        "values": many(reference("OptionValue")),
+        "shown": record({"name": STRING}),
+    }
+)
+STATE = record(
+    {
+        "plan": {"oneOf": [many(reference("PlanEntry")), {"type": "null"}]},
+        "context": {"oneOf": [reference("ContextUse"), {"type": "null"}]},
+        "options": many(reference("ConfigOption")),
+    }
+)
 PAST_TURN = record(
     {
         "turnId": STRING,
@@ -518,6 +563,11 @@ EVENT_DATA: Mapping[str, Schema] = {
         }
     ),
     "error": record({**IDS, "message": STRING, "code": STRING, "details": STRING}),
+    "plan": record({**IDS, "entries": many(reference("PlanEntry"))}),
+    "context_usage": record({**IDS, **CONTEXT}),
+    "config_options": record({**IDS, "options": many(reference("ConfigOption"))}),
+    "session_title": record({**IDS, "title": STRING}),
+    "commands": record({**IDS, "commands": many(reference("SlashCommand"))}),
     "message": record(
         {
             **IDS,
@@ -537,6 +587,11 @@ EVENT_WORDS: Mapping[str, str] = {
     "complete": "The turn is over; the last event.",
     "error": "The turn broke off; the last event instead of `complete`.",
     "message": "What the user said; only in the streams of conversations.",
+    "plan": "What the agent plans to do, the whole plan each time.",
+    "context_usage": "How full the model's context is, in tokens, and what the session has cost.",
+    "config_options": "The agent's options; only in the streams of conversations, without a turn.",
+    "session_title": "The conversation's title, by the agent; where `config_options` come, too.",
+    "commands": "The agent's slash commands; where `config_options` come, too.",
 }
 
 
@@ -593,6 +648,11 @@ COMPONENTS: Mapping[str, Schema] = {
     "McpServer": MCP_SERVER_TOLD,
     "Attachment": ATTACHMENT,
     "SlashCommand": SLASH_COMMAND,
+    "PlanEntry": PLAN_ENTRY,
+    "Cost": record({"amount": {"type": "number"}, "currency": STRING}),
+    "ContextUse": record(CONTEXT),
+    "ConfigOption": CONFIG_OPTION,
+    "OptionValue": OPTION_VALUE,
     "FileChange": FILE_CHANGE,
     "Option": OPTION,
     "Diff": DIFF,

@@ -1,9 +1,9 @@
 """Streams events to a client, as Server-Sent Events or as lines of JSON.
 
-Each event of SSE has the id "<turn>.<number>". A client that sends the last id it saw as
-Last-Event-ID gets the events after it: within the grace period of its listeners, and also after the
-end of the turn, as long as that is the newest of its conversation. Lines have no ids: a client that
-reads lines and leaves cancels the turn.
+Each event of SSE that belongs to a turn has the id "<turn>.<number>". A client that sends the last
+id it saw as Last-Event-ID gets the events after it: within the grace period of its listeners, and
+also after the end of the turn, as long as that is the newest of its conversation. Lines have no
+ids: a client that reads lines and leaves cancels the turn.
 """
 
 from __future__ import annotations
@@ -128,8 +128,10 @@ async def _blocks(events: AsyncIterator[TurnEvent], language: str) -> AsyncItera
     # Sent with the first event: many clients take a block without data for an empty event.
     retry = b"retry: %d\n" % RETRY
     async for event in events:
-        id = f"{event.turn_id}.{event.number}".encode("ascii")
-        yield b"%bid: %b\ndata: %b\n\n" % (retry, id, _json(event, language))
+        # What belongs to no turn has no place to come back to: the id before it stays.
+        place = b"id: %b.%d\n" % (event.turn_id.encode("ascii"), event.number)
+        place = place if event.turn_id else b""
+        yield b"%b%bdata: %b\n\n" % (retry, place, _json(event, language))
         retry = b""
 
 

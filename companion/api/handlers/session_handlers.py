@@ -45,11 +45,26 @@ async def commands(services: Services, inputs: Inputs) -> Answer:
     """The commands that a message can begin with as `/name`. Those that are not `allowed` are
     refused, because they would run without asking."""
     found = await services.agent.commands(inputs.fields["sessionId"])
-    told = [
-        {"name": it.name, "description": it.description, "hint": it.hint, "allowed": it.is_allowed}
-        for it in found
-    ]
-    return Answer("commands_told", {"commands": told})
+    return Answer("commands_told", {"commands": [wire.command(it) for it in found]})
+
+
+async def state(services: Services, inputs: Inputs) -> Answer:
+    """What the agent has told of the conversation beside its answers, as it is now. What it has not
+    told is null or empty; so is everything while it has no process. Starts none."""
+    conversation = services.agent.conversations.known(inputs.fields["sessionId"])
+    return Answer("state_told", wire.state(conversation.session.state, inputs.language))
+
+
+async def choose_option(services: Services, inputs: Inputs) -> Answer:
+    """Choose another value of one of the agent's options, such as its model, its mode or how much
+    it thinks. Other options may change with it, so the answer has all. While a turn runs, an agent
+    whose options come by an earlier way of its protocol refuses."""
+    fields = inputs.fields
+    outlive_client(inputs.request)
+    conversation = await services.agent.choose_option(
+        fields["sessionId"], fields["id"], fields["value"]
+    )
+    return Answer("option_chosen", wire.state(conversation.session.state, inputs.language))
 
 
 async def change(services: Services, inputs: Inputs) -> Answer:
@@ -160,8 +175,9 @@ def _without_pieces(story: Sequence[TurnEvent]) -> Iterator[TurnEvent]:
         if isinstance(event.body, events.Content):
             run.append(event)
             continue
-        yield from _whole(run)
-        run = []
+        if not isinstance(event.body, events.BESIDE):
+            yield from _whole(run)
+            run = []
         yield event
     yield from _whole(run)
 

@@ -1,0 +1,266 @@
+"""What an agent tells of a session beside what it says: its plan, how full the context is and what
+it cost, what can be chosen, its mode and its title.
+
+All of these are whole: each replaces the one before. Those with a `type` are also events.
+
+Source: the Agent Client Protocol's schema, version 1: `Plan`, `UsageUpdate`, `ConfigOptionUpdate`,
+`CurrentModeUpdate`, `SessionInfoUpdate`. `models` in an opened session is of earlier releases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Callable, ClassVar, Iterator, Mapping, Union
+
+from ..wording.surrogates import clean
+from .members import needed, object_of, objects, string
+
+# The settings of a session. Such an option of an agent that has no config options has this id.
+MODEL, MODE = "model", "mode"
+# The kinds of config options; those of others are left out, as the protocol wants it.
+SELECT, BOOLEAN = "select", "boolean"
+# The states of a plan's entry.
+STATUSES = ("pending", "in_progress", "completed")
+PRIORITIES = ("high", "medium", "low")
+# The most entries, options and choices that are read.
+MOST = 1000
+
+
+@dataclass(frozen=True)
+class PlanEntry:
+    """`priority` is one of PRIORITIES, `status` one of STATUSES."""
+
+    content: str
+    priority: str
+    status: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The whole plan."""
+
+    type: ClassVar[str] = "plan"
+    entries: tuple[PlanEntry, ...]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of the whole session. `currency` is a code of ISO 4217."""
+
+    amount: float
+    currency: str
+
+
+@dataclass(frozen=True)
+class ContextUsage:
+    """The tokens in the model's context, and how many it can hold. `cost` is None if it is not
+    known."""
+
+    type: ClassVar[str] = "context_usage"
+    used: int
+    size: int
+    cost: Cost | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """`group` is the heading that it belongs under, or empty."""
+
+    value: str
+    name: str
+    description: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class ConfigOption:
+    """`kind` is SELECT, with `choices` and a text as `current`, or BOOLEAN. `category` is "model",
+    "mode", "thought_level" or another word of the agent, or empty. One that `is_made` is none of
+    the agent's config options: its model or its mode, by an earlier way of the protocol."""
+
+    id: str
+    name: str
+    description: str
+    category: str
+    kind: str
+    current: str | bool
+    choices: tuple[Choice, ...] = ()
+    is_made: bool = False
+
+    @property
+    def values(self) -> tuple[str | bool, ...]:
+        """All that can be chosen."""
+        if self.kind == BOOLEAN:
+            return (False, True)
+        return tuple(each.value for each in self.choices)
+
+
+@dataclass(frozen=True)
+class ConfigOptions:
+    """All options of the session, the most important one first."""
+
+    type: ClassVar[str] = "config_options"
+    options: tuple[ConfigOption, ...] = ()
+
+    def of_category(self, category: str) -> ConfigOption | None:
+        return next((each for each in self.options if each.category == category), None)
+
+    def by_id(self, id: str) -> ConfigOption | None:
+        return next((each for each in self.options if each.id == id), None)
+
+    def renewed(self, told: ConfigOptions) -> ConfigOptions:
+        """The options that the agent tells now, and those of before that it cannot tell."""
+        made = (it for it in self.options if it.is_made and not told.of_category(it.category))
+        return ConfigOptions((*told.options, *made))
+
+    def choosing(self, id: str, value: str | bool) -> ConfigOptions:
+        """With another current value of one option."""
+        changed = (replace(it, current=value) if it.id == id else it for it in self.options)
+        return ConfigOptions(tuple(changed))
+
+
+@dataclass(frozen=True)
+class CurrentMode:
+    """The agent is in another mode now."""
+
+    mode: str
+
+
+@dataclass(frozen=True)
+class SessionTitle:
+    """The agent's own title for the session; empty if it has taken it back."""
+
+    type: ClassVar[str] = "session_title"
+    title: str
+
+
+# A title that is missing in an update stays as it is; then there is nothing to tell.
+StateUpdate = Union[Plan, ContextUsage, ConfigOptions, CurrentMode, SessionTitle]
+KINDS = (Plan, ContextUsage, ConfigOptions, CurrentMode, SessionTitle)
+
+
+def _plan(update: Mapping[str, Any]) -> Plan:
+    told = objects(clean(update), "entries")[:MOST]
+    return Plan(tuple(_entry(each) for each in told if string(each, "content")))
+
+
+def _entry(told: Mapping[str, Any]) -> PlanEntry:
+    priority, status = string(told, "priority"), string(told, "status")
+    return PlanEntry(
+        string(told, "content"),
+        priority if priority in PRIORITIES else PRIORITIES[1],
+        status if status in STATUSES else STATUSES[0],
+    )
+
+
+def _usage(update: Mapping[str, Any]) -> ContextUsage:
+    return ContextUsage(_count(update, "used"), _count(update, "size"), _cost(update))
+
+
+def _cost(update: Mapping[str, Any]) -> Cost | None:
+    told = object_of(update, "cost")
+    amount, currency = told.get("amount"), clean(string(told, "currency"))
+    is_number = isinstance(amount, (int, float)) and not isinstance(amount, bool)
+    # Neither a negative one nor NaN.
+    if not is_number or not currency or not 0 <= float(amount or 0) < float("inf"):
+        return None
+    return Cost(float(amount or 0), currency)
+
+
+def _count(holder: Mapping[str, Any], name: str) -> int:
+    value = holder.get(name)
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return max(value, 0) if is_number and isinstance(value, int) else 0
+
+
+def _mode(update: Mapping[str, Any]) -> CurrentMode:
+    return CurrentMode(clean(needed(update, "currentModeId", "current_mode_update")))
+
+
+def _title(update: Mapping[str, Any]) -> SessionTitle | None:
+    return SessionTitle(string(clean(update), "title")) if "title" in update else None
+
+
+def config_options(holder: Mapping[str, Any]) -> ConfigOptions:
+    """The options in an update or an answer; empty if it has none."""
+    told = objects(clean(holder), "configOptions")[:MOST]
+    found = (_option(each) for each in told if string(each, "id"))
+    return ConfigOptions(tuple(each for each in found if each is not None))
+
+
+def _option(told: Mapping[str, Any]) -> ConfigOption | None:
+    kind, current = string(told, "type"), told.get("currentValue")
+    is_select = kind == SELECT and isinstance(current, str)
+    is_boolean = kind == BOOLEAN and isinstance(current, bool)
+    if not isinstance(current, (str, bool)) or not (is_select or is_boolean):
+        return None
+    choices = tuple(_choices(told)) if is_select else ()
+    return ConfigOption(
+        string(told, "id"),
+        string(told, "name") or string(told, "id"),
+        string(told, "description"),
+        string(told, "category"),
+        kind,
+        current,
+        choices,
+    )
+
+
+def _choices(told: Mapping[str, Any]) -> Iterator[Choice]:
+    """Of a list, or of a list of groups."""
+    for each in objects(told, "options")[:MOST]:
+        if "value" not in each:
+            for one in objects(each, "options")[:MOST]:
+                yield from _choice(one, string(each, "name"))
+        yield from _choice(each, "")
+
+
+def _choice(told: Mapping[str, Any], group: str) -> Iterator[Choice]:
+    value = string(told, "value")
+    if value:
+        yield Choice(value, string(told, "name") or value, string(told, "description"), group)
+
+
+UPDATES: Mapping[str, Callable[[Mapping[str, Any]], StateUpdate | None]] = {
+    "plan": _plan,
+    "usage_update": _usage,
+    "config_option_update": config_options,
+    "current_mode_update": _mode,
+    "session_info_update": _title,
+}
+
+
+def opened_options(result: Mapping[str, Any]) -> ConfigOptions:
+    """What a session that was just opened lets choose, its models and modes among it."""
+    made = (_model_option(object_of(result, "models")), _mode_option(object_of(result, "modes")))
+    before = ConfigOptions(tuple(each for each in made if each is not None))
+    return before.renewed(config_options(result))
+
+
+def _model_option(told: Mapping[str, Any]) -> ConfigOption | None:
+    choices = [
+        Choice(id, string(each, "name") or id, string(each, "description"))
+        for each in objects(told, "availableModels")
+        for id in [string(each, "modelId")]
+        if id
+    ]
+    current = string(told, "currentModelId")
+    if current and current not in {each.value for each in choices}:
+        # The model that the operator chose; the CLI does not list it.
+        choices.append(Choice(current, current))
+    if not choices:
+        return None
+    return ConfigOption(MODEL, "Model", "", MODEL, SELECT, current, tuple(choices), True)
+
+
+def _mode_option(told: Mapping[str, Any]) -> ConfigOption | None:
+    choices = tuple(
+        Choice(id, string(each, "name") or id, string(each, "description"))
+        for each in objects(told, "availableModes")
+        for id in [string(each, "id")]
+        if id
+    )
+    current = string(told, "currentModeId")
+    if not choices and not current:
+        return None
+    return ConfigOption(MODE, "Mode", "", MODE, SELECT, current, choices, True)

@@ -1,0 +1,136 @@
+"""What the user chose of the agent's options: told to the agent, kept, and told to its next
+sessions again."""
+
+from __future__ import annotations
+
+from typing import Mapping
+
+from ..acp.acp_client import Session
+from ..acp.agent_state import AgentState
+from ..acp.messages import Models
+from ..acp.session_state import MODE, MODEL, SELECT, ConfigOption, StateUpdate
+from ..wording import failure
+from ..wording.failure import GEMINI_ERROR, VALIDATION_ERROR, AgentError
+from ..wording.sentence import Sentence, Words, sentence
+from .conversation_record import ConversationRecord
+
+# Seconds for a choice, which is immediate.
+CHOOSING = 10.0
+NOT_AGAIN = {
+    MODEL: sentence("The model {name} is no longer used, because the agent refused it: {reason}"),
+    MODE: sentence("The mode {name} is no longer used, because the agent refused it: {reason}"),
+}
+NO_LONGER = sentence("The choice {name} is no longer used, because the agent refused it: {reason}")
+
+
+class Choices:
+    """`record` keeps them, `state` is what the agent has told of its session."""
+
+    def __init__(self, record: ConversationRecord, state: AgentState) -> None:
+        self._record = record
+        self._state = state
+        # Choices that the agent refused in a new session, as sentences.
+        self._refused: tuple[Words, ...] = ()
+
+    @property
+    def models(self) -> Models:
+        told = self._state.models
+        return Models(told.available, told.current or self._record.state.model)
+
+    @property
+    def mode(self) -> str:
+        """The true one, or the one that the next session will have."""
+        return self._state.mode or self._record.state.mode
+
+    def take(self, update: StateUpdate) -> bool:
+        """The agent tells something of the session; whether it is new."""
+        is_new = self._state.take(update)
+        chosen = self._record.state.mode
+        if chosen and self._state.mode not in ("", chosen):
+            # What the agent chose by itself is no choice for later sessions.
+            self._record.change(self._record.state.choosing({MODE: ""}))
+        return is_new
+
+    def take_refusals(self) -> tuple[Words, ...]:
+        """What the user should know of them; each refusal once."""
+        refused, self._refused = self._refused, ()
+        return refused
+
+    async def choose(self, session: Session, wanted: Mapping[str, str]) -> None:
+        """Use a "model", a "mode" or both from now on. Raises AgentError; VALIDATION_ERROR if the
+        agent does not offer one of them."""
+        options = self._state.options
+        found = [(_checked(options.of_category(what), it), it) for what, it in wanted.items()]
+        for option, value in found:
+            await self._set(session, option, value)
+        self._record.change(self._record.state.choosing(wanted))
+
+    async def choose_option(self, session: Session, id: str, value: str | bool) -> None:
+        """Use another value of one of the options from now on. Raises AgentError; VALIDATION_ERROR
+        if the agent does not offer it."""
+        options = self._state.options
+        option = options.by_id(id)
+        if option is None:
+            raise failure.not_among([each.id for each in options.options], id)
+        await self._set(session, _checked(option, value), value)
+        state, category = self._record.state, option.category
+        is_main = category in (MODEL, MODE) and option is options.of_category(category)
+        if is_main and isinstance(value, str):
+            self._record.change(state.choosing({category: value}))
+        else:
+            self._record.change(state.choosing_option(id, value))
+
+    async def choose_again(self, session: Session) -> None:
+        """Apply the user's choices to a new session. A choice that the agent now refuses, such as a
+        mode in a folder that is no longer trusted, is dropped. Raises AgentError if the agent has
+        ended."""
+        state = self._record.state
+        for what, name in {MODEL: state.model, MODE: state.mode}.items():
+            option = self._state.options.of_category(what) or _unknown(what)
+            if name and not await self._set_again(session, option, name, NOT_AGAIN[what]):
+                self._record.change(self._record.state.choosing({what: ""}))
+        for id, value in state.options:
+            known = self._state.options.by_id(id)
+            # One that depends on the model may be gone.
+            if known is None or await self._set_again(session, known, value, NO_LONGER):
+                continue
+            self._record.change(self._record.state.choosing_option(id, None))
+
+    async def _set(self, session: Session, option: ConfigOption, value: str | bool) -> None:
+        try:
+            told = await session.choose(option, value, CHOOSING)
+        except AgentError as error:
+            if error.code != GEMINI_ERROR:
+                raise
+            # It offers modes that it refuses in a folder that is not trusted.
+            raise AgentError(VALIDATION_ERROR, error.message, error.details) from error
+        self._state.chosen(option, value, told)
+
+    async def _set_again(
+        self, session: Session, option: ConfigOption, value: str | bool, refused: Sentence
+    ) -> bool:
+        """Whether the agent accepts it; if not, the user is told. Raises AgentError if the agent
+        has ended."""
+        try:
+            told = await session.choose(option, value, CHOOSING)
+        except AgentError as error:
+            if not session.client.is_running:
+                raise
+            name = value if isinstance(value, str) else option.name
+            self._refused += (refused.filled(name=name, reason=error.message),)
+            return False
+        self._state.chosen(option, value, told)
+        return True
+
+
+def _unknown(category: str) -> ConfigOption:
+    """An option that the agent does not tell."""
+    return ConfigOption(category, category, "", category, SELECT, "", is_made=True)
+
+
+def _checked(option: ConfigOption | None, value: str | bool) -> ConfigOption:
+    """Raises AgentError if the value cannot be chosen."""
+    values = () if option is None else option.values
+    if option is None or not any(it == value and type(it) is type(value) for it in values):
+        raise failure.not_among([str(it) for it in values], str(value))
+    return option
