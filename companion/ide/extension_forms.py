@@ -33,6 +33,9 @@ class Kind(Enum):
     SHELL = "shell"
 
 
+EDITS = (Kind.WRITE, Kind.REPLACE)
+
+
 @dataclass(frozen=True)
 class ToolForm:
     """One tool: the member of its input that names the file to write, or contains the command."""

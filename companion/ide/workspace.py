@@ -281,6 +281,13 @@ def _placed(entry: Entry, sessions: tuple[Session, ...]) -> Entry:
     return entry._replace(after_session=before)
 
 
+def _proposing(workspace: Workspace, path: str) -> set[str]:
+    """The ids of the sessions whose proposals for the CLI's path wait for the user."""
+    book = workspace.book
+    numbers = book.of(OPEN, path=workspace.diffs.local_path(path))
+    return {book[number].session_id for number in numbers}
+
+
 def _hook_listeners(
     workspace: Workspace, editor: Editor, settings: WindowSettings
 ) -> tuple[UnaskedEdits, DiagnosticsAfterEdits]:
@@ -289,6 +296,7 @@ def _hook_listeners(
     edits.shows, edits.asks = settings.shows_unasked, settings.asks_for_edits
     found = DiagnosticsAfterEdits(workspace.window_id, editor.edit_watch, context)
     found.is_on = settings.diagnostics_after_edits
+    workspace.hooks.proposing = partial(_proposing, workspace)
     # The one that may wait comes last.
     workspace.hooks.listeners += [edits, found]
     return edits, found

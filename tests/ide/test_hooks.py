@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import unittest
 from functools import partial
 from typing import Any
@@ -16,14 +17,18 @@ from GeminiCompanion.companion.base.windows_processes import Connection
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, QWEN_CODE, Cli
 from GeminiCompanion.companion.ide.doctor import processes
 from GeminiCompanion.companion.ide.extension_forms import Kind
-from GeminiCompanion.companion.ide.hooks import hook_events, live_words
+from GeminiCompanion.companion.ide.hooks import hook_desk, hook_events, live_words
 from GeminiCompanion.companion.ide.hooks.hook_answers import HookAnswer, printed
-from GeminiCompanion.companion.ide.hooks.hook_desk import HookDesk, NotConnected
+from GeminiCompanion.companion.ide.hooks.hook_desk import SILENT, HookDesk, NotConnected
 from GeminiCompanion.companion.ide.hooks.hook_events import BadHook
 from GeminiCompanion.companion.ide.hooks.live_clis import MAX_CLIS, Activity, LiveClis
+from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
+from GeminiCompanion.companion.ide.session import ABSENT
 from GeminiCompanion.companion.ide.sessions import Sessions
+from GeminiCompanion.companion.ide.window_settings import WindowSettings
+from GeminiCompanion.companion.ide.workspace import Workspace
 
-from ..support import InLoop
+from ..support import Clock, FakeEditor, InLoop
 
 IDLE, WORKING, ASKS, DONE = Activity.IDLE, Activity.WORKING, Activity.ASKS, Activity.DONE
 EDIT = {"type": "edit", "filePath": "/w/a.py"}
@@ -177,9 +182,9 @@ class Desk(InLoop):
         self.assertEqual(self.desk.live.all(), ())
 
     async def test_on_windows_the_cli_is_the_process_above_the_shell_of_its_hook(self) -> None:
-        its = mock.Mock(cli=GEMINI_CLI, id="its", ordinal=1)
-        its.stream.peer = 50_000
-        self.desk._sessions = [its]  # type: ignore[assignment]
+        self.desk._sessions = Sessions(*[mock.Mock()] * 4)
+        its = self.desk._sessions.open("2025-06-18")
+        its.attach(None).peer = 50_000
         self.desk._port = lambda: 40_000
         # By the process of a hook's shell, that of its CLI; each shell ends with its hook.
         parents = {21: os.getpid(), 22: os.getpid(), 23: 0}
@@ -193,7 +198,7 @@ class Desk(InLoop):
                 await self.desk.answer(GEMINI_CLI, body("BeforeAgent", session, shell, prompt="x"))
                 await self.desk.look_after()
         found = {it.session_id: (it.pid, it.mcp_session) for it in self.desk.live.all()}
-        self.assertEqual(found, {"s": (os.getpid(), "its"), "unknown": (0, "")})
+        self.assertEqual(found, {"s": (os.getpid(), its.id), "unknown": (0, "")})
 
     async def test_a_process_of_another_system_is_none_of_ours(self) -> None:
         ours = processes.namespace()
@@ -201,6 +206,50 @@ class Desk(InLoop):
             told = {**body("SessionStart", str(number)), "pid_namespace": namespace}
             await self.desk.answer(GEMINI_CLI, told)
             self.assertEqual(self.desk.live.all()[-1].pid, pid)
+
+    async def test_a_cli_in_a_container_is_known_by_the_edit_about_which_it_asks(self) -> None:
+        its = mock.Mock(cli=GEMINI_CLI, id="its", ordinal=1)
+        self.desk._sessions = [its]  # type: ignore[assignment]
+        self.desk.proposing = {"/w/a.py": {"its"}, "/w/both.py": {"its", "other"}}.__getitem__
+        rows = (
+            (body("BeforeAgent", prompt="x"), ""),
+            (asked({**EDIT, "filePath": "/w/both.py"}), ""),
+            (asked(COMMAND), ""),
+            (asked(EDIT), "its"),
+            (body("AfterAgent"), "its"),
+        )
+        for told, expected in rows:
+            await self.desk.answer(GEMINI_CLI, {**told, "pid_namespace": "pid:[1]"})
+            self.assertEqual(self.desk.live.all()[0].mcp_session, expected)
+        its.stream = None
+        event = hook_events.read(GEMINI_CLI, {**body("AfterAgent"), "pid": 0})
+        self.assertIsNone(event and await self.desk.session_of(event))
+        self.desk.stop()
+
+    async def test_a_proposal_is_found_by_the_path_that_its_cli_knows(self) -> None:
+        maps = PathMaps((PathMap(os.path.abspath("/project"), "/w"),))
+        settings = WindowSettings(path_maps=maps)
+        workspace = Workspace(1, (), FakeEditor(), settings)
+        workspace.book.open("its", maps.to_local("/w/a.py"), "new")
+        found = [set(workspace.hooks.proposing(path)) for path in ("/w/a.py", "/w/b.py")]
+        self.assertEqual(found, [{"its"}, set()])
+
+    async def test_a_killed_cli_in_a_container_ends_with_its_connection(self) -> None:
+        self.desk._sessions = sessions = Sessions(*[mock.Mock()] * 4)
+        clock = Clock()
+        sessions.open("2025-06-18").heard()
+        for name in ("connected", "not connected"):
+            told = {**body("BeforeAgent", name, prompt="x"), "pid_namespace": "pid:[1]"}
+            await self.desk.answer(GEMINI_CLI, told)
+            await self.desk.look_after()
+            self.assertEqual([it.session_id for it in self.desk.live.all()], [name])
+            await clock.advance(ABSENT + 1)
+            await self.desk.look_after()
+            self.assertEqual(len(self.desk.live.all()), name == "not connected")
+        later = time.time() + SILENT + 1
+        with mock.patch.object(hook_desk.time, "time", lambda: later):
+            await self.desk.look_after()
+        self.assertEqual(self.desk.live.all(), ())
 
     async def test_an_answer_that_another_listener_breaks_is_not_given(self) -> None:
         broken = mock.Mock(heard=mock.AsyncMock(side_effect=ZeroDivisionError))

@@ -311,17 +311,18 @@ class Meanwhile(Hearing):
     async def test_an_edit_that_is_shown_while_a_disk_is_slow_is_not_shown_again(self) -> None:
         self.hold("a.py", "old")
         self.open("a.py")
-        goes_on = asyncio.Event()
+        began, goes_on = asyncio.Event(), asyncio.Event()
 
         async def slow(work: Any, seconds: float) -> Any:
             found = work()
+            began.set()
             await goes_on.wait()
             return found
 
         with mock.patch.object(unasked_edits, "in_thread", slow):
             self.another("the first")
             begins = asyncio.ensure_future(self.tool("run", "ls", "begins"))
-            await asyncio.sleep(0)
+            await began.wait()
         self.another("another")
         await self.tool("write", "a.py", "begins")
         self.hold("a.py", "new")

@@ -18,8 +18,9 @@ from ..support import FakeEditor, InLoop, patched
 from ..tables import rows, told, word
 
 FOLDER = os.path.abspath(os.path.join(os.sep, "w"))
-CLIS = {"c": GEMINI_CLI, "q": QWEN_CODE}
-PIDS = {"c": 7, "q": 8}
+CLIS = {"c": GEMINI_CLI, "q": QWEN_CODE, "d": GEMINI_CLI}
+# That of `d`, a CLI in a container, is not known.
+PIDS = {"c": 7, "q": 8, "d": 0}
 PROMPTED = {"c": "BeforeAgent", "q": "UserPromptSubmit"}
 ENDED = {"c": "AfterTool", "q": "PostToolUse"}
 
@@ -100,7 +101,7 @@ class WordsCase(InLoop):
 
     words = {
         r"(\w) is killed": lambda t, name: (
-            t.live.forget({PIDS[name]}),
+            t.live.forget([it for it in t.live.all() if it.pid == PIDS[name]]),
             t.running.discard(PIDS[name]),
         ),
         "no answer goes out": lambda t: setattr(t, "goes_out", False),
@@ -180,6 +181,9 @@ REJECTED = "The user rejected the edit of a.py in the editor, and says:"
     a CLI that nobody hears of after a restart is given up
         c begins; a.py of c is rejected with No.
         | the editor starts again; somebody looks after 601 s | given back is No. for a.py
+    after a restart they wait for a CLI in a container as well
+        d begins; a.py of d is rejected with No. | the editor starts again; somebody looks
+        | given back is nothing | somebody looks after 601 s | given back is No. for a.py
     what waits for one CLI goes along together
         c begins; a.py of c is accepted with why?; a.py of c is rejected with No. | c is prompted
         | the model reads {ACCEPTED} why? {REJECTED} No.

@@ -9,13 +9,13 @@ import asyncio
 import time
 from dataclasses import replace
 from functools import partial
-from typing import Any, Callable, Mapping, Protocol
+from typing import Any, Callable, Collection, Mapping, Protocol
 
 from ...base import private_files
 from ...base.background import in_thread
 from ..clis import Cli
 from ..doctor import processes
-from ..extension_forms import Moment
+from ..extension_forms import EDITS, Moment
 from ..session import Session
 from ..sessions import Sessions
 from . import hook_answers, hook_events
@@ -28,6 +28,8 @@ from .open_questions import OpenQuestions
 PATIENCE = 1.0
 # Processes that are remembered after their end: the last hook of a CLI may come later.
 MAX_LOCAL = 1024
+# Seconds without a hook after which a CLI counts as gone, if nothing else tells whether it runs.
+SILENT = 600.0
 
 
 class NotConnected(Exception):
@@ -57,12 +59,16 @@ class HookDesk:
         self.heard_of: dict[str, tuple[str, float]] = {}
         # The ports of processes with connections to this window, valid as long as the window has
         # the same connections.
-        self._ports: dict[int, frozenset[int]] = {}
+        self._ports: dict[int, frozenset[int] | None] = {}
         self._peers: frozenset[int] = frozenset()
         # The CLIs' processes that this system knows, unlike those in a container for example.
         self._local: set[int] = set()
         # CLIs of which a hook was for another window, if that has one for them.
         self._elsewhere: list[LiveCli] = []
+        # Those of other systems that have been connected.
+        self._were_connected: set[tuple[str, str]] = set()
+        # By the path of a file as a CLI knows it, the MCP sessions that propose a text for it.
+        self.proposing: Callable[[str], Collection[str]] = lambda path: ()
 
     async def answer(
         self, cli: Cli, body: Any, is_there: Callable[[], bool] = lambda: True
@@ -95,25 +101,44 @@ class HookDesk:
         return hook_answers.printed(event, answer)
 
     async def session_of(self, event: HookEvent) -> Session | None:
-        """The MCP session of the hook's CLI, found by its process's connection to this window; None
-        if it has none, or the system does not tell."""
+        """The MCP session of the hook's CLI, found by its process's connection to this window, or
+        by its proposal if the system does not know the process; None if it has none, or if nobody
+        can tell."""
         peers = {it.stream.peer: it for it in self._sessions if it.stream and it.cli == event.cli}
-        if self._peers != frozenset(peers):
-            self._peers, self._ports = frozenset(peers), {}
-        ports = self._ports.get(event.pid, frozenset())
-        if peers and event.pid not in self._ports:
-            asked = partial(processes.ports_to, event.pid, self._port())
-            try:
-                told = await in_thread(asked, PATIENCE)
-            except asyncio.TimeoutError:
-                return None
-            ports = told or frozenset()
-            # What the system said before the CLI connected is not what it would say now.
-            if self._peers == frozenset(peers):
-                self._ports[event.pid] = ports
+        ports = await self._ports_of(event.pid, peers) if event.pid else None
+        if ports is None:
+            id = self._proposer(event)
+            return next((it for it in peers.values() if it.id == id), None)
         found = [peers[port] for port in ports if port in peers]
         # A CLI that connects again has two sessions for a moment.
         return max(found, key=lambda it: it.ordinal) if found else None
+
+    def _proposer(self, event: HookEvent) -> str:
+        """The id of the MCP session that proposes the edit about which a CLI asks, and from then on
+        that of this CLI; empty if nobody can tell. The proposal comes before the hook
+        (docs/protocol.md 9.61)."""
+        asks = event.moment is Moment.ASKS and event.kind in EDITS
+        proposing = self.proposing(event.subject) if asks else ()
+        if len(proposing) == 1:
+            return next(iter(proposing))
+        known = self.live.find(event)
+        return known.mcp_session if known is not None else ""
+
+    async def _ports_of(self, pid: int, peers: Mapping[int, Session]) -> frozenset[int] | None:
+        """The ports at the process's end of its connections to this window; None if the system does
+        not tell."""
+        if self._peers != frozenset(peers):
+            self._peers, self._ports = frozenset(peers), {}
+        if not peers or pid in self._ports:
+            return self._ports.get(pid, frozenset())
+        try:
+            ports = await in_thread(partial(processes.ports_to, pid, self._port()), PATIENCE)
+        except asyncio.TimeoutError:
+            return None
+        # What the system said before the CLI connected is not what it would say now.
+        if self._peers == frozenset(peers):
+            self._ports[pid] = ports
+        return ports
 
     def stop(self) -> None:
         self._questions.stop()
@@ -123,10 +148,27 @@ class HookDesk:
         known = self.live.all()
         pids = {each.pid for each in known} & self._local
         gone = pids - await in_thread(partial(_running, pids)) if pids else set()
-        self.live.forget([*self._elsewhere, *(each for each in known if each.pid in gone)])
+        self.live.forget([it for it in known if it.pid in gone or self._has_left(it)])
         self._elsewhere = []
+        live = self.live.all()
+        self._were_connected &= {(each.cli_id, each.session_id) for each in live}
         if len(self._local) > MAX_LOCAL:
-            self._local &= {each.pid for each in self.live.all()}
+            self._local &= {each.pid for each in live}
+
+    def _has_left(self, cli: LiveCli) -> bool:
+        """Whether it went to another window; or, of one whose process this system does not know,
+        whether its connection is gone, or nothing was heard for long."""
+        if cli in self._elsewhere:
+            return True
+        if cli.pid in self._local:
+            return False
+        present = [it for it in self._sessions if not self._sessions.is_absent(it)]
+        key, its = (cli.cli_id, cli.session_id), cli.mcp_session
+        if any(it.id == its if its else it.cli.id == cli.cli_id for it in present):
+            self._were_connected.add(key)
+            return False
+        is_silent = time.time() - self.heard_of[cli.cli_id][1] > SILENT
+        return its != "" or key in self._were_connected or is_silent
 
 
 def _process(event: HookEvent) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Mapping, TypeVar
 
 from ...base.jsonrpc import kind as kind_of
 from ..clis import Cli
-from ..extension_forms import ExtensionForm, Kind, Moment
+from ..extension_forms import EDITS, ExtensionForm, Kind, Moment
 from ..path_maps import is_of_windows
 
 # Characters kept of a prompt, a command and a name: the user reads them in one line.
@@ -61,7 +61,7 @@ class HookEvent:
     def paths(self) -> frozenset[str]:
         """The absolute paths by which the CLI may know the file that the tool writes: as the model
         named it, and as the result has it."""
-        if self.kind not in (Kind.WRITE, Kind.REPLACE) or not self.subject:
+        if self.kind not in EDITS or not self.subject:
             return frozenset()
         paths = ntpath if is_of_windows(self.folder or self.subject) else posixpath
         response = self.response if isinstance(self.response, dict) else {}

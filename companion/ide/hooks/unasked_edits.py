@@ -21,7 +21,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 from ...base.background import in_thread
 from ..context import ContextStore
 from ..editor import UnaskedEdit
-from ..extension_forms import Kind, Moment
+from ..extension_forms import EDITS, Moment
 from ..file_content import Original, of_bytes, read_or_note, stamp, unix
 from ..path_maps import is_of_windows
 from ..session import Session
@@ -38,7 +38,6 @@ MAX_FILES, MAX_BYTES = 200, 16 * 1024 * 1024
 # Sessions of CLIs and turns that are known, tools of all sessions that run at a time, and sentences
 # that wait for a CLI.
 MAX_SESSIONS, MAX_TURNS, MAX_TOOLS, MAX_SENTENCES = 64, 1024, 32, 64
-EDITS = (Kind.WRITE, Kind.REPLACE)
 ASKED_FOR = "Sublime Text shows each edit before it is made."
 NOT_KNOWN = "The file before the edit is not known."
 NOT_READ = Original("", exists=True, note=NOT_KNOWN)

@@ -139,7 +139,8 @@ class WordsForModel:
         live = {(each.cli_id, each.session_id) for each in self._live.all()}
         gone = {it for it, each in self._waiting.items() if _key(each) not in live}
         pids = {self._waiting[it].pid for it in gone if self._is_expected(self._waiting[it])}
-        running = await in_thread(partial(_running, pids)) if pids else set()
+        # Of a process of another system (0) nobody can tell.
+        running = {0} | (await in_thread(partial(_running, pids - {0})) if pids else set())
         return [
             (it, words)
             for it, words in self._waiting.items()
