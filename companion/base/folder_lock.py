@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import suppress
 
-from .log import logger
+from .file_lock import lock
 
 NAME = "lock"
-# The offset of the locked byte on Windows, where nobody else can read locked bytes.
-FAR = 1 << 20
 
 
 class FolderInUse(Exception):
@@ -33,7 +30,7 @@ class FolderLock:
             return
         path = os.path.join(self.folder, NAME)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        if _lock(descriptor):
+        if lock(descriptor):
             self._descriptor = descriptor
             os.ftruncate(descriptor, 0)
             os.write(descriptor, b"%d\n" % os.getpid())
@@ -57,30 +54,3 @@ class FolderLock:
             with suppress(OSError):
                 os.ftruncate(descriptor, 0)
             os.close(descriptor)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(descriptor: int) -> bool:
-        os.lseek(descriptor, FAR, os.SEEK_SET)
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        finally:
-            os.lseek(descriptor, 0, os.SEEK_SET)
-        return True
-
-else:
-    import fcntl
-
-    def _lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError as error:
-            # Some network file systems have no locks; a server without a lock is better than none.
-            logger.warning("the folder cannot be locked: %s", error)
-        return True

@@ -1,0 +1,90 @@
+"""Locks of the system on files, between processes and between machines that share a disk. The
+system releases a lock when the process that has it ends in any way."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+from .log import logger
+
+# The offset of the locked byte on Windows, where nobody else can read locked bytes.
+FAR = 1 << 20
+
+
+class FileLock:
+    """A lock that is a file of its own at the path. The file is removed with the release; one that
+    a killed process left is taken over. For one thread at a time; all methods block."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it is held here."""
+        return self._descriptor is not None
+
+    def acquire(self) -> bool:
+        """Take the lock; gives whether it is held here now. Raises OSError."""
+        while self._descriptor is None:
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            if not lock(descriptor):
+                os.close(descriptor)
+                return False
+            if _is_at(descriptor, self.path):
+                self._descriptor = descriptor
+            else:
+                # Its holder has removed it between the two steps.
+                os.close(descriptor)
+        return True
+
+    def release(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is None:
+            return
+        if sys.platform == "win32":
+            # Files that are open cannot be removed there, and so nobody else's are.
+            os.close(descriptor)
+        with suppress(OSError):
+            os.unlink(self.path)
+        if sys.platform != "win32":
+            os.close(descriptor)
+
+
+def _is_at(descriptor: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def lock(descriptor: int) -> bool:
+        """Lock the open file, without waiting; gives whether nobody else has it locked."""
+        os.lseek(descriptor, FAR, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        finally:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        return True
+
+else:
+    import fcntl
+
+    def lock(descriptor: int) -> bool:
+        """Lock the open file, without waiting; gives whether nobody else has it locked."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            # Some network file systems have no locks; to go on without one is better than to
+            # refuse.
+            logger.warning("files cannot be locked here: %s", error)
+        return True
