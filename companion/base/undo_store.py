@@ -13,13 +13,15 @@ import os
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import private_files
 from .line_file import LineFile
 from .log import logger
 
 LIST = "edits.jsonl"
+# Lines that were damaged, and the most bytes of them.
+DAMAGED, MAX_DAMAGED = "damaged.jsonl", 1 << 20
 # The digest of a file that does not exist.
 MISSING = ""
 
@@ -65,6 +67,8 @@ class UndoStore:
         self._folder = folder
         self._largest, self._limit = largest, limit
         self._list = LineFile(os.path.join(folder, LIST))
+        # Damaged lines that the log has.
+        self._logged = 0
         self._working = threading.Lock()
 
     def add(
@@ -90,7 +94,7 @@ class UndoStore:
                 self._make_room(self._edits())
 
     def edits(self) -> list[StoredEdit]:
-        """All edits, oldest first. A damaged line is left out."""
+        """All edits, oldest first. A damaged line is left out, and `keep` puts it aside."""
         with self._working:
             return self._edits()
 
@@ -122,9 +126,15 @@ class UndoStore:
             edits = [replace(it, details=details(it)) for it in kept]
             # Before the list, which a full disk may refuse: the texts have to go in any case.
             self._make_room(edits)
+            self._put_aside(it for it in self._lines().splitlines() if it and _edit(it) is None)
             lines = b"".join(map(_line, edits))
             if lines != self._lines():
                 private_files.write(self._list.path, lines, lasting=True)
+
+    def put_aside(self, edit: StoredEdit) -> None:
+        """Write an edit whose details are damaged beside the list, before it is removed there."""
+        with self._working:
+            self._put_aside([_line(edit).rstrip()])
 
     def without_texts(self) -> list[StoredEdit]:
         """The edits of which a text is not there, oldest first: most were removed to make room."""
@@ -146,24 +156,40 @@ class UndoStore:
         """Keep the texts of these edits, newest first, up to the limit; remove all other files. On
         Windows a file that another program has open stays until the next time."""
         sizes = self._sizes()
-        for name in set(sizes) - set(_newest(edits, sizes, self._limit)):
+        unkept = set(sizes) - set(_newest(edits, sizes, self._limit))
+        wanted = {name for it in edits for name in (it.before, it.after)}
+        dropped = len(unkept & wanted)
+        if dropped:
+            logger.info("%d stored texts of older edits make room for newer ones", dropped)
+        for name in unkept:
             try:
                 os.unlink(self._path(name))
             except OSError as error:
                 logger.warning("a stored text could not be removed: %s", error.strerror)
 
     def _sizes(self) -> dict[str, int]:
-        """The sizes of all files except the list, by name. Programs that synchronize or show
+        """The sizes of all files except the lists, by name. Programs that synchronize or show
         folders may put one of theirs here."""
         with suppress(FileNotFoundError):
-            found = [it for it in os.scandir(self._folder) if it.name != LIST]
+            found = [it for it in os.scandir(self._folder) if it.name not in (LIST, DAMAGED)]
             found = [it for it in found if not it.is_dir(follow_symlinks=False)]
             return {it.name: it.stat(follow_symlinks=False).st_size for it in found}
         return {}
 
     def _edits(self) -> list[StoredEdit]:
-        found = map(_edit, self._lines().splitlines())
+        found = [_edit(it) for it in self._lines().splitlines() if it]
+        damaged = found.count(None)
+        if damaged > self._logged:
+            logger.warning("%d lines of the list of edits are damaged", damaged)
+        self._logged = damaged
         return [it for it in found if it is not None]
+
+    def _put_aside(self, lines: Iterable[bytes]) -> None:
+        """Append the lines to those that were damaged, as long as there are few."""
+        path, data = os.path.join(self._folder, DAMAGED), b"".join(it + b"\n" for it in lines)
+        if not data or len(data) + self._size(path) > MAX_DAMAGED:
+            return
+        LineFile(path).append(data, is_new=True, is_lasting=False)
 
     def _lines(self) -> bytes:
         with suppress(FileNotFoundError), open(self._list.path, "rb") as file:
@@ -175,8 +201,16 @@ class UndoStore:
             return None
         with suppress(FileNotFoundError), open(self._path(digest), "rb") as file:
             text = file.read(self._largest + 1)
-            return text if digest_of(text) == digest else None
+            if digest_of(text) == digest:
+                return text
+            logger.warning("a stored text is damaged")
         return None
+
+    @staticmethod
+    def _size(path: str) -> int:
+        with suppress(FileNotFoundError):
+            return os.stat(path).st_size
+        return 0
 
     def _path(self, name: str) -> str:
         return os.path.join(self._folder, name)

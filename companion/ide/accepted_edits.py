@@ -1,8 +1,9 @@
 """The edits that the user accepted, and those that a CLI made without asking; and the store that
 keeps them over a restart.
 
-Only edits that can be undone are saved, up to a size and an age. Files that are excluded are never
-saved.
+They are saved up to an age; their texts up to a size, of accepted edits apart from others, so that
+neither push the others out. Of an edit without texts it is saved why. Files that are excluded are
+never saved.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import threading
 import time
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Container, Iterable, Mapping, Sequence
 
@@ -22,14 +24,20 @@ from .file_content import Original, of_bytes
 from .saved_state import is_within
 from .sharing import Sharing
 
-# The most bytes saved of one text and of all texts; the days after which an edit is forgotten, and
-# the days by which a clock may have been set back.
+# The most bytes saved of one text, and of all texts of accepted edits or of all others; the days
+# after which an edit is forgotten, and the days by which a clock may have been set back.
 MAX_SAVED, MAX_ALL_SAVED = 2 * 1024 * 1024, 16 * 1024 * 1024
 MAX_AGE, MAX_AHEAD = 7, 36525
+# The folder of the edits that were made without asking, in that of the others.
+UNASKED = "unasked"
 # Seconds for a disk to say what a path stands for.
 PATIENCE = 2.0
 NOT_KNOWN = "Only part of the new text is known; the edit cannot be undone here."
 TOO_LARGE = "The edit is too large to be remembered; it cannot be undone here."
+NOT_KEPT = "Its texts are not kept any more; the edit cannot be undone here."
+UNREAD = (
+    'Its texts cannot be read at the moment. "Gemini Companion: Restart Companion" tries again.'
+)
 NOT_SAVED = "Accepted edits cannot be undone after a restart: {}"
 NOT_WRITTEN = "{} cannot be written ({}). Fix that; the next edit is saved with all before it."
 SAVE_FAILED = (
@@ -85,9 +93,11 @@ class Edit:
             return self.before.note
         return NOT_KNOWN if self.after is None else ""
 
-    def without_texts(self) -> Edit:
-        before = replace(self.before, text="", data=None, note=TOO_LARGE)
-        return replace(self, before=before, after=None)
+    def without_texts(self, why: str) -> Edit:
+        """This edit with a sentence in place of its texts. If they are NOT_KEPT, there is nothing
+        to look at any more."""
+        before = replace(self.before, text="", data=None, note=why)
+        return replace(self, before=before, after=None, is_seen=self.is_seen or why == NOT_KEPT)
 
     @property
     def is_recent(self) -> bool:
@@ -104,43 +114,57 @@ class Edit:
 
 
 def load(folder: str) -> list[Edit]:
-    """The saved edits, oldest first. Edits that cannot be read or are too old are left out, and the
-    next `save` removes them. May take some time. Raises OSError if it is not known which edits are
-    there; then a `save` would remove all of them."""
-    store, found = _store(folder), []
-    try:
-        stored = store.edits()
-    except NotADirectoryError:
-        # The next `save` tells the user what is wrong with the folder.
-        return []
-    for each in stored:
-        try:
-            found += _restored(store, each)
-        except (OSError, ValueError, KeyError, TypeError, ArithmeticError) as error:
-            logger.warning("an accepted edit could not be read: %s", type(error).__name__)
+    """The saved edits, oldest first. Damaged ones are put aside, and those that are too old are
+    left out; the next `save` removes both. May take some time. Raises OSError if it is not known
+    which edits are there; then a `save` would remove all of them."""
+    found: list[Edit] = []
+    for store in _stores(folder).values():
+        # The next `save` tells the user what is wrong with a folder that is none.
+        with suppress(NotADirectoryError):
+            found += _loaded(store)
     return sorted((it for it in found if it.is_recent), key=lambda it: it.at)
+
+
+def _loaded(store: UndoStore) -> list[Edit]:
+    """Raises OSError."""
+    found = []
+    for stored in store.edits():
+        try:
+            found.append(_restored(store, stored))
+        except (ValueError, KeyError, TypeError, ArithmeticError) as error:
+            logger.warning("a saved edit is damaged: %s", type(error).__name__)
+            with suppress(OSError):
+                store.put_aside(stored)
+    return found
 
 
 def save(folder: str, edits: Iterable[Edit]) -> str:
     """Save these edits, as far as they may be saved and fit; remove all others. Gives a sentence
     for the user if something went wrong. Calls have to come one after the other."""
     try:
-        return _save(_store(folder), sorted(edits, key=lambda it: it.at))
+        oldest, stores = sorted(edits, key=lambda it: it.at), _stores(folder)
+        told = [
+            _save(store, (it for it in oldest if bool(it.turn) is is_unasked))
+            for is_unasked, store in stores.items()
+        ]
+        return next(filter(None, told), "")
     except OSError as error:
         return NOT_SAVED.format(NOT_WRITTEN.format(folder, error.strerror))
     except NotPrivate as error:
         return NOT_SAVED.format(error)
 
 
-def _store(folder: str) -> UndoStore:
-    return UndoStore(folder, MAX_SAVED, MAX_ALL_SAVED)
+def _stores(folder: str) -> Mapping[bool, UndoStore]:
+    """By whether the edits were made without asking."""
+    folders = {False: folder, True: os.path.join(folder, UNASKED)}
+    return {key: UndoStore(each, MAX_SAVED, MAX_ALL_SAVED) for key, each in folders.items()}
 
 
 def _save(store: UndoStore, oldest: Iterable[Edit]) -> str:
     """Gives a sentence for the user about the newest edit that is not saved. Raises OSError,
     NotPrivate."""
-    wanted = {it.id: it for it in oldest if not it.problem and it.is_recent}
-    there = {it.group for it in store.edits()}
+    wanted = {it.id: it for it in oldest if it.is_recent}
+    there = {it.group for it in store.edits() if _is_kept(it, wanted)}
     # First, for this makes room.
     store.keep(
         lambda stored: _is_kept(stored, wanted),
@@ -157,23 +181,28 @@ def _save(store: UndoStore, oldest: Iterable[Edit]) -> str:
 def _is_kept(stored: StoredEdit, wanted: Mapping[str, Edit]) -> bool:
     edit = wanted.get(stored.group)
     target = str(stored.details.get("target"))
-    return edit is not None and not _is_held_back(edit, stored.path, target)
+    if edit is None or _is_held_back(edit, stored.path, target):
+        return False
+    # If the texts were dropped since, a line that says so takes its place.
+    return edit.problem in ("", UNREAD) or "problem" in stored.details
 
 
 def _add(store: UndoStore, edit: Edit) -> str:
     """Gives a sentence if the edit may be saved but is not. Raises OSError, NotPrivate."""
-    if _is_held_back(edit, edit.path):
+    if edit.problem == UNREAD or _is_held_back(edit, edit.path):
         return ""
     before, after = _texts(edit)
-    if max(len(before or b""), len(after)) > MAX_SAVED:
-        return TOO_LARGE_TO_SAVE.format(os.path.basename(edit.path))
+    is_too_large = max(len(before or b""), len(after)) > MAX_SAVED
     target = _target(edit.path)
     if not target:
         return NO_ANSWER.format(os.path.basename(edit.path))
     if not _is_held_back(edit, target):
         told = {"target": target, "folders": edit.folders, "client": edit.client, "at": edit.at}
+        problem = edit.problem or (TOO_LARGE if is_too_large else "")
+        if problem:
+            told["problem"], before, after = problem, None, b""
         store.add(edit.id, edit.path, before, after, {**told, **_turn_of(edit)})
-    return ""
+    return TOO_LARGE_TO_SAVE.format(os.path.basename(edit.path)) if is_too_large else ""
 
 
 def _texts(edit: Edit) -> tuple[bytes | None, bytes]:
@@ -206,20 +235,32 @@ def _is_held_back(edit: Edit, *paths: str) -> bool:
     return any(rules.reason(it, edit.folders) for it in paths)
 
 
-def _restored(store: UndoStore, stored: StoredEdit) -> list[Edit]:
-    """Empty if one of its texts was removed to make room. Raises OSError, and ValueError, KeyError,
+def _restored(store: UndoStore, stored: StoredEdit) -> Edit:
+    """Without texts if one of them is not there or cannot be read now. Raises ValueError, KeyError,
     TypeError or ArithmeticError if something is damaged."""
     details = stored.details
     turn, prompt = details.get("turn", ""), details.get("prompt", "")
+    problem = details.get("problem", "")
     client, *folders = texts = [details["client"], *details["folders"]]
-    texts += [turn, prompt]
+    texts += [turn, prompt, problem]
     if not all(isinstance(it, str) for it in texts):
         raise TypeError("expected texts")
-    old, new = store.text(stored.before), store.text(stored.after)
-    if new is None or (old is None and stored.before != MISSING):
-        return []
-    before = Original("", exists=False) if old is None else of_bytes(old)
-    after, at = new.decode("utf-8", "surrogatepass"), float(details["at"])
-    known = Edit(0, stored.path, before, after, client, at, tuple(folders), id=stored.group)
+    found, at = Original("", exists=stored.before != MISSING), float(details["at"])
     is_seen = details.get("is_seen") is True
-    return [replace(known, turn=turn, prompt=prompt, is_seen=is_seen)]
+    edit = Edit(0, stored.path, found, "", client, at, tuple(folders), None, turn, prompt, is_seen)
+    edit = replace(edit, id=stored.group)
+    return edit.without_texts(problem) if problem else _with_texts(store, stored, edit)
+
+
+def _with_texts(store: UndoStore, stored: StoredEdit, edit: Edit) -> Edit:
+    """Raises ValueError."""
+    try:
+        old, new = store.text(stored.before), store.text(stored.after)
+    except OSError as error:
+        logger.warning("a saved edit cannot be read now: %s", error.strerror)
+        return edit.without_texts(UNREAD)
+    if new is None or (old is None and stored.before != MISSING):
+        logger.info("the texts of a saved edit are not there any more")
+        return edit.without_texts(NOT_KEPT)
+    before = edit.before if old is None else of_bytes(old)
+    return replace(edit, before=before, after=new.decode("utf-8", "surrogatepass"))

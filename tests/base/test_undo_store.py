@@ -63,7 +63,20 @@ class Kept(unittest.TestCase):
         with open(os.path.join(self.folder, undo_store.LIST), "ab") as file:
             file.write(damaged)
         self.store().add("second", "/a", TWO, ONE)
-        self.assertEqual([it.group for it in self.store().edits()], ["first", "second"])
+        with self.assertLogs("GeminiCompanion", "WARNING") as logs:
+            found = [it.group for it in self.store().edits()]
+        self.assertEqual((found, len(logs.output)), (["first", "second"], 1))
+        self.store().keep(lambda edit: True)
+        with open(os.path.join(self.folder, undo_store.LIST), "rb") as file:
+            self.assertEqual(len(file.readlines()), 2)
+        with open(os.path.join(self.folder, undo_store.DAMAGED), "rb") as file:
+            self.assertEqual(file.read(), damaged + b"\n")
+        # Nothing takes it away, and it does not grow without end.
+        with open(os.path.join(self.folder, undo_store.LIST), "ab") as file:
+            file.write(b"x" * undo_store.MAX_DAMAGED + b"\n")
+        self.store().keep(lambda edit: False)
+        size = os.path.getsize(os.path.join(self.folder, undo_store.DAMAGED))
+        self.assertEqual(size, len(damaged) + 1)
 
     def test_a_text_that_the_disk_has_spoiled_is_none(self) -> None:
         self.store().add("turn", "/a", ONE, TWO)

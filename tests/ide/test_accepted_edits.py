@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
@@ -40,17 +41,22 @@ class Saved(unittest.TestCase):
         self.assertEqual(accepted_edits.save(self.folder, edits), "")
 
     def names(self) -> list[str]:
-        """Of the files that come back, in the order of their edits."""
-        return [os.path.basename(it.path) for it in accepted_edits.load(self.folder)]
+        """Of the files whose edits come back and can be undone, in the order of these."""
+        found = accepted_edits.load(self.folder)
+        return [os.path.basename(it.path) for it in found if not it.problem]
+
+    def problems(self) -> dict[str, str]:
+        """Why the other edits that come back cannot be undone, by the names of their files."""
+        found = accepted_edits.load(self.folder)
+        return {os.path.basename(it.path): it.problem for it in found if it.problem}
 
     def texts(self) -> set[bytes]:
-        """All that is in the folder, but for the list."""
+        """All that is in the folders, but for the lists."""
         found = set()
-        for entry in os.scandir(self.folder) if os.path.isdir(self.folder) else ():
-            with open(entry.path, "rb") as file:
-                data = file.read()
-            if entry.name != undo_store.LIST:
-                found.add(data)
+        for folder, _folders, names in os.walk(self.folder):
+            for name in set(names) - {undo_store.LIST, undo_store.DAMAGED}:
+                with open(os.path.join(folder, name), "rb") as file:
+                    found.add(file.read())
         return found
 
     def test_comes_back_exact_but_for_the_window_that_is_gone(self) -> None:
@@ -81,6 +87,9 @@ class Saved(unittest.TestCase):
         self.save(*edits[:-1])
         self.save(*edits)
         self.assertEqual(self.names(), [str(at) for at in range(2, count + 2)])
+        self.assertEqual(
+            set(self.problems().items()), {(it, accepted_edits.NOT_KEPT) for it in "01"}
+        )
         self.assertLessEqual(sum(map(len, self.texts())), accepted_edits.MAX_ALL_SAVED)
 
     def test_one_that_made_way_is_saved_again_once_there_is_room(self) -> None:
@@ -97,7 +106,44 @@ class Saved(unittest.TestCase):
         self.save(edits[0])
         self.assertEqual(self.names(), names[:1])
 
-    def test_what_cannot_be_undone_or_is_too_large_is_not_saved_and_the_latter_is_told(
+    def test_edits_that_nobody_was_asked_about_push_out_no_accepted_ones_nor_the_reverse(
+        self,
+    ) -> None:
+        text = "x" * accepted_edits.MAX_SAVED
+        count = accepted_edits.MAX_ALL_SAVED // len(text)
+        for few, many in (("", "turn"), ("turn", "")):
+            with self.subTest(many=many):
+                one, now = edit("one", turn=few, at=time.time() - 100), time.time() - 50
+                others = [
+                    edit(f"{it}", b"", f"{it}{text[1:]}", turn=many, at=now + it)
+                    for it in range(count + 1)
+                ]
+                self.save(one, *others)
+                self.assertIn("one", self.names())
+                self.assertEqual(self.problems(), {"0": accepted_edits.NOT_KEPT})
+
+    def test_one_whose_texts_were_dropped_stays_listed_over_restarts(self) -> None:
+        for turn in ("", "turn"):
+            with self.subTest(turn=turn):
+                saved = edit(turn=turn)
+                self.save(saved)
+                self.save(saved.without_texts(accepted_edits.NOT_KEPT))
+                for _ in range(2):
+                    self.assertEqual(self.texts(), {b""})
+                    self.assertEqual(self.problems(), {"a.py": accepted_edits.NOT_KEPT})
+                    self.save(*accepted_edits.load(self.folder))
+                self.save()
+
+    def test_of_one_without_asking_that_an_older_release_saved_nothing_is_lost(self) -> None:
+        old = edit(turn="turn", prompt="do")
+        details = {"target": old.path, "folders": ["/shop"], "client": old.client, "at": old.at}
+        details.update(turn="turn", prompt="do", is_seen=False)
+        UndoStore(self.folder, 100, 1000).add(old.id, old.path, b"old\r\n", b"new\n", details)
+        self.save(*accepted_edits.load(self.folder))
+        self.assertEqual([it.prompt for it in accepted_edits.load(self.folder)], ["do"])
+        self.assertEqual(UndoStore(self.folder, 100, 1000).edits(), [])
+
+    def test_what_cannot_be_undone_or_is_too_large_is_listed_only_and_the_latter_is_told(
         self,
     ) -> None:
         unknown, most = Original("", exists=True, note="?"), "x" * accepted_edits.MAX_SAVED
@@ -111,6 +157,8 @@ class Saved(unittest.TestCase):
                 told = accepted_edits.save(self.folder, (edit("fits", most.encode(), most), it))
                 self.assertEqual(told, problem.format(name))
                 self.assertEqual(self.names(), ["fits"])
+                self.assertEqual(set(self.problems()), {name})
+                self.assertLessEqual(max(map(len, self.texts())), accepted_edits.MAX_SAVED)
 
     @unittest.skipIf(sys.platform == "win32", "links need rights there")
     def test_what_is_excluded_later_goes_with_the_next_save_behind_a_link_too(self) -> None:
@@ -160,6 +208,25 @@ class Saved(unittest.TestCase):
                 self.assertNotIn("bad", "".join(logs.output))
                 self.save(good)
                 self.assertEqual(self.texts(), {b"old\r\n", b"new\n"})
+                with open(os.path.join(self.folder, undo_store.DAMAGED), "rb") as file:
+                    self.assertIn(bad.id.encode(), file.read())
+
+    def test_what_cannot_be_read_now_is_listed_and_there_again_later(self) -> None:
+        one, other = edit("one", b"1"), edit("other", b"2")
+        self.save(one, other)
+        read = UndoStore.text
+
+        def refuse(store: UndoStore, digest: str) -> bytes | None:
+            if digest == undo_store.digest_of(b"1"):
+                raise PermissionError(errno.EACCES, "another program has it open")
+            return read(store, digest)
+
+        with mock.patch.object(UndoStore, "text", refuse):
+            with self.assertLogs("GeminiCompanion", "WARNING"):
+                found = accepted_edits.load(self.folder)
+            self.assertEqual([it.problem for it in found], [accepted_edits.UNREAD, ""])
+            self.save(*(replace(it, is_seen=True) for it in found))
+        self.assertEqual(self.names(), ["one", "other"])
 
     def test_where_the_list_cannot_be_read_now_that_is_no_empty_list(self) -> None:
         self.save(edit())
@@ -175,11 +242,12 @@ class Saved(unittest.TestCase):
         self.save(*(edit(at=it) for it in (now - week - 60, *never)), edit("b", at=now - week + 60))
         self.assertEqual(self.names(), ["b"])
 
-    def test_of_which_a_text_is_lost_it_does_not_come_back(self) -> None:
+    def test_of_which_a_text_is_lost_it_is_only_listed(self) -> None:
         for lost in (b"old\r\n", b"new\n"):
             self.save(edit())
             os.unlink(os.path.join(self.folder, undo_store.digest_of(lost)))
             self.assertEqual(self.names(), [])
+            self.assertEqual(self.problems(), {"a.py": accepted_edits.NOT_KEPT})
             self.save()
 
     def test_after_a_week_nothing_of_it_is_in_the_folder_once_it_is_saved_again(self) -> None:

@@ -254,6 +254,10 @@ class Limits(ReviewCase):
         before = Original("", exists=True, data=b"x" * size)
         return Edit(window_id, name, before, "", "", time.time())
 
+    def lost(self, found: History) -> dict[str, str]:
+        """Why edits cannot be undone, by their paths."""
+        return {it.path: it.problem for it in found._edits if it.problem}
+
     def test_each_window_has_its_last_fifty(self) -> None:
         found = History(self.running().companion, lambda sentence: None, "")
         found.add(self.edit(2, "other"))
@@ -267,7 +271,8 @@ class Limits(ReviewCase):
         found = History(self.running().companion, lambda sentence: None, "")
         for name in ("a", "b", "c"):
             found.add(self.edit(1, name, 40))
-        self.assertEqual([it.path for it in found._edits], ["b", "c"])
+        self.assertEqual(self.lost(found), {"a": accepted_edits.NOT_KEPT})
+        self.assertEqual(len(found._edits), 3)
 
     def test_the_oldest_make_way_for_one_that_has_grown(self) -> None:
         self.replace(history, "MAX_BYTES", 100)
@@ -275,9 +280,35 @@ class Limits(ReviewCase):
         for name in ("a", "b", "c"):
             found.add(self.edit(1, name, 30))
         found.replace(found._edits[2], self.edit(1, "grown", 60))
-        self.assertEqual([it.path for it in found._edits], ["b", "grown"])
-        found.replace(found._edits[1], self.edit(1, "large", 101))
-        self.assertEqual([it.problem for it in found._edits], ["", accepted_edits.TOO_LARGE])
+        self.assertEqual(self.lost(found), {"a": accepted_edits.NOT_KEPT})
+        found.replace(found._edits[2], self.edit(1, "large", 101))
+        expected = {"a": accepted_edits.NOT_KEPT, "large": accepted_edits.TOO_LARGE}
+        self.assertEqual(self.lost(found), expected)
+
+    def test_edits_that_nobody_was_asked_about_push_out_no_accepted_ones_nor_the_reverse(
+        self,
+    ) -> None:
+        self.replace(history, "MAX_BYTES", 100)
+        self.replace(history, "MAX_UNASKED_BYTES", 100)
+        for few, many in (("", "turn"), ("turn", "")):
+            found = History(self.running().companion, lambda sentence: None, "")
+            found.add(replace(self.edit(1, "one", 90), turn=few))
+            for name in ("a", "b"):
+                found.add(replace(self.edit(1, name, 90), turn=many))
+            self.assertEqual(self.lost(found), {"a": accepted_edits.NOT_KEPT})
+
+    def test_of_very_many_unasked_edits_the_oldest_are_known_by_name_and_the_log_has_that(
+        self,
+    ) -> None:
+        self.replace(history, "MAX_UNASKED", 2)
+        self.replace(history, "MAX_KNOWN", 4)
+        found = History(self.running().companion, lambda sentence: None, "")
+        with self.assertLogs("GeminiCompanion", "INFO") as logs:
+            for name in "abcde":
+                found.add(replace(self.edit(1, name), turn="turn"))
+        self.assertEqual([it.path for it in found._edits], list("bcde"))
+        self.assertEqual(self.lost(found), dict.fromkeys("bc", accepted_edits.NOT_KEPT))
+        self.assertEqual(len(logs.output), 4)
 
     def test_one_whose_bytes_are_not_known_is_listed_and_says_why_it_cannot_be_undone(
         self,

@@ -12,7 +12,7 @@ from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.events import EditTakenBack
 from GeminiCompanion.companion.ide.questions import FileUndoing
 from GeminiCompanion.companion.ui import texts
-from GeminiCompanion.companion.ui.review import record, written_files
+from GeminiCompanion.companion.ui.review import history, record, unasked, written_files
 from GeminiCompanion.companion.ui.status_bar import KEY
 
 from ..tables import rows, word
@@ -134,6 +134,10 @@ class UnaskedCase(DeskCase):
         self.cli.resume()
         yield self.cli.connected
         yield self.edits
+
+    @word(r"the newest (\d+) edits are kept")
+    def limit(self, count: str) -> None:
+        self.replace(history, "MAX_UNASKED", int(count))
 
     @word("the edits of the turn are undone")
     def undo_turn(self) -> Steps:
@@ -290,6 +294,16 @@ class Gathered(UnaskedCase):
         c connects; c is told to do; c writes a.py from old to new; c writes b.py from none to x
         | a.py holds else; the edits of the turn are undone
         | a.py is on disk as else; b.py exists: no; the edits are a.py old to new
+    of a turn what is not kept any more is said before and after
+        the newest 1 edits are kept; c connects; c is told to do; c writes a.py from old to new;
+        c writes b.py from none to x | the edits of the turn are undone
+        | it was asked Undo 1 edit 1 file: b.py. 1 edit cannot be undone: a.py
+        | the user was told: 1 edit undone. 1 edit cannot be undone: a.py; b.py exists: no
+        | a.py is on disk as new
+    a turn of which nothing is kept is not offered
+        the newest 0 edits are kept; c connects; c is told to do; c writes a.py from old to new
+        | run undo_edits_of_turn; what was told is NOTHING_LEFT
+        | looked at are 1
     an open tab is undone in its own undo
         c connects; c is told to do; c writes a.py from old to new; a.py is open with new
         | the edits of the turn are undone | a.py reads old; a.py is on disk as old
@@ -297,7 +311,8 @@ class Gathered(UnaskedCase):
 class Reviewed(UnaskedCase):
     @word("what was told is ([A-Z_]+)")
     def was_told_named(self, name: str) -> Steps:
-        yield from self.was_told(getattr(written_files, name).format("a.py"))
+        home = written_files if hasattr(written_files, name) else unasked
+        yield from self.was_told(getattr(home, name).format("a.py"))
 
     def test_what_is_typed_while_the_disk_is_written_stays_in_the_tab(self) -> Steps:
         yield from self.connects("c")

@@ -15,6 +15,7 @@ import sublime
 
 from ...base.answer import Answer
 from ...base.comparison import compare
+from ...base.log import logger
 from ...base.unified import unified
 from ...ide import accepted_edits
 from ...ide.accepted_edits import Edit
@@ -26,11 +27,12 @@ from .. import panels, queues, settings, sharing_settings, texts
 from ..stories import computed
 from . import written_files
 
-# The most edits of each window, and bytes of all of them: the oldest are forgotten first.
-MAX_EDITS = 50
-# The same for those that nobody accepted: a turn can write many files.
-MAX_UNASKED = 200
-MAX_BYTES = 64 * 1024 * 1024
+# The most accepted edits of each window, and bytes of all of them: the oldest are forgotten first.
+MAX_EDITS, MAX_BYTES = 50, 64 * 1024 * 1024
+# The same for those that nobody accepted, for a turn can write many files: more are known, but
+# without their texts, so that the user is told of them.
+MAX_UNASKED, MAX_UNASKED_BYTES = 200, 32 * 1024 * 1024
+MAX_KNOWN = 1000
 NOTHING = "No accepted edits in this window so far."
 NOT_WRITTEN = "The file is as it was before the edit: there is nothing to undo."
 NOT_SHOWN = 'The difference could not be made; "Gemini Companion: Show Log" shows more.'
@@ -94,8 +96,12 @@ class History:
         self._edits.append(_bounded(edit))
         alike = [it for it in self._edits if bool(it.turn) == bool(edit.turn)]
         own = [it for it in alike if it.is_of(edit.window_id, edit.folders)]
-        if len(own) > (MAX_UNASKED if edit.turn else MAX_EDITS):
+        if len(own) > (MAX_KNOWN if edit.turn else MAX_EDITS):
             self._edits.remove(own[0])
+            logger.info("the oldest edit of a window is not listed any more")
+        whole = [it for it in own if not it.problem]
+        if edit.turn and len(whole) > MAX_UNASKED:
+            self._drop_texts(whole[0])
         self._make_room()
         self._save()
 
@@ -110,8 +116,18 @@ class History:
             self._save()
 
     def _make_room(self) -> None:
-        while sum(it.size for it in self._edits) > MAX_BYTES:
-            self._edits.popleft()
+        """Edits of one kind take nothing from those of the other."""
+        for is_unasked in (False, True):
+            alike = [it for it in self._edits if bool(it.turn) is is_unasked and it.size]
+            excess = sum(it.size for it in alike) - _limit(is_unasked)
+            for edit in alike:
+                if excess > 0:
+                    excess -= edit.size
+                    self._drop_texts(edit)
+
+    def _drop_texts(self, edit: Edit) -> None:
+        logger.info("the texts of an edit make room for newer ones")
+        self._edits[self._edits.index(edit)] = edit.without_texts(accepted_edits.NOT_KEPT)
 
     def of_window(self, window: sublime.Window) -> list[Edit]:
         """The window's edits, oldest first. A window that was closed may be open again, with
@@ -222,7 +238,12 @@ class History:
 
 
 def _bounded(edit: Edit) -> Edit:
-    return edit if edit.size <= MAX_BYTES else edit.without_texts()
+    is_small = edit.size <= _limit(bool(edit.turn))
+    return edit if is_small else edit.without_texts(accepted_edits.TOO_LARGE)
+
+
+def _limit(is_unasked: bool) -> int:
+    return MAX_UNASKED_BYTES if is_unasked else MAX_BYTES
 
 
 def _with_rules(edits: Iterable[Edit]) -> tuple[Edit, ...]:

@@ -21,6 +21,7 @@ from .history import History
 from .written_reviews import WrittenReviews
 
 NONE = "No CLI of this window has made an edit without asking."
+NOTHING_LEFT = "No edit that a CLI made without asking can be undone here any more."
 GO_BACK = ["Go back", "Nothing is undone."]
 UNDONE = "{} undone."
 # Files that are named in a line, and characters of a prompt.
@@ -79,32 +80,32 @@ class Unasked:
 
     async def undo_turn(self, window: sublime.Window) -> None:
         """Undo all edits of a turn, the newest first; of several turns the user chooses one."""
-        turns = self._turns(window)
+        known = self._turns(window)
+        turns = [it for it in known if not all(each.problem for each in it)]
         if not turns:
-            self._tell(NONE)
+            self._tell(NOTHING_LEFT if known else NONE)
             return
         number = 0
         if len(turns) > 1:
-            items = [[_prompt(it[0]), _files(it)] for it in turns]
+            items = [[_prompt(it[0]), _extent(it)] for it in turns]
             number = await panels.choice(window, items, "Undo the edits of which turn?")
         if number < 0:
             return
         turn = turns[number]
-        items = [[f"Undo {_edits(len(turn))}", _files(turn)], GO_BACK]
+        items = [[f"Undo {_edits(len(_undoable(turn)))}", _extent(turn)], GO_BACK]
         if await panels.choice(window, items, _prompt(turn[0])) == 0:
             await self._undo_all(window, turn[0].turn)
 
     async def _undo_all(self, window: sublime.Window, turn: str) -> None:
         edits = self._history.of_turn(turn)
-        problems = []
-        for edit in reversed(edits):
-            problems.append(await self._reviews.undo(window, edit))
+        undoable = _undoable(edits)
+        problems = [await self._reviews.undo(window, it) for it in reversed(undoable)]
         found = [it for it in problems if it]
-        done = UNDONE.format(_edits(len(edits) - len(found)))
+        done, lost = UNDONE.format(_edits(len(undoable) - len(found))), _lost(edits)
+        found += [lost] if lost else []
         self._tell(" ".join([done, *found]))
         if found:
-            items = [[it, ""] for it in found]
-            await panels.choice(window, items, f"{done} Not undone: {len(found)}")
+            await panels.choice(window, [[it, ""] for it in found], f"{done} Not undone:")
 
     async def _show(self, window: sublime.Window, edit: Edit) -> None:
         # It may have gone on while the list was open.
@@ -166,6 +167,7 @@ def _counts(edits: Sequence[Edit]) -> Mapping[str, str]:
 
 def _item(edit: Edit, counts: str) -> sublime.QuickPanelItem:
     state = "looked at" if edit.is_seen else "new file" if not edit.before.exists else ""
+    state = "" if edit.problem else state
     details = [f"{edit.client}: {_prompt(edit)}", os.path.dirname(edit.path)]
     at = time.strftime("%H:%M", time.localtime(edit.at))
     return sublime.QuickPanelItem(
@@ -182,10 +184,29 @@ def _prompt(edit: Edit) -> str:
 
 def _files(edits: Sequence[Edit]) -> str:
     """How many files they wrote, and which."""
-    names = list(dict.fromkeys(os.path.basename(it.path) for it in edits))
     count = len({it.path for it in edits})
+    return f"{count} file{'' if count == 1 else 's'}: {_names(edits)}"
+
+
+def _names(edits: Sequence[Edit]) -> str:
+    names = list(dict.fromkeys(os.path.basename(it.path) for it in edits))
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{count} file{'' if count == 1 else 's'}: {', '.join(names[:NAMED])}{more}"
+    return ", ".join(names[:NAMED]) + more
+
+
+def _undoable(edits: Sequence[Edit]) -> list[Edit]:
+    return [it for it in edits if not it.problem]
+
+
+def _extent(turn: Sequence[Edit]) -> str:
+    """What undoing the turn concerns, and what of it cannot be undone."""
+    return ". ".join(it for it in (_files(_undoable(turn)), _lost(turn)) if it)
+
+
+def _lost(turn: Sequence[Edit]) -> str:
+    """Which edits can only be listed; empty if there are none."""
+    lost = [it for it in turn if it.problem]
+    return f"{_edits(len(lost))} cannot be undone: {_names(lost)}" if lost else ""
 
 
 def _edits(count: int) -> str:

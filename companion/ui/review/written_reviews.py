@@ -135,7 +135,7 @@ class WrittenReviews:
                 record = waiting(view)
                 edit = self._history.find(record.edit_id) if record is not None else None
                 is_alone = self._reviews.of(view) is None and not partner(view).is_valid()
-                if edit is not None and is_alone:
+                if edit is not None and not edit.problem and is_alone:
                     pair.compare(view, edit.before)
                     self._reviews.begin(view, edit.before.text)
 
@@ -214,8 +214,9 @@ class WrittenReviews:
         if record is None:
             return None
         found = self._history.find(record.edit_id)
-        if found is None:
+        if found is None or found.problem:
             self._editor.tell(NOT_KNOWN.format(name_of(view)))
+            return None
         return found
 
     def _view_of(self, edit: Edit) -> sublime.View | None:
