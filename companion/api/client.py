@@ -130,6 +130,15 @@ class Client:
             body["newContent"] = new_content
         return self.ask("POST", "/tool-confirmation", body)
 
+    def answer(
+        self, event: Mapping[str, Any], action: str, content: Mapping[str, Any] | None = None
+    ) -> Mapping[str, Any]:
+        """Answer an `elicitation`: "accept", for a form with the values of its fields, "decline" or
+        "cancel"."""
+        body = {"elicitationId": event["data"]["elicitationId"], "action": action}
+        given = {} if content is None else {"content": content}
+        return self.ask("POST", "/elicitation", {**body, **given})
+
     def _events(
         self, body: Mapping[str, Any], last: str
     ) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -217,6 +226,10 @@ class Terminal:
                 self._note(spelled(f"{data['subject']} {data['description']}"))
             elif kind == "tool_confirmation":
                 self._client.confirm(event, self._decide(data))
+            elif kind == "elicitation":
+                self._note(f"{data['shown']['message']}\n{data['shown']['url']}")
+                content = self._fill(data["fields"])
+                self._client.answer(event, "cancel" if content is None else "accept", content)
             elif kind == "tool_result":
                 self._note(_shown(data, "displayResult" if data["success"] else "error"))
             elif kind in ("complete", "error") and not data.get("success"):
@@ -240,6 +253,26 @@ class Terminal:
             answer = ""
         is_number = answer.isascii() and answer.isdigit() and 0 < int(answer) <= len(known)
         return known[int(answer) - 1] if is_number else "cancel"
+
+    def _fill(self, fields: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+        """The values of a form's fields, as JSON where they are no texts; none where nothing is
+        typed. None if nobody can be asked, or they end their input."""
+        if not sys.stdin.isatty():
+            return None
+        filled: dict[str, Any] = {}
+        try:
+            for field in fields:
+                known = ", ".join(each["value"] for each in field["values"])
+                self._note(" ".join(filter(None, [field["shown"]["title"], spelled(known)])))
+                typed = input("> ").strip()
+                is_text = field["type"] in ("string", "choice")
+                if typed:
+                    filled[field["name"]] = typed if is_text else json.loads(typed)
+            if not fields:
+                input("Enter ")
+        except (EOFError, ValueError):
+            return None
+        return filled
 
     def _note(self, text: str) -> None:
         """Print what is not part of the answer, with hidden characters shown. Another program may

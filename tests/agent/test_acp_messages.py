@@ -11,6 +11,7 @@ import unittest
 from typing import Any
 
 from GeminiCompanion.companion.agent.acp.acp_client import Client, Listener, messages
+from GeminiCompanion.companion.agent.acp.elicitation import ElicitationRequest
 from GeminiCompanion.companion.agent.acp.members import Unreadable
 from GeminiCompanion.companion.agent.acp.messages import (
     AgentMessageChunk,
@@ -192,6 +193,9 @@ class Heard(Listener):
         self.all.append(update)
 
     def permission(self, request: messages.PermissionRequest) -> None:
+        self.all.append(request)
+
+    def elicitation(self, request: ElicitationRequest) -> None:
         self.all.append(request)
 
     def write_file(self, request: messages.WriteTextFile) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from GeminiCompanion.companion.agent.acp import messages, session_state
+from GeminiCompanion.companion.agent.acp import elicitation, messages, session_state
 from GeminiCompanion.companion.agent.acp.acp_client import MAX_EARLY, EarlyUpdates
 from GeminiCompanion.companion.agent.acp.agent_state import AgentState
+from GeminiCompanion.companion.agent.acp.elicitation import Field
 from GeminiCompanion.companion.agent.acp.members import Unreadable
 from GeminiCompanion.companion.agent.acp.session_state import (
     Choice,
@@ -20,6 +21,7 @@ from GeminiCompanion.companion.agent.acp.session_state import (
     PlanEntry,
     SessionTitle,
 )
+from GeminiCompanion.companion.base import jsonrpc
 
 HALF, NOTHING = "\ud83d", ContextUsage(0, 0)
 MODE = {"id": "m", "name": "Mode", "category": "mode", "type": "select", "currentValue": "ask"}
@@ -132,6 +134,58 @@ class Read(unittest.TestCase):
                 ("session/set_mode", {"sessionId": "", "modeId": "plan"}),
             ],
         )
+
+
+class Fields(unittest.TestCase):
+    def of(self, **told: Any) -> Field:
+        schema = {"properties": {"f": told}, "required": ["f", 5]}
+        params = {"mode": "form", "message": "m", "requestedSchema": schema}
+        request = messages.agent_request(jsonrpc.Request(1, elicitation.METHOD, params))
+        assert isinstance(request, elicitation.ElicitationRequest)
+        (field,) = request.fields
+        return field
+
+    def test_each_takes_what_the_agent_may_get_and_nothing_else(self) -> None:
+        titled = [{"const": "a", "title": "A"}, {"const": "b"}, {}]
+        for told, takes, refuses in (
+            ({"type": "string"}, ["", "x" * 9], [5, None, True, ["a"]]),
+            ({"type": "string", "minLength": 2, "maxLength": 3}, ["ab", "abc"], ["a", "abcd"]),
+            ({"type": "string", "enum": ["a", "b"]}, ["a", "b"], ["c", "", ["a"]]),
+            ({"type": "string", "oneOf": titled}, ["a", "b"], ["A"]),
+            ({"type": "number", "minimum": 0, "maximum": 1.5}, [0, 1, 1.5], [-1, 2, "1", True]),
+            ({"type": "number"}, [10**400, -5], [float("nan"), float("inf")]),
+            ({"type": "integer"}, [0, 5], [1.5, True, "5"]),
+            ({"type": "boolean"}, [True, False], [0, "true", None]),
+            (
+                {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}, "minItems": 1},
+                [["a"], ["b", "a"]],
+                [[], ["c"], "a", [5]],
+            ),
+            (
+                {"type": "array", "items": {"anyOf": titled}, "maxItems": 1},
+                [[], ["b"]],
+                [["a", "b"]],
+            ),
+        ):
+            field = self.of(**told)
+            with self.subTest(told):
+                self.assertEqual([it for it in takes if not field.takes(it)], [])
+                self.assertEqual([it for it in refuses if field.takes(it)], [])
+
+    def test_a_default_counts_where_the_field_takes_it(self) -> None:
+        for told, default in (
+            ({"type": "string", "default": "x"}, "x"),
+            ({"type": "integer", "default": "x"}, None),
+            ({"type": "array", "items": {"enum": ["a"]}, "default": ["a"]}, ("a",)),
+            ({"type": "string", "enum": ["a"], "default": "b"}, None),
+        ):
+            with self.subTest(told):
+                self.assertEqual(self.of(**told).default, default)
+
+    def test_a_form_with_a_field_that_cannot_be_shown_is_not_read(self) -> None:
+        for told in ({"type": "object"}, {"type": "array", "items": {}}, {}):
+            with self.subTest(told), self.assertRaises(Unreadable):
+                self.of(**told)
 
 
 class State(unittest.TestCase):

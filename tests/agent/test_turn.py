@@ -109,7 +109,7 @@ class Turns(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_cancelled_turn_is_ended_by_the_agent(self) -> None:
         turn = self.started()
-        turn.permission(self.stage.asked(shell()))
+        turn.ask(self.stage.asked(shell()))
         await until(lambda: turn.confirmations)
         turn.cancel()
         turn.cancel()
@@ -156,7 +156,7 @@ class Turns(unittest.IsolatedAsyncioTestCase):
 
     async def test_where_nobody_is_there_to_decide_a_call_is_rejected(self) -> None:
         turn = self.started(asks=False)
-        turn.permission(self.stage.asked(shell()))
+        turn.ask(self.stage.asked(shell()))
         await until(lambda: (1, "cancel") in self.session.told)
         self.assertEqual(turn.confirmations, ())
         self.end()

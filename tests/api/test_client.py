@@ -106,6 +106,23 @@ class Talks(unittest.TestCase):
         lines = ["rm<U+200B>", "a<U+001B>[8mb", "1  Allow", "2  Reject"]
         self.assertEqual(errors.getvalue().splitlines(), lines)
 
+    def test_a_form_is_filled_by_a_person_and_left_alone_without_one(self) -> None:
+        fields = [
+            {"name": name, "type": type, "values": [], "shown": {"title": name}}
+            for name, type in (("way", "string"), ("times", "integer"), ("why", "string"))
+        ]
+        for typed, expected in (
+            (["fast", "2", ""], {"way": "fast", "times": 2}),
+            (["fast", "two", ""], None),
+            ([EOFError()], None),
+            (None, None),
+        ):
+            with self.subTest(typed):
+                standard = mock.MagicMock(**{"isatty.return_value": typed is not None})
+                with mock.patch("sys.stdin", standard), contextlib.redirect_stderr(io.StringIO()):
+                    with mock.patch("builtins.input", side_effect=typed):
+                        self.assertEqual(Terminal(mock.MagicMock(), "")._fill(fields), expected)
+
     def test_what_is_said_to_a_terminal_cannot_hide_what_is_asked(self) -> None:
         for is_terminal, expected in (
             (True, "a<U+001B>[8m e\u0301\n"),

@@ -520,6 +520,10 @@ class Turn:
     def _say(self, part: Mapping[str, Any]) -> None:
         if "tells" in part:
             self._tell(part["tells"])
+        elif "asks" in part:
+            asked = {"sessionId": self.session.id, **part["asks"]}
+            answer = self.session.agent.ask("elicitation/create", asked)
+            self.session.say(json.dumps(answer.get("result", answer)))
         elif part.get("thought"):
             subject, _, rest = part["text"][2:].partition("**")
             self.session.say(f"**{subject}**\n{rest.strip()}", "agent_thought_chunk")

@@ -145,5 +145,94 @@ class Tells(ApiCase):
         self.assertEqual((await self.values(id))["mode"], "default")
 
 
+FORM = {
+    "mode": "form",
+    "message": "How should it be done?",
+    "requestedSchema": {
+        "type": "object",
+        "properties": {
+            "way": {"type": "string", "title": "Way", "enum": ["slow", "fast"]},
+            "times": {"type": "integer", "minimum": 1, "default": 2},
+        },
+        "required": ["way"],
+    },
+}
+PLACE = {"mode": "url", "message": "Log in there.", "url": "https://example.com/?id=1"}
+TIMES = {"way": "fast", "times": 3}
+
+
+class Asks(ApiCase):
+    real = False
+
+    async def ended(self, asked: dict[str, Any], *answers: Any) -> tuple[list[dict[str, Any]], Any]:
+        """The events of a turn in which the agent asked this, and what it got. `answers` are
+        actions with contents, and the statuses that these requests get."""
+        self.model.will_play("ask", [{"asks": asked}])
+        story = []
+        async with self.stream({"message": "ask"}) as stream:
+            async for event in stream:
+                story.append(event)
+                if event["type"] == "elicitation":
+                    id = event["data"]["elicitationId"]
+                    waiting = (await self.get("/elicitations"))["elicitations"]
+                    self.assertEqual([it["data"] for it in waiting], [event["data"]])
+                    for action, content, status in answers:
+                        body = {"elicitationId": id, "action": action, "content": content}
+                        reply = await self.post("/elicitation", body)
+                        self.assertEqual(reply.status, status, reply)
+        self.assertEqual((await self.get("/elicitations"))["elicitations"], [])
+        return story, json.loads(said(story) or "null")
+
+    async def test_a_form_is_answered_with_values_that_it_takes_and_once(self) -> None:
+        refused = [
+            ("accept", content, 400)
+            for content in (None, {}, {"way": "best"}, {**TIMES, "more": 1}, {**TIMES, "times": 0})
+        ]
+        answers = [*refused, ("accept", TIMES, 200), ("decline", None, 404)]
+        story, got = await self.ended(FORM, *answers)
+        self.assertEqual(got, {"action": "accept", "content": TIMES})
+        (asked,) = data(story, "elicitation")
+        self.assertEqual([it["name"] for it in asked["fields"]], ["way", "times"])
+        self.assertEqual([it["value"] for it in asked["fields"][0]["values"]], ["slow", "fast"])
+        self.assertEqual(asked["fields"][1]["default"], 2)
+        self.assertEqual([it["action"] for it in data(story, "elicitation_answered")], ["accept"])
+        # What was answered is nobody else's.
+        self.assertNotIn("content", data(story, "elicitation_answered")[0])
+
+    async def test_a_user_may_decline_and_an_address_is_only_accepted(self) -> None:
+        self.assertEqual((await self.ended(FORM, ("decline", None, 200)))[1], {"action": "decline"})
+        story, got = await self.ended(PLACE, ("accept", {"x": 1}, 200))
+        self.assertEqual(got, {"action": "accept"})
+        self.assertEqual(data(story, "elicitation")[0]["url"], PLACE["url"])
+
+    async def test_where_nobody_can_answer_the_agent_does_not_wait(self) -> None:
+        self.model.will_play("ask", [{"asks": FORM}])
+        reply = await self.post("/chat", {"message": "ask", "workspacePath": self.workspace})
+        self.assertEqual(json.loads(reply["response"]), {"action": "cancel"})
+
+    async def test_a_turn_that_is_cancelled_leaves_no_question(self) -> None:
+        self.model.will_play("ask", [{"asks": FORM}, "x"])
+        async with self.stream({"message": "ask"}) as stream:
+            await stream.until("elicitation")
+            await self.post("/cancel")
+            rest = await stream.rest()
+        self.assertEqual([it["action"] for it in data(rest, "elicitation_answered")], ["cancel"])
+        self.assertEqual((await self.get("/elicitations"))["elicitations"], [])
+
+    async def test_a_question_that_cannot_be_shown_is_no_question(self) -> None:
+        for asked in ({**FORM, "mode": "voice"}, {"mode": "url", "message": "Where?"}):
+            with self.subTest(asked["mode"]):
+                self.model.will_play("ask", [{"asks": asked}])
+                story = await self.story("ask")
+                self.assertEqual(json.loads(said(story))["error"]["code"], -32602)
+                self.assertEqual(data(story, "elicitation"), [])
+
+    async def test_questions_are_there_again_in_the_messages(self) -> None:
+        story, _got = await self.ended(FORM, ("accept", TIMES, 200))
+        id = story[0]["data"]["sessionId"]
+        events = (await self.get(f"/sessions/{id}/messages"))["messages"][-1]["events"]
+        self.assertEqual(data(events, "elicitation"), data(story, "elicitation"))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -21,6 +21,7 @@ from ..wording.failure import (
 from ..wording.sentence import sentence
 from ..wording.surrogates import clean
 from . import messages
+from .elicitation import ElicitationRequest
 from .members import Unreadable
 from .message_lines import MessageLines, OtherProtocol
 from .messages import AvailableCommand, AvailableCommands
@@ -51,6 +52,11 @@ class Listener(ABC):
     @abstractmethod
     def permission(self, request: messages.PermissionRequest) -> None:
         """A session asks. `Client.answer` must be called once with the request's id."""
+
+    @abstractmethod
+    def elicitation(self, request: ElicitationRequest) -> None:
+        """The agent asks the user something. `Client.answer` must be called once with the request's
+        id."""
 
     @abstractmethod
     def write_file(self, request: messages.WriteTextFile) -> None:
@@ -305,6 +311,8 @@ class Client:
             raise
         if isinstance(request, messages.PermissionRequest):
             self._listener.permission(request)
+        elif isinstance(request, ElicitationRequest):
+            self._listener.elicitation(request)
         elif isinstance(request, messages.WriteTextFile):
             self._listener.write_file(request)
         else:

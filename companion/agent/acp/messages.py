@@ -14,7 +14,8 @@ from typing import Any, Callable, Generic, Mapping, Sequence, TypeVar, Union
 
 from ...base import jsonrpc
 from ..wording.surrogates import clean
-from . import session_state
+from . import elicitation, session_state
+from .elicitation import ElicitationRequest
 from .members import SHOWN, Unreadable, needed, object_of, objects, string
 from .session_state import BOOLEAN, ConfigOption, ConfigOptions, StateUpdate
 
@@ -162,7 +163,7 @@ class WriteTextFile:
     meta: Meta = field(default_factory=dict)
 
 
-AgentRequest = Union[PermissionRequest, WriteTextFile]
+AgentRequest = Union[PermissionRequest, WriteTextFile, ElicitationRequest]
 
 
 # Answers of the agent.
@@ -248,6 +249,7 @@ def initialize() -> Request[Initialized]:
     capabilities = {
         "fs": {"readTextFile": False, "writeTextFile": True},
         "session": {"configOptions": {"boolean": {}}},
+        "elicitation": {elicitation.FORM: {}, elicitation.URL: {}},
     }
     return Request(
         "initialize",
@@ -346,6 +348,8 @@ def agent_request(request: jsonrpc.Request) -> AgentRequest | None:
         return _permission_request(request)
     if request.method == WRITE_FILE:
         return _write_text_file(request)
+    if request.method == elicitation.METHOD:
+        return elicitation.read(request)
     return None
 
 

@@ -13,7 +13,8 @@ from itertools import chain, islice
 from typing import IO, Any, Callable, ContextManager, Iterable, Iterator, Mapping, Tuple
 
 from ...base.log import logger
-from ..acp.session_state import ContextUsage, Cost, Plan, PlanEntry
+from ..acp.elicitation import Field
+from ..acp.session_state import Choice, ContextUsage, Cost, Plan, PlanEntry
 from ..events import turn_events as events
 from ..events.turn_events import Attachment, Body, PastTurn, TurnEvent, Usage, sum_of
 from ..wording.sentence import restored
@@ -47,6 +48,8 @@ BODIES = {
         events.ToolResult,
         events.Complete,
         events.Error,
+        events.Elicitation,
+        events.ElicitationAnswered,
         Plan,
         ContextUsage,
     )
@@ -341,8 +344,17 @@ def _body(value: dict[str, Any]) -> Body:
         given["entries"] = tuple(PlanEntry(**each) for each in given["entries"])
     elif kind is ContextUsage:
         given["cost"] = Cost(**given["cost"]) if given.get("cost") else None
+    elif kind is events.Elicitation:
+        given["fields"] = tuple(_field(each) for each in given["fields"])
     elif kind is events.Complete:
         usage = given["usage"]
         by_model = {name: tuple(pair) for name, pair in (usage["by_model"] or {}).items()}
         given["usage"] = Usage(usage["input_tokens"], usage["output_tokens"], by_model)
     return kind(**given)
+
+
+def _field(value: dict[str, Any]) -> Field:
+    choices = tuple(Choice(**each) for each in value["choices"])
+    default = value["default"]
+    default = tuple(default) if isinstance(default, list) else default
+    return Field(**{**value, "choices": choices, "default": default})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Iterable, Iterator
+from typing import Any, Iterable, Iterator, Mapping
 
 from ..events import turn_events as events
 from ..turn import outcomes
@@ -68,6 +68,21 @@ class Turns:
         if len(asking) != 1:
             raise failure.no_call(call_id)
         asking[0].confirm(call_id, outcome, new_text)
+
+    @property
+    def elicitations(self) -> tuple[events.TurnEvent, ...]:
+        """The events of all questions that wait for an answer."""
+        return tuple(event for turn in self for event in turn.elicitations.waiting)
+
+    def answer(self, id: str, action: str, content: Mapping[str, Any] | None = None) -> None:
+        """Answer a question that waits; only the first answer counts. Raises AgentError, codes
+        VALIDATION_ERROR, after which it continues to wait, and ELICITATION_NOT_FOUND."""
+        for turn in self:
+            for event in turn.elicitations.waiting:
+                if isinstance(event.body, events.Elicitation) and event.body.id == id:
+                    turn.elicitations.answer(id, action, content)
+                    return
+        raise failure.no_elicitation(id)
 
     def cancel(self, session_id: str | None = None) -> int:
         """End the turn of a conversation, or all turns; gives their number. A message that waits

@@ -7,7 +7,15 @@ from typing import Any, Mapping
 
 from ...base.shown_text import spelled
 from ..acp.agent_state import AgentState
-from ..acp.session_state import ConfigOption, ConfigOptions, ContextUsage, Plan, SessionTitle
+from ..acp.elicitation import Field
+from ..acp.session_state import (
+    Choice,
+    ConfigOption,
+    ConfigOptions,
+    ContextUsage,
+    Plan,
+    SessionTitle,
+)
 from ..acp.slash_commands import Commands, SlashCommand
 from ..events import turn_events as events
 from ..events.turn_events import TurnEvent
@@ -251,21 +259,50 @@ def _context_usage(body: ContextUsage, language: str) -> dict[str, Any]:
     return {"used": body.used, "size": body.size, "cost": cost}
 
 
+def _elicitation(body: events.Elicitation, language: str) -> dict[str, Any]:
+    return {
+        "elicitationId": body.id,
+        "mode": body.mode,
+        "message": body.message,
+        "fields": [_field(it, language) for it in body.fields],
+        "url": body.url,
+        "callId": body.call_id,
+        "shown": {
+            "message": shown.lines(body.message, language),
+            "url": shown.line(body.url, language),
+        },
+    }
+
+
+def _field(field: Field, language: str) -> dict[str, Any]:
+    default = list(field.default) if isinstance(field.default, tuple) else field.default
+    return {
+        "name": field.name,
+        "type": field.kind,
+        "title": field.title,
+        "description": field.description,
+        "required": field.is_required,
+        "values": [_choice(it, language) for it in field.choices],
+        "default": default,
+        "minimum": field.least,
+        "maximum": field.most,
+        "format": field.format,
+        "shown": {
+            "title": shown.line(field.title, language),
+            "description": shown.lines(field.description, language),
+        },
+    }
+
+
+def _elicitation_answered(body: events.ElicitationAnswered, language: str) -> dict[str, Any]:
+    return {"elicitationId": body.id, "action": body.action}
+
+
 def _config_options(body: ConfigOptions, language: str) -> dict[str, Any]:
     return {"options": [_config_option(it, language) for it in body.options]}
 
 
 def _config_option(option: ConfigOption, language: str) -> dict[str, Any]:
-    values = [
-        {
-            "value": it.value,
-            "name": it.name,
-            "description": it.description,
-            "group": it.group,
-            "shown": {"name": shown.line(it.name, language)},
-        }
-        for it in option.choices
-    ]
     return {
         "id": option.id,
         "name": option.name,
@@ -273,8 +310,18 @@ def _config_option(option: ConfigOption, language: str) -> dict[str, Any]:
         "category": option.category,
         "type": option.kind,
         "value": option.current,
-        "values": values,
+        "values": [_choice(it, language) for it in option.choices],
         "shown": {"name": shown.line(option.name, language)},
+    }
+
+
+def _choice(choice: Choice, language: str) -> dict[str, Any]:
+    return {
+        "value": choice.value,
+        "name": choice.name,
+        "description": choice.description,
+        "group": choice.group,
+        "shown": {"name": shown.line(choice.name, language)},
     }
 
 
@@ -318,6 +365,8 @@ _DATA: Mapping[str, Any] = {
     events.Message.type: _message,
     Plan.type: _plan,
     ContextUsage.type: _context_usage,
+    events.Elicitation.type: _elicitation,
+    events.ElicitationAnswered.type: _elicitation_answered,
     ConfigOptions.type: _config_options,
     SessionTitle.type: _session_title,
     Commands.type: _commands,

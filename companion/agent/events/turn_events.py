@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Mapping, Sequence, Union
 
+from ..acp.elicitation import Field
 from ..acp.session_state import ConfigOptions, ContextUsage, Plan, SessionTitle
 from ..acp.slash_commands import Commands
 from ..wording.sentence import Words
@@ -187,6 +188,31 @@ class Message:
     attachments: tuple[Attachment, ...] = ()
 
 
+@dataclass(frozen=True)
+class Elicitation:
+    """The agent asks the user something else than for a decision on a call. `mode`, `fields` and
+    `url` are as in `acp/elicitation`. `call_id` is the id of the call that it belongs to, or
+    empty."""
+
+    type: ClassVar[str] = "elicitation"
+    id: str
+    mode: str
+    message: str
+    fields: tuple[Field, ...] = ()
+    url: str = ""
+    call_id: str = ""
+
+
+@dataclass(frozen=True)
+class ElicitationAnswered:
+    """The question waits no more. `action` is one of `acp/elicitation`; what was answered stays
+    between user and agent."""
+
+    type: ClassVar[str] = "elicitation_answered"
+    id: str
+    action: str
+
+
 Body = Union[
     Content,
     Thought,
@@ -199,6 +225,8 @@ Body = Union[
     Message,
     Plan,
     ContextUsage,
+    Elicitation,
+    ElicitationAnswered,
     ConfigOptions,
     SessionTitle,
     Commands,

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from ..acp import messages
+from ..acp import elicitation, messages
 from ..acp.acp_client import Client, Listener
+from ..acp.elicitation import ElicitationRequest
 from ..agents.cli import Cli
 from ..agents.credentials import Credentials
 from ..wording import failure
@@ -137,6 +138,11 @@ class GoogleLogin(Listener):
 
     def permission(self, request: messages.PermissionRequest) -> None:
         """There is no session."""
+
+    def elicitation(self, request: ElicitationRequest) -> None:
+        """Nobody would see the question."""
+        if self._client is not None:
+            self._client.answer(request.id, elicitation.answer(elicitation.CANCEL))
 
     def write_file(self, request: messages.WriteTextFile) -> None:
         """There is no session."""

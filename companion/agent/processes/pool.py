@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Iterator
 
 from ...base.log import logger
-from ..acp import messages, session_state
+from ..acp import elicitation, messages, session_state
 from ..acp.acp_client import Client, Listener
+from ..acp.elicitation import ElicitationRequest
 from ..agents.cli import Cli
 from ..agents.credentials import Credentials
 from ..conversations.conversation import Conversation
@@ -82,10 +83,18 @@ class Place(Listener):
     def permission(self, request: messages.PermissionRequest) -> None:
         turn = self._turn_of(request.session)
         if turn is not None:
-            turn.permission(request)
+            turn.ask(request)
         elif self.runner.running is not None:
             # No turn asks for this, so nobody can decide.
             self.runner.running.answer(request.id, messages.decision(None))
+
+    def elicitation(self, request: ElicitationRequest) -> None:
+        turn = self._turn_of(request.session) if request.session else None
+        if turn is not None:
+            turn.ask(request)
+        elif self.runner.running is not None:
+            # Nobody would see the question.
+            self.runner.running.answer(request.id, elicitation.answer(elicitation.CANCEL))
 
     def write_file(self, request: messages.WriteTextFile) -> None:
         turn = self._turn_of(request.session)

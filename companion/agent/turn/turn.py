@@ -1,6 +1,6 @@
 """One turn: a message of the user with all its results, as a list of events that grows.
 
-It gets the agent's messages through `update`, `permission` and `write_file`.
+It gets the agent's messages through `update`, `ask` and `write_file`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import AsyncIterator, Callable, Sequence, Union
 
 from ...base.log import logger
 from ..acp import messages
+from ..acp.elicitation import ElicitationRequest
 from ..events.event_log import EventLog
 from ..events.turn_events import (
     BESIDE,
@@ -34,6 +35,7 @@ from ..wording.failure import AgentError
 from ..wording.sentence import Words, sentence
 from .agent_session import AgentSession
 from .call_tracker import CallTracker
+from .elicitations import Elicitations
 from .file_writes import Note
 
 # Seconds that the agent gets to end a cancelled turn; it needs a twentieth of one.
@@ -44,7 +46,7 @@ THOUGHT = re.compile(r"\*\*(.*?)\*\*\n?(.*)", re.DOTALL)
 RETRYING = "Retrying"
 REASONS = (END_TURN, CANCELLED, MAX_TOKENS, MAX_TURN_REQUESTS)
 # What the agent says within a turn, in order.
-Said = Union[messages.SessionUpdate, messages.PermissionRequest]
+Said = Union[messages.SessionUpdate, messages.PermissionRequest, ElicitationRequest]
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,9 @@ class Limits:
 class Turn:
     """Runs from `start` (inside a loop) until `is_over`.
 
-    `asks` says whether somebody can decide on tools; otherwise calls that need a decision are
-    rejected. `ended` is called with the last body, before anybody reads it. `note` is called in a
-    thread, with each file before it changes.
+    `asks` says whether somebody can decide on tools and answer `elicitations`; otherwise calls that
+    need a decision are rejected. `ended` is called with the last body, before anybody reads it.
+    `note` is called in a thread, with each file before it changes.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Turn:
         self._log = log
         patience = limits.confirmation if asks else None
         self._calls = CallTracker(self._log, agent, patience, note)
+        self.elicitations = Elicitations(self._log, self._session, patience)
         self._inbox: asyncio.Queue[Said | None] = asyncio.Queue()
         self._error: AgentError | None = None
         self._task: asyncio.Task[None] | None = None
@@ -120,6 +123,7 @@ class Turn:
         if self.is_over or self._calls.is_cancelled:
             return
         self._calls.cancel()
+        self.elicitations.end()
         if self._task is not None:
             self._session.cancel()
             asyncio.get_running_loop().call_later(CANCELLING, self._give_up)
@@ -139,7 +143,7 @@ class Turn:
     def update(self, update: messages.SessionUpdate) -> None:
         self._inbox.put_nowait(update)
 
-    def permission(self, request: messages.PermissionRequest) -> None:
+    def ask(self, request: messages.PermissionRequest | ElicitationRequest) -> None:
         self._inbox.put_nowait(request)
 
     def write_file(self, request: messages.WriteTextFile) -> None:
@@ -186,6 +190,8 @@ class Turn:
     async def _handle(self, said: Said) -> None:
         if isinstance(said, messages.PermissionRequest):
             self._calls.ask(said)
+        elif isinstance(said, ElicitationRequest):
+            self.elicitations.ask(said)
         elif isinstance(said, messages.AgentMessageChunk):
             self.usage = sum_of([self.usage, self._agent.cli.usage(said.meta)])
             if not MODE_UPDATE.fullmatch(said.text):
@@ -248,6 +254,7 @@ class Turn:
         return Complete(reason, self.usage)
 
     def _end(self, body: Body) -> None:
+        self.elicitations.end()
         self._calls.close()
         self._ended(body)
         self._log.add(body)

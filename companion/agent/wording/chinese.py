@@ -97,6 +97,10 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "The mode {name} is no longer used, because the agent refused it: {reason}": (
         "不再使用模式 {name}，因为 CLI 拒绝了它：{reason}"
     ),
+    "No question {question} waits for an answer.": "没有等待回答的问题 {question}。",
+    "The form has no field {name}.": "表单中没有字段 {name}。",
+    "The form needs the field {name}.": "表单缺少字段 {name}。",
+    "The form does not take this value of {name}.": "表单不接受字段 {name} 的这个值。",
     "The choice {name} is no longer used, because the agent refused it: {reason}": (
         "不再使用选项 {name}，因为 CLI 拒绝了它：{reason}"
     ),

@@ -28,6 +28,7 @@ SESSION_NOT_FOUND = "SESSION_NOT_FOUND"
 AGENT_NOT_FOUND = "AGENT_NOT_FOUND"
 SESSION_BUSY = "SESSION_BUSY"
 ATTACHMENT_NOT_FOUND = "ATTACHMENT_NOT_FOUND"
+ELICITATION_NOT_FOUND = "ELICITATION_NOT_FOUND"
 TOOL_SERVERS_DISABLED = "TOOL_SERVERS_DISABLED"
 TIMED_OUT = "TIMED_OUT"
 
@@ -61,6 +62,11 @@ class AgentError(Exception):
 def no_call(call_id: str) -> AgentError:
     told = sentence("No call {call} waits for a decision.", call=call_id)
     return AgentError(TOOL_CALL_NOT_FOUND, told)
+
+
+def no_elicitation(id: str) -> AgentError:
+    told = sentence("No question {question} waits for an answer.", question=id)
+    return AgentError(ELICITATION_NOT_FOUND, told)
 
 
 def no_session(session_id: str) -> AgentError:

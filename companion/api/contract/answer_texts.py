@@ -42,6 +42,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "tool_confirmed": ("工具调用已确认", "The tool call is confirmed."),
     "tool_rejected": ("工具调用已取消", "The tool call is rejected."),
     "confirmations_told": ("待确认工具调用查询成功", "These tool calls wait for a decision."),
+    "elicitations_told": ("待回答问题查询成功", "These questions wait for an answer."),
+    "elicitation_answered": ("问题已回答", "The question is answered."),
     "cancelled": ("已取消 {count} 个对话", "Turns cancelled: {count}."),
     "sessions_told": ("会话列表查询成功", "These are the conversations."),
     "session_made": ("新会话已创建", "The conversation is created."),

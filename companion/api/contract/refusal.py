@@ -51,6 +51,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     failure.SESSION_NOT_FOUND: (404, "Session not found"),
     failure.AGENT_NOT_FOUND: (404, "Agent not found"),
     failure.ATTACHMENT_NOT_FOUND: (404, "Attachment not found"),
+    failure.ELICITATION_NOT_FOUND: (404, "Question not found"),
     TURN_NOT_FOUND: (404, "Turn not found"),
     MODEL_NOT_FOUND: (404, "Model not found"),
     METHOD_NOT_ALLOWED: (405, "Method not allowed"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from ...agent.acp import session_state
+from ...agent.acp import elicitation, session_state
 from ...agent.acp.tool_servers import HTTP, STDIO
 from ...agent.agents.credentials import API_KEY, GOOGLE, OPENAI, VERTEX
 from ...agent.agents.credentials import KINDS as AUTH_TYPES
@@ -145,6 +145,16 @@ EVENTS = form({"turnId": NAME})
 TOOL_CONFIRMATION = form(
     {"callId": text(MAX_CALL, 1), "outcome": {"type": "string", "enum": list(OUTCOMES)}},
     {**SESSION, "newContent": text(MAX_FILE)},
+)
+_VALUE = {
+    "type": ["string", "number", "boolean", "array"],
+    "maxLength": MAX_MESSAGE,
+    "items": text(MAX_NAME),
+    "maxItems": elicitation.MOST_CHOICES,
+}
+ELICITATION_ANSWER = form(
+    {"elicitationId": ID, "action": {"type": "string", "enum": list(elicitation.ACTIONS)}},
+    {"content": {"type": "object", "additionalProperties": _VALUE}},
 )
 CANCEL = form({}, SESSION)
 # As in ACP's session/new, where empty lists must be written.
@@ -392,6 +402,25 @@ OPTION_VALUE = record(
         "shown": record({"name": STRING}),
     }
 )
+_LIMIT = {"type": ["number", "null"]}
+FORM_FIELD = record(
+    {
+        "name": STRING,
+        "type": {"type": "string", "enum": list(elicitation.KINDS)},
+        "title": STRING,
+        "description": STRING,
+        "required": BOOLEAN,
+        "values": many(reference("OptionValue")),
+        "default": {
+            "type": ["string", "number", "boolean", "array", "null"],
+            "items": STRING,
+        },
+        "minimum": _LIMIT,
+        "maximum": _LIMIT,
+        "format": STRING,
+        "shown": record({"title": STRING, "description": STRING}),
+    }
+)
 CONFIG_OPTION = record(
     {
         "id": STRING,
@@ -565,6 +594,25 @@ EVENT_DATA: Mapping[str, Schema] = {
     "error": record({**IDS, "message": STRING, "code": STRING, "details": STRING}),
     "plan": record({**IDS, "entries": many(reference("PlanEntry"))}),
     "context_usage": record({**IDS, **CONTEXT}),
+    "elicitation": record(
+        {
+            **IDS,
+            "elicitationId": STRING,
+            "mode": {"type": "string", "enum": [elicitation.FORM, elicitation.URL]},
+            "message": STRING,
+            "fields": many(reference("FormField")),
+            "url": STRING,
+            "callId": STRING,
+            "shown": {**SHOWN, **record({"message": STRING, "url": STRING})},
+        }
+    ),
+    "elicitation_answered": record(
+        {
+            **IDS,
+            "elicitationId": STRING,
+            "action": {"type": "string", "enum": list(elicitation.ACTIONS)},
+        }
+    ),
     "config_options": record({**IDS, "options": many(reference("ConfigOption"))}),
     "session_title": record({**IDS, "title": STRING}),
     "commands": record({**IDS, "commands": many(reference("SlashCommand"))}),
@@ -589,6 +637,8 @@ EVENT_WORDS: Mapping[str, str] = {
     "message": "What the user said; only in the streams of conversations.",
     "plan": "What the agent plans to do, the whole plan each time.",
     "context_usage": "How full the model's context is, in tokens, and what the session has cost.",
+    "elicitation": "The agent asks the user something, and waits for POST /elicitation.",
+    "elicitation_answered": "The question waits no more.",
     "config_options": "The agent's options; only in the streams of conversations, without a turn.",
     "session_title": "The conversation's title, by the agent; where `config_options` come, too.",
     "commands": "The agent's slash commands; where `config_options` come, too.",
@@ -653,6 +703,7 @@ COMPONENTS: Mapping[str, Schema] = {
     "ContextUse": record(CONTEXT),
     "ConfigOption": CONFIG_OPTION,
     "OptionValue": OPTION_VALUE,
+    "FormField": FORM_FIELD,
     "FileChange": FILE_CHANGE,
     "Option": OPTION,
     "Diff": DIFF,

@@ -109,6 +109,19 @@ async def confirmations(services: Services, inputs: Inputs) -> Answer:
     return Answer("confirmations_told", {"confirmations": waiting})
 
 
+async def elicitations(services: Services, inputs: Inputs) -> Answer:
+    waiting = [wire.as_seed(event, inputs.language) for event in services.agent.turns.elicitations]
+    return Answer("elicitations_told", {"elicitations": waiting})
+
+
+async def answer(services: Services, inputs: Inputs) -> Answer:
+    """Answer a question of the agent. `content` are the values of a form's fields by their names;
+    for an address, `accept` says that the user has opened it."""
+    fields = inputs.fields
+    services.agent.turns.answer(fields["elicitationId"], fields["action"], fields.get("content"))
+    return Answer("elicitation_answered")
+
+
 async def cancel(services: Services, inputs: Inputs) -> Answer:
     count = services.agent.turns.cancel(inputs.fields.get("sessionId"))
     return Answer("cancelled", {"cancelled": count}, {"count": count})

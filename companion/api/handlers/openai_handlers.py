@@ -15,6 +15,7 @@ from typing import Any, AsyncIterator, Mapping, Sequence
 
 from aiohttp import web
 
+from ...agent.acp.elicitation import CANCEL
 from ...agent.events import turn_events as events
 from ...agent.turn.outcomes import ONCE
 from ...agent.turn.turn import Turn
@@ -112,12 +113,15 @@ def _content(content: Any) -> str:
 
 
 async def _pieces(services: Services, turn: Turn) -> AsyncIterator[events.Body]:
-    """The events of the turn. A call that waits for a decision gets one."""
+    """The events of the turn. A call that waits for a decision gets one, a question no answer."""
     async for event in turn.events():
         if isinstance(event.body, events.ToolConfirmation):
             # Somebody else may have decided, or the turn may have ended.
             with suppress(AgentError):
                 services.agent.turns.confirm(event.body.call_id, ONCE, turn.session_id)
+        elif isinstance(event.body, events.Elicitation):
+            with suppress(AgentError):
+                turn.elicitations.answer(event.body.id, CANCEL)
         yield event.body
 
 

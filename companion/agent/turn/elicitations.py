@@ -1,0 +1,109 @@
+"""The questions of an agent in one turn that are no permissions, and the answers to them."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from dataclasses import dataclass
+from typing import Any, Mapping
+
+from ..acp import elicitation
+from ..acp.acp_client import Session
+from ..acp.elicitation import ACCEPT, CANCEL, FORM, ElicitationRequest
+from ..events.event_log import EventLog
+from ..events.turn_events import Elicitation, ElicitationAnswered, TurnEvent
+from ..wording import failure
+from ..wording.failure import AgentError
+from ..wording.sentence import Sentence, sentence
+
+NO_FIELD = sentence("The form has no field {name}.")
+OTHER_VALUE = sentence("The form does not take this value of {name}.")
+NEEDED = sentence("The form needs the field {name}.")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question that waits."""
+
+    request: ElicitationRequest
+    event: TurnEvent
+    timer: asyncio.TimerHandle
+
+
+class Elicitations:
+    """Writes events into the log and answers the agent, each question once. `patience` is the
+    seconds for an answer; None if nobody can answer: then questions are answered by CANCEL."""
+
+    def __init__(self, log: EventLog, session: Session, patience: float | None) -> None:
+        self._log = log
+        self._session = session
+        self._patience = patience
+        self._asked: dict[str, Asked] = {}
+        self._is_over = False
+
+    @property
+    def waiting(self) -> tuple[TurnEvent, ...]:
+        """The events of the questions that wait for an answer."""
+        return tuple(asked.event for asked in self._asked.values())
+
+    def ask(self, request: ElicitationRequest) -> None:
+        id = secrets.token_hex(8)
+        if self._is_over:
+            self._reply(request, CANCEL)
+            return
+        event = self._log.add(
+            Elicitation(
+                id, request.mode, request.message, request.fields, request.url, request.call
+            )
+        )
+        patience = 0.0 if self._patience is None else self._patience
+        timer = asyncio.get_running_loop().call_later(patience, self._end, id, CANCEL)
+        self._asked[id] = Asked(request, event, timer)
+
+    def answer(self, id: str, action: str, content: Mapping[str, Any] | None = None) -> None:
+        """Only the first answer counts. `content` are the values of a form's fields, for ACCEPT.
+        Raises AgentError."""
+        asked = self._asked.get(id)
+        if asked is None:
+            raise failure.no_elicitation(id)
+        if action == ACCEPT and asked.request.mode == FORM:
+            _check(asked.request, content or {})
+            self._end(id, action, content or {})
+        else:
+            self._end(id, action)
+
+    def end(self) -> None:
+        """The turn was cancelled, or is over."""
+        self._is_over = True
+        for id in list(self._asked):
+            self._end(id, CANCEL)
+
+    def _end(self, id: str, action: str, content: Mapping[str, Any] | None = None) -> None:
+        asked = self._asked.pop(id)
+        asked.timer.cancel()
+        self._reply(asked.request, action, content)
+        self._log.add(ElicitationAnswered(id, action))
+
+    def _reply(
+        self, request: ElicitationRequest, action: str, content: Mapping[str, Any] | None = None
+    ) -> None:
+        self._session.client.answer(request.id, elicitation.answer(action, content))
+
+
+def _check(request: ElicitationRequest, content: Mapping[str, Any]) -> None:
+    """Raises AgentError for values that the form does not take."""
+    fields = {field.name: field for field in request.fields}
+    for name in content:
+        if name not in fields:
+            raise _refusal(sentence("The form has no field {name}.", name=repr(name)))
+        if not fields[name].takes(content[name]):
+            raise _refusal(
+                sentence("The form does not take this value of {name}.", name=repr(name))
+            )
+    for field in request.fields:
+        if field.is_required and field.name not in content:
+            raise _refusal(sentence("The form needs the field {name}.", name=repr(field.name)))
+
+
+def _refusal(told: Sentence) -> AgentError:
+    return AgentError(failure.VALIDATION_ERROR, told)
