@@ -87,7 +87,7 @@ class Workspace:
         self.updates = ContextUpdates(self.context, sessions, settings.is_trusted)
         self._disk = disk = DiskCheck(book, self._give_back, editor.tell, on_change)
         self.delivery = Delivery(book, sessions, editor.tell, disk.watch, on_change, asking)
-        self.hooks = HookDesk(sessions, lambda: self.advertisement.port, on_change)
+        self.hooks = HookDesk(sessions, lambda: self.advertisement.port)
         self.words = WordsForModel(window_id, editor, self.hooks, on_change)
         self.diffs = Diffs(window_id, editor, book, sessions, self.delivery, disk, on_change)
         self.diffs.offers_diffs, self.diffs.on_decided = settings.diffs, self.hooks.live.decided

@@ -97,7 +97,7 @@ class Desk(InLoop):
 
     def setUp(self) -> None:
         self.settled: list[bool] = []
-        self.desk = HookDesk(Sessions(mock.Mock()), mock.Mock(), mock.Mock())
+        self.desk = HookDesk(Sessions(mock.Mock()), mock.Mock())
         self.desk.listeners.append(self)
 
     async def heard(self, event: Any, session: Any) -> HookAnswer:
@@ -263,7 +263,8 @@ class Live(unittest.TestCase):
     def setUp(self) -> None:
         self.now = 1000.0
         self.changes = 0
-        self.live = LiveClis(lambda: self.now, self.changed)
+        self.live = LiveClis(lambda: self.now)
+        self.live.on_change = self.changed
 
     def changed(self) -> None:
         self.changes += 1

@@ -89,7 +89,7 @@ class Desk(mcp.Desk):
 
 
 def hooks(sessions: Sessions) -> HookDesk:
-    return HookDesk(sessions, lambda: 0, lambda: None)
+    return HookDesk(sessions, lambda: 0)
 
 
 def tools() -> EditorTools:

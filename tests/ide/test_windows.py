@@ -27,6 +27,7 @@ from GeminiCompanion.companion.ide.events import (
     WindowsChanged,
     WindowSettingsChanged,
 )
+from GeminiCompanion.companion.ide.hooks.live_clis import LiveCli
 from GeminiCompanion.companion.ide.questions import WindowStatuses
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.status import Status
@@ -122,6 +123,25 @@ class Lifetime(WindowsTestCase):
         with self.client(1).stream():
             wait_for(lambda: connected() == {1: ("Gemini CLI",), 2: ()})
         self.assertNotIn(self.editor.statuses[-1], self.editor.statuses[-2:-1])
+
+    def test_a_turn_of_50_hooks_is_shown_and_saves_nothing(self) -> None:
+        self.set_windows(1)
+        client = self.client(1)
+        more: dict[str, Any] = {"tool_name": "run_shell_command", "tool_input": {"command": "ls"}}
+        more["prompt"] = "do it"
+        with mock.patch.object(self.windows.saving, "soon") as saves:
+            for event in ("BeforeAgent", *("BeforeTool", "AfterTool") * 24, "AfterAgent"):
+                told = {"hook_event_name": event, "session_id": "s", "cwd": "/1", **more}
+                body = {"pid": os.getpid(), "version": "1", "input": told}
+                answer = client.request("POST", json.dumps(body), "/hooks")
+                self.assertEqual(answer.status, 200)
+            wait_for(lambda: [it.activity.value for it in self.live()] == ["done"])
+        saves.assert_not_called()
+
+    def live(self) -> tuple[LiveCli, ...]:
+        """Those that the editor was told last."""
+        newest = self.editor.statuses[-1] if self.editor.statuses else ()
+        return tuple(live for each in newest for live in each.live)
 
     def test_each_window_has_its_own_port_token_and_file(self) -> None:
         self.set_windows(1, 2)

@@ -39,7 +39,7 @@ class WordsCase(InLoop):
         self.start()
 
     def start(self) -> None:
-        hooks = HookDesk(mock.Mock(), mock.Mock(), mock.Mock())
+        hooks = HookDesk(mock.Mock(), mock.Mock())
         self.live = hooks.live
         self.words_for_model = WordsForModel(1, self.editor, hooks, self.changed)
 
@@ -236,6 +236,17 @@ class Bounds(WordsCase):
     def prompt(self) -> Any:
         told = {"hook_event_name": "BeforeAgent", "session_id": "c", "prompt": "x"}
         return hook_events.read(GEMINI_CLI, {"pid": 7, "input": told})
+
+    async def test_only_words_that_come_or_go_are_to_be_saved(self) -> None:
+        await self.lives("c", "begins")
+        self.decided("a.py", "c", "rejected", "No.")
+        self.goes_out = False
+        for _ in range(50):
+            await self.prompted("c", None)
+        self.assertEqual(self.changes, 1)
+        self.goes_out = True
+        await self.prompted("c", None)
+        self.assertEqual(self.changes, 2)
 
     async def test_a_cli_that_knows_the_file_by_another_path_is_told_that_one(self) -> None:
         self.words_for_model.path_maps = PathMaps((PathMap(FOLDER, "/remote"),))

@@ -44,15 +44,13 @@ class HookListener(Protocol):
 
 
 class HookDesk:
-    """`port` gives the window's port. `on_change` is called when the activity of a CLI changes."""
+    """`port` gives the window's port."""
 
-    def __init__(
-        self, sessions: Sessions, port: Callable[[], int], on_change: Callable[[], None]
-    ) -> None:
+    def __init__(self, sessions: Sessions, port: Callable[[], int]) -> None:
         self._sessions = sessions
         self._port = port
         self.listeners: list[HookListener] = []
-        self.live = LiveClis(time.time, on_change)
+        self.live = LiveClis(time.time)
         self._questions = OpenQuestions(self.live)
         # By the CLI's id: the extension's version in its last report, and the time of that, in
         # seconds since the epoch.

@@ -50,11 +50,12 @@ class LiveCli:
 
 
 class LiveClis:
-    """`clock` gives seconds since the epoch; `on_change` is called whenever a CLI has changed."""
+    """`clock` gives seconds since the epoch; `on_change` is called whenever a CLI has changed. None
+    of it is saved."""
 
-    def __init__(self, clock: Callable[[], float], on_change: Callable[[], None]) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._on_change = on_change
+        self.on_change: Callable[[], None] = lambda: None
         self._known: dict[tuple[str, str], LiveCli] = {}
 
     def all(self) -> tuple[LiveCli, ...]:
@@ -73,7 +74,7 @@ class LiveClis:
             while len(self._known) > MAX_CLIS:
                 del self._known[next(iter(self._known))]
         if self._known.get(_key(event)) != known:
-            self._on_change()
+            self.on_change()
 
     def decided(self, mcp_session: str, is_accepted: bool) -> None:
         """The user decided in the editor. A rejection ends the CLI's turn without a hook
@@ -82,7 +83,7 @@ class LiveClis:
         for key, each in self._known.items():
             if mcp_session and each.mcp_session == mcp_session:
                 self._known[key] = self._turned(each, activity)
-                self._on_change()
+                self.on_change()
 
     def answered(self, event: HookEvent, is_allowed: bool) -> None:
         """The user has answered in the terminal what the event asked."""
@@ -92,7 +93,7 @@ class LiveClis:
             if is_allowed:
                 now = replace(now, kind=known.kind, subject=known.subject)
             self._known[_key(event)] = now
-            self._on_change()
+            self.on_change()
 
     def forget(self, gone: Collection[LiveCli]) -> None:
         """These have ended, unless something was heard of them since."""
@@ -100,7 +101,7 @@ class LiveClis:
         for key in keys:
             del self._known[key]
         if keys:
-            self._on_change()
+            self.on_change()
 
     def _after(self, known: LiveCli, event: HookEvent) -> LiveCli:
         if event.moment is Moment.STARTED:

@@ -130,9 +130,8 @@ class WordsForModel:
     def _settle(self, numbers: Iterable[int], is_done: bool) -> None:
         for number in numbers:
             self._under_way.discard(number)
-            if is_done:
-                self._waiting.pop(number, None)
-        self._on_change()
+            if is_done and self._waiting.pop(number, None) is not None:
+                self._on_change()
 
     async def _lost(self) -> list[tuple[int, SavedWords]]:
         """Those whose CLI has ended."""
