@@ -210,6 +210,25 @@ class WordsForCli(Question[bool]):
 
 
 @dataclass(frozen=True)
+class WordsOnUnasked(Question[bool]):
+    """The user's words for the CLI, about an edit of the path that it made without asking. `turn`
+    and `client` are those of the UnaskedEdit; the answer is as to WordsForCli."""
+
+    window_id: int
+    turn: str
+    client: str
+    path: str
+    text: str
+
+    def look_up(self, windows: Windows) -> bool:
+        workspace = windows.of(self.window_id)
+        if workspace is None or not windows.saving.is_on:
+            return False
+        key = workspace.unasked.session_of(self.turn)
+        return workspace.words.take_on_unasked(key, self.client, self.path, self.text)
+
+
+@dataclass(frozen=True)
 class FileStamps(Question["Mapping[str, Stamp]"]):
     """When the files at these paths were written; without files that do not answer soon."""
 

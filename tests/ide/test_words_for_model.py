@@ -32,7 +32,7 @@ class WordsCase(InLoop):
     def setUp(self) -> None:
         self.now, self.changes, self.read = 1000.0, 0, ""
         self.editor = FakeEditor()
-        self.goes_out, self.taken = True, False
+        self.goes_out, self.taken, self.knows_turns = True, False, True
         self.running = {7, 8}
         patched(self, mock.patch.object(words_for_model.time, "time", lambda: self.now))
         patched(self, mock.patch.object(private_files, "is_running", self.running.__contains__))
@@ -88,6 +88,13 @@ class WordsCase(InLoop):
         path = self.path(file)
         self.taken = self.words_for_model.take(name, path, is_accepted, text)
 
+    @word(r"(\S+) that (\w) wrote without asking is reviewed with (.+)")
+    def reviewed(self, file: str, name: str, text: str) -> None:
+        key = (CLIS[name].id, name) if self.knows_turns else None
+        client = CLIS[name].name
+        take = self.words_for_model.take_on_unasked
+        self.taken = take(key, client, self.path(file), text)
+
     @word("somebody looks(?: after (.+) s)?")
     async def look(self, seconds: str | None) -> None:
         self.now += float(seconds or 0)
@@ -104,6 +111,7 @@ class WordsCase(InLoop):
             t.live.forget([it for it in t.live.all() if it.pid == PIDS[name]]),
             t.running.discard(PIDS[name]),
         ),
+        "no turn is known": lambda t: setattr(t, "knows_turns", False),
         "no answer goes out": lambda t: setattr(t, "goes_out", False),
         "answers go out": lambda t: setattr(t, "goes_out", True),
         "there is no window": lambda t: setattr(t.editor, "has_window", False),
@@ -120,6 +128,7 @@ class WordsCase(InLoop):
 
 
 ACCEPTED = "The user accepted the edit of a.py in the editor, and says:"
+SAYS = "The user says about the edit of a.py:"
 REJECTED = "The user rejected the edit of a.py in the editor, and says:"
 
 
@@ -158,6 +167,20 @@ REJECTED = "The user rejected the edit of a.py in the editor, and says:"
     of a decision in the terminal only that is said which is known
         c begins; a.py of c is decided with why? | c is prompted
         | the model reads The user says about the edit of a.py: why?
+    words on an edit that was not asked about go along with whatever comes next
+        c begins; a.py that c wrote without asking is reviewed with No. | they are taken: yes
+        | c runs a command | the model reads {SAYS} No.; what waits is nothing
+    words on an edit of a turn that is over go along with the next prompt
+        c begins; q is prompted; c answers; a.py that c wrote without asking is reviewed with No.
+        | q is prompted | the model reads nothing | c is prompted | the model reads {SAYS} No.
+    words on an edit of a turn that is not known go to a CLI of its kind
+        c begins; q is prompted; no turn is known
+        | a.py that c wrote without asking is reviewed with No.; c is prompted
+        | the model reads {SAYS} No.
+    words on an edit of a CLI that has ended stay with the user
+        c begins; q is prompted; c ends; a.py that c wrote without asking is reviewed with No.
+        | they are taken: no | no turn is known; a.py that c wrote without asking is reviewed with x
+        | they are taken: no
     words for a CLI that nobody hears stay with the user
         a.py of c is rejected with No. | somebody looks | they are taken: no; what waits is nothing
     words of a CLI that has ended are given back once

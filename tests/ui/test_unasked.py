@@ -12,7 +12,7 @@ from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.events import EditTakenBack
 from GeminiCompanion.companion.ide.questions import FileUndoing
 from GeminiCompanion.companion.ui import texts
-from GeminiCompanion.companion.ui.review import history, record, unasked, written_files
+from GeminiCompanion.companion.ui.review import comments, history, record, unasked, written_files
 from GeminiCompanion.companion.ui.status_bar import KEY
 
 from ..tables import rows, word
@@ -91,6 +91,18 @@ class UnaskedCase(DeskCase):
             name = {"accepted": "accept", "undone": "reject", "released": "release"}[how]
             self.run_command(name + "_diff", id=record.waiting(view).id)  # type: ignore[union-attr]
         yield from self.until_turn()
+
+    @word(r"the review is undone with the note (.+)")
+    def undo_with_note(self, note: str) -> Steps:
+        view = next(it for it in self.window.views() if record.is_written(it))
+        id = record.waiting(view).id  # type: ignore[union-attr]
+        self.run_command("reject_diff_with_note", id=id)
+        yield from self.answer_words(note)
+
+    @word(r"the review is commented on: (.+)")
+    def comment(self, words: str) -> None:
+        view = next(it for it in self.window.views() if record.is_written(it))
+        comments.add(view, record.Comment(0, 0, words))
 
     @word("a change of the review is dropped")
     def drop(self) -> Steps:
@@ -269,6 +281,21 @@ class Gathered(UnaskedCase):
         c writes a.py from a/x/b to c/x/d; the review of a.py is opened
         | the package restarts; a change of the review is dropped; the review is accepted
         | a.py is on disk as a/x/d; open reviews are 0
+    the user's note on an edit that they undo goes to the model
+        c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
+        | the review is undone with the note Not this.
+        | the user was told: go along with what the CLI does next
+        | with its next prompt the model hears Not this.
+    the user's comments on an edit that they keep go to the model
+        c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
+        | the review is commented on: why?; the review is accepted
+        | the user was told: go along with what the CLI does next
+        | with its next prompt the model hears why?
+    after a restart a note on an edit goes to the CLI of its name
+        c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
+        | the package restarts; c is told to go on; the review is undone with the note Not this.
+        | the user was told: go along with what the CLI does next
+        | with its next prompt the model hears Not this.
     what the CLI writes during a review is an edit of its own
         c connects; c is told to do; c writes a.py from one to two; the review of a.py is opened
         | c goes on with a.py to three | the edits are a.py one to two, a.py two to three

@@ -115,6 +115,11 @@ class UnaskedEdits:
         sentence = (UNDONE if is_whole else CHANGED).format(self._context.path_maps.to_remote(path))
         self._to_tell = [*self._to_tell, (turn, client, sentence)][-MAX_SENTENCES:]
 
+    def session_of(self, turn: str) -> tuple[str, str] | None:
+        """The CLI's id and the session's in which it was; None if that has ended or is not
+        known."""
+        return self._sessions.get(turn)
+
     def _turn(self, event: HookEvent) -> _Turn:
         """The turn in which the CLI is. Qwen Code says an empty prompt before each request to the
         model, so that begins none."""
@@ -159,7 +164,7 @@ class UnaskedEdits:
             self._to_tell = [*found, *self._to_tell][-MAX_SENTENCES:]
 
     def _is_for(self, event: HookEvent, turn: str, client: str) -> bool:
-        session = self._sessions.get(turn)
+        session = self.session_of(turn)
         return session == _key(event) if session is not None else client == event.cli.name
 
     def _remember(self, turn: _Turn, subject: str, before: dict[str, Original]) -> None:

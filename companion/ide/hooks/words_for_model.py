@@ -1,4 +1,4 @@
-"""Words of the user about a proposal that go along with what a CLI sends its model next, by its
+"""Words of the user about an edit that go along with what a CLI sends its model next, by its
 hooks. The companion's loop owns it.
 
 A word of the user is forgotten once a hook's answer with it went out. If its CLI ends first, the
@@ -22,6 +22,7 @@ from ..session import Session
 from .hook_answers import MAX_CONTEXT, NOTHING, HookAnswer, takes_context
 from .hook_desk import HookDesk
 from .hook_events import HookEvent
+from .live_clis import LiveCli
 
 # What the model reads above the words of the user, by whether they accepted the edit.
 HEADINGS = {
@@ -67,10 +68,23 @@ class WordsForModel:
         found = [it for it in self._live.all() if mcp_session and it.mcp_session == mcp_session]
         if not found:
             return False
-        live = found[-1]
         # What is accepted has a result; a rejection ends the turn, and the path does not matter.
         goes_with = "" if is_accepted is False else path
-        heading = HEADINGS[is_accepted].format(self.path_maps.to_remote(path))
+        return self._take(found[-1], path, HEADINGS[is_accepted], text, goes_with)
+
+    def take_on_unasked(
+        self, session: tuple[str, str] | None, client: str, path: str, text: str
+    ) -> bool:
+        """Take words of the user about an edit of the editor's path that a CLI of that name made
+        without asking; it has its result already. If its session has ended, they go to the next one
+        of its kind that was heard last, as what was undone does. False as in `take`."""
+        live = self._live.all()
+        found = [it for it in live if (it.cli_id, it.session_id) == session]
+        found = found or [it for it in live if session is None and it.name == client]
+        return bool(found) and self._take(found[-1], path, HEADINGS[None], text, "")
+
+    def _take(self, live: LiveCli, path: str, heading: str, text: str, goes_with: str) -> bool:
+        heading = heading.format(self.path_maps.to_remote(path))
         words = SavedWords(live.cli_id, live.session_id, live.pid, text, goes_with, path, heading)
         if len(_said(words)) > MAX_CONTEXT or len(self._of(_key(words))) >= MAX_WAITING:
             return False

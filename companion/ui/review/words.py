@@ -1,4 +1,5 @@
-"""What becomes of the user's words about a proposal that is decided. UI thread only.
+"""What becomes of the user's words about a proposal that is decided, or about an edit that was made
+without asking. UI thread only.
 
 A CLI accepts no words with a decision. If it has our extension, they go along with what it sends
 its model next. Otherwise they go into its prompt without being sent, if it runs in Terminus, else
@@ -12,7 +13,8 @@ from typing import Callable
 
 import sublime
 
-from ...ide.questions import Unanswered, WordsForCli
+from ...ide.accepted_edits import Edit
+from ...ide.questions import Unanswered, WordsForCli, WordsOnUnasked
 from ...ide.service import Companion
 from .. import application
 from ..stories import Stories, sleep
@@ -40,17 +42,28 @@ class Words:
 
     def give(self, record: DiffRecord, words: str, is_accepted: bool | None) -> None:
         """To be called before the companion is told of the decision: the CLI may go on at once."""
-        if words:
-            window = sublime.Window(record.window_id)
-            self._stories.begin(self._give(window, record, words, is_accepted), window)
+        where = (record.window_id, record.session_id, record.path)
+        question = WordsForCli(*where, words, is_accepted)
+        self._begin(sublime.Window(record.window_id), question, TAKEN[is_accepted])
+
+    def give_on_unasked(self, window: sublime.Window, edit: Edit, words: str) -> None:
+        """The window is that of the edit's CLI."""
+        question = WordsOnUnasked(window.id(), edit.turn, edit.client, edit.path, words)
+        self._begin(window, question, TAKEN[None])
+
+    def _begin(
+        self, window: sublime.Window, question: WordsForCli | WordsOnUnasked, taken: str
+    ) -> None:
+        if question.text:
+            self._stories.begin(self._give(window, question, taken), window)
 
     async def _give(
-        self, window: sublime.Window, record: DiffRecord, words: str, is_accepted: bool | None
+        self, window: sublime.Window, question: WordsForCli | WordsOnUnasked, taken: str
     ) -> None:
-        is_given = False
+        is_given, words = False, question.text
         try:
-            if await self._is_taken(record, words, is_accepted):
-                self._tell(TAKEN[is_accepted])
+            if await self._is_taken(question):
+                self._tell(taken)
             else:
                 await self._into_prompt(window, words)
             is_given = True
@@ -58,10 +71,9 @@ class Words:
             if not is_given:
                 application.copy(words)
 
-    async def _is_taken(self, record: DiffRecord, words: str, is_accepted: bool | None) -> bool:
-        where = (record.window_id, record.session_id, record.path)
+    async def _is_taken(self, question: WordsForCli | WordsOnUnasked) -> bool:
         with suppress(Unanswered):
-            return await self._companion.ask(WordsForCli(*where, words, is_accepted))
+            return await self._companion.ask(question)
         return False
 
     async def _into_prompt(self, window: sublime.Window, words: str) -> None:

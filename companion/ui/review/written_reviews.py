@@ -99,7 +99,7 @@ class WrittenReviews:
             self._editor.tell(problem)
             return False
         self._seen(window, edit, text)
-        return self._kept(record, view, text)
+        return self._kept(window, edit, view, text)
 
     def begin_undo(self, view: sublime.View, note: str = "") -> bool:
         """Begin to undo the edit of the review."""
@@ -143,14 +143,14 @@ class WrittenReviews:
         return self._view_of(edit) is not None
 
     async def _undo_shown(self, window: sublime.Window, view: sublime.View, note: str) -> None:
-        record, edit = waiting(view), self._edit(view)
+        edit = self._edit(view)
         words, name = comments.words(view, self._reviews.of(view), note), name_of(view)
         if edit is None:
             return
         problem = await self.undo(window, edit)
         self._editor.tell(problem or UNDONE.format(name))
-        if record is not None and not problem:
-            self._give(record, words)
+        if not problem:
+            self._give(window, edit, words)
 
     async def _text(self, view: sublime.View, edit: Edit) -> str | None:
         """The text that the user wants; None if the review ends meanwhile."""
@@ -179,9 +179,12 @@ class WrittenReviews:
             update(view, record, edit_id=now.id)
         self._tell_model(window, edit, is_undone)
 
-    def _kept(self, record: DiffRecord, view: sublime.View, text: str | None) -> bool:
+    def _kept(
+        self, window: sublime.Window, edit: Edit, view: sublime.View, text: str | None
+    ) -> bool:
         """The file is as the user wants it: the review is over, unless they have typed since."""
-        if waiting(view) is None:
+        record = waiting(view)
+        if record is None:
             return False
         if record.is_whole and texts.text_of(view) != text:
             self._editor.tell(TYPED.format(name_of(view)))
@@ -189,13 +192,13 @@ class WrittenReviews:
         words = comments.words(view, self._reviews.of(view))
         self._editor.tell(KEPT.format(name_of(view)))
         self._close(view)
-        self._give(record, words)
+        self._give(window, edit, words)
         return True
 
-    def _give(self, record: DiffRecord, words: str) -> None:
+    def _give(self, window: sublime.Window, edit: Edit, words: str) -> None:
         """The user's words about the edit go to a CLI."""
         if self._editor.words is not None:
-            self._editor.words.give(record, words, is_accepted=None)
+            self._editor.words.give_on_unasked(_home(window, edit), edit, words)
 
     def _close(self, view: sublime.View) -> None:
         claimed = ending.claim(view)
@@ -205,7 +208,7 @@ class WrittenReviews:
             queues.on_ui_thread(self._reviews.forget_ended)
 
     def _tell_model(self, window: sublime.Window, edit: Edit, is_whole: bool) -> None:
-        id = edit.window_id if sublime.Window(edit.window_id).is_valid() else window.id()
+        id = _home(window, edit).id()
         self._companion.post(EditTakenBack(id, edit.turn, edit.client, edit.path, is_whole))
 
     def _edit(self, view: sublime.View) -> Edit | None:
@@ -226,3 +229,9 @@ class WrittenReviews:
                 if record is not None and record.edit_id == edit.id:
                     return view
         return None
+
+
+def _home(window: sublime.Window, edit: Edit) -> sublime.Window:
+    """The window of the edit's CLI; that of the review if the former is closed."""
+    home = sublime.Window(edit.window_id)
+    return home if home.is_valid() else window
