@@ -256,6 +256,24 @@ class Bounds(WordsCase):
         await self.prompted("c", None)
         self.assertIn("No.", self.read)
 
+    async def test_words_in_an_answer_are_not_given_back_as_well(self) -> None:
+        await self.lives("c", "begins")
+        for words in ("one", "two"):
+            self.decided("a.py", "c", "rejected", words)
+        self.live.forget(self.live.all())
+        answers = []
+
+        async def slow(window_id: int, path: str, text: str, what: str) -> None:
+            # Meanwhile the CLI is there again.
+            answers.append(await self.words_for_model.heard(self.prompt(), None))
+            self.editor.returned.append((window_id, path, text))
+
+        with mock.patch.object(self.editor, "return_text", slow):
+            await self.look(None)
+        self.assertEqual([it[2] for it in self.editor.returned], ["one"])
+        self.assertIn("two", answers[0].context)
+        self.assertNotIn("one", answers[0].context)
+
     def prompt(self) -> Any:
         told = {"hook_event_name": "BeforeAgent", "session_id": "c", "prompt": "x"}
         return hook_events.read(GEMINI_CLI, {"pid": 7, "input": told})

@@ -115,7 +115,8 @@ class WordsForModel:
     async def look_after(self) -> None:
         """To be called now and then: gives back the words of CLIs that have ended."""
         for number, words in await self._lost():
-            if number not in self._waiting:
+            if number not in self._waiting or number in self._under_way:
+                # Its CLI was heard of again while another tab opened.
                 continue
             self._under_way.add(number)
             try:
