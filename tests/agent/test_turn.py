@@ -69,6 +69,19 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         self.assertEqual("".join(piece.text for piece in pieces), "Hello")
         self.assertEqual([piece.is_partial for piece in pieces][-1], False)
 
+    async def test_tokens_are_those_of_the_protocol_where_the_cli_has_no_way_of_its_own(
+        self,
+    ) -> None:
+        for meta, expected in (({}, 5), ({"quota": {"token_count": {"input_tokens": 3}}}, 3)):
+            with self.subTest(meta):
+                self.setUp()
+                turn = self.started()
+                turn.update(messages.AgentMessageChunk("Hello"))
+                told = {"stopReason": "end_turn", "usage": {"inputTokens": 5}, "_meta": meta}
+                assert self.session.end is not None
+                self.session.end.set_result(messages.prompt("s", ()).read(told))
+                self.assertEqual((await self.over(turn)).usage.input_tokens, expected)
+
     async def test_what_was_said_before_the_end_is_told_though_the_end_is_there(self) -> None:
         turn = self.started()
         turn.update(messages.AgentMessageChunk("Hello"))

@@ -10,6 +10,7 @@ What the model says to a message: pieces between " + ", several answers between 
     ...                     it waits until the gate opens
     thinks Subject: more    a thought
     writes a.txt as b       a call of the tool; so does `runs ls`
+    reports PLAN, asks FORM  an agent tells, or asks, what the constant of the class's module has
     fails 403 Forbidden     the whole answer
     Half_                   a text; `_` is a blank
 """
@@ -17,6 +18,7 @@ What the model says to a message: pieces between " + ", several answers between 
 from __future__ import annotations
 
 import asyncio
+import copy
 import re
 import sys
 from typing import Any
@@ -66,6 +68,9 @@ class PageTable(PageCase):
     def at(self, selector: str) -> Locator:
         return self.tab.locator(self.fill(selector))
 
+    def constant(self, name: str) -> Any:
+        return copy.deepcopy(vars(sys.modules[type(self).__module__])[name])
+
     # What is given.
 
     @word(r"to (.+?) the model says (.+)")
@@ -88,6 +93,8 @@ class PageTable(PageCase):
                     "write_file", file_path=self.path(name), content=text(self.fill(new))
                 ),
             ),
+            (r"reports ([A-Z_]+)", lambda name: {"tells": self.constant(name)}),
+            (r"asks ([A-Z_]+)", lambda name: {"asks": self.constant(name)}),
             (r"runs (.+)", lambda line: call("run_shell_command", command=self.fill(line))),
         ):
             found = re.fullmatch(pattern, words)
@@ -142,11 +149,11 @@ class PageTable(PageCase):
     async def is_tapped(self, selector: str) -> None:
         await self.tab.tap(selector)
 
-    @word(r"(\S+) is filled with (.+)")
+    @word(r"(.+) is filled with (.+)")
     async def is_filled(self, selector: str, words: str) -> None:
         await self.tab.fill(selector, "" if words == "nothing" else self.fill(words))
 
-    @word(r"(\S+) becomes (\S+)")
+    @word(r"(.+) becomes (\S+)")
     async def becomes(self, selector: str, value: str) -> None:
         await self.tab.select_option(selector, value)
 

@@ -216,10 +216,12 @@ class OpenedSession:
 
 @dataclass(frozen=True)
 class TurnEnd:
-    """`stop_reason` is the protocol's word for why the turn ended. `meta` is the agent's own."""
+    """`stop_reason` is the protocol's word for why the turn ended. `meta` is the agent's own.
+    `tokens` are those of input and output where the agent tells them as the protocol plans it."""
 
     stop_reason: str
     meta: Meta = field(default_factory=dict)
+    tokens: tuple[int, int] = (0, 0)
 
 
 # Requests to the agent.
@@ -473,7 +475,9 @@ def _opened(result: Mapping[str, Any], id: str) -> OpenedSession:
 
 
 def _turn_end(result: Mapping[str, Any]) -> TurnEnd:
-    return TurnEnd(string(result, "stopReason"), object_of(result, "_meta"))
+    told = object_of(result, "usage")
+    tokens = session_state.count(told, "inputTokens"), session_state.count(told, "outputTokens")
+    return TurnEnd(string(result, "stopReason"), object_of(result, "_meta"), tokens)
 
 
 def _nothing(result: Mapping[str, Any]) -> None:

@@ -154,7 +154,7 @@ def _entry(told: Mapping[str, Any]) -> PlanEntry:
 
 
 def _usage(update: Mapping[str, Any]) -> ContextUsage:
-    return ContextUsage(_count(update, "used"), _count(update, "size"), _cost(update))
+    return ContextUsage(count(update, "used"), count(update, "size"), _cost(update))
 
 
 def _cost(update: Mapping[str, Any]) -> Cost | None:
@@ -167,7 +167,8 @@ def _cost(update: Mapping[str, Any]) -> Cost | None:
     return Cost(float(amount or 0), currency)
 
 
-def _count(holder: Mapping[str, Any], name: str) -> int:
+def count(holder: Mapping[str, Any], name: str) -> int:
+    """0 where it is none."""
     value = holder.get(name)
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return max(value, 0) if is_number and isinstance(value, int) else 0

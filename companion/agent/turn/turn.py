@@ -241,6 +241,8 @@ class Turn:
         if body is None:
             end = prompt.result()
             self.usage = sum_of([self.usage, self._agent.cli.usage(end.meta)])
+            if not (self.usage.input_tokens or self.usage.output_tokens):
+                self.usage = Usage(*end.tokens, self.usage.by_model)
             body = self._complete(end.stop_reason)
         self._end(body)
 

@@ -3,6 +3,7 @@
 
 import { Decisions } from "./decisions.js";
 import { make } from "./dom.js";
+import { main } from "./options.js";
 import { say } from "./texts.js";
 import { notice, trouble } from "./trouble.js";
 import { Turn } from "./turn.js";
@@ -12,12 +13,14 @@ import * as wire from "./wire.js";
 export class NotTaken extends Error {}
 
 export class Chat {
-  /** `info` is the server's; `changed` is told when something else than the messages is new, `failed`
+  /** `info` is the server's, `agent` the name of its CLI; `changed` is told when something else than the messages is new, `failed`
    * that a turn broke off. */
-  constructor(info, { changed, failed }) {
+  constructor(info, agent, { changed, failed }) {
     Object.assign(this, { info, changed, failed });
     this.log = make("div", { class: "messages" });
-    this.decisions = new Decisions();
+    this.decisions = new Decisions(agent);
+    // The agent's options, as far as they are known.
+    this.options = [];
     this.state = "";
     this.isUrgent = false;
     // How many turns of this tab run, and how often the messages are being asked for.
@@ -124,7 +127,9 @@ export class Chat {
   /** An event of the conversation, whoever caused it. What is shown already is passed over. */
   hear(event) {
     const { type, data } = event;
-    if (this.held) {
+    if (!data.turnId) {
+      if (type === "config_options") this.showOptions(data);
+    } else if (this.held) {
       if (!this.shown.has(data.turnId)) this.heard.push(event);
     } else if (type === "message") {
       if (this.shown.has(data.turnId)) return;
@@ -281,6 +286,27 @@ export class Chat {
     this.asking = wire.patch(this.path, changes);
     this.info = await this.asking;
     this.changed(this);
+  }
+
+  /** What the agent lets choose now. */
+  showOptions({ options }) {
+    this.options = options;
+    for (const category of ["model", "mode"]) {
+      const option = main(options, category);
+      if (option) this.info[category] = option.value;
+    }
+    const mode = main(options, "mode");
+    if (mode) this.info.modes = mode.values.map(({ value }) => value);
+    this.changed(this);
+  }
+
+  async loadOptions() {
+    this.showOptions(await wire.get(`${this.path}/state`));
+  }
+
+  async choose(id, value) {
+    this.asking = wire.post(`${this.path}/options`, { id, value });
+    this.showOptions(await this.asking);
   }
 
   models() {

@@ -8,7 +8,9 @@ import { say } from "./texts.js";
 
 /** Those of one conversation; `show` makes it the one that can be seen. */
 export class Decisions {
-  constructor() {
+  /** `agent` is the name of the CLI that asks. */
+  constructor(agent = "") {
+    this.agent = agent;
     this.box = make("div", { class: "waiting" });
   }
 
@@ -37,9 +39,9 @@ export class Decisions {
 
 /** `title` says what is asked, `about` is an element with a few words on it; `text` is a `pre` with all
  * that is decided on, to be shown here, or `change` one in the conversation: what allows it can be chosen
- * once its end was in sight. `choices` are `{label, kind, pressed, allows}`. */
+ * once its end was in sight. `form` is one to be filled in. `choices` are `{label, kind, pressed, allows}`. */
 class Question {
-  constructor({ title, about, text, change, choices }) {
+  constructor({ title, about, text, change, form, choices }) {
     this.isRead = false;
     this.isBusy = false;
     this.buttons = make("div", { class: "choices" });
@@ -48,6 +50,7 @@ class Question {
     this.reading = new Reading(text ?? change, () => this.read());
     if (text) this.box.append(text);
     this.box.append(this.reading.box);
+    if (form) this.box.append(form);
     this.box.append(this.buttons);
     this.setChoices(choices);
   }

@@ -43,7 +43,8 @@ export class Live {
         this.isKnown = true;
         ready();
         for await (const { id, event } of events) {
-          this.seen = id;
+          // What belongs to no turn has none.
+          if (id) this.seen = id;
           this.happened(event);
         }
       } catch (error) {

@@ -10,6 +10,7 @@ import { find, make } from "./dom.js";
 import { fillEmpty, showEmpty } from "./empty.js";
 import { List } from "./list.js";
 import { Live } from "./live.js";
+import { main, Options } from "./options.js";
 import { Scroll } from "./scroll.js";
 import { listenForSettings } from "./settings.js";
 import { label, say } from "./texts.js";
@@ -22,11 +23,15 @@ const MODES = {
   "auto-edit": "modeAutoEdit",
 };
 
+// The events after which the list is another one.
+const REFRESHING = new Set(["message", "complete", "error", "session_title"]);
+
 const stored = sessionStorage;
 const scroll = new Scroll();
 const account = new Account((isLoggedIn) => attempt(() => changedLogin(isLoggedIn)), agent);
 const list = new List({ open, renamed, removed, attempt });
 const attached = new Attached({ added, removed: (file) => attempt(() => chat.detach(file)) });
+const options = new Options((id, value) => attempt(() => chooseOption(id, value)));
 const live = new Live({ happened, missed: () => attempt(missed) });
 // Before the message hears of a key, which may choose a suggestion.
 new Completion({ files, commands });
@@ -47,6 +52,8 @@ let mayOnlyRead = false;
 function agent() {
   return agents.find(({ id }) => id === find("agent").value);
 }
+
+const nameOf = (id) => agents.find((it) => it.id === id)?.name ?? id;
 
 /** Whoever is not logged in there is asked to, first. */
 async function chooseAgent() {
@@ -88,7 +95,12 @@ function update(which) {
   find("agent").disabled = isBusy;
   find("model").disabled = isBusy || !find("model").options.length;
   find("mode").disabled = isBusy;
-  showModes(info);
+  if ([...find("model").options].some(({ value }) => value === info.model)) {
+    find("model").value = info.model;
+  }
+  showModes(chat);
+  // The agent's own can be changed while it works; those that come by an earlier way cannot.
+  options.show(chat.options, mayOnlyRead);
   attached.show(chat.attached);
   find("earlier-button").hidden = !first;
   showEmpty(chat.isEmpty && !mayOnlyRead ? info : null, agent().name);
@@ -175,7 +187,7 @@ async function open(info) {
     await showModels();
     return;
   }
-  const opened = new Chat(info, { changed: update, failed });
+  const opened = new Chat(info, nameOf(info.agent), { changed: update, failed });
   show(opened);
   showModel();
   const loaded = opened.load();
@@ -190,7 +202,7 @@ async function begin(workspacePath, isTyped = false) {
   try {
     const where = workspacePath ? { workspacePath } : {};
     const info = await wire.post("/sessions", { ...where, agent: find("agent").value });
-    show(new Chat(info, { changed: update, failed }));
+    show(new Chat(info, nameOf(info.agent), { changed: update, failed }));
   } catch (error) {
     if (error.code === "AUTH_REQUIRED") account.open();
     if (isTyped || !workspacePath || error.code !== "PATH_REFUSED") throw error;
@@ -207,6 +219,7 @@ async function showModels() {
   if (asked.isBusy || mayOnlyRead) return;
   const { current, models } = await asked.models();
   if (asked === chat) fillModels(current, models);
+  await asked.loadOptions();
 }
 
 /** The one that the conversation has, as long as the others are not known. */
@@ -225,12 +238,13 @@ function fillModels(current, models) {
 }
 
 /** Those that the agent offers. */
-function showModes({ mode, modes }) {
+function showModes({ info: { mode, modes }, options: known }) {
+  const named = new Map(main(known, "mode")?.values.map(({ value, shown }) => [value, shown.name]));
   const offered = modes?.length ? modes : Object.keys(MODES);
   const all = offered.includes(mode) || !mode ? offered : [mode, ...offered];
   if ([...find("mode").options].map(({ value }) => value).join() !== all.join()) {
     find("mode").replaceChildren(...all.map((value) =>
-      make("option", { value }, say(MODES[value]) || value)));
+      make("option", { value }, say(MODES[value]) || named.get(value) || value)));
   }
   find("mode").value = mode || all[0];
 }
@@ -256,6 +270,17 @@ async function choose(what) {
   } catch (error) {
     update(asked);
     await showModels().catch(() => {});
+    throw error;
+  }
+}
+
+async function chooseOption(id, value) {
+  const asked = chat;
+  try {
+    await asked.choose(id, value);
+  } catch (error) {
+    options.redraw();
+    update(asked);
     throw error;
   }
 }
@@ -295,7 +320,7 @@ async function recover(asked, error) {
 function happened(event) {
   const { type, data } = event;
   chats.get(data.sessionId)?.hear(event);
-  if (type === "message" || type === "complete" || type === "error") attempt(refresh);
+  if (REFRESHING.has(type)) attempt(refresh);
 }
 
 async function missed() {

@@ -5,6 +5,8 @@ import { Call } from "./call.js";
 import { changes } from "./changes.js";
 import { TOUCH } from "./device.js";
 import { folded, make } from "./dom.js";
+import { Elicitation } from "./elicitation.js";
+import { Plan, usageLine } from "./plan.js";
 import { Prose } from "./prose.js";
 import { say } from "./texts.js";
 import { notice, trouble } from "./trouble.js";
@@ -32,6 +34,10 @@ export class Turn {
     this.decisions = decisions;
     this.note = note;
     this.calls = new Map();
+    this.questions = new Map();
+    // The plan, and the newest use of the context, where the agent tells them.
+    this.plan = null;
+    this.context = null;
     this.run = null;
     this.drawing = [];
     // Whether an event came, and whether the last one was an error.
@@ -56,6 +62,10 @@ export class Turn {
       tool_execution: () => this.call(data).stand(data.status, data.message, data.rejected),
       tool_confirmation: () => this.ask(data),
       tool_result: () => this.call(data).finish(data),
+      plan: () => this.planned(data),
+      context_usage: () => { this.context = data; },
+      elicitation: () => this.elicit(data),
+      elicitation_answered: () => this.questions.get(data.elicitationId)?.settle(data.action),
       complete: () => this.complete(data),
       error: () => this.fail(data),
     };
@@ -108,12 +118,23 @@ export class Turn {
     this.note(say(TOUCH.matches ? "asks" : "asksByKeys"), true);
   }
 
+  /** In its place, also in the middle of a text. */
+  planned(data) {
+    this.plan ??= new Plan(this.answer);
+    this.plan.show(data);
+  }
+
+  elicit(data) {
+    const question = new Elicitation(this.fresh(), this.decisions, data);
+    this.questions.set(data.elicitationId, question);
+    question.ask();
+    this.note(say(TOUCH.matches ? "asks" : "asksByKeys"), true);
+  }
+
   complete({ success, message, usage }) {
     this.end();
     if (!success) this.answer.append(notice(message));
-    const names = Object.keys(usage.byModel || {}).join(", ");
-    const counted = say("tokens", usage.inputTokens, usage.outputTokens);
-    this.answer.append(make("p", { class: "usage" }, names ? `${counted} · ${names}` : counted));
+    this.answer.append(make("p", { class: "usage" }, usageLine(usage, this.context)));
     this.note(success ? say("answered") : message);
   }
 
@@ -134,7 +155,7 @@ export class Turn {
 
   end() {
     this.fresh();
-    for (const call of this.calls.values()) call.settle();
+    for (const each of [...this.calls.values(), ...this.questions.values()]) each.settle();
     const edited = [...this.calls.values()].some(({ hasEdited }) => hasEdited);
     if (edited) this.answer.append(changes(this.ids));
     this.answer.setAttribute("aria-busy", "false");

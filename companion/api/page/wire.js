@@ -152,6 +152,8 @@ async function* follow(open, mayRepeat, noteLost) {
       const response = await open(seen);
       if (!response.ok) throw await refusal(response);
       for await (const { id, event } of events(response.body)) {
+        // A conversation's stream also has what belongs to no turn.
+        if (!id) continue;
         seen = id;
         tries = 0;
         yield event;
