@@ -18,7 +18,7 @@ from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, QWEN_CODE, C
 from GeminiCompanion.companion.ide.doctor import processes
 from GeminiCompanion.companion.ide.extension_forms import Kind
 from GeminiCompanion.companion.ide.hooks import hook_desk, hook_events, live_words
-from GeminiCompanion.companion.ide.hooks.hook_answers import HookAnswer, printed
+from GeminiCompanion.companion.ide.hooks.hook_answers import MAX_CONTEXT, HookAnswer, printed
 from GeminiCompanion.companion.ide.hooks.hook_desk import SILENT, HookDesk, NotConnected
 from GeminiCompanion.companion.ide.hooks.hook_events import BadHook
 from GeminiCompanion.companion.ide.hooks.live_clis import MAX_CLIS, Activity, LiveClis
@@ -90,6 +90,23 @@ class Answers(unittest.TestCase):
     def test_two_answers_make_one(self) -> None:
         found = HookAnswer(context="one").with_more(HookAnswer(True, "Look.", "two"))
         self.assertEqual(found, HookAnswer(True, "Look.", "one\n\ntwo"))
+
+    def test_what_does_not_fit_is_not_told_in_part_and_counts_as_not_told(self) -> None:
+        settled: list[tuple[str, bool]] = []
+
+        def answer(text: str) -> HookAnswer:
+            return HookAnswer(context=text, settle=(lambda it: settled.append((text[0], it)),))
+
+        long = "b" * (MAX_CONTEXT - 10)
+        whole = answer("a much longer text").with_more(answer(long)).with_more(answer("c"))
+        self.assertEqual(whole.context, "a much longer text\n\nc")
+        for settle in whole.settle:
+            settle(True)
+        self.assertEqual(settled, [("a", True), ("b", False), ("c", True)])
+        # What nobody waits for is cut with a mark.
+        self.assertIn(
+            "bbb", answer("a much longer text").with_more(HookAnswer(context=long)).context
+        )
 
 
 class Desk(InLoop):

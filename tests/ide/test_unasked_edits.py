@@ -13,7 +13,7 @@ from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE
 from GeminiCompanion.companion.ide.context import ContextStore, OpenFile
 from GeminiCompanion.companion.ide.editor import UnaskedEdit
 from GeminiCompanion.companion.ide.hooks import hook_events, unasked_edits
-from GeminiCompanion.companion.ide.hooks.hook_answers import HookAnswer
+from GeminiCompanion.companion.ide.hooks.hook_answers import MAX_CONTEXT, HookAnswer
 from GeminiCompanion.companion.ide.hooks.unasked_edits import UnaskedEdits
 from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
 
@@ -269,6 +269,19 @@ def _said(found: Any) -> str:
         | shown are nothing
 """)
 class Shown(Hearing):
+    async def test_what_does_not_fit_into_one_answer_is_told_with_the_next(self) -> None:
+        await self.prompted("do")
+        name, turn = "x" * 200, next(iter(self.unasked._sessions))
+        paths = [os.path.join(os.sep, f"{number:03}{name}") for number in range(100)]
+        for path in paths:
+            self.unasked.taken_back(turn, "", path, True)
+        heard: list[str] = []
+        while len(heard) < 10 and (not heard or heard[-1]):
+            await self.prompted("again")
+            heard.append(self.answer.context)
+            self.assertLessEqual(len(heard[-1]), MAX_CONTEXT)
+        self.assertEqual([sum(it in each for each in heard) for it in paths], [1] * 100)
+
     async def test_of_very_many_tools_without_an_end_the_newest_are_remembered(self) -> None:
         for number in range(unasked_edits.MAX_TOOLS + 1):
             await self.tool("write", f"{number}.py", "begins")

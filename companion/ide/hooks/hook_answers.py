@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Callable, Mapping
 
 from ..extension_forms import Moment
@@ -27,10 +28,17 @@ class HookAnswer:
     settle: tuple[Callable[[bool], None], ...] = ()
 
     def with_more(self, other: HookAnswer) -> HookAnswer:
-        """Both answers as one."""
-        texts = "\n\n".join(it for it in (self.context, other.context) if it)
-        settle = self.settle + other.settle
-        return HookAnswer(self.asks or other.asks, self.message or other.message, texts, settle)
+        """Both answers as one. If the other's text does not fit any more, and somebody is to know
+        whether it went out, it is left out as a whole, and they are told so."""
+        texts, more = "\n\n".join(it for it in (self.context, other.context) if it), other.settle
+        if len(texts) > MAX_CONTEXT and self.context and more:
+            texts, more = self.context, tuple(partial(_left_out, it) for it in more)
+        asks, message = self.asks or other.asks, self.message or other.message
+        return HookAnswer(asks, message, texts, self.settle + more)
+
+
+def _left_out(settle: Callable[[bool], None], _went_out: bool) -> None:
+    settle(False)
 
 
 NOTHING = HookAnswer()

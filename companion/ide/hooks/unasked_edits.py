@@ -15,10 +15,11 @@ import uuid
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from ...base.background import in_thread
+from ...base.log import logger
 from ..context import ContextStore
 from ..editor import UnaskedEdit
 from ..extension_forms import EDITS, Moment
@@ -27,7 +28,7 @@ from ..path_maps import is_of_windows
 from ..session import Session
 from . import git_files
 from .git_files import GitTree
-from .hook_answers import NOTHING, HookAnswer, takes_context
+from .hook_answers import MAX_CONTEXT, NOTHING, HookAnswer, takes_context
 from .hook_events import HookEvent
 from .work_trees import WorkTrees
 
@@ -36,8 +37,8 @@ PATIENCE = 1.0
 # Files that are compared before and after a tool, and bytes of all of them.
 MAX_FILES, MAX_BYTES = 200, 16 * 1024 * 1024
 # Sessions of CLIs and turns that are known, tools of all sessions that run at a time, and sentences
-# that wait for a CLI.
-MAX_SESSIONS, MAX_TURNS, MAX_TOOLS, MAX_SENTENCES = 64, 1024, 32, 64
+# that wait for a CLI: as many as edits are kept.
+MAX_SESSIONS, MAX_TURNS, MAX_TOOLS, MAX_SENTENCES = 64, 1024, 32, 200
 ASKED_FOR = "Sublime Text shows each edit before it is made."
 NOT_KNOWN = "The file before the edit is not known."
 NOT_READ = Original("", exists=True, note=NOT_KNOWN)
@@ -113,7 +114,7 @@ class UnaskedEdits:
         """The user has undone an edit, or a part of it: its CLI tells the model so, as soon as it
         can."""
         sentence = (UNDONE if is_whole else CHANGED).format(self._context.path_maps.to_remote(path))
-        self._to_tell = [*self._to_tell, (turn, client, sentence)][-MAX_SENTENCES:]
+        self._wait([*self._to_tell, (turn, client, sentence)])
 
     def session_of(self, turn: str) -> tuple[str, str] | None:
         """The CLI's id and the session's in which it was; None if that has ended or is not
@@ -155,13 +156,21 @@ class UnaskedEdits:
         found = [it for it in self._to_tell if self._is_for(event, *it[:2])]
         if not found or not takes_context(event):
             return NOTHING
+        sizes = accumulate(len(it[2]) + 1 for it in found)
+        # The others go along with the next prompt.
+        found = found[: max(1, sum(size <= MAX_CONTEXT for size in sizes))]
         self._to_tell = [it for it in self._to_tell if it not in found]
         text = "\n".join(dict.fromkeys(it[2] for it in found))
         return HookAnswer(context=text, settle=(partial(self._told, found),))
 
     def _told(self, found: list[tuple[str, str, str]], went_out: bool) -> None:
         if not went_out:
-            self._to_tell = [*found, *self._to_tell][-MAX_SENTENCES:]
+            self._wait([*found, *self._to_tell])
+
+    def _wait(self, to_tell: list[tuple[str, str, str]]) -> None:
+        if len(to_tell) > MAX_SENTENCES:
+            logger.info("no CLI takes what was undone: the oldest of that is not told any more")
+        self._to_tell = to_tell[-MAX_SENTENCES:]
 
     def _is_for(self, event: HookEvent, turn: str, client: str) -> bool:
         session = self.session_of(turn)
