@@ -13,7 +13,12 @@ from GeminiCompanion.companion.agent.events.event_log import EventLog
 from GeminiCompanion.companion.agent.turn.agent_session import AgentSession
 
 OPTIONS = tuple(
-    messages.PermissionOption(id, id) for id in ("proceed_always", "proceed_once", "cancel")
+    messages.PermissionOption(id, id, kind)
+    for id, kind in (
+        ("proceed_always", messages.ALLOW_ALWAYS),
+        ("proceed_once", messages.ALLOW_ONCE),
+        ("cancel", messages.REJECT_ONCE),
+    )
 )
 
 

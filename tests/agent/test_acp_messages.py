@@ -179,7 +179,7 @@ class Answers(unittest.TestCase):
         )
 
     def test_another_version_of_the_protocol_is_not_understood(self) -> None:
-        read = messages.initialize().read
+        read = messages.initialize(writes=True).read
         self.assertTrue(read({"protocolVersion": 1}).is_understood)
         for other in (2, "1", None):
             self.assertFalse(read({"protocolVersion": other}).is_understood)

@@ -14,13 +14,13 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     COMPLETED,
     EXECUTING,
     FAILED,
+    MODIFY,
     PENDING,
     ToolCall,
     ToolConfirmation,
     ToolResult,
 )
 from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
-from GeminiCompanion.companion.agent.turn.outcomes import MODIFY
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import unittest
 
-from GeminiCompanion.companion.agent.acp.messages import ToolCallUpdate
+from GeminiCompanion.companion.agent.acp.messages import PermissionOption, ToolCallUpdate
+from GeminiCompanion.companion.agent.agents.claude_agent import ClaudeAgent
+from GeminiCompanion.companion.agent.agents.cli import Cli
+from GeminiCompanion.companion.agent.agents.codex import Codex
+from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.events.tool_call import Call, read
-from GeminiCompanion.companion.agent.turn.outcomes import (
+from GeminiCompanion.companion.agent.events.turn_events import (
     ALWAYS,
     ALWAYS_SERVER,
     ALWAYS_TOOL,
+    CANCEL,
     ONCE,
-    Approvals,
 )
+from GeminiCompanion.companion.agent.turn.outcomes import Approvals, choices_of
 
 
 def of_server(tool: str = "add", title: str = "", text: str = "{}") -> Call:
@@ -61,3 +66,38 @@ class Covered(unittest.TestCase):
         approvals = Approvals()
         self.assertEqual(approvals.remember(command, ALWAYS), ALWAYS)
         self.assertFalse(approvals.covers(command))
+
+
+def options(text: str) -> list[PermissionOption]:
+    """ "a allow_once, b reject_once" """
+    return [PermissionOption(each.split()[0], each, each.split()[1]) for each in text.split(", ")]
+
+
+class Offered(unittest.TestCase):
+    """Which option each outcome chooses."""
+
+    def chosen(self, text: str, cli: type[Cli] = GeminiCli) -> dict[str, str]:
+        made = cli("/home", False)
+        return {it: each.id for it, each in choices_of(options(text), made.outcome_of).items()}
+
+    def test_an_options_kind_is_what_counts_and_not_its_id(self) -> None:
+        told = "cancel allow_always, x allow_once, proceed_once reject_once"
+        found = self.chosen(told, Codex)
+        self.assertEqual(found, {ALWAYS: "cancel", ONCE: "x", CANCEL: "proceed_once"})
+
+    def test_of_several_of_one_kind_the_first_is_chosen(self) -> None:
+        told = "a allow_always, b allow_always, c reject_once, d reject_once"
+        self.assertEqual(self.chosen(told, Codex), {ALWAYS: "a", CANCEL: "c"})
+
+    def test_a_rejection_for_good_is_chosen_only_where_there_is_no_other(self) -> None:
+        self.assertEqual(self.chosen("a reject_always, b reject_once"), {CANCEL: "b"})
+        self.assertEqual(self.chosen("a reject_always"), {CANCEL: "a"})
+
+    def test_a_kind_that_nobody_knows_is_not_offered(self) -> None:
+        self.assertEqual(self.chosen("a allow_forever, b allow_once"), {ONCE: "b"})
+
+    def test_an_option_beyond_what_may_be_offered_is_left_out(self) -> None:
+        told = "proceed_always_and_save allow_always, proceed_always_tool allow_always"
+        self.assertEqual(self.chosen(told), {ALWAYS_TOOL: "proceed_always_tool"})
+        told = "bypassPermissions allow_always, acceptEdits allow_always"
+        self.assertEqual(self.chosen(told, ClaudeAgent), {ALWAYS: "acceptEdits"})

@@ -12,10 +12,12 @@ from GeminiCompanion.companion.agent.acp.messages import (
     PermissionRequest,
     ToolCallUpdate,
 )
+from GeminiCompanion.companion.agent.agents.cli import OUTCOMES
 from GeminiCompanion.companion.agent.display import wire
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.tool_call import ended, read
-from GeminiCompanion.companion.agent.turn.outcomes import MODIFY, PendingPermission
+from GeminiCompanion.companion.agent.events.turn_events import MODIFY
+from GeminiCompanion.companion.agent.turn.outcomes import PendingPermission, choices_of
 from GeminiCompanion.companion.agent.wording.sentence import CHINESE, ENGLISH
 
 PADDED = "ls -la" + 41 * "\n" + "touch a"
@@ -153,9 +155,13 @@ def tool(name: str, path: str = "", title: str = "") -> ToolCallUpdate:
 
 
 def pending(call: ToolCallUpdate, is_changeable: bool = False) -> PendingPermission:
-    options = (PermissionOption("proceed_once", "Allow"), PermissionOption("allow_all", "All"))
+    options = (
+        PermissionOption("yes", "Allow", "allow_once"),
+        PermissionOption("all", "All", "new"),
+    )
     request = PermissionRequest("session", 1, call, options)
-    return PendingPermission(request, read(call), is_changeable)
+    choices = choices_of(options, lambda option: OUTCOMES.get(option.kind, ""))
+    return PendingPermission(request, read(call), choices, is_changeable)
 
 
 class Options(unittest.TestCase):

@@ -146,7 +146,7 @@ class Qwen(ApiCase):
                 "Expected the field agent to be one of gemini.",
             ),
             ("/chat", {"message": "x", "sessionId": self.session, "agent": "gemini"}, "Qwen Code"),
-            ("/sessions", {"agent": "claude"}, "one of gemini, qwen"),
+            ("/sessions", {"agent": "nobody"}, "one of gemini, qwen"),
         ):
             reply = await self.post(path, body)
             self.assertEqual((reply.status, reply["code"]), (400, "VALIDATION_ERROR"), reply)

@@ -7,7 +7,7 @@ import asyncio
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping, Sequence, TypeVar
+from typing import Any, Awaitable, Callable, Mapping, Sequence, TypeVar
 
 from ...base import jsonrpc
 from ...base.log import logger
@@ -143,7 +143,8 @@ class _Waiting:
 
 class Client:
     """One connection, from `start` to `stop`. All calls are made on one loop. `name` is the agent's
-    name for people.
+    name for people. `log_in` authenticates with an agent that asks for it only when a session is
+    opened; it raises AgentError.
 
     Whoever opens a session holds `opening`: Gemini CLI writes each new workspace to a file behind a
     lock, and if several sessions open at once, each waits twice as long for it as the one before
@@ -164,6 +165,9 @@ class Client:
         self.lines = MessageLines(listener.noise)
         self._unreadable = UnreadableMessages(name)
         self.capabilities = messages.AgentCapabilities()
+        self.auth_methods: tuple[messages.AuthMethod, ...] = ()
+        self.log_in: Callable[[], Awaitable[None]] | None = None
+        self._writes = False
         self.commands = OfferedCommands()
         self.early = EarlyUpdates()
         process.takes_error = self._take_error
@@ -219,9 +223,11 @@ class Client:
         protocol."""
         self.process.write(text.encode("utf-8") + b"\n")
 
-    async def initialize(self, timeout: float) -> None:
-        """Must be called first. Raises AgentError."""
-        told = await self.request(messages.initialize(), timeout)
+    async def initialize(self, timeout: float, writes: bool) -> None:
+        """Must be called first. `writes` says whether the agent may write files through us. Raises
+        AgentError."""
+        self._writes = writes
+        told = await self.request(messages.initialize(writes), timeout)
         if not told.is_understood:
             raise AgentError(
                 CLIENT_NOT_INITIALIZED,
@@ -233,6 +239,7 @@ class Client:
                 ),
             )
         self.capabilities, self.version = told.capabilities, told.version
+        self.auth_methods = told.auth_methods
 
     async def stop(self) -> None:
         await self.process.stop()
@@ -313,7 +320,7 @@ class Client:
             self._listener.permission(request)
         elif isinstance(request, ElicitationRequest):
             self._listener.elicitation(request)
-        elif isinstance(request, messages.WriteTextFile):
+        elif isinstance(request, messages.WriteTextFile) and self._writes:
             self._listener.write_file(request)
         else:
             told = f"There is no method {message.method}."

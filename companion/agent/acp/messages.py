@@ -25,6 +25,9 @@ ASK_PERMISSION, WRITE_FILE = "session/request_permission", "fs/write_text_file"
 UPDATE = "session/update"
 # How to open a session that remembers: LOAD repeats everything that was said, RESUME nothing.
 LOAD, RESUME = "session/load", "session/resume"
+# The kinds of an option that answers a permission request.
+ALLOW_ONCE, ALLOW_ALWAYS = "allow_once", "allow_always"
+REJECT_ONCE, REJECT_ALWAYS = "reject_once", "reject_always"
 # Updates of the protocol that nobody here needs.
 UNUSED = frozenset(
     {
@@ -135,7 +138,7 @@ SessionUpdate = Union[
 
 @dataclass(frozen=True)
 class PermissionOption:
-    """`kind` is "allow_once", "allow_always", "reject_once" or "reject_always"."""
+    """`kind` is ALLOW_ONCE, ALLOW_ALWAYS, REJECT_ONCE or REJECT_ALWAYS."""
 
     id: str
     name: str = ""
@@ -171,22 +174,33 @@ AgentRequest = Union[PermissionRequest, WriteTextFile, ElicitationRequest]
 
 @dataclass(frozen=True)
 class AgentCapabilities:
-    """What the agent accepts: images and embedded resources in a message, tool servers over
-    HTTP."""
+    """What the agent accepts: images and embedded resources in a message, tool servers over HTTP,
+    and LOAD or RESUME of a session."""
 
     image: bool = False
     embedded_context: bool = False
     mcp_http: bool = False
+    load: bool = False
+    resume: bool = False
+
+
+@dataclass(frozen=True)
+class AuthMethod:
+    """A way to log in. `id` is for `authenticate`, `name` for people."""
+
+    id: str
+    name: str = ""
 
 
 @dataclass(frozen=True)
 class Initialized:
-    """`protocol_version` is the agent's value, of any type; `version` is the agent's own
-    version."""
+    """`protocol_version` is the agent's value, of any type; `version` is the agent's own version.
+    `auth_methods` are those that it offers; it need not ask for one."""
 
     protocol_version: object
     capabilities: AgentCapabilities
     version: str
+    auth_methods: tuple[AuthMethod, ...] = ()
 
     @property
     def is_understood(self) -> bool:
@@ -246,10 +260,11 @@ class Notification:
 Block = Mapping[str, Any]
 
 
-def initialize() -> Request[Initialized]:
-    """The agent reads files by itself and writes them through us (docs/gemini-cli-acp.md 8.46)."""
+def initialize(writes: bool) -> Request[Initialized]:
+    """The agent reads files by itself; `writes` says whether it writes them through us
+    (docs/gemini-cli-acp.md 8.46)."""
     capabilities = {
-        "fs": {"readTextFile": False, "writeTextFile": True},
+        "fs": {"readTextFile": False, "writeTextFile": writes},
         "session": {"configOptions": {"boolean": {}}},
         "elicitation": {elicitation.FORM: {}, elicitation.URL: {}},
     }
@@ -460,10 +475,19 @@ def _initialized(result: Mapping[str, Any]) -> Initialized:
     told = object_of(result, "agentCapabilities")
     said, servers = object_of(told, "promptCapabilities"), object_of(told, "mcpCapabilities")
     capabilities = AgentCapabilities(
-        bool(said.get("image")), bool(said.get("embeddedContext")), bool(servers.get("http"))
+        bool(said.get("image")),
+        bool(said.get("embeddedContext")),
+        bool(servers.get("http")),
+        bool(told.get("loadSession")),
+        isinstance(object_of(told, "sessionCapabilities").get("resume"), dict),
+    )
+    methods = tuple(
+        AuthMethod(string(each, "id"), clean(string(each, "name")))
+        for each in objects(result, "authMethods")
+        if string(each, "id")
     )
     version = string(object_of(result, "agentInfo"), "version")
-    return Initialized(result.get("protocolVersion"), capabilities, version)
+    return Initialized(result.get("protocolVersion"), capabilities, version, methods)
 
 
 def _id(result: Mapping[str, Any]) -> str:

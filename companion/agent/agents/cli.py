@@ -1,5 +1,6 @@
 """What differs between the CLIs that the engine runs. Each has a module with a class of its own,
-and a row in `supported`; no other module knows its peculiarities."""
+and a row in `supported`; no other module knows its peculiarities. What a class does not say is what
+the protocol says."""
 
 from __future__ import annotations
 
@@ -9,12 +10,22 @@ from typing import Any, Mapping, Sequence
 
 from ...base import jsonrpc
 from ..acp import messages
+from ..events import tool_call
 from ..events.tool_call import Call, Record
-from ..events.turn_events import PastTurn, Usage
-from ..wording.failure import not_among
+from ..events.turn_events import ALWAYS, CANCEL, ONCE, PastTurn, Usage
+from ..wording.failure import VALIDATION_ERROR, AgentError, not_among
+from ..wording.sentence import sentence
 from .credentials import Credentials
+from .message_text import BLANKS
 from .program import Program
 
+# The outcomes that choose an option of each kind.
+OUTCOMES = {
+    messages.ALLOW_ONCE: ONCE,
+    messages.ALLOW_ALWAYS: ALWAYS,
+    messages.REJECT_ONCE: CANCEL,
+    messages.REJECT_ALWAYS: CANCEL,
+}
 # Seconds after which nobody waits any longer for the CLI to record something.
 PATIENCE = 0.15
 
@@ -73,22 +84,28 @@ class NoGoogleLogin:
         """Raises OSError."""
 
 
-class SessionFiles(ABC):
-    """What a CLI stores about its sessions."""
+class SessionFiles:
+    """What a CLI stores about its sessions; for one that opens them again as the protocol says."""
 
     def recording(self, session: str) -> NoRecording:
         """The recording with what the protocol leaves out about the session's calls."""
         return NoRecording()
 
-    @abstractmethod
     def resumption(
-        self, workspace: str, id: str, last: str, turns: Sequence[PastTurn]
+        self,
+        workspace: str,
+        id: str,
+        last: str,
+        turns: Sequence[PastTurn],
+        capabilities: messages.AgentCapabilities,
     ) -> Resumption | None:
         """How to open a session that remembers what was said; None if that is not possible. `id` is
         for a session that is written anew; `last` is the id of the one before. May write files and
         take a while. Raises OSError."""
+        if not last or not (capabilities.resume or capabilities.load):
+            return None
+        return Resumption(messages.RESUME if capabilities.resume else messages.LOAD, last)
 
-    @abstractmethod
     def remove(self, session: str) -> None:
         """Remove everything that the CLI has stored about the session."""
 
@@ -99,14 +116,17 @@ class Cli(ABC):
     own settings.
 
     `id` is its name in options, requests and transcripts. `kinds` are the kinds of credentials that
-    it accepts, `login` is the login with Google in its home, `session_files` are there, too.
+    it accepts, `login` is the login with Google in its home, `session_files` are there, too. It
+    `authenticates_first` if it needs that before anything else, not only where it asks for it. It
+    `asks_to_write` if its writes of files come through us.
     """
 
     id = ""
     program: Program
     kinds: tuple[str, ...] = ()
     login = NoGoogleLogin()
-    session_files: SessionFiles
+    session_files = SessionFiles()
+    authenticates_first = asks_to_write = False
 
     def __init__(self, folder: str, trusted: bool) -> None:
         self.folder = folder
@@ -119,8 +139,9 @@ class Cli(ABC):
     # The process.
 
     def arguments(self, model: str) -> tuple[str, ...]:
-        """The program's arguments for the protocol. `model` is that of new sessions, or ""."""
-        return ("--acp", *(("--model", model) if model else ()))
+        """The program's arguments for the protocol. `model` is that of new sessions, or "", and is
+        also the model of the credentials."""
+        return ()
 
     @abstractmethod
     def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
@@ -153,20 +174,29 @@ class Cli(ABC):
         """What a user of the CLI may have set already; None if nothing is set."""
         return None
 
-    @abstractmethod
-    def authentication(self, credentials: Credentials) -> messages.Request[None]:
-        """The request that passes on the credentials."""
+    def authentication(
+        self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
+    ) -> messages.Request[None] | None:
+        """The request that passes on the credentials, by one of the methods that it offers; None if
+        there is no such request."""
+        return None
 
     # Messages.
 
-    @abstractmethod
     def text_for(self, message: str) -> str:
         """The user's message in a form that the CLI passes to the model. Raises AgentError for an
         empty message, and for a command of the CLI that would run without asking."""
+        if not message.strip(BLANKS):
+            raise AgentError(VALIDATION_ERROR, sentence("The message is empty."))
+        return message
 
-    @abstractmethod
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
         """The information about a call, also in a permission request."""
+        return tool_call.read(told, told.kind or "tool", told.raw_input or {})
+
+    def outcome_of(self, option: messages.PermissionOption) -> str:
+        """The outcome that chooses the option; "" if it is not to be offered."""
+        return OUTCOMES.get(option.kind, "")
 
     def usage(self, meta: messages.Meta) -> Usage:
         """The tokens in the `meta` of a piece of an answer or of a turn's end. They are added up
@@ -175,7 +205,7 @@ class Cli(ABC):
 
     def writes_through_us(self, path: str, folder: str) -> bool:
         """Whether it asks us to write this file, in a session of this folder (a real path)."""
-        return True
+        return self.asks_to_write
 
     def text_to_write(self, request: messages.WriteTextFile) -> str:
         """The text for the file. Raises AgentError if it cannot be written in that form."""

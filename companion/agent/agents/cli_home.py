@@ -20,6 +20,11 @@ INHERITED = (
 )  # fmt: skip
 
 
+def acp_arguments(model: str) -> tuple[str, ...]:
+    """The arguments of Gemini CLI and its relatives. `model` is that of new sessions, or ""."""
+    return ("--acp", *(("--model", model) if model else ()))
+
+
 def inherited() -> dict[str, str]:
     """Those of these variables that are set."""
     return {name: os.environ[name] for name in INHERITED if name in os.environ}
@@ -34,15 +39,16 @@ def write_settings(
     private_files.make_folder(folder)
     # The CLI's search for variables ends here; otherwise it would continue in the folders above.
     private_files.write(os.path.join(home, ".env"), b"")
-    data = json.dumps(_merged(settings, more), ensure_ascii=False).encode("utf-8")
+    data = json.dumps(merged(settings, more), ensure_ascii=False).encode("utf-8")
     private_files.write(os.path.join(folder, "settings.json"), data)
 
 
-def _merged(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+def merged(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with the members of `more`, at every depth, on top."""
     result = dict(base)
     for name, value in more.items():
         known = result.get(name)
         if isinstance(known, dict) and isinstance(value, dict):
-            value = _merged(known, value)
+            value = merged(known, value)
         result[name] = value
     return result

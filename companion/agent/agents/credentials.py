@@ -6,22 +6,25 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from typing import Callable
+from typing import Callable, Mapping
 
 from ...base import private_files
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 
 API_KEY, GOOGLE, VERTEX = "gemini-api-key", "oauth-personal", "vertex-ai"
-OPENAI = "openai"
-KINDS = (API_KEY, GOOGLE, VERTEX, OPENAI)
+OPENAI, ANTHROPIC = "openai", "anthropic"
+# The agent has its own credentials, and we know nothing of them.
+OWN = "own-login"
+KINDS = (API_KEY, GOOGLE, VERTEX, OPENAI, ANTHROPIC, OWN)
 FILE = "credentials.json"
 
 
 @dataclass(frozen=True)
 class Credentials:
     """`kind` is one of KINDS. `project` and `location` belong to Google Cloud, `base_url` and
-    `model` to an API like OpenAI's. The text of an instance never contains the key."""
+    `model` to an API like OpenAI's or Anthropic's. The text of an instance never contains the
+    key."""
 
     kind: str
     api_key: str = field(default="", repr=False)
@@ -37,6 +40,21 @@ class Credentials:
             if any(not letter.isprintable() for letter in text):
                 told = sentence("Expected text without control characters.")
                 raise AgentError(VALIDATION_ERROR, told)
+
+    def check_key(self) -> None:
+        """Raises AgentError if there is no key."""
+        if not self.api_key.strip():
+            told = sentence("An API key is needed for this kind of login.")
+            raise AgentError(VALIDATION_ERROR, told)
+
+    @classmethod
+    def like_openai(cls, environment: Mapping[str, str]) -> Credentials | None:
+        """Those of the variables that programs for OpenAI's API use; None if there is no key."""
+        key, url, model = (
+            environment.get(f"OPENAI_{name}", "").strip()
+            for name in ("API_KEY", "BASE_URL", "MODEL")
+        )
+        return cls(OPENAI, key, base_url=url, model=model) if key else None
 
     @property
     def has_google_cloud(self) -> bool:

@@ -14,13 +14,13 @@ from typing import Any, Mapping, Sequence
 from ..acp import messages
 from ..events import tool_call
 from ..events.tool_call import Call
-from ..events.turn_events import PastTurn, Usage
+from ..events.turn_events import ALWAYS_SERVER, ALWAYS_TOOL, PastTurn, Usage
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from ..wording.surrogates import clean
 from . import gemini_resumption as resumption
 from .cli import Cli, NoGoogleLogin, Resumption, Retry, SessionFiles
-from .cli_home import inherited, write_settings
+from .cli_home import acp_arguments, inherited, write_settings
 from .credentials import API_KEY, GOOGLE, VERTEX, Credentials
 from .gemini_recording import Recording
 from .message_text import BLANKS, NO_COMMAND
@@ -43,6 +43,13 @@ LOGIN_MARK = "https://accounts.google.com/"
 RETRY = re.compile(r"Attempt (?P<attempt>\d+) failed(?: with status (?P<status>\d+))?.* Retrying")
 
 
+# The options for tools of servers, which the protocol's kinds cannot tell apart; and one that would
+# approve a tool for good, in a file.
+SCOPES = {
+    "proceed_always_server": ALWAYS_SERVER,
+    "proceed_always_tool": ALWAYS_TOOL,
+    "proceed_always_and_save": "",
+}
 # Commands that only show something.
 HARMLESS = ("help", "about", "memory show", "memory list")
 # Commands that change something, or read outside the protocol.
@@ -55,6 +62,7 @@ class GeminiCli(Cli):
     id = "gemini"
     program = Program("Gemini CLI", "gemini", "@google/gemini-cli", "bundle/gemini.js")
     kinds = (API_KEY, GOOGLE, VERTEX)
+    authenticates_first = asks_to_write = True
 
     def __init__(self, folder: str, trusted: bool) -> None:
         super().__init__(folder, trusted)
@@ -111,9 +119,8 @@ class GeminiCli(Cli):
 
     def check(self, credentials: Credentials) -> None:
         super().check(credentials)
-        if credentials.kind == API_KEY and not credentials.api_key.strip():
-            told = sentence("An API key is needed for this kind of login.")
-            raise AgentError(VALIDATION_ERROR, told)
+        if credentials.kind == API_KEY:
+            credentials.check_key()
         if credentials.kind == VERTEX and not (credentials.api_key or credentials.has_google_cloud):
             told = sentence("Vertex AI needs an API key, or a project and a location.")
             raise AgentError(VALIDATION_ERROR, told)
@@ -131,12 +138,20 @@ class GeminiCli(Cli):
             return Credentials(VERTEX, key, project, location)
         return None
 
-    def authentication(self, credentials: Credentials) -> messages.Request[None]:
+    def arguments(self, model: str) -> tuple[str, ...]:
+        return acp_arguments(model)
+
+    def authentication(
+        self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
+    ) -> messages.Request[None]:
         key = {"api-key": credentials.api_key} if credentials.kind == API_KEY else None
         return messages.authenticate(credentials.kind, key)
 
     def text_for(self, message: str) -> str:
         return text_for(message)
+
+    def outcome_of(self, option: messages.PermissionOption) -> str:
+        return SCOPES.get(option.id, super().outcome_of(option))
 
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
         return tool_call.read(told)
@@ -205,7 +220,12 @@ class GeminiSessionFiles(SessionFiles):
         return Recording(self._folder, session)
 
     def resumption(
-        self, workspace: str, id: str, last: str, turns: Sequence[PastTurn]
+        self,
+        workspace: str,
+        id: str,
+        last: str,
+        turns: Sequence[PastTurn],
+        capabilities: messages.AgentCapabilities,
     ) -> Resumption | None:
         if self._trusted and os.path.exists(os.path.join(workspace, ".gemini", "settings.json")):
             # A loaded session has the settings of the process's folder, not these

@@ -3,54 +3,91 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
+import sys
 from dataclasses import dataclass
 from typing import Sequence
 
 from ..wording.failure import CLIENT_NOT_INITIALIZED, AgentError
 from ..wording.sentence import sentence
 
+# The first bytes of a native program: on Linux, on macOS (both orders, and for two processors), on
+# Windows.
+NATIVE = (
+    b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe", b"MZ",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Program:
     """A CLI as npm installs it. `name` is for people. `script` is its name in PATH, `package` is
-    npm's name of the package, and `file` is the program in it."""
+    npm's name of the package, and `file` is the program in it: one for Node, or a native one.
+    `native` is the native one in the package for this machine, if there is a package for each."""
 
     name: str
     script: str
     package: str
     file: str
+    native: str = ""
 
     def find(self, path: str = "") -> tuple[str, ...]:
-        """Node and the program. Started without the script in between, because that does not pass
-        on signals.
+        """The native program, or Node and the program for it. Started without the script in
+        between, because that does not pass on signals.
 
         `path` is the program, its script, a folder with node_modules, or empty for a search in
         PATH. Raises AgentError.
         """
-        node = shutil.which("node")
-        if node is None:
-            told = sentence("Node.js 20 or newer is needed and was not found.")
-            raise AgentError(CLIENT_NOT_INITIALIZED, told)
         for candidate in self._candidates(path or shutil.which(self.script) or ""):
             if candidate.endswith(".js") and os.path.isfile(candidate):
-                return (node, candidate)
+                return (_node(), candidate)
+            if _is_native(candidate):
+                return (candidate,)
+        if self.file.endswith(".js"):
+            _node()
         told = sentence("{cli} was not found in {place}.", cli=self.name, place=path or "PATH")
         raise AgentError(CLIENT_NOT_INITIALIZED, told)
 
     def _candidates(self, start: str) -> list[str]:
         real = os.path.realpath(start)
         beside = os.path.dirname(os.path.abspath(start))
-        package = os.path.join(*self.package.split("/"))
-        file = os.path.join(*self.file.split("/"))
-        return [
-            real,
-            os.path.join(real, "node_modules", package, file),
+        places = (
+            os.path.join(real, "node_modules"),
             # Windows: gemini.cmd is beside node_modules.
-            os.path.join(beside, "node_modules", package, file),
+            os.path.join(beside, "node_modules"),
             # npm's own links in a project: node_modules/.bin/gemini.
-            os.path.join(os.path.dirname(beside), package, file),
-        ]
+            os.path.dirname(beside),
+        )
+        files = [f"{self.package}/{self.file}"]
+        if self.native:
+            files.append(self.native.format(machine=_machine()))
+        return [real, *(os.path.join(it, *file.split("/")) for it in places for file in files)]
+
+
+def _machine() -> str:
+    """npm's name for machines like this one."""
+    system = {"win32": "windows"}.get(sys.platform, sys.platform)
+    is_arm = platform.machine().lower() in ("arm64", "aarch64")
+    return f"{system}-{'arm64' if is_arm else 'x64'}"
+
+
+def _node() -> str:
+    """Raises AgentError."""
+    node = shutil.which("node")
+    if node is None:
+        told = sentence("Node.js 20 or newer is needed and was not found.")
+        raise AgentError(CLIENT_NOT_INITIALIZED, told)
+    return node
+
+
+def _is_native(path: str) -> bool:
+    if not (os.path.isfile(path) and os.access(path, os.X_OK)):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(4).startswith(NATIVE)
+    except OSError:
+        return False
 
 
 def is_there(command: Sequence[str]) -> bool:

@@ -14,17 +14,25 @@ from typing import Any, Mapping, Sequence
 from ..acp import messages
 from ..events import tool_call
 from ..events.tool_call import Call
-from ..events.turn_events import PastTurn, Usage
+from ..events.turn_events import ALWAYS_SERVER, ALWAYS_TOOL, PastTurn, Usage
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .cli import Cli, Resumption, SessionFiles
-from .cli_home import inherited, write_settings
+from .cli_home import acp_arguments, inherited, write_settings
 from .credentials import OPENAI, Credentials
 from .message_text import BLANKS, NO_COMMAND
 from .program import Program
 
 # Attempts of one request after the first; the default, seven, would take minutes.
 RETRIES = 2
+# The options for tools of servers, which the protocol's kinds cannot tell apart; and those that
+# would approve a tool for good, in a file.
+SCOPES = {
+    "proceed_always_server": ALWAYS_SERVER,
+    "proceed_always_tool": ALWAYS_TOOL,
+    "proceed_always_project": "",
+    "proceed_always_user": "",
+}
 # Commands that only show something.
 HARMLESS = ("about", "status", "help", "context", "stats")
 # The encodings of its writes that we can write; others would be changed.
@@ -37,6 +45,7 @@ class QwenCode(Cli):
     id = "qwen"
     program = Program("Qwen Code", "qwen", "@qwen-code/qwen-code", "cli-entry.js")
     kinds = (OPENAI,)
+    authenticates_first = asks_to_write = True
 
     def __init__(self, folder: str, trusted: bool) -> None:
         super().__init__(folder, trusted)
@@ -68,19 +77,18 @@ class QwenCode(Cli):
 
     def check(self, credentials: Credentials) -> None:
         super().check(credentials)
-        if not credentials.api_key.strip():
-            told = sentence("An API key is needed for this kind of login.")
-            raise AgentError(VALIDATION_ERROR, told)
+        credentials.check_key()
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
-        key = environment.get("OPENAI_API_KEY", "").strip()
-        if not key:
-            return None
-        url, model = environment.get("OPENAI_BASE_URL", ""), environment.get("OPENAI_MODEL", "")
-        return Credentials(OPENAI, key, base_url=url.strip(), model=model.strip())
+        return Credentials.like_openai(environment)
 
-    def authentication(self, credentials: Credentials) -> messages.Request[None]:
+    def arguments(self, model: str) -> tuple[str, ...]:
+        return acp_arguments(model)
+
+    def authentication(
+        self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
+    ) -> messages.Request[None]:
         return messages.authenticate(OPENAI)
 
     def text_for(self, message: str) -> str:
@@ -91,6 +99,9 @@ class QwenCode(Cli):
             return message
         words = re.split(r"\s+", inner[1:])
         return inner if words in ([each] for each in HARMLESS) else NO_COMMAND + inner
+
+    def outcome_of(self, option: messages.PermissionOption) -> str:
+        return SCOPES.get(option.id, super().outcome_of(option))
 
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
         return tool_call.read(told, str(told.meta.get("toolName") or "tool"), told.raw_input or {})
@@ -121,7 +132,12 @@ class QwenSessionFiles(SessionFiles):
         self._folder = folder
 
     def resumption(
-        self, workspace: str, id: str, last: str, turns: Sequence[PastTurn]
+        self,
+        workspace: str,
+        id: str,
+        last: str,
+        turns: Sequence[PastTurn],
+        capabilities: messages.AgentCapabilities,
     ) -> Resumption | None:
         """It has its own recordings and resumes them itself."""
         return Resumption(messages.RESUME, last) if self._recordings(last) else None

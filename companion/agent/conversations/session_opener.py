@@ -15,7 +15,7 @@ from ..acp.session_state import ConfigOptions
 from ..acp.tool_servers import ToolServer
 from ..agents.cli import Cli
 from ..events.turn_events import PastTurn
-from ..wording.failure import TIMED_OUT, AgentError
+from ..wording.failure import AUTH_REQUIRED, TIMED_OUT, AgentError
 from ..wording.sentence import sentence
 from .reminder import as_text
 
@@ -86,6 +86,15 @@ class SessionOpener:
         return Opened(session, told.options, reminder)
 
     async def _ask(self, client: Client, request: messages.Request[T]) -> T:
+        try:
+            return await self._ask_once(client, request)
+        except AgentError as error:
+            if error.code != AUTH_REQUIRED or client.log_in is None:
+                raise
+        await client.log_in()
+        return await self._ask_once(client, request)
+
+    async def _ask_once(self, client: Client, request: messages.Request[T]) -> T:
         if not self.servers:
             return await client.request(request, OPENING)
         try:
@@ -102,7 +111,14 @@ class SessionOpener:
         self, client: Client, id: str, last: str, turns: Sequence[PastTurn]
     ) -> Opened | None:
         """None if the agent has no session that remembers."""
-        find = partial(self._cli.session_files.resumption, self._workspace, id, last, turns)
+        find = partial(
+            self._cli.session_files.resumption,
+            self._workspace,
+            id,
+            last,
+            turns,
+            client.capabilities,
+        )
         try:
             found = await in_thread(find, WRITING)
             if found is None:
@@ -118,8 +134,8 @@ class SessionOpener:
                 await asyncio.wait_for(self._has_repeated.wait(), REPEATING)
             return self._opened(client, told)
         except (AgentError, OSError, asyncio.TimeoutError) as error:
-            if isinstance(error, AgentError) and error.code == TIMED_OUT:
-                # A new session would start the same tool servers.
+            if isinstance(error, AgentError) and error.code in (TIMED_OUT, AUTH_REQUIRED):
+                # A new session would start the same tool servers, or need the same login.
                 raise
             logger.warning("a conversation could not be loaded: %r", error)
             return None

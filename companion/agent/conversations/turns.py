@@ -6,7 +6,6 @@ import asyncio
 from typing import Any, Iterable, Iterator, Mapping
 
 from ..events import turn_events as events
-from ..turn import outcomes
 from ..turn.turn import Turn
 from ..wording import failure
 from ..wording.failure import AgentError
@@ -57,8 +56,8 @@ class Turns:
         TOOL_INVALID_OUTCOME for an outcome that this call does not allow. The call then continues
         to wait.
         """
-        if outcome not in outcomes.OUTCOMES:
-            raise failure.not_among(outcomes.OUTCOMES, outcome)
+        if outcome not in events.OUTCOMES:
+            raise failure.not_among(events.OUTCOMES, outcome)
         asking = [
             turn
             for turn in self

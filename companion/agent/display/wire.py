@@ -19,7 +19,6 @@ from ..acp.session_state import (
 from ..acp.slash_commands import Commands, SlashCommand
 from ..events import turn_events as events
 from ..events.turn_events import TurnEvent
-from ..turn import outcomes
 from ..wording.sentence import CHINESE, ENGLISH, Sentence, said, sentence
 from . import shown
 
@@ -58,12 +57,12 @@ DESCRIPTION = sentence("The tool call {tool} needs a confirmation.")
 PROMPT = sentence("Run the tool {tool}?")
 # The names of the outcomes, where the CLI's English labels are not right for the reader.
 LABELS: Mapping[str, Sentence] = {
-    outcomes.ONCE: sentence("Allow once"),
-    outcomes.ALWAYS: sentence("Allow for this conversation"),
-    outcomes.ALWAYS_SERVER: sentence("Allow all tools of the server for this conversation"),
-    outcomes.ALWAYS_TOOL: sentence("Allow the tool for this conversation"),
-    outcomes.MODIFY: sentence("Edit"),
-    outcomes.CANCEL: sentence("Reject"),
+    events.ONCE: sentence("Allow once"),
+    events.ALWAYS: sentence("Allow for this conversation"),
+    events.ALWAYS_SERVER: sentence("Allow all tools of the server for this conversation"),
+    events.ALWAYS_TOOL: sentence("Allow the tool for this conversation"),
+    events.MODIFY: sentence("Edit"),
+    events.CANCEL: sentence("Reject"),
 }
 
 

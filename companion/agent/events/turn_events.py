@@ -24,6 +24,11 @@ WARNING = "Warning"
 # Why a turn ended without an error.
 END_TURN, CANCELLED, MAX_TOKENS = "end_turn", "cancelled", "max_tokens"
 MAX_TURN_REQUESTS, EMPTY = "max_turn_requests", "empty"
+# The decisions on a call: the six outcomes of the API's specification.
+ONCE, ALWAYS, CANCEL = "proceed_once", "proceed_always", "cancel"
+ALWAYS_SERVER, ALWAYS_TOOL = "proceed_always_server", "proceed_always_tool"
+MODIFY = "modify_with_editor"
+OUTCOMES = (ONCE, ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, MODIFY, CANCEL)
 # Replaces a message that the disk has lost.
 LOST = "[What the user said here is lost.]"
 

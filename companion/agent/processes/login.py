@@ -78,9 +78,11 @@ class GoogleLogin(Listener):
     async def begin(self) -> Login | None:
         """Gives the address; None if the existing login is still valid. Raises AgentError."""
         client = self._client = await self._connect()
-        self._request = asyncio.ensure_future(
-            client.request(self._cli.authentication(self._credentials))
-        )
+        asked = self._cli.authentication(self._credentials, client.auth_methods)
+        if asked is None:
+            told = sentence("{cli} has no login with Google.", cli=self._cli.name)
+            raise AgentError(OAUTH_INIT_FAILED, told)
+        self._request = asyncio.ensure_future(client.request(asked))
         # Whoever brings the code gets the result; an error without a code need not be reported.
         self._request.add_done_callback(lambda it: it.cancelled() or it.exception())
         loop = asyncio.get_running_loop()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Mapping
 
 from ...base import private_files
@@ -24,6 +25,10 @@ from ..wording.failure import (
 )
 from ..wording.sentence import sentence
 
+NO_LOGIN = sentence(
+    "{cli} asks for a login of its own, and offers: {methods}. Log in with it in a terminal, and"
+    " send the message again."
+)
 # Seconds for the start, which takes two, and for the credentials, which take none.
 STARTING, AUTHENTICATING = 60.0, 60.0
 
@@ -75,7 +80,10 @@ class Runner:
                 raise AgentError(AUTH_REQUIRED, told)
             client = await self.connect(credentials, self._listener)
             try:
-                await self._authenticate(client, credentials)
+                if self._cli.authenticates_first:
+                    await self._authenticate(client, credentials)
+                else:
+                    client.log_in = partial(self._authenticate, client, credentials)
                 self._client = client
             finally:
                 if self._client is not client:
@@ -84,6 +92,8 @@ class Runner:
 
     async def connect(self, credentials: Credentials, listener: Listener) -> Client:
         """A new process that is not authenticated yet. Raises AgentError."""
+        if self._launch.model:
+            credentials = replace(credentials, model=self._launch.model)
         try:
             self._cli.prepare(credentials, self._launch.settings)
             environment = self._cli.environment(credentials, self._launch.environment)
@@ -98,7 +108,7 @@ class Runner:
         self.starts += 1
         client = Client(process, listener, self._cli.name, self._opening)
         try:
-            await client.initialize(STARTING)
+            await client.initialize(STARTING, self._cli.asks_to_write)
         except AgentError as error:
             await client.kill()
             wrote = "\n".join([*client.lines.strays.shown, process.last_errors]).strip()
@@ -149,9 +159,11 @@ class Runner:
 
     async def _authenticate(self, client: Client, credentials: Credentials) -> None:
         self._wants_login.clear()
-        request = asyncio.ensure_future(
-            client.request(self._cli.authentication(credentials), AUTHENTICATING)
-        )
+        asked = self._cli.authentication(credentials, client.auth_methods)
+        if asked is None:
+            names = ", ".join(method.name or method.id for method in client.auth_methods)
+            raise AgentError(AUTH_REQUIRED, NO_LOGIN.filled(cli=self._cli.name, methods=names))
+        request = asyncio.ensure_future(client.request(asked, AUTHENTICATING))
         asking = asyncio.ensure_future(self._wants_login.wait())
         try:
             await asyncio.wait({request, asking}, return_when=asyncio.FIRST_COMPLETED)

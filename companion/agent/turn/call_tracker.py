@@ -14,9 +14,12 @@ from ..events import tool_call
 from ..events.event_log import EventLog
 from ..events.tool_call import Call, Record
 from ..events.turn_events import (
+    CANCEL,
     COMPLETED,
     EXECUTING,
     FAILED,
+    MODIFY,
+    ONCE,
     PENDING,
     ToolCall,
     ToolExecution,
@@ -27,7 +30,7 @@ from ..wording.failure import AgentError
 from ..wording.sentence import Words, sentence
 from .agent_session import AgentSession
 from .file_writes import FileWrites, Note
-from .outcomes import CANCEL, MODIFY, ONCE, PendingPermission
+from .outcomes import PendingPermission, choices_of
 
 # The results of calls for which the agent gives none.
 REJECTED = sentence("Rejected by the user.")
@@ -76,21 +79,21 @@ class CallTracker:
         pending = self._pending.get(call_id)
         if pending is None:
             raise failure.no_call(call_id)
-        option = pending.option(outcome)
+        outcome = pending.outcome(outcome)
         if (outcome == MODIFY) != (new_text is not None):
             raise AgentError(
                 failure.VALIDATION_ERROR,
                 sentence("Expected newContent with {outcome}, and only with it.", outcome=MODIFY),
             )
-        if option != CANCEL:
+        if outcome != CANCEL:
             self.writes.decide(pending.call, new_text)
         self._settle(pending)
-        if option == CANCEL:
-            self._session.decide(pending.request, CANCEL)
-            self._reject(pending.call, REJECTED)
+        if outcome == CANCEL:
+            self._deny(pending, REJECTED)
             return
-        self._session.decide(pending.request, self._approvals.remember(pending.call, option))
-        self._approve(pending.call)
+        # The agent's own editor opens nowhere; the text is changed when it is written.
+        chosen = ONCE if outcome == MODIFY else outcome
+        self._allow(pending, self._approvals.remember(pending.call, chosen))
 
     def begin(self, call: Call) -> None:
         """A call that needs no decision, or the first message about a call."""
@@ -132,19 +135,18 @@ class CallTracker:
         if self.is_cancelled:
             self._session.decide(request, None)
             return
-        if self._approvals.covers(call):
+        choices = choices_of(request.options, self._agent.cli.outcome_of)
+        is_changeable = call.diff is not None and self._agent.writes_through_us(call.diff.path)
+        pending = PendingPermission(request, call, choices, is_changeable)
+        if self._approvals.covers(call) and ONCE in choices:
             self._introduce(call)
-            self._session.decide(request, ONCE)
-            self._approve(call)
+            self._allow(pending, ONCE)
             return
         self._introduce(call, requires_confirmation=True)
         self._report_status(call, PENDING)
         if self._patience is None:
-            self._session.decide(request, CANCEL)
-            self._reject(call, UNATTENDED)
+            self._deny(pending, UNATTENDED)
             return
-        is_changeable = call.diff is not None and self._agent.writes_through_us(call.diff.path)
-        pending = PendingPermission(request, call, is_changeable)
         pending.event = self._log.add(pending.body)
         loop = asyncio.get_running_loop()
         pending.timer = loop.call_later(self._patience, self._expire, call.id)
@@ -182,8 +184,7 @@ class CallTracker:
         pending = self._pending.get(call_id)
         if pending is not None:
             self._settle(pending)
-            self._session.decide(pending.request, CANCEL)
-            self._reject(pending.call, UNANSWERED)
+            self._deny(pending, UNANSWERED)
 
     def _settle(self, pending: PendingPermission) -> None:
         del self._pending[pending.call.id]
@@ -202,12 +203,20 @@ class CallTracker:
         )
         return True
 
-    def _approve(self, call: Call) -> None:
+    def _allow(self, pending: PendingPermission, outcome: str) -> None:
+        call = pending.call
+        self._session.decide(pending.request, pending.choices[outcome].id)
         self._report_status(call, EXECUTING)
         if call.is_attachment:
             self._report_status(call, COMPLETED)
             self._log.add(tool_call.result(call, None, None, True))
             del self._calls[call.id]
+
+    def _deny(self, pending: PendingPermission, reason: Words) -> None:
+        """An agent that offers no rejection is told what it is told of a cancelled turn."""
+        option = pending.choices.get(CANCEL)
+        self._session.decide(pending.request, None if option is None else option.id)
+        self._reject(pending.call, reason)
 
     def _reject(self, call: Call, reason: Words) -> None:
         """It was not allowed to run."""

@@ -1,46 +1,68 @@
-"""The possible decisions on a call of a tool: the six outcomes, and which of them a request offers.
+"""The possible decisions on a call of a tool: which outcomes a request offers, and which option of
+the agent each of them chooses.
 
-Source: the API's specification. The CLI accepts any of the six for any call, and treats some of
-them as something else (docs/gemini-cli-acp.md 5).
+Source: the API's specification; the protocol's kinds of options.
 """
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Mapping, Tuple
+from typing import Callable, Mapping, Sequence, Tuple
 
-from ..acp.messages import PermissionRequest
+from ..acp.messages import REJECT_ALWAYS, PermissionOption, PermissionRequest
 from ..events import turn_events as events
 from ..events.tool_call import Call
+from ..events.turn_events import (
+    ALWAYS,
+    ALWAYS_SERVER,
+    ALWAYS_TOOL,
+    CANCEL,
+    MODIFY,
+    ONCE,
+    OUTCOMES,
+)
 from ..wording.failure import TOOL_INVALID_OUTCOME, AgentError, not_among
 from ..wording.sentence import sentence
 
-ONCE, ALWAYS, CANCEL = "proceed_once", "proceed_always", "cancel"
-ALWAYS_SERVER, ALWAYS_TOOL = "proceed_always_server", "proceed_always_tool"
-MODIFY = "modify_with_editor"
 # The agent never offers this and has no word for it.
 EDIT = "Edit"
-OUTCOMES = (ONCE, ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, MODIFY, CANCEL)
 # The scope of an approval: all edits, a tool of a server, or all tools of a server.
 Scope = Tuple[str, ...]
+# The agent's options by the outcomes that choose them.
+Choices = Mapping[str, PermissionOption]
+
+
+def choices_of(
+    options: Sequence[PermissionOption], outcome_of: Callable[[PermissionOption], str]
+) -> Choices:
+    """In the agent's order. `outcome_of` gives "" for an option that is not offered. Where several
+    options have one outcome, it chooses the first, and a rejection for good only where the agent
+    has no other."""
+    found: dict[str, PermissionOption] = {}
+    for option in options:
+        outcome = outcome_of(option)
+        known = found.get(outcome)
+        if outcome and (known is None or known.kind == REJECT_ALWAYS != option.kind):
+            found[outcome] = option
+    return found
 
 
 @dataclass
 class PendingPermission:
     """A call that waits for the answer to a permission request. `is_changeable` says that it is an
-    edit that we write. `event` and `timer` exist once somebody was asked."""
+    edit that can be written otherwise. `event` and `timer` exist once somebody was asked."""
 
     request: PermissionRequest
     call: Call
+    choices: Choices
     is_changeable: bool = False
     event: events.TurnEvent | None = None
     timer: asyncio.TimerHandle | None = None
 
     @property
     def offered(self) -> tuple[events.Option, ...]:
-        told = self.request.options
-        known = [events.Option(each.id, each.name) for each in told if each.id in OUTCOMES]
+        known = [events.Option(outcome, it.name) for outcome, it in self.choices.items()]
         return (*known, *([events.Option(MODIFY, EDIT)] if self.is_changeable else []))
 
     @property
@@ -57,22 +79,20 @@ class PendingPermission:
             call.diff,
         )
 
-    def option(self, outcome: str) -> str:
-        """The option for the agent. Raises AgentError; the call then continues to wait."""
+    def outcome(self, outcome: str) -> str:
+        """The outcome that is meant. Raises AgentError; the call then continues to wait."""
         if outcome not in OUTCOMES:
             raise not_among(OUTCOMES, outcome)
         if outcome == MODIFY:
             if self.call.diff is None:
                 told = sentence("Only an edit of a file can be changed.")
                 raise AgentError(TOOL_INVALID_OUTCOME, told)
-            # The agent's own editor opens nowhere; the text is changed when it is written.
-            return ONCE
-        offered = [option.outcome for option in self.offered]
+            return MODIFY
         # Tools of servers have two others instead; this is the narrower one.
-        for option in (outcome, ALWAYS_TOOL if outcome == ALWAYS else outcome):
-            if option in offered or option in (ONCE, CANCEL):
-                return option
-        known = ", ".join(offered)
+        for meant in (outcome, ALWAYS_TOOL if outcome == ALWAYS else outcome):
+            if meant in self.choices or meant == CANCEL:
+                return meant
+        known = ", ".join(option.outcome for option in self.offered)
         raise AgentError(
             TOOL_INVALID_OUTCOME,
             sentence("Expected one of {expected} for this call.", expected=known),
@@ -93,17 +113,17 @@ class Approvals:
     def covers(self, call: Call) -> bool:
         return not self._scopes.isdisjoint(_scopes(call).values())
 
-    def remember(self, call: Call, option: str) -> str:
-        """The option for the agent, in place of the chosen one."""
-        scope = _scopes(call).get(option)
+    def remember(self, call: Call, outcome: str) -> str:
+        """The outcome for the agent, in place of the chosen one."""
+        scope = _scopes(call).get(outcome)
         if scope is None:
-            return option
+            return outcome
         self._scopes.add(scope)
         return ONCE
 
 
 def _scopes(call: Call) -> Mapping[str, Scope]:
-    """What each of the options would approve, beside this call."""
+    """What each of the outcomes would approve, beside this call."""
     if call.kind == "edit":
         return {ALWAYS: ("edits",)}
     if not call.is_of_server:

@@ -124,6 +124,10 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "No login waits for a code.": "没有等待授权码的登录。",
     "No login waits for a code; begin one first.": "没有等待授权码的登录，请先开始登录。",
     "Expected text without control characters.": "文本不能含有控制字符。",
+    "{cli} asks for a login of its own, and offers: {methods}. Log in with it in a terminal, and"
+    " send the message again.": (
+        "{cli} 要求自己的登录方式，提供：{methods}。请在终端中登录，然后重新发送消息。"
+    ),
     "An API key is needed for this kind of login.": "此登录方式需要 API 密钥。",
     "Vertex AI needs an API key, or a project and a location.": (
         "Vertex AI 需要 API 密钥，或者项目和区域。"

@@ -93,6 +93,8 @@ def from_rpc(error: Mapping[str, Any]) -> AgentError:
     number, raw = error.get("code"), str(error.get("message", ""))
     data = error.get("data")
     details = str(data.get("details", "")) if isinstance(data, dict) else ""
+    if isinstance(data, str):
+        details = data
     if details and raw in ("Internal error", ""):
         raw = details
     code = _code(number, raw + details)

@@ -11,12 +11,12 @@ from typing import Any, Mapping
 
 from ...agent.acp import elicitation, session_state
 from ...agent.acp.tool_servers import HTTP, STDIO
-from ...agent.agents.credentials import API_KEY, GOOGLE, OPENAI, VERTEX
+from ...agent.agents.credentials import ANTHROPIC, API_KEY, GOOGLE, OPENAI, VERTEX
 from ...agent.agents.credentials import KINDS as AUTH_TYPES
 from ...agent.agents.supported import CLIS
 from ...agent.conversations.attachments import MEDIA_TYPES
 from ...agent.conversations.turn_undo import AS_LEFT, CHANGED, CREATED, NOT_STORED, OTHER, UNDONE
-from ...agent.turn.outcomes import OUTCOMES
+from ...agent.events.turn_events import OUTCOMES
 
 Schema = Mapping[str, Any]
 
@@ -121,6 +121,7 @@ AUTH_CONFIG = {
         _credentials(VERTEX, {"googleCloudProject": _SOME_NAME, "googleCloudLocation": _SOME_NAME}),
         _credentials(GOOGLE, {}),
         _credentials(OPENAI, {"apiKey": _SOME_KEY}),
+        _credentials(ANTHROPIC, {"apiKey": _SOME_KEY}),
     ],
 }
 GOOGLE_LOGIN = form({}, {"code": text(MAX_CODE, 1), "state": text(MAX_CODE), **AGENT})

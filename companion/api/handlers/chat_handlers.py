@@ -15,8 +15,8 @@ from ...agent.acp.messages import Models
 from ...agent.conversations.mentions import mentioned
 from ...agent.display import wire
 from ...agent.events import turn_events as events
+from ...agent.events.turn_events import CANCEL
 from ...agent.turn.call_tracker import UNATTENDED
-from ...agent.turn.outcomes import CANCEL
 from ...agent.turn.turn import Turn
 from ...agent.wording.failure import VALIDATION_ERROR, AgentError
 from ...agent.wording.sentence import said, sentence

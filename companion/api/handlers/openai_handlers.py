@@ -17,7 +17,7 @@ from aiohttp import web
 
 from ...agent.acp.elicitation import CANCEL
 from ...agent.events import turn_events as events
-from ...agent.turn.outcomes import ONCE
+from ...agent.events.turn_events import ONCE
 from ...agent.turn.turn import Turn
 from ...agent.wording.failure import VALIDATION_ERROR, AgentError
 from ...agent.wording.sentence import said

@@ -1,0 +1,70 @@
+"""Codex behind its adapter `codex-acp`, and its peculiarities.
+
+Source: docs/agents.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Mapping, Sequence
+
+from ...base import private_files
+from ..acp import messages
+from .cli import Cli
+from .cli_home import inherited, merged
+from .credentials import OPENAI, Credentials
+from .program import Program
+
+# Its way to log in with a key, and the mode in which it asks before it writes.
+WITH_KEY, ASKING = "api-key", "read-only"
+
+
+class Codex(Cli):
+    """Its own folder is `.codex` in the home. It uses OpenAI's API for responses."""
+
+    id = "codex"
+    program = Program("Codex", "codex-acp", "@agentclientprotocol/codex-acp", "dist/index.js")
+    kinds = (OPENAI,)
+
+    def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
+        private_files.make_folder(self.folder)
+        private_files.make_folder(self._own)
+        self._settings = merged(
+            {
+                "analytics": {"enabled": False},
+                "check_for_update_on_startup": False,
+                **({"openai_base_url": credentials.base_url} if credentials.base_url else {}),
+                **({"model": credentials.model} if credentials.model else {}),
+            },
+            more,
+        )
+
+    def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
+        """Does not contain the API key, which its tools would see."""
+        return {
+            **inherited(),
+            "CODEX_HOME": self._own,
+            "CODEX_CONFIG": json.dumps(self._settings),
+            "INITIAL_AGENT_MODE": ASKING,
+            # A login must not open a browser on this machine.
+            "NO_BROWSER": "1",
+            **more,
+        }
+
+    def check(self, credentials: Credentials) -> None:
+        super().check(credentials)
+        credentials.check_key()
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
+        return Credentials.like_openai(environment)
+
+    def authentication(
+        self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
+    ) -> messages.Request[None]:
+        return messages.authenticate(WITH_KEY, {WITH_KEY: {"apiKey": credentials.api_key}})
+
+    @property
+    def _own(self) -> str:
+        return os.path.join(self.folder, ".codex")

@@ -1,0 +1,94 @@
+"""opencode and its peculiarities.
+
+Source: docs/agents.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Mapping
+
+from ...base import private_files
+from .cli import Cli
+from .cli_home import inherited, merged
+from .credentials import OPENAI, Credentials
+from .program import Program
+
+# Our name for the provider in its settings, and for a model where none is named.
+PROVIDER, MODEL = "api", "gpt-5"
+
+
+class OpenCode(Cli):
+    """Its folders are those of the XDG base directories, in the home. It uses an API like OpenAI's.
+
+    It offers to write files through us, and then writes its own text over what we wrote; so it
+    writes them itself."""
+
+    id = "opencode"
+    program = Program(
+        "opencode",
+        "opencode",
+        "opencode-ai",
+        "bin/opencode.exe",
+        # The other one is empty if npm did not run the package's script.
+        "opencode-{machine}/bin/opencode" + (".exe" if os.name == "nt" else ""),
+    )
+    kinds = (OPENAI,)
+
+    def arguments(self, model: str) -> tuple[str, ...]:
+        return ("acp",)
+
+    def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
+        """The key is in a file of its own, because its tools see its environment."""
+        model = credentials.model or MODEL
+        options = {"apiKey": credentials.api_key, "baseURL": credentials.base_url}
+        settings: dict[str, Any] = {
+            "provider": {
+                PROVIDER: {
+                    "npm": "@ai-sdk/openai-compatible",
+                    "name": "API",
+                    "options": {name: value for name, value in options.items() if value},
+                    "models": {model: {"name": model}},
+                }
+            },
+            "model": f"{PROVIDER}/{model}",
+            "small_model": f"{PROVIDER}/{model}",
+            # Its own default runs everything unasked.
+            "permission": {"edit": "ask", "bash": "ask", "webfetch": "ask"},
+            "autoupdate": False,
+            "share": "disabled",
+        }
+        private_files.make_folder(self.folder)
+        data = json.dumps(merged(settings, more), ensure_ascii=False).encode("utf-8")
+        private_files.write(self._settings, data)
+
+    def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
+        folders = {
+            f"XDG_{name}_HOME": os.path.join(self.folder, name.lower())
+            for name in ("CONFIG", "DATA", "STATE", "CACHE")
+        }
+        return {
+            **inherited(),
+            **folders,
+            "OPENCODE_CONFIG": self._settings,
+            "OPENCODE_DISABLE_AUTOUPDATE": "true",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "true",
+            "OPENCODE_DISABLE_DEFAULT_PLUGINS": "true",
+            # The list of all models of all providers, from its makers.
+            "OPENCODE_DISABLE_MODELS_FETCH": "true",
+            **({} if self.trusted else {"OPENCODE_DISABLE_PROJECT_CONFIG": "true"}),
+            **more,
+        }
+
+    def check(self, credentials: Credentials) -> None:
+        super().check(credentials)
+        credentials.check_key()
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
+        return Credentials.like_openai(environment)
+
+    @property
+    def _settings(self) -> str:
+        return os.path.join(self.folder, "opencode.json")
