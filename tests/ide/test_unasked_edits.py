@@ -294,6 +294,45 @@ class Shown(Hearing):
             [f"0.py from {unasked_edits.NOT_KNOWN} to new", "1.py from nothing to new"],
         )
 
+    async def test_of_tools_without_an_end_that_hold_much_the_newest_are_remembered(self) -> None:
+        names = [f"{number}.py" for number in range(4)]
+        # Each file counts twice: its bytes, and its text.
+        with mock.patch.object(unasked_edits, "MAX_HELD", 50):
+            with self.assertLogs("GeminiCompanion", "INFO"):
+                for name in names:
+                    self.hold(name, "x" * 10)
+                    await self.tool("write", name, "begins")
+        for name in names:
+            self.hold(name, "new")
+            await self.tool("write", name, "ends")
+        old, unknown = "x" * 10, unasked_edits.NOT_KNOWN
+        expected = [unknown, unknown, old, old]
+        self.assertEqual(
+            self.edits(), [f"{it} from {was} to new" for it, was in zip(names, expected)]
+        )
+
+    async def test_of_very_many_files_of_a_turn_the_newest_are_compared(self) -> None:
+        with mock.patch.object(unasked_edits, "MAX_FILES", 2):
+            for name in "abc":
+                await self.tool("write", name, "begins")
+                await self.tool("write", name, "ends")
+            await self.tool("run", "cmd", "begins")
+            for name in "abc":
+                self.hold(name, "new")
+            await self.tool("run", "cmd", "ends")
+        self.assertEqual(sorted(it[0] for it in self.edits()), ["b", "c"])
+
+    async def test_a_command_is_known_by_its_beginning(self) -> None:
+        self.hold("a.py", "old")
+        self.open("a.py")
+        command = "x" * hook_events.MAX_SUBJECT
+        await self.tool("run", command + "1", "begins")
+        ((running,),) = ([*it.before] for it in self.unasked._turns.values())
+        self.assertEqual(running, command)
+        self.hold("a.py", "new")
+        await self.tool("run", command + "1", "ends")
+        self.assertEqual(self.edits(), ["a.py from old to new"])
+
     async def test_a_command_is_compared_by_what_git_knows_too(self) -> None:
         for name in ("known", "mine"):
             self.hold(name, "one")

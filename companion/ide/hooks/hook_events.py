@@ -14,6 +14,8 @@ from ..path_maps import is_of_windows
 
 # Characters kept of a prompt, a command and a name: the user reads them in one line.
 SHOWN = 500
+# Characters of a path or a command by which a tool is known: longer than any path.
+MAX_SUBJECT = 1 << 15
 # The subjects of Gemini CLI's questions, as its `details` name them.
 _ASKED = {"edit": Kind.WRITE, "exec": Kind.SHELL}
 
@@ -103,12 +105,12 @@ def _with_tool(event: HookEvent, form: ExtensionForm, told: Mapping[str, Any]) -
     if details:
         kind = _ASKED.get(_text(details, "type"))
         subject = _text(details, "filePath") or _text(details, "command")
-        return replace(event, kind=kind, subject=subject)
+        return replace(event, kind=kind, subject=subject[:MAX_SUBJECT])
     name, arguments = _text(told, "tool_name"), _object(told, "tool_input")
     tool = form.tools.get(name)
     if tool is None:
         return replace(event, tool=name[:SHOWN], arguments=arguments)
-    subject = _text(arguments, tool.subject)
+    subject = _text(arguments, tool.subject)[:MAX_SUBJECT]
     return replace(event, tool=name, kind=tool.kind, subject=subject, arguments=arguments)
 
 

@@ -36,6 +36,8 @@ from .work_trees import WorkTrees
 PATIENCE = 1.0
 # Files that are compared before and after a tool, and bytes of all of them.
 MAX_FILES, MAX_BYTES = 200, 16 * 1024 * 1024
+# Bytes kept for all tools that run, and what a file of a work tree counts as.
+MAX_HELD, TREE_FILE = 64 * 1024 * 1024, 400
 # Sessions of CLIs and turns that are known, tools of all sessions that run at a time, and sentences
 # that wait for a CLI: as many as edits are kept.
 MAX_SESSIONS, MAX_TURNS, MAX_TOOLS, MAX_SENTENCES = 64, 1024, 32, 200
@@ -51,15 +53,29 @@ CHANGED = "The user has taken back a part of your edit of {}. Read the file befo
 class _Turn:
     """`asked` are the names of files whose edits the user was asked about. `before` are files by
     path as they were before each tool that runs, by what the tool works on; `trees` the work trees
-    of git before commands. `paths` are the files that tools were to write."""
+    of git before commands. `paths` are the files that tools were to write, the newest last."""
 
     prompt: str = ""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     is_over: bool = False
-    asked: set[str] = field(default_factory=set)
+    asked: dict[str, None] = field(default_factory=dict)
     before: dict[str, dict[str, Original]] = field(default_factory=dict)
     trees: dict[str, GitTree] = field(default_factory=dict)
     paths: dict[str, None] = field(default_factory=dict)
+
+    def is_done_with(self, subject: str) -> bool:
+        """Whether nothing is kept for the tool."""
+        return subject not in self.before and subject not in self.trees
+
+    def size(self, subject: str) -> int:
+        """The bytes that are kept for the tool, about."""
+        files, tree = self.before.get(subject, {}).values(), self.trees.get(subject)
+        found = sum(len(it.text) + len(it.data or b"") for it in files)
+        return found + (TREE_FILE * (len(tree.stamps) + len(tree.others)) if tree else 0)
+
+    def forget(self, subject: str) -> None:
+        self.before.pop(subject, None)
+        self.trees.pop(subject, None)
 
 
 class UnaskedEdits:
@@ -97,7 +113,7 @@ class UnaskedEdits:
         turn = self._turn(event)
         answer = NOTHING
         if event.moment is Moment.ASKS:
-            turn.asked.add(_name(event.subject))
+            _add(turn.asked, _name(event.subject))
         elif event.moment is Moment.TOOL_BEGINS and event.kind is not None:
             if self.shows:
                 self._remember(turn, event.subject, await self._read(event, turn))
@@ -105,7 +121,7 @@ class UnaskedEdits:
         elif event.moment is Moment.TOOL_ENDED and event.kind is not None:
             if self.shows:
                 await self._compare(event, turn)
-            turn.asked.discard(_name(event.subject))
+            turn.asked.pop(_name(event.subject), None)
         elif event.moment is Moment.ENDED:
             self._forget(_key(event))
         return answer.with_more(self._telling(event))
@@ -183,20 +199,28 @@ class UnaskedEdits:
         turn.before[subject] = before
         self._running = [it for it in self._running if it != (turn.id, subject)]
         self._running.append((turn.id, subject))
-        for known, oldest in self._running[:-MAX_TOOLS]:
+        running: list[tuple[str, str]] = []
+        held = 0
+        # The newest first, so that the oldest are dropped.
+        for known, each in reversed(self._running):
             other = self._turns.get(self._sessions.get(known, ("", "")))
-            if other is not None and other.id == known:
-                other.before.pop(oldest, None)
-                other.trees.pop(oldest, None)
-        self._running = self._running[-MAX_TOOLS:]
+            if other is None or other.id != known or other.is_done_with(each):
+                continue
+            held += other.size(each)
+            if running and (len(running) >= MAX_TOOLS or held > MAX_HELD):
+                other.forget(each)
+                logger.info("many tools have not ended: what the oldest changes is not shown")
+            else:
+                running.append((known, each))
+        self._running = running[::-1]
 
     async def _read(self, event: HookEvent, turn: _Turn) -> dict[str, Original]:
         """The files that the tool may write; empty if the disk does not answer in time."""
         if event.kind in EDITS:
             paths: Sequence[str] = (self._path(event),)
-            turn.paths[paths[0]] = None
+            _add(turn.paths, paths[0])
         else:
-            written = (it for it in turn.paths if it not in self._context.paths())
+            written = (it for it in reversed(turn.paths) if it not in self._context.paths())
             paths = list(islice(chain(self._context.paths(), written), MAX_FILES))
             paths += await self._dirty(event, turn)
         return await self._read_files(paths)
@@ -336,6 +360,15 @@ def _name(subject: str) -> str:
     """The name of a file. A CLI may write its path in two ways, and asks about one edit at a
     time."""
     return subject.replace("\\", "/").rpartition("/")[2]
+
+
+def _add(known: dict[str, None], name: str) -> None:
+    """Add it as the newest. Of very many the oldest is forgotten."""
+    known.pop(name, None)
+    known[name] = None
+    if len(known) > MAX_FILES:
+        del known[next(iter(known))]
+        logger.info("a CLI writes many files in one turn: not all are looked at")
 
 
 def _key(event: HookEvent) -> tuple[str, str]:
