@@ -27,7 +27,7 @@ FOLDERS = {
     "agent": (
         "wording", "acp", "events", "agents", "turn", "display", "conversations", "processes", "",
     ),
-    "api": ("contract", "operations", "files", "handlers", "serving", ""),
+    "api": ("contract", "operations", "files", "openai", "handlers", "serving", ""),
     "ui": ("terminals", "prompt", "code", "review", "pages", "commands"),
 }  # fmt: skip
 # The folders beside the package whose modules import each other.
@@ -263,7 +263,8 @@ class Layout(unittest.TestCase):
         api = {f"api/{name}" for name in known.split()}
         others = {"base/aiohttp_internals", "base/connection", "base/http_server", "ide/transport"}
         self.assertEqual(importers["aiohttp"], api | others)
-        self.assertEqual(importers["jsonschema"], {"ide/schema_check", "api/contract/validation"})
+        checkers = {"ide/schema_check", "api/contract/validation", "api/openai/output_shape"}
+        self.assertEqual(importers["jsonschema"], checkers)
         self.assertEqual(importers["prometheus_client"], {"api/operations/metrics"})
 
     def test_imports_within_the_package_are_relative(self) -> None:

@@ -46,6 +46,7 @@ USERS = {
     "companion/ide/transport.py": ("aiohttp",),
     "companion/ide/schema_check.py": ("jsonschema",),
     "companion/api/contract/validation.py": ("jsonschema",),
+    "companion/api/openai/output_shape.py": ("jsonschema",),
     **{f"companion/api/{name}.py": ("aiohttp",) for name in API.split()},
 }
 NOTE = (

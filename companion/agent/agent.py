@@ -166,8 +166,8 @@ class Agent:
     # Conversations and models.
 
     def sessions(self) -> tuple[SessionInfo, ...]:
-        """All conversations, the last used one last."""
-        return tuple(conversation.info for conversation in self.conversations)
+        """All conversations but temporary ones, the last used one last."""
+        return tuple(it.info for it in self.conversations if not it.record.state.is_temporary)
 
     async def new_session(
         self,

@@ -149,9 +149,11 @@ API: tuple[Route[Handler], ...] = (
           schemas.COMMAND_DONE, "Run a command, if the operator allows it.", (400, 403, 404)),
     Route("GET", "/v1/models", openai_handlers.models, NOTHING, schemas.OPENAI_MODELS,
           "List the models, for clients of OpenAI's API.", AGENT, is_openai=True),
+    Route("GET", "/v1/models/{model}", openai_handlers.model, Form(schemas.OPENAI_THE_MODEL),
+          schemas.OPENAI_MODEL, "Show one of these models.", AGENT, is_openai=True),
     Route("POST", "/v1/chat/completions", openai_handlers.chat_completions,
           Form(schemas.OPENAI_CHAT), schemas.OPENAI_COMPLETION,
-          "Send messages, for clients of OpenAI's API.", AGENT, is_openai=True),
+          "Send messages, for clients of OpenAI's API.", (*AGENT, 422), is_openai=True),
     Route("GET", "/openapi.json", document, NOTHING, {}, "Download this description.",
           only_reads=True),
 )  # fmt: skip

@@ -26,6 +26,7 @@ from .files import page_files
 from .files.served_files import Roots
 from .handlers.handler_types import Services, encoded, refused
 from .handlers.listeners import Listeners
+from .openai.kept_conversations import KeptConversations
 from .operations import metrics
 from .operations.admission import Admission
 from .operations.audit_log import AuditLog
@@ -149,6 +150,7 @@ class Server:
         self._http.stop_accepting()
         self._listeners.close()
         try:
+            await self._kept.close()
             await self.agent.stop()
         finally:
             if self._metrics is not None:
@@ -160,9 +162,12 @@ class Server:
     def _make_dispatcher(self) -> Dispatcher:
         settings, access = self._settings, self._settings.access
         page = page_files.read() if settings.page is None else settings.page
+        roots = Roots(settings.roots)
+        self._kept = KeptConversations(self.agent, roots.folder(""))
         services = Services(
             self.agent,
-            Roots(settings.roots),
+            roots,
+            self._kept,
             self._listeners,
             self._admission,
             self._metrics,

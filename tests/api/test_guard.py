@@ -62,7 +62,9 @@ class Guarded(ApiTest):
                     self.assertIn(reply.status, (200, 503))
                     continue
                 if route.is_openai:
-                    self.assertEqual((reply.status, reply["error"]["code"]), (401, "UNAUTHORIZED"))
+                    self.assertEqual(
+                        (reply.status, reply["error"]["code"]), (401, "invalid_api_key")
+                    )
                 else:
                     self.refused(reply, 401, "UNAUTHORIZED")
                 self.assertEqual(reply.headers["WWW-Authenticate"], "Bearer")

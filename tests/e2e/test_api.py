@@ -510,7 +510,7 @@ class Failing(ApiCase):
         for number, (failure, status, code) in enumerate(
             (
                 (Failure(400, "API key not valid.", "INVALID_ARGUMENT"), 401, "AUTH_REQUIRED"),
-                (Failure(403, "Not yours.", "PERMISSION_DENIED"), 401, "AUTH_REQUIRED"),
+                (Failure(403, "Not yours.", "PERMISSION_DENIED"), 403, "ACCESS_DENIED"),
                 (Failure(404, "models/x is not found", "NOT_FOUND"), 500, "GEMINI_ERROR"),
             )
         ):

@@ -100,7 +100,7 @@ class OthersClients(WithModel):
         self.assertEqual(told, "Hi.\nSESSION_NOT_FOUND\nHi.\n")
 
     def test_the_clients_of_openai_talk_with_gemini(self) -> None:
-        expected = "Hi. stop\nHi.\n{}\n404 MODEL_NOT_FOUND\n"
+        expected = "Hi. stop\nHi.\n{}\n404 model_not_found\n"
         told = self.run_in(FOLDER, "node", "openai.mjs", self.url, self.token)
         self.assertEqual(told, expected.format("true"))
         left = self.ask("GET", "/sessions")["sessions"]

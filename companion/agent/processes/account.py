@@ -146,7 +146,7 @@ class Account:
 
     def learn_error(self, code: str) -> None:
         """The same from an error of the agent, by its code."""
-        if code == failure.AUTH_REQUIRED:
+        if code in (failure.AUTH_REQUIRED, failure.ACCESS_DENIED):
             self._is_refused, self._is_verified = True, False
 
     @asynccontextmanager

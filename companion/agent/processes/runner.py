@@ -17,6 +17,7 @@ from ..agents.cli import Cli
 from ..agents.credentials import GOOGLE, Credentials
 from ..agents.supported import USUAL
 from ..wording.failure import (
+    ACCESS_DENIED,
     AUTH_CONFIG_FAILED,
     AUTH_REQUIRED,
     CLIENT_NOT_INITIALIZED,
@@ -172,7 +173,7 @@ class Runner:
             request.result()
         except AgentError as error:
             code = error.code if error.code == STREAM_ERROR else AUTH_CONFIG_FAILED
-            code = AUTH_REQUIRED if error.code == AUTH_REQUIRED else code
+            code = error.code if error.code in (AUTH_REQUIRED, ACCESS_DENIED) else code
             raise AgentError(code, error.message, error.details) from error
         finally:
             asking.cancel()

@@ -31,6 +31,7 @@ ATTACHMENT_NOT_FOUND = "ATTACHMENT_NOT_FOUND"
 ELICITATION_NOT_FOUND = "ELICITATION_NOT_FOUND"
 TOOL_SERVERS_DISABLED = "TOOL_SERVERS_DISABLED"
 TIMED_OUT = "TIMED_OUT"
+ACCESS_DENIED = "ACCESS_DENIED"
 
 # Levels of JSON in JSON that are unpacked: the CLI wraps the API's answer at most twice.
 MAX_DEPTH = 4
@@ -123,8 +124,10 @@ def innermost(message: str, depth: int = MAX_DEPTH) -> str:
 
 
 def _code(number: object, text: str) -> str:
-    if number in (401, 403, -32000) or any(mark in text for mark in AUTH_MARKS):
+    if number in (401, -32000) or any(mark in text for mark in AUTH_MARKS):
         return AUTH_REQUIRED
+    if number == 403:
+        return ACCESS_DENIED
     if number == 429 or any(mark in text for mark in QUOTA_MARKS):
         return QUOTA_EXCEEDED
     if is_network(text):

@@ -216,6 +216,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "INTERNAL_ERROR": ("服务器内部错误", "The server failed; its log says why."),
     "AUTH_NOT_SET": ("尚未设置认证配置", "No credentials are configured: POST /auth/config."),
     "AUTH_REQUIRED": ("认证失败：{reason}", "{reason}"),
+    "ACCESS_DENIED": ("访问被拒绝：{reason}", "{reason}"),
     "AUTH_CONFIG_FAILED": ("认证配置失败：{reason}", "{reason}"),
     "OAUTH_INIT_FAILED": ("Google 登录初始化失败：{reason}", "{reason}"),
     "CLIENT_NOT_INITIALIZED": ("CLI 启动失败：{reason}", "{reason}"),
@@ -246,16 +247,48 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "path_no_folder": ("不是目录：{path}", "{path} is not a folder."),
     "path_no_file": ("不是普通文件：{path}", "{path} is not a regular file."),
     "MODEL_NOT_FOUND": ("没有模型 {model}", "There is no model {model}."),
+    "UNSUPPORTED_PARAMETER": (
+        "不支持参数 {field}：CLI 无法实现它",
+        "The parameter {field} is not supported: the CLI offers nothing to do it with.",
+    ),
     "openai_tools": (
-        "不支持 tools：工具由 Gemini CLI 自己运行",
-        "Expected no tools: Gemini CLI uses its own.",
+        "不支持 {field}：工具由 CLI 自己运行",
+        "The parameter {field} is not supported: the CLI uses its own tools.",
     ),
-    "openai_choices": ("只支持 n=1", "Expected n to be 1: there is only one answer."),
+    "openai_choices": (
+        "参数 {field} 只能为 1",
+        "Expected {field} to be 1: there is only one answer.",
+    ),
+    "openai_stop_shape": (
+        "参数 {field} 不能与 response_format 一起使用",
+        "The parameter {field} is not supported together with response_format: JSON that is cut"
+        " off is no JSON.",
+    ),
+    "openai_not_run": (
+        "[未运行，因为需要有人确认：{tools}]",
+        "[Not run, because somebody would have to allow it: {tools}]",
+    ),
+    "schema_keyword": (
+        "不支持 {field} 中的关键字 {keyword}",
+        "The keyword {keyword} is not supported in {field}.",
+    ),
+    "schema_far": (
+        "{field} 中的 $ref 只能引用该模式自身",
+        "Expected every $ref in {field} to lead into the schema itself.",
+    ),
+    "schema_wrong": (
+        "{field} 不是有效的 JSON Schema：{problem}",
+        "{field} is not a valid JSON Schema: {problem}.",
+    ),
+    "OUTPUT_INVALID": (
+        "模型两次回答均不符合 response_format：{problem}",
+        "The model's answer did not have the shape of response_format, twice. {problem}",
+    ),
     "openai_last": (
-        "最后一条消息的角色必须是 user",
-        "Expected the last message to have the role user.",
+        "{field} 的最后一条消息的角色必须是 user",
+        "Expected the last of the {field} to have the role user.",
     ),
-    "openai_parts": ("只支持文本内容", "Expected only text in the messages' contents."),
+    "openai_parts": ("{field} 只支持文本", "Expected only text in {field}."),
     "file_no_text": ("不是 UTF-8 文本文件：{path}", "{path} is not a text file in UTF-8."),
     "FILE_TOO_LARGE": (
         "文件超过 {limit} 字节：{path}",

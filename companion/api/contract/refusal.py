@@ -26,6 +26,8 @@ TOO_LARGE = "TOO_LARGE"
 TOO_MANY = "TOO_MANY"
 TURN_NOT_FOUND = "TURN_NOT_FOUND"
 MODEL_NOT_FOUND = "MODEL_NOT_FOUND"
+UNSUPPORTED_PARAMETER = "UNSUPPORTED_PARAMETER"
+OUTPUT_INVALID = "OUTPUT_INVALID"
 PATH_REFUSED = "PATH_REFUSED"
 FILE_TOO_LARGE = "FILE_TOO_LARGE"
 FILE_ERROR = "FILE_ERROR"
@@ -37,6 +39,7 @@ NOT_READY = "NOT_READY"
 KINDS: Mapping[str, tuple[int, str]] = {
     failure.VALIDATION_ERROR: (400, "Invalid request"),
     failure.TOOL_INVALID_OUTCOME: (400, "Invalid outcome"),
+    UNSUPPORTED_PARAMETER: (400, "Unsupported parameter"),
     UNAUTHORIZED: (401, "Unauthorized"),
     failure.AUTH_NOT_SET: (401, "Authentication not set"),
     failure.AUTH_REQUIRED: (401, "Authentication failed"),
@@ -44,6 +47,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     READ_ONLY: (403, "Read-only token"),
     PATH_REFUSED: (403, "Path refused"),
     COMMANDS_DISABLED: (403, "Commands disabled"),
+    failure.ACCESS_DENIED: (403, "Access denied"),
     failure.TOOL_SERVERS_DISABLED: (403, "Tool servers disabled"),
     NOT_FOUND: (404, "Not found"),
     failure.FILE_NOT_FOUND: (404, "File not found"),
@@ -60,6 +64,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     TOO_LARGE: (413, "Too large"),
     FILE_TOO_LARGE: (413, "File too large"),
     UNSUPPORTED_MEDIA_TYPE: (415, "Unsupported media type"),
+    OUTPUT_INVALID: (422, "Answer of another shape"),
     failure.QUOTA_EXCEEDED: (429, "Quota exceeded"),
     RATE_LIMITED: (429, "Too many requests"),
     failure.AUTH_CONFIG_FAILED: (500, "Authentication configuration failed"),
@@ -97,6 +102,11 @@ class Refusal(Exception):
         self.more = dict(more or {})
         self._key = key or code
         self._values = values
+
+    @property
+    def field(self) -> str:
+        """The field that is wrong, as in "messages.0.role"; empty if it is none."""
+        return str(self._values.get("field", ""))
 
     def sentence(self, language: str) -> str:
         reason = self._values.get("reason")

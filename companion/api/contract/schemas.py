@@ -48,7 +48,8 @@ def text(longest: int, shortest: int = 0, **more: Any) -> dict[str, Any]:
 
 def optional(schema: Schema) -> dict[str, Any]:
     choices = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
-    return {**schema, "type": [schema["type"], "null"], **choices}
+    types = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+    return {**schema, "type": [*types, "null"], **choices}
 
 
 def record(required: Schema, others: Schema = {}) -> dict[str, Any]:  # noqa: B006 (never changed)
@@ -200,6 +201,22 @@ OPENAI_MESSAGE = record(
         }
     },
 )
+OPENAI_FORMAT = record(
+    {"type": {"type": "string", "enum": ["text", "json_object", "json_schema"]}},
+    {
+        "json_schema": {
+            **record(
+                {"name": NAME},
+                {
+                    "schema": {"type": ["object", "null"], "additionalProperties": True},
+                    "description": {"type": ["string", "null"], "maxLength": MAX_MESSAGE},
+                    "strict": {"type": ["boolean", "null"]},
+                },
+            ),
+            "type": ["object", "null"],
+        }
+    },
+)
 OPENAI_CHAT = form(
     {
         "model": NAME,
@@ -209,16 +226,23 @@ OPENAI_CHAT = form(
         "stream": BOOLEAN,
         "stream_options": record({}, {"include_usage": {"type": ["boolean", "null"]}}),
         "n": INTEGER,
+        "stop": {
+            "type": ["string", "array"],
+            **{"minLength": 1, "maxLength": MAX_NAME, "maxItems": 4},
+            "items": text(MAX_NAME, 1),
+        },
+        "user": text(MAX_NAME),
+        "response_format": OPENAI_FORMAT,
         "tools": many(ANYTHING),
         "functions": many(ANYTHING),
     },
 )
+OPENAI_MODEL = record({"id": STRING, "object": STRING, "created": INTEGER, "owned_by": STRING})
+OPENAI_THE_MODEL = form({"model": NAME})
 OPENAI_MODELS = record(
     {
         "object": {"type": "string", "const": "list"},
-        "data": many(
-            record({"id": STRING, "object": STRING, "created": INTEGER, "owned_by": STRING})
-        ),
+        "data": many(OPENAI_MODEL),
     }
 )
 OPENAI_COMPLETION = record(
@@ -231,7 +255,10 @@ OPENAI_COMPLETION = record(
             record(
                 {
                     "index": INTEGER,
-                    "message": record({"role": STRING, "content": STRING}),
+                    "message": record(
+                        {"role": STRING, "content": STRING, "refusal": {"type": "null"}}
+                    ),
+                    "logprobs": {"type": "null"},
                     "finish_reason": STRING,
                 }
             )
@@ -239,7 +266,8 @@ OPENAI_COMPLETION = record(
         "usage": record(
             {"prompt_tokens": INTEGER, "completion_tokens": INTEGER, "total_tokens": INTEGER}
         ),
-    }
+    },
+    {"rejected_tools": many(STRING), "ignored_parameters": many(STRING)},
 )
 THE_SESSION = form({"sessionId": NAME})
 THE_TURN = form({"sessionId": NAME, "turnId": NAME})
@@ -684,7 +712,8 @@ COMPONENTS: Mapping[str, Schema] = {
     "OpenAiErrorResponse": record(
         {
             "error": record(
-                {"message": STRING, "type": STRING, "param": TEXT_OR_NULL, "code": STRING}
+                {"message": STRING, "type": STRING, "param": TEXT_OR_NULL, "code": STRING},
+                {"failed_generation": STRING},
             )
         }
     ),

@@ -16,6 +16,7 @@ from ...base.memory_budget import MemoryShare
 from ..contract.answer_texts import say
 from ..contract.refusal import Refusal
 from ..files.served_files import Roots
+from ..openai.kept_conversations import KeptConversations
 from ..operations.admission import Admission
 from ..operations.metrics import Metrics
 from .listeners import Listeners
@@ -23,13 +24,14 @@ from .listeners import Listeners
 
 @dataclass(frozen=True)
 class Services:
-    """`page` has the files of the web page by name. `heartbeat` is the time between two comments
-    of a stream, in seconds. The operator sets `allows_commands`, and `allows_tools`: tools that
-    need a decision run for clients that cannot decide. `metrics` is None if the library is not
-    installed."""
+    """`kept` are the conversations of /v1. `page` has the files of the web page by name.
+    `heartbeat` is the time between two comments of a stream, in seconds. The operator sets
+    `allows_commands`, and `allows_tools`: tools that need a decision run for clients that cannot
+    decide. `metrics` is None if the library is not installed."""
 
     agent: Agent
     roots: Roots
+    kept: KeptConversations
     listeners: Listeners
     admission: Admission
     metrics: Metrics | None
@@ -42,13 +44,15 @@ class Services:
 @dataclass(frozen=True)
 class Inputs:
     """`fields` were checked; fields that are missing or null are left out. `headers` go into every
-    answer. Large data is charged to `memory` before it is read."""
+    answer. Large data is charged to `memory` before it is read. `caller` is the name of the
+    client's token, empty without one."""
 
     fields: Mapping[str, Any]
     language: str
     headers: Mapping[str, str]
     request: web.BaseRequest
     memory: MemoryShare
+    caller: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,13 +87,6 @@ def refused(refusal: Refusal, language: str) -> dict[str, Any]:
         "code": refusal.code,
         "timestamp": now(),
     }
-
-
-def refused_as_openai(refusal: Refusal, language: str) -> dict[str, Any]:
-    """The same in the form of OpenAI's API."""
-    kind = "invalid_request_error" if refusal.status < 500 else "server_error"
-    message = refusal.sentence(language)
-    return {"error": {"message": message, "type": kind, "param": None, "code": refusal.code}}
 
 
 def encoded(value: Mapping[str, Any]) -> bytes:

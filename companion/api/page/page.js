@@ -204,7 +204,7 @@ async function begin(workspacePath, isTyped = false) {
     const info = await wire.post("/sessions", { ...where, agent: find("agent").value });
     show(new Chat(info, nameOf(info.agent), { changed: update, failed }));
   } catch (error) {
-    if (error.code === "AUTH_REQUIRED") account.open();
+    if (["AUTH_REQUIRED", "ACCESS_DENIED"].includes(error.code)) account.open();
     if (isTyped || !workspacePath || error.code !== "PATH_REFUSED") throw error;
     stored.removeItem("workspace");
     await begin("");

@@ -184,6 +184,10 @@ const TEXTS = {
   // What to do about an error, by its code.
   AUTH_NOT_SET: ["Choose how to log in, under “Login”.", "请在“登录”中配置认证。"],
   AUTH_REQUIRED: ["Check the key or the account under “Login”.", "请在“登录”中检查密钥或账号。"],
+  ACCESS_DENIED: [
+    "Use a key or an account that may use this model, under “Login”.",
+    "请在“登录”中使用有权访问该模型的密钥或账号。",
+  ],
   SESSION_BUSY: ["Wait for the answer, or stop it first.", "请等待回答结束，或先停止。"],
   QUOTA_EXCEEDED: [
     "Wait, choose another model, or use another key.",

@@ -28,7 +28,8 @@ from ..contract.refusal import (
 from ..contract.refusal import READ_ONLY as MAY_ONLY_READ
 from ..contract.route import Route
 from ..contract.schemas import BYTES, MAX_FILE, MULTIPART
-from ..handlers.handler_types import Handler, Inputs, Services, refused, refused_as_openai
+from ..handlers.handler_types import Handler, Inputs, Services, refused
+from ..openai import errors
 from ..operations import audit_log, json_log
 from ..operations.audit_log import AuditLog
 from ..operations.callers import Callers
@@ -135,7 +136,7 @@ class Dispatcher:
         fields = await _fields(request, route, in_path, memory)
         if "sessionId" in fields:
             audit_log.note(sessionId=fields["sessionId"])
-        inputs = Inputs(fields, language, headers, request, memory)
+        inputs = Inputs(fields, language, headers, request, memory, token)
         answer = await route.handler(self._services, inputs)
         if isinstance(answer, web.StreamResponse):
             return answer
@@ -184,7 +185,7 @@ class Dispatcher:
         elif refusal.retry_after:
             more["Retry-After"] = str(refusal.retry_after)
         is_openai = request.path.startswith(OPENAI)
-        envelope = (refused_as_openai if is_openai else refused)(refusal, language)
+        envelope = (errors.refused if is_openai else refused)(refusal, language)
         return await _send(request, refusal.status, envelope, {**headers, **more})
 
 

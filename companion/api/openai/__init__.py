@@ -1,0 +1,1 @@
+"""What /v1 has beside its handlers: requests, kept conversations, checked answers, errors."""

@@ -1,0 +1,198 @@
+"""The shape that a client wants an answer in: JSON, perhaps by a JSON Schema of its own. The model
+is told in words, and its answer is checked.
+
+The schema comes from outside, so nothing in it may make the server load something or compute for
+long: references lead into the schema itself, there are no regular expressions, and the check has a
+limited number of steps. What is not supported is refused, never left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from typing import Any, Callable, Iterator, Mapping
+from urllib.parse import unquote
+
+from jsonschema import Draft202012Validator, SchemaError, ValidationError, validators
+
+from ...agent.wording.failure import VALIDATION_ERROR
+from ..contract.refusal import UNSUPPORTED_PARAMETER, Refusal
+
+# The steps of one check; an answer of ten thousand values takes about as many.
+MAX_STEPS = 200_000
+# The most characters of an answer that is checked, of a number in it, and of what the model is told
+# of an error.
+MAX_ANSWER, MAX_NUMBER, MAX_REASON = 1 << 20, 300, 500
+# Keywords whose check can take very long or that lead out of the schema.
+REFUSED = ("pattern", "patternProperties", "$schema", "$id", "$anchor", "$dynamicRef",
+           "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")  # fmt: skip
+# Keywords whose values are data or names, not schemas.
+DATA = ("enum", "const", "default", "examples")
+NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
+FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL | re.IGNORECASE)
+ASKED = "Answer with JSON only: no words around it and no code fence."
+OBJECT = "The JSON must be one object."
+BY_SCHEMA = "The JSON must be valid by this JSON Schema{about}:\n{schema}"
+AGAIN = "That answer cannot be used: {reason}\n{asked}"
+# The field of a request that all of this is about.
+FIELD = "response_format.json_schema.schema"
+
+
+class Unfit(Exception):
+    """An answer does not have the shape; the text says why, in English, for the model."""
+
+
+class _TooMuch(Exception):
+    """The check takes too many steps."""
+
+
+class OutputShape:
+    """`schema` is None for any JSON object. `about` are the client's words on it."""
+
+    def __init__(self, schema: Mapping[str, Any] | None, about: str = "") -> None:
+        """Raises Refusal."""
+        words = OBJECT
+        if schema is not None:
+            # It names the language of the whole, which is always this one.
+            schema = {name: it for name, it in schema.items() if name != "$schema"}
+            _check_schema(schema)
+            told = f" ({about})" if about else ""
+            words = BY_SCHEMA.format(about=told, schema=json.dumps(schema, ensure_ascii=False))
+        self._schema = schema
+        # Requests with the same shape have the same.
+        self.instructions = f"{ASKED} {words}"
+
+    def again(self, reason: str) -> str:
+        """The message after an answer that does not fit."""
+        return AGAIN.format(reason=reason, asked=self.instructions)
+
+    def fitted(self, answer: str) -> str:
+        """The JSON of the answer, without a fence around it. Takes time. Raises Unfit."""
+        text = answer.strip()
+        fenced = FENCED.fullmatch(text)
+        text = fenced[1].strip() if fenced else text
+        if len(text) > MAX_ANSWER:
+            raise Unfit(f"It is longer than {MAX_ANSWER} characters.")
+        try:
+            value = json.loads(text, parse_constant=_no_number, parse_int=_whole_number)
+            if self._schema is None and not isinstance(value, dict):
+                raise Unfit("It is not a JSON object.")
+            problem = None if self._schema is None else _problem(self._schema, value)
+        except ValueError as error:
+            raise Unfit(f"It is not JSON: {error}.") from None
+        except (RecursionError, _TooMuch):
+            raise Unfit("It is nested too deeply or has too many values to be checked.") from None
+        if problem is not None:
+            where = "/".join(map(str, problem.absolute_path))
+            raise Unfit(f"At /{where}: {problem.message[:MAX_REASON]}.")
+        return text
+
+
+def of_format(wanted: Mapping[str, Any]) -> OutputShape | None:
+    """The shape that a `response_format` asks for; None for any text. Raises Refusal."""
+    if wanted["type"] == "text":
+        return None
+    if wanted["type"] == "json_object":
+        return OutputShape(None)
+    given = wanted.get("json_schema")
+    if given is None:
+        field = "response_format.json_schema"
+        raise Refusal(VALIDATION_ERROR, "field_missing", field=field)
+    return OutputShape(given.get("schema") or {}, given.get("description") or "")
+
+
+def _check_schema(schema: Mapping[str, Any]) -> None:
+    """Raises Refusal if the schema is wrong or has what is not supported."""
+    try:
+        for keyword, value in _keywords(schema):
+            is_far = keyword == "$ref" and not str(value).startswith("#")
+            if keyword in REFUSED or is_far:
+                key = "schema_far" if is_far else "schema_keyword"
+                raise Refusal(UNSUPPORTED_PARAMETER, key, field=FIELD, keyword=keyword)
+        Draft202012Validator.check_schema(schema)
+        # A reference that leads nowhere shows only when it is followed.
+        for keyword, value in _keywords(schema):
+            if keyword == "$ref":
+                _follow(schema, str(value))
+    except SchemaError as error:
+        where = "/".join(map(str, error.absolute_path))
+        reason = f"/{where}: {error.message[:MAX_REASON]}"
+        raise Refusal(VALIDATION_ERROR, "schema_wrong", field=FIELD, problem=reason) from None
+    except RecursionError:
+        raise Refusal(VALIDATION_ERROR, "body_deep", field=FIELD) from None
+
+
+def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
+    """All keywords of the schema and of those within it."""
+    if isinstance(schema, list):
+        for each in schema:
+            yield from _keywords(each)
+    if not isinstance(schema, dict):
+        return
+    for keyword, value in schema.items():
+        yield keyword, value
+        if keyword in NAMED and isinstance(value, dict):
+            for each in value.values():
+                yield from _keywords(each)
+        elif keyword not in DATA:
+            yield from _keywords(value)
+
+
+def _follow(schema: Mapping[str, Any], reference: str) -> None:
+    """Raises Refusal if the reference leads nowhere."""
+    found: Any = schema if reference == "#" or reference.startswith("#/") else None
+    for part in reference.split("/")[1:]:
+        name = unquote(part).replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list) and name.isdigit() and int(name) < len(found):
+            found = found[int(name)]
+        elif isinstance(found, dict) and name in found:
+            found = found[name]
+        else:
+            found = None
+    if found is None:
+        reason = f"there is no {reference[:MAX_REASON]}"
+        raise Refusal(VALIDATION_ERROR, "schema_wrong", field=FIELD, problem=reason)
+
+
+def _problem(schema: Mapping[str, Any], value: Any) -> ValidationError | None:
+    """Raises _TooMuch, RecursionError."""
+    left = [MAX_STEPS]
+    checks = {
+        name: partial(_counted, name, check, left)
+        for name, check in Draft202012Validator.VALIDATORS.items()
+    }
+    extend: Any = validators.extend
+    counting = extend(Draft202012Validator, checks)
+    found: ValidationError | None = next(counting(schema).iter_errors(value), None)
+    return found
+
+
+def _counted(
+    name: str,
+    check: Callable[..., Any],
+    left: list[int],
+    validator: Any,
+    rule: Any,
+    value: Any,
+    schema: Any,
+) -> Iterator[ValidationError]:
+    """A keyword's check, which costs steps: one, and as many as it compares values."""
+    left[0] -= 1 + (len(rule) if isinstance(rule, (list, dict)) else 0)
+    if name == "uniqueItems" and isinstance(value, list):
+        # Each is compared with each other one.
+        left[0] -= len(value) ** 2
+    if left[0] < 0:
+        raise _TooMuch
+    yield from check(validator, rule, value, schema) or ()
+
+
+def _whole_number(digits: str) -> int:
+    # Python takes the square of their number.
+    if len(digits) > MAX_NUMBER:
+        raise ValueError(f"a number has more than {MAX_NUMBER} digits")
+    return int(digits)
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")

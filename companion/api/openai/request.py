@@ -1,0 +1,142 @@
+"""What a client of OpenAI's API asks for, read from the checked fields of its request.
+
+Source: OpenAI's API reference, Chat Completions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, Mapping, Sequence
+
+from ...agent.wording.failure import VALIDATION_ERROR
+from ..contract.refusal import UNSUPPORTED_PARAMETER, Refusal
+from .output_shape import OutputShape, of_format
+
+# Names that let the server choose the model.
+ANY_MODEL = ("gemini", "auto", "default")
+ROLES = {"system": "Instructions", "developer": "Instructions", "user": "User"}
+# Parameters that the CLI has nothing for, with the values that ask for nothing.
+UNSUPPORTED: Mapping[str, tuple[Any, ...]] = {
+    "max_tokens": (),
+    "max_completion_tokens": (),
+    "logprobs": (False,),
+    "top_logprobs": (0,),
+    "logit_bias": ({},),
+    "modalities": (["text"],),
+    "audio": (),
+    "web_search_options": (),
+}
+TOOLS = ("tools", "functions")
+# Parameters that change how the model answers, and that the CLI cannot pass on to it. Many programs
+# always send them, so they are named in the answer instead of refused.
+IGNORED = (
+    *("temperature", "top_p", "frequency_penalty", "presence_penalty", "seed"),
+    *("reasoning_effort", "verbosity", "prediction"),
+)
+Message = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Whom a conversation is with: the id of the CLI, None for the usual one, and the model's name,
+    empty for the one that the CLI chooses."""
+
+    agent: str | None
+    model: str
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """`known` are the messages up to the last answer, which a kept conversation remembers, `new`
+    those after it. `stops` are words that end the answer. `shape` is that of the answer, None for
+    any text. `ignored` are the names of parameters that have no effect."""
+
+    target: Target
+    known: tuple[Message, ...]
+    new: tuple[Message, ...]
+    stops: tuple[str, ...]
+    shape: OutputShape | None
+    user: str
+    ignored: tuple[str, ...]
+
+    def message(self, is_known: bool) -> str:
+        """The text for the CLI. `is_known` says that its conversation remembers what came
+        before."""
+        text = _text(self.new if is_known else (*self.known, *self.new))
+        return text if self.shape is None else f"{text}\n\n{self.shape.instructions}"
+
+    def digest(self, owner: str, answer: str | None = None) -> bytes:
+        """Stands for the memory of a conversation: whose it is, with whom, and what was said in
+        it, up to the last answer; with `answer`, up to that one."""
+        said = [[it["role"], _content(it, 0)] for it in self.known]
+        if answer is not None:
+            said += [[it["role"], _content(it, 0)] for it in self.new]
+            said.append(["assistant", answer])
+        shape = None if self.shape is None else self.shape.instructions
+        whole = [owner, self.user, self.target.agent, self.target.model, shape, said]
+        return hashlib.sha256(json.dumps(whole).encode("ascii")).digest()
+
+
+def read(fields: Mapping[str, Any], agents: Sequence[str]) -> Wanted:
+    """`agents` are the ids of the CLIs that are offered. Raises Refusal."""
+    _refuse_unsupported(fields)
+    messages = fields["messages"]
+    if messages[-1]["role"] != "user":
+        raise Refusal(VALIDATION_ERROR, "openai_last", field="messages")
+    for index, each in enumerate(messages):
+        _content(each, index)
+    shape = of_format(fields.get("response_format", {"type": "text"}))
+    stop = fields.get("stop", ())
+    stops = (stop,) if isinstance(stop, str) else tuple(stop)
+    if stops and shape is not None:
+        raise Refusal(UNSUPPORTED_PARAMETER, "openai_stop_shape", field="stop")
+    answers = [index for index, it in enumerate(messages) if it["role"] == "assistant"]
+    parted = answers[-1] + 1 if answers else 0
+    return Wanted(
+        _target(fields["model"], agents),
+        tuple(messages[:parted]),
+        tuple(messages[parted:]),
+        stops,
+        shape,
+        fields.get("user", ""),
+        tuple(name for name in IGNORED if name in fields),
+    )
+
+
+def _target(model: str, agents: Sequence[str]) -> Target:
+    """The name of a CLI counts as a model, and lets that CLI choose."""
+    if model in agents:
+        return Target(model, "")
+    return Target(None, "" if model in ANY_MODEL else model)
+
+
+def _refuse_unsupported(fields: Mapping[str, Any]) -> None:
+    for name in TOOLS:
+        if fields.get(name):
+            raise Refusal(UNSUPPORTED_PARAMETER, "openai_tools", field=name)
+    if fields.get("n", 1) != 1:
+        raise Refusal(UNSUPPORTED_PARAMETER, "openai_choices", field="n")
+    for name, harmless in UNSUPPORTED.items():
+        if name in fields and fields[name] not in harmless:
+            raise Refusal(UNSUPPORTED_PARAMETER, field=name)
+
+
+def _text(messages: Sequence[Message]) -> str:
+    """All messages as one text."""
+    told = [(ROLES.get(it["role"], "You"), _content(it, 0)) for it in messages]
+    if len(told) == 1:
+        return told[0][1]
+    return "\n\n".join(f"{role}: {text}" for role, text in told)
+
+
+def _content(message: Message, index: int) -> str:
+    """The text of a message; `index` is its place among all. Raises Refusal if it is not text."""
+    content = message.get("content")
+    if content is None or isinstance(content, str):
+        return content or ""
+    parts = [part.get("text") for part in content if part.get("type") == "text"]
+    if len(parts) != len(content) or not all(isinstance(part, str) for part in parts):
+        raise Refusal(VALIDATION_ERROR, "openai_parts", field=f"messages.{index}.content")
+    return "\n".join(parts)

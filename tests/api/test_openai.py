@@ -1,0 +1,264 @@
+"""What /v1 has beside its handlers: stop words, checked answers, requests, kept conversations."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import random
+import unittest
+from typing import Any, Sequence
+from unittest import mock
+
+from GeminiCompanion.companion.agent.wording import failure
+from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.api.contract.refusal import Refusal
+from GeminiCompanion.companion.api.openai import kept_conversations, output_shape
+from GeminiCompanion.companion.api.openai.kept_conversations import Held, KeptConversations
+from GeminiCompanion.companion.api.openai.output_shape import OutputShape, Unfit, of_format
+from GeminiCompanion.companion.api.openai.request import Wanted, read
+from GeminiCompanion.companion.api.openai.stop_words import StopWords
+
+PATIENCE = 30.0
+
+
+def cut(pieces: Sequence[str], words: Sequence[str]) -> str:
+    stop = StopWords(words)
+    told = [stop.take(piece) for piece in pieces]
+    return "".join(told) + stop.rest()
+
+
+class Stops(unittest.TestCase):
+    def test_an_answer_is_cut_alike_however_it_comes_in_pieces(self) -> None:
+        chance = random.Random(1)
+        for _ in range(2000):
+            text = "".join(chance.choice("ab ") for _ in range(chance.randrange(12)))
+            size = chance.randrange(1, 4)
+            words = ["".join(chance.choice("ab ") for _ in range(size)) for _ in range(2)]
+            places = sorted(chance.sample(range(len(text) + 1), min(3, len(text) + 1)))
+            ends = [0, *places, len(text)]
+            pieces = [text[begin:end] for begin, end in zip(ends, ends[1:])]
+            self.assertEqual(cut(pieces, words), cut([text], words), (pieces, words))
+            self.assertEqual(cut([text], words), cut(list(text), words), (text, words))
+
+    def test_the_word_that_is_complete_first_cuts_and_nothing_of_it_is_told(self) -> None:
+        for words, expected in (
+            (["lo w"], "hel"), (["world", "o"], "hell"), (["x"], "hello world"),
+            ([], "hello world"), (["hello world!"], "hello world"),
+        ):  # fmt: skip
+            self.assertEqual(cut(["hello", " world"], words), expected, words)
+
+
+class Shapes(unittest.TestCase):
+    def test_answers_that_fit_are_told_from_those_that_do_not(self) -> None:
+        tree = {"$defs": {"tree": {"type": "array", "items": {"$ref": "#/$defs/tree"}}}}
+        for schema, good, bad in (
+            ({"type": "integer"}, "1", '"1"'),
+            ({"enum": [1, None]}, "null", "2"),
+            ({**tree, "$ref": "#/$defs/tree"}, "[[], [[]]]", "[[1]]"),
+            ({"$schema": "http://json-schema.org/draft-07/schema#", "type": "null"}, "null", "1"),
+            ({"anyOf": [{"minimum": 3}, {"type": "string"}]}, "3", "2"),
+            ({"type": "array", "uniqueItems": True}, "[1, 2]", "[1, 1]"),
+            ({"properties": {"pattern": {"const": 1}}}, '{"pattern": 1}', '{"pattern": 2}'),
+            ({"type": "object", "additionalProperties": False}, "{}", '{"a": 1}'),
+        ):
+            with self.subTest(schema):
+                shape = OutputShape(schema)
+                self.assertEqual(shape.fitted(good), good)
+                with self.assertRaises(Unfit):
+                    shape.fitted(bad)
+
+    def test_a_fence_and_space_around_the_json_are_taken_away(self) -> None:
+        for answer in ("  {}\n", "```json\n{}\n```", "```\n{}\n```\n"):
+            self.assertEqual(OutputShape(None).fitted(answer), "{}")
+
+    def test_a_check_that_would_take_long_ends(self) -> None:
+        doubled = {f"d{at}": {"allOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(60)}
+        forever = {"$defs": {**doubled, "d60": {}}, "$ref": "#/$defs/d0"}
+        for schema, answer in (
+            (forever, "1"),
+            ({"$ref": "#"}, "1"),
+            ({"uniqueItems": True}, json.dumps([{} for _ in range(5000)])),
+            ({}, "9" * 100_000),
+            ({}, '"' + "a" * output_shape.MAX_ANSWER + '"'),
+            ({}, "[" * 100_000),
+        ):
+            with self.subTest(answer[:10]), self.assertRaises(Unfit):
+                OutputShape(schema).fitted(answer)
+
+    def test_a_schema_that_leads_elsewhere_or_takes_long_is_refused_with_its_keyword(self) -> None:
+        schemas: tuple[dict[str, Any], ...] = (
+            {"$ref": "https://example.com/a"}, {"$ref": "file:///etc/passwd"},
+            {"not": {"$dynamicRef": "#a"}}, {"$defs": {"a": {"$id": "x"}}},
+            {"properties": {"a": {"pattern": "a"}}}, {"allOf": [{"patternProperties": {}}]},
+            {"items": {"$schema": "http://json-schema.org/draft-04/schema#"}},
+        )  # fmt: skip
+        for schema in schemas:
+            with self.subTest(schema), self.assertRaises(Refusal) as caught:
+                OutputShape(schema)
+            self.assertEqual(caught.exception.code, "UNSUPPORTED_PARAMETER")
+            self.assertEqual(caught.exception.field, output_shape.FIELD)
+
+    def test_a_schema_that_is_none_is_refused(self) -> None:
+        for schema in ({"type": 1}, {"$ref": "#/a/b"}, {"$ref": "#a"}, {"required": "a"}):
+            with self.subTest(schema), self.assertRaises(Refusal) as caught:
+                OutputShape(schema)
+            self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
+
+    def test_names_and_data_of_a_schema_are_no_keywords(self) -> None:
+        OutputShape({"properties": {"$ref": {}, "pattern": {}}, "enum": [{"$id": "a"}]})
+
+    def test_a_format_without_its_schema_is_refused(self) -> None:
+        self.assertIsNone(of_format({"type": "text"}))
+        with self.assertRaises(Refusal):
+            of_format({"type": "json_schema"})
+
+
+def wanted(*texts: str, **more: Any) -> Wanted:
+    """A request in which user and assistant speak by turns."""
+    roles = itertools.cycle(("user", "assistant"))
+    messages = [{"role": role, "content": text} for role, text in zip(roles, texts)]
+    return read({"model": "gemini", "messages": messages, **more}, ("gemini", "qwen"))
+
+
+class Keeping(unittest.IsolatedAsyncioTestCase):
+    """The agent has conversations that are only counted; `turns` are theirs, by their ids."""
+
+    def setUp(self) -> None:
+        self.turns: dict[str, int] = {}
+        self.opened: list[tuple[Any, str]] = []
+        self.agent = mock.MagicMock()
+        self.agent.new_session = self.new_session
+        self.agent.remove_when_over = self.remove
+        self.agent.change = mock.AsyncMock(side_effect=lambda id, *_: mock.Mock(id=id))
+        self.agent.conversations.known = self.known
+
+    async def new_session(self, folder: str, agent: Any, is_temporary: bool) -> Any:
+        id = f"id{len(self.opened)}"
+        self.opened.append((agent, id))
+        self.turns[id] = 0
+        return mock.Mock(id=id, workspace=folder)
+
+    async def remove(self, id: str) -> None:
+        if self.turns.pop(id, None) is None:
+            raise failure.no_session(id)
+
+    def known(self, id: str) -> Any:
+        if id not in self.turns:
+            raise failure.no_session(id)
+        found = mock.Mock(id=id, workspace="/w", is_busy=False)
+        found.record.turns = self.turns[id]
+        return found
+
+    async def talk(self, kept: KeptConversations, owner: str, asked: Wanted, told: str) -> Held:
+        held = await kept.find(owner, asked)
+        with kept.holding(owner, asked, held):
+            self.turns[held.id] += 1
+            held.answer = told
+        await self.settled(kept)
+        return held
+
+    async def settled(self, kept: KeptConversations) -> None:
+        """All that was begun in the background is done."""
+
+        async def done() -> None:
+            while kept._tasks:
+                await asyncio.sleep(0)
+
+        await asyncio.wait_for(done(), PATIENCE)
+
+    async def test_only_the_same_owner_user_and_messages_find_a_memory(self) -> None:
+        kept = KeptConversations(self.agent, "/w")
+        first = await self.talk(kept, "token", wanted("a", user="u"), "b")
+        for owner, asked in (
+            ("other", wanted("a", "b", "c", user="u")),
+            ("", wanted("a", "b", "c", user="u")),
+            ("token", wanted("a", "b", "c", user="other")),
+            ("token", wanted("a", "b", "c")),
+            ("token", wanted("a", "B", "c", user="u")),
+            ("token", wanted("a ", "b", "c", user="u")),
+            ("token", wanted("a", "b", "c", user="u", model="qwen")),
+            ("token", wanted("a", "b", "c", user="u", response_format={"type": "json_object"})),
+            ("token", wanted("c", user="u")),
+            # The parts of what is hashed cannot run into each other.
+            ("tokenu", wanted("a", "b", "c")),
+            ('token", "u', wanted("a", "b", "c")),
+        ):
+            with self.subTest((owner, asked)):
+                held = await kept.find(owner, asked)
+                self.assertNotEqual(held.id, first.id)
+                self.assertFalse(held.is_known)
+                with kept.holding(owner, asked, held):
+                    pass
+                await self.settled(kept)
+        again = await kept.find("token", wanted("a", "b", "c", user="u"))
+        self.assertEqual((again.id, again.is_known), (first.id, True))
+
+    async def test_a_memory_is_given_once_until_it_is_back(self) -> None:
+        kept = KeptConversations(self.agent, "/w")
+        first = await self.talk(kept, "token", wanted("a"), "b")
+        asked = wanted("a", "b", "c")
+        held = await kept.find("token", asked)
+        other = await kept.find("token", asked)
+        self.assertEqual((held.id == first.id, other.id == first.id), (True, False))
+
+    async def test_one_that_failed_or_that_somebody_else_used_is_not_given_again(self) -> None:
+        kept = KeptConversations(self.agent, "/w")
+        asked = wanted("a")
+        held = await kept.find("token", asked)
+        with self.assertRaises(ValueError), kept.holding("token", asked, held):
+            raise ValueError
+        await self.settled(kept)
+        self.assertNotIn(held.id, self.turns)
+        first = await self.talk(kept, "token", asked, "b")
+        self.turns[first.id] += 1
+        second = await kept.find("token", wanted("a", "b", "c"))
+        self.assertNotEqual(second.id, first.id)
+        self.assertFalse(second.is_known)
+
+    async def test_one_conversation_is_opened_in_advance_and_serves_the_next_request(self) -> None:
+        kept = KeptConversations(self.agent, "/w")
+        await self.talk(kept, "token", wanted("a"), "b")
+        self.assertEqual(len(self.opened), 2)
+        held = await kept.find("other", wanted("x"))
+        self.assertEqual((held.id, held.is_known, len(self.opened)), ("id1", False, 2))
+
+    async def test_the_oldest_are_deleted_beyond_a_number_and_all_after_a_while(self) -> None:
+        kept = KeptConversations(self.agent, "/w")
+        for number in range(kept_conversations.MAX_KEPT + 5):
+            await self.talk(kept, "token", wanted(f"a{number}"), "b")
+        self.assertEqual(len(self.turns), kept_conversations.MAX_KEPT + 1)
+        self.assertFalse((await kept.find("token", wanted("a0", "b", "c"))).is_known)
+        hasty = KeptConversations(self.agent, "/w", kept_for=0.0)
+        before = set(self.turns)
+        await self.talk(hasty, "token", wanted("late"), "b")
+
+        async def gone() -> None:
+            while set(self.turns) - before:
+                await asyncio.sleep(0)
+
+        await asyncio.wait_for(gone(), PATIENCE)
+
+    async def test_a_model_that_is_not_there_is_refused_and_leaves_nothing(self) -> None:
+        kept = KeptConversations(self.agent, "/w")
+        self.agent.change.side_effect = AgentError(failure.VALIDATION_ERROR, "No.")
+        with self.assertRaises(Refusal) as caught:
+            await kept.find("token", wanted("a", model="none"))
+        self.assertEqual(caught.exception.code, "MODEL_NOT_FOUND")
+        await self.settled(kept)
+        self.assertEqual(self.turns, {})
+
+    async def test_the_end_deletes_them_all_and_nothing_is_kept_afterwards(self) -> None:
+        kept = KeptConversations(self.agent, "/w")
+        await self.talk(kept, "token", wanted("a"), "b")
+        asked = wanted("x")
+        held = await kept.find("token", asked)
+        await kept.close()
+        with kept.holding("token", asked, held):
+            held.answer = "y"
+        await self.settled(kept)
+        self.assertEqual(self.turns, {})
+
+
+if __name__ == "__main__":
+    unittest.main()
