@@ -7,7 +7,8 @@ import re
 import secrets
 import stat
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from typing import Iterable
 
 from .file_replace import replace, sync_file, sync_folder
 
@@ -53,22 +54,30 @@ def write(path: str, data: bytes, lasting: bool = False) -> None:
 
     Raises OSError.
     """
+    write_pieces(path, (data,), lasting)
+
+
+def write_pieces(path: str, pieces: Iterable[bytes], lasting: bool = False) -> None:
+    """The same for data that is made while it is written. Raises what the pieces raise, too."""
     name = f"{UNFINISHED}{os.getpid()}-{secrets.token_hex(8)}"
     unfinished = os.path.join(os.path.dirname(path), name)
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
+    with ExitStack() as failing:
+        failing.callback(_discard, unfinished)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            file.writelines(pieces)
             if lasting:
                 file.flush()
                 sync_file(descriptor)
         replace(unfinished, path)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(unfinished)
-        raise
+        failing.pop_all()
     if lasting:
         sync_folder(os.path.dirname(path))
+
+
+def _discard(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
 
 
 def sweep(folder: str) -> list[str]:

@@ -69,7 +69,7 @@ class SessionInfo:
 class Conversation:
     """`cli` is the CLI of the conversation, for good. `record` is what is known of it. `session` is
     the agent's session. `past` are its turns as they are on disk; `turn` is the running or last
-    one. `told` gets every event."""
+    one. `told` gets every event; `changed` is called when the record has changed."""
 
     def __init__(
         self,
@@ -77,11 +77,12 @@ class Conversation:
         summary: Summary,
         cli: Cli,
         told: Callable[[events.TurnEvent], None],
+        changed: Callable[[], None] = lambda: None,
     ) -> None:
         self.id, self.workspace = summary.id, summary.workspace
         self.cli = cli
         self.turn: Turn | None = None
-        self.record = ConversationRecord(transcript, summary)
+        self.record = ConversationRecord(transcript, summary, changed)
         self.past = PastTurns(transcript.reader, summary)
         self.session = HeldSession(cli, self.record, self.past)
         self.attachments = Attachments(transcript.folder)
@@ -97,24 +98,27 @@ class Conversation:
         return self._is_reserved or self._runs
 
     @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing would be lost if it were made anew from its transcript."""
+        is_used = self.is_busy or self.session.is_opening
+        return not is_used and self.record.transcript.is_saved
+
+    @property
+    def summary(self) -> Summary:
+        """The summary with what the last turn has used."""
+        used = [self.record.usage] if self.turn is None else [self.record.usage, self.turn.usage]
+        return self.record.summary._replace(usage=sum_of(used))
+
+    @property
     def info(self) -> SessionInfo:
-        record = self.record
-        usage = [record.usage] if self.turn is None else [record.usage, self.turn.usage]
-        return SessionInfo(
-            self.id,
-            self.cli.id,
-            self.workspace,
-            record.title,
-            self.session.choices.models.current,
-            self.session.choices.mode,
-            self.is_busy,
-            record.turns,
-            record.created,
-            record.last_used,
-            sum_of(usage),
-            self.session.state.modes,
-            tuple((server.name, server.kind) for server in record.state.servers),
-            record.transcript.is_saved,
+        told = info_of(self.summary, self.cli.id)
+        return replace(
+            told,
+            model=self.session.choices.models.current,
+            mode=self.session.choices.mode,
+            is_busy=self.is_busy,
+            modes=self.session.state.modes,
+            is_saved=self.record.transcript.is_saved,
         )
 
     def reserve(self) -> None:
@@ -288,6 +292,27 @@ class Conversation:
         self._told(event)
         if not event.is_last:
             self.tell_unsaved()
+
+
+def info_of(summary: Summary, agent: str) -> SessionInfo:
+    """The conversation as long as nobody uses it; `agent` is its CLI's id."""
+    state = summary.state
+    return SessionInfo(
+        summary.id,
+        agent,
+        summary.workspace,
+        summary.title,
+        state.model,
+        state.mode,
+        False,
+        summary.turns,
+        summary.created,
+        summary.last_used,
+        summary.usage,
+        (),
+        tuple((server.name, server.kind) for server in state.servers),
+        True,
+    )
 
 
 def forget(transcript: Transcript, cli: Cli, state: ConversationState) -> None:

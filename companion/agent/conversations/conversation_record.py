@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timezone
+from typing import Callable
 
 from ..events import turn_events as events
 from .conversation_state import ConversationState
@@ -13,15 +14,35 @@ from .transcripts import Transcript
 
 class ConversationRecord:
     """`has_begun` says that the conversation has had a session; from then on it is on disk. `turns`
-    counts the turns that began; `usage` is the sum of those before the last one."""
+    counts the turns that began; `usage` is the sum of those before the last one. `changed` is
+    called when something of it has changed."""
 
-    def __init__(self, transcript: Transcript, summary: Summary) -> None:
+    def __init__(
+        self, transcript: Transcript, summary: Summary, changed: Callable[[], None] = lambda: None
+    ) -> None:
         self.id, self.workspace = summary.id, summary.workspace
         self.transcript = transcript
         self.has_begun = bool(summary.state.session) or summary.turns > 0
         self.created, self.last_used = summary.created, summary.last_used
         self.title, self.turns, self.usage = summary.title, summary.turns, summary.usage
         self.state = self._written = summary.state
+        self._unfinished = summary.unfinished
+        self._changed = changed
+
+    @property
+    def summary(self) -> Summary:
+        """As it is now."""
+        return Summary(
+            self.id,
+            self.workspace,
+            self.created,
+            self.last_used,
+            self.title,
+            self.turns,
+            self.usage,
+            self.state,
+            self._unfinished,
+        )
 
     def begin(self) -> None:
         """Write the conversation down from now on."""
@@ -35,6 +56,7 @@ class ConversationRecord:
         self.title = self.title or title_of(message.text)
         self.last_used = datetime.now(timezone.utc)
         self.transcript.message(turn, message)
+        self._changed()
 
     def change(self, state: ConversationState) -> None:
         self.state = state
@@ -42,6 +64,7 @@ class ConversationRecord:
         if self.has_begun and changes:
             self._written = state
             self.transcript.change(**changes)
+            self._changed()
 
     def rename(self, title: str) -> None:
         self.title = title

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain, islice
-from typing import IO, Any, Callable, ContextManager, Iterable, Iterator, Mapping, Tuple
+from typing import IO, Any, Callable, ContextManager, Iterable, Iterator, Mapping, NamedTuple, Tuple
 
 from ...base.log import logger
 from ..acp.elicitation import Field
@@ -56,10 +56,9 @@ BODIES = {
 }
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(NamedTuple):
     """The data of a conversation without its turns. `unfinished` are the ids of the turns without
-    an end."""
+    an end. Thousands are kept, so they are small."""
 
     id: str
     workspace: str

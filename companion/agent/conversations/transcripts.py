@@ -229,10 +229,16 @@ class Transcripts:
         self._writer = WriteBehind()
         self._limit = UnwrittenLimit(MAX_UNWRITTEN)
 
-    def __iter__(self) -> Iterator[Transcript]:
-        found = (self.of(name[: -len(SUFFIX)]) for name in sorted(os.listdir(self.folder)))
-        # Reading a pipe would wait for ever.
-        return (each for each in found if os.path.isfile(each.path))
+    def stats(self) -> dict[str, tuple[int, int]]:
+        """The ids of all transcripts, with the size (in bytes) and the time of the last change (in
+        nanoseconds) of each file."""
+        found = {}
+        for entry in os.scandir(self.folder):
+            # Reading a pipe would wait for ever.
+            if entry.name.endswith(SUFFIX) and entry.is_file():
+                status = entry.stat()
+                found[entry.name[: -len(SUFFIX)]] = status.st_size, status.st_mtime_ns
+        return found
 
     def of(self, id: str) -> Transcript:
         return Transcript(self.folder, id, self._writer, self._limit, lambda: self.refused())

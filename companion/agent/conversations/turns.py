@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Iterable, Iterator, Mapping
+from typing import Any, Iterator, Mapping, Protocol
 
 from ..events import turn_events as events
 from ..turn.turn import Turn
@@ -18,10 +18,18 @@ ENDING = 2.0
 LOOKING = 0.05
 
 
+class Known(Protocol):
+    """The conversations that are in use, and whether there is one with some id."""
+
+    def __iter__(self) -> Iterator[Conversation]: ...
+
+    def __contains__(self, id: object) -> bool: ...
+
+
 class Turns:
     """The running or last turn of each conversation that exists at the moment. The loop owns it."""
 
-    def __init__(self, conversations: Iterable[Conversation]) -> None:
+    def __init__(self, conversations: Known) -> None:
         self._conversations = conversations
 
     def __iter__(self) -> Iterator[Turn]:
@@ -88,7 +96,7 @@ class Turns:
         for the agent's start counts as a turn and is never sent. Raises AgentError, code
         SESSION_NOT_FOUND."""
         wanted = [it for it in self._conversations if session_id in (None, it.id)]
-        if session_id is not None and not wanted:
+        if session_id is not None and session_id not in self._conversations:
             raise failure.no_session(session_id)
         busy = [each for each in wanted if each.is_busy]
         for conversation in busy:

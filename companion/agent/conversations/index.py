@@ -1,0 +1,183 @@
+"""The summaries of all conversations. They are read from the transcripts, or from the file that an
+earlier server left, where a transcript is as it was then."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from typing import Iterable, Mapping
+
+from ...base.background import in_thread
+from ...base.log import logger
+from ...base.private_files import NotPrivate
+from ..agents.cli import Cli
+from ..agents.supported import USUAL
+from .conversation import forget
+from .index_file import IndexFile, Row, Stat
+from .transcript_reader import Summary
+from .transcripts import Transcript, Transcripts
+
+# Transcripts that are read at a time, and before the server starts.
+BATCH = 100
+# Seconds from a deletion until it is also gone from the file.
+SOON = 1.0
+
+
+class Index:
+    """`summaries` has those that are known so far, by the conversations' ids. The loop owns it;
+    threads only read files. `clis` are those that conversations may be held with. `file` is None
+    if nothing is kept."""
+
+    def __init__(
+        self, transcripts: Transcripts, clis: Mapping[str, Cli], file: IndexFile | None
+    ) -> None:
+        self.summaries: dict[str, Summary] = {}
+        self._transcripts = transcripts
+        self._clis = clis
+        self._file = file
+        # Of the transcripts that are as they were when they were read; the file has only these.
+        self._stats: dict[str, Stat] = {}
+        # Of the transcripts that are still to be read, those changed last first.
+        self._unread: dict[str, Stat] = {}
+        self._batch: asyncio.Future[None] | None = None
+        self._work: asyncio.Future[None] | None = None
+        self._writing: asyncio.TimerHandle | None = None
+        self._is_closed = False
+
+    async def load(self) -> None:
+        """Find out what there is. A few transcripts are read at once, more of them later, in the
+        order in which they are probably asked for."""
+        known, there = await in_thread(self._look)
+        # The last ones first, because they were written last.
+        order = sorted(there, key=lambda id: there[id][1], reverse=True)
+        for id in order:
+            row = known.get(id)
+            if row is not None and row.stat == there[id] and agent_of(row.summary) in self._clis:
+                self.summaries[id], self._stats[id] = row.summary, row.stat
+            else:
+                self._unread[id] = there[id]
+        is_changed = bool(self._unread) or len(known) > len(self.summaries)
+        await self._next()
+        self._work = asyncio.ensure_future(self._go_on(is_changed))
+
+    def put(self, summary: Summary) -> None:
+        """A conversation is new or has changed."""
+        self.summaries[summary.id] = summary
+        self._stats.pop(summary.id, None)
+
+    def remove(self, id: str) -> None:
+        self.summaries.pop(id, None)
+        if self._stats.pop(id, None) is not None:
+            self._write_later()
+
+    async def ready(self, id: str) -> None:
+        """Wait until this conversation is known, if there is one."""
+        if id in self._unread:
+            await self._take([id])
+
+    async def whole(self) -> None:
+        """Wait until all are known."""
+        if self._work is not None:
+            await asyncio.shield(self._work)
+
+    async def known_since(self, time: datetime) -> None:
+        """Wait until all are known that were used at this time or later: a transcript was written
+        when its conversation was used, or after that."""
+        while self._unread and self._batch is not None:
+            newest = next(iter(self._unread.values()))[1]
+            if newest < time.timestamp() * 1e9:
+                return
+            await asyncio.shield(self._batch)
+
+    async def close(self) -> None:
+        """Read and write nothing more."""
+        self._is_closed = True
+        if self._writing is not None:
+            self._writing.cancel()
+        if self._work is not None:
+            with suppress(asyncio.CancelledError):
+                await self._work
+
+    def _look(self) -> tuple[Mapping[str, Row], Mapping[str, Stat]]:
+        with suppress(OSError):
+            self._transcripts.sweep()
+        rows = self._file.read() if self._file is not None else ()
+        return {row.summary.id: row for row in rows}, self._transcripts.stats()
+
+    async def _go_on(self, is_changed: bool) -> None:
+        while self._unread and not self._is_closed:
+            self._batch = asyncio.ensure_future(self._next())
+            await self._batch
+        if is_changed and not self._is_closed:
+            await self._write()
+
+    async def _next(self) -> None:
+        await self._take([id for id, _at in zip(self._unread, range(BATCH))])
+
+    async def _take(self, ids: list[str]) -> None:
+        stats = {id: self._unread[id] for id in ids}
+        found = await in_thread(partial(self._read_all, stats))
+        for id, summary in found.items():
+            # It may have been read twice, and deleted in between.
+            if self._unread.pop(id, None) is not None and summary is not None:
+                self.summaries[id], self._stats[id] = summary, stats[id]
+
+    def _read_all(self, stats: Mapping[str, Stat]) -> Mapping[str, Summary | None]:
+        """One that cannot be read is skipped and stays on disk."""
+        found: dict[str, Summary | None] = {}
+        for id in stats:
+            if self._is_closed:
+                break
+            found[id] = None
+            try:
+                found[id] = self._read(self._transcripts.of(id))
+            except OSError as error:
+                logger.warning("a conversation cannot be read: %s", error)
+        return found
+
+    def _read(self, transcript: Transcript) -> Summary | None:
+        """None if it cannot be used. Temporary ones are deleted. Raises OSError."""
+        summary = transcript.reader.summary()
+        # A later release may write other files, and support more CLIs.
+        if summary is None or agent_of(summary) not in self._clis:
+            logger.warning("%s is not a conversation that can be read here", transcript.path)
+            return None
+        if summary.state.is_temporary:
+            # Its server was killed before it could delete it.
+            forget(transcript, self._clis[agent_of(summary)], summary.state)
+            return None
+        return summary
+
+    def _write_later(self) -> None:
+        if self._writing is None and not self._is_closed:
+            loop = asyncio.get_running_loop()
+            self._writing = loop.call_later(SOON, self._write_now)
+
+    def _write_now(self) -> None:
+        self._writing = None
+        self._work = asyncio.ensure_future(self._write_after(self._work))
+
+    async def _write_after(self, work: asyncio.Future[None] | None) -> None:
+        if work is not None:
+            await work
+        await self._write()
+
+    async def _write(self) -> None:
+        if self._file is not None:
+            stats, summaries = self._stats, self.summaries
+            rows = [Row(summaries[id], stats[id]) for id in stats]
+            await in_thread(partial(_written, self._file, rows))
+
+
+def agent_of(summary: Summary) -> str:
+    return summary.state.agent or USUAL
+
+
+def _written(file: IndexFile, rows: Iterable[Row]) -> None:
+    try:
+        file.write(rows)
+    except (OSError, NotPrivate) as error:
+        # The next start takes longer.
+        logger.info("the list of conversations cannot be kept: %s", error)
