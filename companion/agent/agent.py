@@ -18,6 +18,7 @@ from .acp.tool_servers import ToolServer
 from .agents.supported import CLIS
 from .conversations import prompt
 from .conversations.conversation import Conversation, SessionInfo
+from .conversations.index_file import IndexFile
 from .conversations.registry import Conversations
 from .conversations.transcripts import Transcripts
 from .conversations.turns import ENDING, end_of
@@ -43,12 +44,15 @@ class Options:
     """`launch` is the CLI that is used if none is named; `others` are offered beside it. `state` is
     a folder of ours for credentials and the CLIs' homes; it is created if it is missing, but its
     parent must exist. `trusts_workspaces` says whether a CLI may use a workspace's own settings.
+    `cache` is a folder on a local disk for what can be made anew; it is created when it is needed.
+    If it is empty, the next start reads all conversations.
     """
 
     launch: Launch
     state: str
     trusts_workspaces: bool = False
     others: tuple[Launch, ...] = ()
+    cache: str = ""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -81,7 +85,9 @@ class Agent:
         clis = {id: make_cli(id, options.state, options.trusts_workspaces) for id in CLIS}
         self.feed = EventFeed()
         transcripts = Transcripts(os.path.join(options.state, "conversations"))
-        self.conversations = Conversations(transcripts, clis, self.feed)
+        file = IndexFile(options.cache, transcripts.folder) if options.cache else None
+        self.conversations = Conversations(transcripts, clis, self.feed, file)
+        self.conversations.rests = self._leave
         launches = (options.launch, *options.others)
         self.turns = self.conversations.turns
         self.backends = Backends(launches, clis, options.state, self.turns)
@@ -149,7 +155,7 @@ class Agent:
         Codes: VALIDATION_ERROR, FILE_NOT_FOUND, SESSION_NOT_FOUND, SESSION_BUSY, AUTH_NOT_SET,
         AUTH_REQUIRED, CLIENT_NOT_INITIALIZED and those of the agent itself.
         """
-        conversation = self._find(workspace, session_id, new_session, agent)
+        conversation = await self._find(workspace, session_id, new_session, agent)
         conversation.reserve()
         try:
             worded = conversation.cli.text_for
@@ -166,8 +172,8 @@ class Agent:
     # Conversations and models.
 
     def sessions(self) -> tuple[SessionInfo, ...]:
-        """All conversations but temporary ones, the last used one last."""
-        return tuple(it.info for it in self.conversations if not it.record.state.is_temporary)
+        """All conversations that are known so far but temporary ones, the last used one last."""
+        return tuple(self.conversations.infos())
 
     async def new_session(
         self,
@@ -179,7 +185,7 @@ class Agent:
         """Begin a conversation that is used by its id, with the CLI of this id. A temporary one is
         deleted with the end of the server. `servers` are tool servers beside the CLI's own; code
         TOOL_SERVERS_DISABLED if workspaces are not trusted."""
-        conversation = self._find(workspace, None, True, agent)
+        conversation = await self._find(workspace, None, True, agent)
         if servers and not conversation.cli.trusted:
             # The CLI would ignore them without a message (docs/gemini-cli-acp.md 11.65).
             told = NOT_TRUSTED.filled(cli=conversation.cli.name)
@@ -193,7 +199,7 @@ class Agent:
         self, workspace: str, session_id: str | None = None, agent: str | None = None
     ) -> Models:
         """The models that the agent offers for the conversation."""
-        conversation = self._find(workspace, session_id, False, agent)
+        conversation = await self._find(workspace, session_id, False, agent)
         await self._connect(conversation)
         return conversation.session.choices.models
 
@@ -224,7 +230,7 @@ class Agent:
         Codes: VALIDATION_ERROR for a model that the agent does not offer; SESSION_BUSY while a
         turn runs.
         """
-        conversation = self._find(workspace, session_id, False, agent)
+        conversation = await self._find(workspace, session_id, False, agent)
         await self._connect(conversation)
         await conversation.choose({"model": model})
         return conversation.session.choices.models
@@ -255,15 +261,23 @@ class Agent:
         """Delete a conversation for good. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
         conversation = self.conversations.known(session_id)
         await self.conversations.remove(session_id)
-        for backend in self.backends:
-            backend.pool.leave(conversation)
+        self._leave(conversation)
 
-    def _find(
+    async def _find(
         self, workspace: str, session_id: str | None, new: bool, agent: str | None
     ) -> Conversation:
         """Raises AgentError, also if its CLI is not offered."""
         self.backends[agent]
+        if session_id is not None:
+            await self.conversations.index.ready(session_id)
+        elif not new:
+            await self.conversations.index.whole()
         return self.conversations.find(workspace, session_id, new, agent, self.backends.usual)
+
+    def _leave(self, conversation: Conversation) -> None:
+        """The conversation is not used any more."""
+        for backend in self.backends:
+            backend.pool.leave(conversation)
 
     def _turn_ended(self, conversation: Conversation, body: events.Body) -> None:
         conversation.tell_unsaved()

@@ -127,6 +127,7 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
         launch,
         trusts_workspaces=asked.trust,
         others=tuple(others),
+        cache=state_folder.index_folder(os.environ, folder, [asked.workspace, *asked.root]),
         limits=Limits(asked.decision_time, asked.turn_time),
     )
     return Settings(

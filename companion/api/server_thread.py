@@ -23,6 +23,7 @@ from ..base.folder_lock import FolderInUse
 from ..base.log import logger
 from ..base.loop_thread import LoopThread, State
 from ..base.private_files import NotPrivate
+from . import state_folder
 
 if TYPE_CHECKING:
     from .server import Server
@@ -173,7 +174,8 @@ class Service:
             raise Refused(NO_FOLDER.format(wanted.roots[0]))
         roots = [os.path.realpath(root) for root in wanted.roots if os.path.isdir(root)]
         launch = Launch(find(wanted.command), fallback=GeminiCli.from_environment(os.environ))
-        agent = options(wanted.folder, launch)
+        cache = state_folder.index_folder(os.environ, wanted.folder, roots)
+        agent = options(wanted.folder, launch, cache=cache)
         page = {
             name: it for name, it in wanted.page().items() if os.path.splitext(name)[1] in TYPES
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import secrets
@@ -11,7 +12,7 @@ from typing import Mapping, Sequence
 
 from ..base import private_files
 
-NAME = "gemini-companion-api"
+NAME, INDEX = "gemini-companion-api", "gemini-companion-api-index"
 TOKEN_FILE, READ_ONLY_FILE, AGENT_FOLDER = "token", "read-only-token", "agent"
 OURS = (TOKEN_FILE, READ_ONLY_FILE, AGENT_FOLDER)
 # 256 random bits, as secrets.token_urlsafe writes them.
@@ -22,6 +23,18 @@ TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 def default_folder(environment: Mapping[str, str], platform: str = sys.platform) -> str:
     """A folder in the user's cache folder, as the platform (named as in `sys.platform`) defines
     it."""
+    return os.path.join(_cache(environment, platform), NAME)
+
+
+def index_folder(environment: Mapping[str, str], folder: str, roots: Sequence[str]) -> str:
+    """The folder for the list of the conversations in the state folder `folder`. It is on this
+    machine, wherever the state is; empty if the model could read it in one of the roots."""
+    name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
+    path = os.path.join(_cache(environment, sys.platform), INDEX, name)
+    return "" if any(is_within(path, root) for root in roots) else path
+
+
+def _cache(environment: Mapping[str, str], platform: str) -> str:
     home = os.path.expanduser("~")
     if platform == "win32":
         cache = environment.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
@@ -31,7 +44,7 @@ def default_folder(environment: Mapping[str, str], platform: str = sys.platform)
         # The XDG specification says to ignore relative paths.
         given = environment.get("XDG_CACHE_HOME", "")
         cache = given if os.path.isabs(given) else os.path.join(home, ".cache")
-    return os.path.join(cache, NAME)
+    return cache
 
 
 def prepare(folder: str) -> None:

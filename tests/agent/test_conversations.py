@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import subprocess
@@ -127,6 +128,25 @@ class WithoutACli(OnDisk):
         with self.assertRaises(AgentError) as caught:
             await agent.chat(self.workspace, "hello", session_id=ID)
         self.assertIn("folder of this conversation is no longer known", str(caught.exception))
+
+    async def test_few_stay_in_memory_and_nothing_of_the_others_is_lost(self) -> None:
+        ids = [f"{number:032x}" for number in range(5)]
+        for id in ids:
+            self.written(id)
+        agent = await self.started()
+        with mock.patch.object(conversations, "MAX_AT_REST", 2):
+            for id in ids:
+                agent.conversations.known(id).record.rename("Title of " + id)
+            self.assertEqual([it.id for it in agent.conversations], ids[-2:])
+            gc.collect()
+            titles = {info.id: info.title for info in agent.sessions()}
+            self.assertEqual(titles, {id: "Title of " + id for id in ids})
+            held = agent.conversations.known(ids[0])
+            held.reserve()
+            for id in ids:
+                agent.conversations.known(id)
+            self.assertIn(held, list(agent.conversations))
+            self.assertIs(agent.conversations.known(ids[0]), held)
 
     async def test_a_file_of_which_nothing_can_be_read_is_logged_and_stays(self) -> None:
         transcript = self.written()

@@ -730,6 +730,15 @@ class Token(ApiTest):
             folder = state_folder.default_folder(variables, platform)
             self.assertEqual(folder, os.path.join(expected, "gemini-companion-api"))
 
+    def test_the_list_of_conversations_lies_beside_it_for_each_state_folder(self) -> None:
+        variables = {"XDG_CACHE_HOME": self.root, "LOCALAPPDATA": self.root}
+        with mock.patch.object(sys, "platform", "linux"):
+            found = [state_folder.index_folder(variables, each, []) for each in ("/a", "/b")]
+            self.assertEqual({os.path.dirname(it) for it in found},
+                             {os.path.join(self.root, "gemini-companion-api-index")})  # fmt: skip
+            self.assertEqual(len(set(found)), 2)
+            self.assertEqual(state_folder.index_folder(variables, "/a", [self.root]), "")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -59,7 +59,12 @@ class ProgramCase(unittest.TestCase):
             stdout=more.pop("stdout", subprocess.PIPE),
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PATH": path, **more.pop("variables", {})},
+            env={
+                **os.environ,
+                "PATH": path,
+                "XDG_CACHE_HOME": os.path.join(self.root, "cache"),
+                **more.pop("variables", {}),
+            },
         )
         self.addCleanup(self.end, process)
         return process

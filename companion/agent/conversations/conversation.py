@@ -98,22 +98,11 @@ class Conversation:
         return self._is_reserved or self._runs
 
     @property
-    def is_at_rest(self) -> bool:
-        """Whether nothing would be lost if it were made anew from its transcript."""
-        is_used = self.is_busy or self.session.is_opening
-        return not is_used and self.record.transcript.is_saved
-
-    @property
-    def summary(self) -> Summary:
-        """The summary with what the last turn has used."""
-        used = [self.record.usage] if self.turn is None else [self.record.usage, self.turn.usage]
-        return self.record.summary._replace(usage=sum_of(used))
-
-    @property
     def info(self) -> SessionInfo:
-        told = info_of(self.summary, self.cli.id)
+        used = [self.record.usage] if self.turn is None else [self.record.usage, self.turn.usage]
         return replace(
-            told,
+            info_of(self.record.summary, self.cli.id),
+            usage=sum_of(used),
             model=self.session.choices.models.current,
             mode=self.session.choices.mode,
             is_busy=self.is_busy,

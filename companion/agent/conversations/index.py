@@ -60,7 +60,8 @@ class Index:
                 self._unread[id] = there[id]
         is_changed = bool(self._unread) or len(known) > len(self.summaries)
         await self._next()
-        self._work = asyncio.ensure_future(self._go_on(is_changed))
+        self._batch = asyncio.ensure_future(self._next())
+        self._work = asyncio.ensure_future(self._go_on(self._batch, is_changed))
 
     def put(self, summary: Summary) -> None:
         """A conversation is new or has changed."""
@@ -79,13 +80,13 @@ class Index:
 
     async def whole(self) -> None:
         """Wait until all are known."""
-        if self._work is not None:
-            await asyncio.shield(self._work)
+        while self._unread and self._batch is not None and not self._is_closed:
+            await asyncio.shield(self._batch)
 
     async def known_since(self, time: datetime) -> None:
         """Wait until all are known that were used at this time or later: a transcript was written
         when its conversation was used, or after that."""
-        while self._unread and self._batch is not None:
+        while self._unread and self._batch is not None and not self._is_closed:
             newest = next(iter(self._unread.values()))[1]
             if newest < time.timestamp() * 1e9:
                 return
@@ -106,7 +107,8 @@ class Index:
         rows = self._file.read() if self._file is not None else ()
         return {row.summary.id: row for row in rows}, self._transcripts.stats()
 
-    async def _go_on(self, is_changed: bool) -> None:
+    async def _go_on(self, batch: asyncio.Future[None], is_changed: bool) -> None:
+        await batch
         while self._unread and not self._is_closed:
             self._batch = asyncio.ensure_future(self._next())
             await self._batch
@@ -118,7 +120,7 @@ class Index:
 
     async def _take(self, ids: list[str]) -> None:
         stats = {id: self._unread[id] for id in ids}
-        found = await in_thread(partial(self._read_all, stats))
+        found = await in_thread(partial(self._read_all, stats)) if stats else {}
         for id, summary in found.items():
             # It may have been read twice, and deleted in between.
             if self._unread.pop(id, None) is not None and summary is not None:

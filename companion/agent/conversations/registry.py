@@ -8,58 +8,91 @@ import os
 import secrets
 from contextlib import suppress
 from datetime import datetime, timezone
+from functools import partial
 from typing import Callable, Iterator, Mapping
+from weakref import WeakValueDictionary
 
 from ...base.background import in_thread
-from ...base.log import logger
 from ..agents.cli import Cli
-from ..agents.supported import USUAL
 from ..events.event_feed import EventFeed
 from ..wording import failure
 from ..wording.failure import AgentError
 from ..wording.sentence import sentence
-from .conversation import Conversation, forget
+from .conversation import Conversation, SessionInfo, info_of
+from .index import Index, agent_of
+from .index_file import IndexFile
 from .refusals import Refusals
 from .transcript_reader import Summary
-from .transcripts import Transcript, Transcripts
+from .transcripts import Transcripts
 from .turns import Turns
 
-# The most conversations. Further ones are refused; none is deleted for a new one.
-MAX_CONVERSATIONS = 2000
+# Conversations that stay in memory although nobody uses them at the moment.
+MAX_AT_REST = 200
 # Seconds that the disk gets at the end.
 WRITING = 5.0
 
 
 class Conversations:
     """`transcripts` are those on disk, `clis` those that they may be held with by their ids, `feed`
-    hears all events. `refusals` are what the disk does not take, `turns` the turns of all."""
+    hears all events. `file` keeps the summaries for the next start, None if nothing does.
+    `refusals` are what the disk does not take, `turns` the turns of all.
 
-    def __init__(self, transcripts: Transcripts, clis: Mapping[str, Cli], feed: EventFeed) -> None:
+    Iterates over those that were used lately, the last used one last; the others are summaries in
+    the `index`."""
+
+    def __init__(
+        self,
+        transcripts: Transcripts,
+        clis: Mapping[str, Cli],
+        feed: EventFeed,
+        file: IndexFile | None = None,
+    ) -> None:
         self._transcripts = transcripts
         self._clis = clis
         self._feed = feed
-        # The last used one is the last.
-        self._by_id: dict[str, Conversation] = {}
+        self.index = Index(transcripts, clis, file)
+        # In use, the last used one last.
+        self._used: dict[str, Conversation] = {}
+        # Everything that somebody still holds, so that there are never two of one id.
+        self._held: WeakValueDictionary[str, Conversation] = WeakValueDictionary()
+        # Called with a conversation that is let go of.
+        self.rests: Callable[[Conversation], None] = lambda conversation: None
         self.refusals, self.turns = Refusals(self), Turns(self)
 
     async def load(self) -> None:
-        """Load the conversations that are on disk. One that cannot be read is skipped and stays on
+        """Find the conversations that are on disk. One that cannot be read is skipped and stays on
         disk; temporary ones are deleted. Must be called before everything else."""
         self._transcripts.refused = self.refusals.listener()
-        found = await in_thread(lambda: list(_summaries(self._transcripts, self._clis)))
-        for transcript, summary in sorted(found, key=lambda pair: pair[1].last_used):
-            cli = self._clis[_agent(summary)]
-            self._by_id[summary.id] = self._conversation(transcript, summary, cli)
+        await self.index.load()
 
     def __iter__(self) -> Iterator[Conversation]:
-        return iter(list(self._by_id.values()))
+        return iter(list(self._used.values()))
+
+    def __contains__(self, id: object) -> bool:
+        return id in self.index.summaries or id in self._used
+
+    def infos(self) -> Iterator[SessionInfo]:
+        """All that are known so far but temporary ones, the last used one last."""
+        for summary in sorted(self._summaries(), key=_last_used):
+            if not summary.state.is_temporary:
+                yield self.info(summary)
+
+    def info(self, summary: Summary) -> SessionInfo:
+        used = self._held.get(summary.id)
+        return info_of(summary, agent_of(summary)) if used is None else used.info
 
     def known(self, session_id: str) -> Conversation:
         """Raises AgentError, code SESSION_NOT_FOUND."""
-        try:
-            return self._by_id[session_id]
-        except KeyError:
-            raise failure.no_session(session_id) from None
+        found = self._held.get(session_id)
+        if found is None:
+            summary = self.index.summaries.get(session_id)
+            if summary is None:
+                raise failure.no_session(session_id)
+            found = self._conversation(summary, self._clis[agent_of(summary)])
+        if session_id in self:
+            self._used.setdefault(session_id, found)
+            self._take_to_rest()
+        return found
 
     def find(
         self, workspace: str, session_id: str | None, new: bool, agent: str | None, usual: str
@@ -80,35 +113,30 @@ class Conversations:
             )
         real = os.path.realpath(workspace)
         cli = self._clis[agent or usual]
-        there = [each for each in self if each.workspace == real and each.cli is cli]
-        open_to_all = [each for each in there if not each.record.state.is_owned]
-        if open_to_all and not new:
-            return open_to_all[-1]
-        if len(self._by_id) >= MAX_CONVERSATIONS:
-            raise AgentError(
-                failure.VALIDATION_ERROR,
-                sentence(
-                    "There are {count} conversations, which is the limit; delete some.",
-                    count=MAX_CONVERSATIONS,
-                ),
-            )
+        found = None if new else self._open_to_all(real, cli)
+        if found is not None:
+            return found
         now = datetime.now(timezone.utc)
         summary = Summary(secrets.token_hex(16), real, created=now, last_used=now)
-        return self._conversation(self._transcripts.of(summary.id), summary, cli)
+        return self._conversation(summary, cli)
 
     def remember(self, conversation: Conversation) -> None:
         """Put it in the registry as the last used one."""
-        self._by_id.pop(conversation.id, None)
-        self._by_id[conversation.id] = conversation
+        self._used.pop(conversation.id, None)
+        self._used[conversation.id] = conversation
+        self._take_to_rest()
 
     def restore(self, conversation: Conversation) -> None:
         """Put a conversation back that was removed meanwhile, because another attempt to open its
         session had failed."""
-        self._by_id.setdefault(conversation.id, conversation)
+        self._used.setdefault(conversation.id, conversation)
+        if conversation.id not in self.index.summaries:
+            self.index.put(conversation.record.summary)
 
     def forget(self, conversation: Conversation) -> None:
         """Remove one that never began, so that nothing of it is on disk."""
-        self._by_id.pop(conversation.id, None)
+        self._used.pop(conversation.id, None)
+        self.index.remove(conversation.id)
 
     async def remove(self, session_id: str) -> None:
         """Delete one for good. Raises AgentError."""
@@ -118,7 +146,9 @@ class Conversations:
             reason = error.strerror or error
             told = sentence("The conversation cannot be deleted: {reason}.", reason=reason)
             raise AgentError(failure.INTERNAL_ERROR, told) from error
-        self._by_id.pop(session_id, None)
+        self._used.pop(session_id, None)
+        self._held.pop(session_id, None)
+        self.index.remove(session_id)
 
     async def write(self, then: Callable[[], None]) -> None:
         """Write everything so far to the disk, then call `then`. The caller waits only for a
@@ -131,6 +161,8 @@ class Conversations:
             finally:
                 then()
 
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self.index.close(), WRITING)
         with suppress(asyncio.TimeoutError):
             await in_thread(work, WRITING)
 
@@ -146,31 +178,53 @@ class Conversations:
         known.record.own()
         return known
 
-    def _conversation(self, transcript: Transcript, summary: Summary, cli: Cli) -> Conversation:
-        return Conversation(transcript, summary, cli, self._feed.publish)
+    def _open_to_all(self, workspace: str, cli: Cli) -> Conversation | None:
+        """The last used one of the workspace with this CLI that belongs to nobody."""
+        fitting = [
+            it
+            for it in self._summaries()
+            if it.workspace == workspace and agent_of(it) == cli.id and not it.state.is_owned
+        ]
+        return self.known(max(fitting, key=_last_used).id) if fitting else None
+
+    def _summaries(self) -> Iterator[Summary]:
+        """All that are known so far, those included that do not have a session yet."""
+        yield from self.index.summaries.values()
+        for each in self:
+            if each.id not in self.index.summaries:
+                yield each.record.summary
+
+    def _take_to_rest(self) -> None:
+        """Let go of those that were not used for long, so that only their summaries stay."""
+        if len(self._used) <= MAX_AT_REST:
+            return
+        resting = [it for it in self if _is_at_rest(it)]
+        for each in resting[: len(self._used) - MAX_AT_REST]:
+            # With what the last turn has used.
+            summary = each.record.summary._replace(usage=each.info.usage)
+            self.index.summaries[each.id] = summary
+            del self._used[each.id]
+            self.rests(each)
+
+    def _conversation(self, summary: Summary, cli: Cli) -> Conversation:
+        transcript = self._transcripts.of(summary.id)
+        changed = partial(self._changed, summary.id)
+        made = Conversation(transcript, summary, cli, self._feed.publish, changed)
+        self._held[summary.id] = made
+        return made
+
+    def _changed(self, id: str) -> None:
+        found = self._held.get(id)
+        if found is not None and found.record.has_begun and not found.session.is_closed:
+            self.index.put(found.record.summary)
 
 
-def _summaries(
-    transcripts: Transcripts, clis: Mapping[str, Cli]
-) -> Iterator[tuple[Transcript, Summary]]:
-    with suppress(OSError):
-        transcripts.sweep()
-    for transcript in transcripts:
-        try:
-            summary = transcript.reader.summary()
-            # A later release may write other files, and support more CLIs.
-            if summary is None or _agent(summary) not in clis:
-                logger.warning("%s is not a conversation that can be read here", transcript.path)
-                continue
-            if summary.state.is_temporary:
-                # Its server was killed before it could delete it.
-                forget(transcript, clis[_agent(summary)], summary.state)
-                continue
-        except OSError as error:
-            logger.warning("a conversation cannot be read: %s", error)
-            continue
-        yield transcript, summary
+def _is_at_rest(conversation: Conversation) -> bool:
+    """Whether nothing would be lost if it were made anew from its transcript."""
+    record = conversation.record
+    is_used = conversation.is_busy or conversation.session.is_opening
+    return not is_used and record.has_begun and record.transcript.is_saved
 
 
-def _agent(summary: Summary) -> str:
-    return summary.state.agent or USUAL
+def _last_used(summary: Summary) -> datetime:
+    return summary.last_used

@@ -76,9 +76,6 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     ),
     # Of conversations.
     "There is no conversation {session}.": "会话不存在：{session}",
-    "There are {count} conversations, which is the limit; delete some.": (
-        "会话数量已达上限（{count} 个），请删除一些。"
-    ),
     "Expected the absolute path of a folder as workspace; got {got}.": (
         "工作目录应为已存在目录的绝对路径；收到的是 {got}。"
     ),

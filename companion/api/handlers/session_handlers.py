@@ -28,6 +28,7 @@ USUAL = 20
 
 async def sessions(services: Services, inputs: Inputs) -> Answer:
     """All conversations, the last used one last. They survive a restart of the server."""
+    await services.agent.conversations.index.whole()
     return Answer("sessions_told", {"sessions": [as_json(it) for it in services.agent.sessions()]})
 
 

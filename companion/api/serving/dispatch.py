@@ -136,6 +136,7 @@ class Dispatcher:
         fields = await _fields(request, route, in_path, memory)
         if "sessionId" in fields:
             audit_log.note(sessionId=fields["sessionId"])
+            await self._services.agent.conversations.index.ready(fields["sessionId"])
         inputs = Inputs(fields, language, headers, request, memory, token)
         answer = await route.handler(self._services, inputs)
         if isinstance(answer, web.StreamResponse):

@@ -1,0 +1,215 @@
+"""The summaries of conversations, and the file that keeps them over a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import tempfile
+import unittest
+from datetime import datetime, timedelta, timezone
+from typing import Any, Iterator
+from unittest import mock
+
+from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
+from GeminiCompanion.companion.agent.conversations import index, index_file
+from GeminiCompanion.companion.agent.conversations.index import Index
+from GeminiCompanion.companion.agent.conversations.index_file import IndexFile
+from GeminiCompanion.companion.agent.conversations.transcript_reader import TranscriptReader
+from GeminiCompanion.companion.agent.conversations.transcripts import Transcript, Transcripts
+from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
+
+from ..support import until
+
+PATIENCE = 30.0
+NOW = datetime.now(timezone.utc)
+
+
+def id_of(number: int) -> str:
+    return f"{number:032x}"
+
+
+class IndexCase(unittest.IsolatedAsyncioTestCase):
+    """Three conversations; `read` has the ids of those that were read from their transcripts."""
+
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.root = temporary.name
+        self.transcripts = Transcripts(os.path.join(self.root, "conversations"))
+        self.cache = os.path.join(self.root, "of the user", "cache")
+        self.read: list[str] = []
+        for number in range(3):
+            self.written(number)
+
+    def written(self, number: int, **changes: str) -> Transcript:
+        transcript = self.transcripts.of(id_of(number))
+        transcript.begin("/work", NOW)
+        transcript.change(session=f"session {number}", **changes)
+        transcript.message("turn", events.Message(f"question {number}"))
+        used = events.Usage(7, 3, {"a-model": (7, 3)})
+        over = events.Complete(events.END_TURN, used)
+        transcript.event(TurnEvent(1, NOW, id_of(number), "turn", over))
+        self.transcripts.write()
+        at = NOW.timestamp() + number
+        os.utime(transcript.path, (at, at))
+        return transcript
+
+    def file(self) -> IndexFile:
+        return IndexFile(self.cache, self.transcripts.folder)
+
+    async def loaded(self) -> Index:
+        """Once everything is read and written."""
+        made = Index(self.transcripts, {"gemini": GeminiCli(self.root, False)}, self.file())
+        self.addAsyncCleanup(made.close)
+        self.read.clear()
+        with self.noting():
+            await made.load()
+            await asyncio.wait_for(made.whole(), PATIENCE)
+        await until(lambda: made._work is None or made._work.done())
+        return made
+
+    @contextlib.contextmanager
+    def noting(self) -> Iterator[None]:
+        real = TranscriptReader.summary
+
+        def summary(reader: TranscriptReader) -> Any:
+            self.read.append(reader._id)
+            return real(reader)
+
+        with mock.patch.object(TranscriptReader, "summary", summary):
+            yield
+
+    def path(self) -> str:
+        return os.path.join(self.cache, index_file.NAME)
+
+
+class Kept(IndexCase):
+    async def test_the_second_start_reads_no_transcript_and_knows_the_same(self) -> None:
+        first = await self.loaded()
+        self.assertEqual(sorted(self.read), [id_of(0), id_of(1), id_of(2)])
+        second = await self.loaded()
+        self.assertEqual(self.read, [])
+        self.assertEqual(second.summaries, first.summaries)
+        self.assertEqual(second.summaries[id_of(1)].title, "question 1")
+
+    async def test_only_what_has_changed_is_read(self) -> None:
+        await self.loaded()
+        self.written(3)
+        transcript = self.transcripts.of(id_of(1))
+        transcript.change(title="Another title")
+        self.transcripts.write()
+        os.unlink(self.transcripts.of(id_of(0)).path)
+        found = await self.loaded()
+        self.assertEqual(sorted(self.read), [id_of(1), id_of(3)])
+        self.assertEqual(sorted(found.summaries), [id_of(1), id_of(2), id_of(3)])
+        self.assertEqual(found.summaries[id_of(1)].title, "Another title")
+
+    async def test_a_change_of_this_server_is_read_again_by_the_next(self) -> None:
+        made = await self.loaded()
+        made.put(made.summaries[id_of(0)]._replace(title="Not on disk"))
+        os.unlink(self.transcripts.of(id_of(2)).path)
+        with mock.patch.object(index, "SOON", 0):
+            made.remove(id_of(2))
+        await until(lambda: len(self.file().read()) == 1)
+        found = await self.loaded()
+        self.assertEqual(self.read, [id_of(0)])
+        self.assertEqual(found.summaries[id_of(0)].title, "question 0")
+
+    async def test_what_is_deleted_is_soon_gone_from_the_file(self) -> None:
+        made = await self.loaded()
+        with mock.patch.object(index, "SOON", 0):
+            made.remove(id_of(1))
+        await until(lambda: len(self.file().read()) == 2)
+        with open(self.path(), "rb") as file:
+            self.assertNotIn(b"question 1", file.read())
+
+    async def test_any_damage_makes_it_anew(self) -> None:
+        await self.loaded()
+        with open(self.path(), "rb") as file:
+            whole = file.read()
+        damaged = [whole[:-3], whole[: len(whole) // 2], b"", b"\0" * 100, whole + b"{}\n"]
+        for at in range(0, len(whole), 37):
+            damaged.append(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        for data in damaged:
+            with self.subTest(data=data[-40:]):
+                with open(self.path(), "wb") as file:
+                    file.write(data)
+                self.assertEqual(self.file().read(), [])
+        with open(self.path(), "wb") as file:
+            file.write(whole.replace(b"question 1", b"question 9"))
+        found = await self.loaded()
+        self.assertEqual(found.summaries[id_of(1)].title, "question 1")
+        self.assertEqual(self.file().read(), self.rows_of(whole))
+
+    def rows_of(self, data: bytes) -> Any:
+        folder = os.path.join(self.root, "whole")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, index_file.NAME), "wb") as file:
+            file.write(data)
+        return IndexFile(folder, self.transcripts.folder).read()
+
+    async def test_another_version_and_another_folder_count_for_nothing(self) -> None:
+        await self.loaded()
+        self.assertEqual(IndexFile(self.cache, self.root).read(), [])
+        with mock.patch.object(index_file, "VERSION", index_file.VERSION + 1):
+            self.assertEqual(self.file().read(), [])
+
+    async def test_only_the_user_can_read_it(self) -> None:
+        await self.loaded()
+        modes = [os.stat(it).st_mode & 0o777 for it in (self.cache, self.path())]
+        self.assertEqual(modes, [0o700, 0o600])
+
+    async def test_a_folder_that_cannot_be_written_costs_only_time(self) -> None:
+        with open(os.path.join(self.root, "of the user"), "wb"):
+            found = await self.loaded()
+        self.assertEqual(len(found.summaries), 3)
+
+
+class Start(IndexCase):
+    """Many conversations, and no file."""
+
+    async def asyncSetUp(self) -> None:
+        patched = mock.patch.object(index, "BATCH", 2)
+        patched.start()
+        self.addCleanup(patched.stop)
+        for number in range(3, 9):
+            self.written(number)
+        self.index = Index(self.transcripts, {"gemini": GeminiCli(self.root, False)}, None)
+        self.addAsyncCleanup(self.index.close)
+
+    async def test_it_waits_for_those_that_were_used_last_alone(self) -> None:
+        with self.noting():
+            await self.index.load()
+            self.assertEqual(self.read[:2], [id_of(8), id_of(7)])
+            self.assertLess(len(self.index.summaries), 9)
+            await asyncio.wait_for(self.index.whole(), PATIENCE)
+        self.assertEqual(len(self.index.summaries), 9)
+        self.assertEqual(sorted(self.read), [id_of(number) for number in range(9)])
+
+    async def test_one_that_is_asked_for_is_read_at_once(self) -> None:
+        await self.index.load()
+        self.assertNotIn(id_of(0), self.index.summaries)
+        await self.index.ready(id_of(0))
+        self.assertEqual(self.index.summaries[id_of(0)].title, "question 0")
+        self.assertLess(len(self.index.summaries), 9)
+
+    async def test_what_was_used_since_some_time_is_waited_for(self) -> None:
+        await self.index.load()
+        await self.index.known_since(NOW + timedelta(seconds=5.5))
+        self.assertEqual(
+            set(self.index.summaries) & {id_of(it) for it in (6, 7, 8)},
+            {id_of(it) for it in (6, 7, 8)},
+        )
+        self.assertNotIn(id_of(0), self.index.summaries)
+
+    async def test_an_end_in_the_middle_waits_for_no_more(self) -> None:
+        await self.index.load()
+        await asyncio.wait_for(self.index.close(), PATIENCE)
+        await asyncio.wait_for(self.index.whole(), PATIENCE)
+        self.assertLess(len(self.index.summaries), 9)
+
+
+if __name__ == "__main__":
+    unittest.main()
