@@ -18,6 +18,7 @@ from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, LLXPRT, QWEN
 from GeminiCompanion.companion.ide.doctor import gathering, processes
 from GeminiCompanion.companion.ide.doctor.facts import Facts, Process, Window
 from GeminiCompanion.companion.ide.doctor.gathering import Scope
+from GeminiCompanion.companion.ide.hooks import extension
 from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
 
 
@@ -67,6 +68,15 @@ class Gathering(unittest.TestCase):
                 facts = self.gather(replace(self.scope, cli=cli, command=("not-there",)))
                 found = (facts.program.path, facts.files, facts.logins)
                 self.assertEqual(found, ("", (), ()))
+
+    def test_the_extension_is_on_or_off_for_the_folder_of_the_cli(self) -> None:
+        rules = {extension.NAME: {"overrides": [f"!{self.home}/off/*"]}}
+        self.write(f".gemini/extensions/{extension.ENABLEMENT}", rules)
+        for name, is_enabled in (("off", False), ("on", True)):
+            folder = os.path.join(self.home, name)
+            window = replace(self.window, folders=(folder,))
+            found = self.gather(replace(self.scope, window=window)).extension
+            self.assertEqual(found and found.is_enabled, is_enabled)
 
     @unittest.skipIf(sys.platform == "win32", "links need rights there")
     def test_the_program_is_found_with_its_version(self) -> None:

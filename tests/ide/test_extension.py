@@ -56,10 +56,27 @@ class Extension(unittest.TestCase):
 
     def test_it_tells_whether_the_user_switched_it_off(self) -> None:
         path = self.installed()
-        for rules, is_enabled in (([], True), (["!/home/me/*"], False)):
+        # What the code of Gemini CLI 0.61 makes of them.
+        for rules, folder, is_enabled in (
+            ([], "/home/me", True),
+            (["!/home/me/*"], "/home/me", False),
+            (["!/home/me/*"], "/home/me/shop/", False),
+            (["!/home/me/*"], "/home/merle", True),
+            (["!/home/me/"], "/home/me", False),
+            (["!/home/me/"], "/home/me/shop", True),
+            (["!/home/me/*", "/home/me/shop/"], "/home/me/shop", True),
+            (["!/home/me/*", "/home/me/shop/"], "/home/me/shop/sub", False),
+            (["/home/me/shop/", "!/home/me/*"], "/home/me/shop", False),
+            (["!/*"], "/", False),
+            (["!/C:/me.(x)/*"], "C:\\me.(x)\\shop", False),
+            (["!/C:/me.(x)/*"], "C:\\mes(x)\\shop", True),
+            ("!/*", "/", True),
+        ):
             with open(os.path.join(os.path.dirname(path), extension.ENABLEMENT), "w") as file:
                 json.dump({extension.NAME: {"overrides": rules}, "other": {}}, file)
-            self.assertEqual(extension.look(GEMINI_CLI, path).is_enabled, is_enabled)
+            with self.subTest(rules=rules, folder=folder):
+                found = extension.look(GEMINI_CLI, path, folder).is_enabled
+                self.assertEqual(found, is_enabled)
         extension.remove(GEMINI_CLI, path)
         self.assertEqual(self.json(os.path.dirname(path), extension.ENABLEMENT), {"other": {}})
 

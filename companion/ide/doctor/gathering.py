@@ -144,7 +144,8 @@ def from_files(scope: Scope, process: Process | None = None) -> Facts:
         wrapper=_wrapper(scope.command) if process is None else "",
         names_cli=process is not None or by_command(scope.command) is not None,
     )
-    return replace(facts, logins=_logins(facts), extension=_extension(cli, environment, home))
+    ours = _extension(cli, environment, home, folder)
+    return replace(facts, logins=_logins(facts), extension=ours)
 
 
 def _facts(scope: Scope, known: Mapping[int, Process], process: Process | None) -> Facts:
@@ -183,10 +184,12 @@ def _is_connected(process: Process | None, window: Window) -> bool | None:
     return bool(window.peers & ports) if ports is not None else None
 
 
-def _extension(cli: Cli, environment: Mapping[str, str], home: str) -> Installed | None:
+def _extension(
+    cli: Cli, environment: Mapping[str, str], home: str, folder: str
+) -> Installed | None:
     if cli.extension is None:
         return None
-    return extension.look(cli, extension.folder(cli, environment, home))
+    return extension.look(cli, extension.folder(cli, environment, home), folder)
 
 
 def _wrapper(command: tuple[str, ...]) -> str:

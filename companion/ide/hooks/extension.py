@@ -13,7 +13,7 @@ import re
 import shutil
 import sys
 from dataclasses import dataclass
-from typing import Any, Mapping
+from typing import Any, Iterable, Mapping
 
 from ... import __version__ as VERSION
 from ...base import private_files
@@ -46,7 +46,8 @@ class NotChanged(Exception):
 @dataclass(frozen=True)
 class Installed:
     """The extension in a CLI's home. `version` is that of the package that wrote it, empty if none
-    is installed. `is_enabled`: the user has not switched it off in the CLI."""
+    is installed. `is_enabled`: the user has not switched it off in the CLI, for the folder in
+    question."""
 
     path: str
     version: str = ""
@@ -60,15 +61,29 @@ def folder(cli: Cli, environ: Mapping[str, str], user_home: str) -> str:
     return os.path.join(home, "extensions", NAME)
 
 
-def look(cli: Cli, path: str) -> Installed:
-    """The extension at the path."""
+def look(cli: Cli, path: str, cwd: str = "") -> Installed:
+    """The extension at the path, as a CLI in the folder `cwd` sees it."""
     form = _form(cli)
     told = _json(os.path.join(path, form.manifest))
     version = told.get("version") if told.get("name") == NAME else ""
-    rules = _json(os.path.join(os.path.dirname(path), ENABLEMENT)).get(NAME)
-    overrides = rules.get("overrides") if isinstance(rules, dict) else ()
-    is_off = any(str(rule).startswith("!") for rule in overrides or ())
-    return Installed(path, version if isinstance(version, str) else "", not is_off)
+    known = _json(os.path.join(os.path.dirname(path), ENABLEMENT)).get(NAME)
+    rules = known.get("overrides") if isinstance(known, dict) else None
+    is_enabled = _is_enabled(rules if isinstance(rules, list) else [], cwd)
+    return Installed(path, version if isinstance(version, str) else "", is_enabled)
+
+
+def _is_enabled(rules: Iterable[object], cwd: str) -> bool:
+    """The last rule that fits the folder counts. `!` before its pattern switches the extension off;
+    `*` stands for anything, with a slash before it also for nothing (docs/protocol.md 9.83)."""
+    found, folder = True, cwd.replace("\\", "/")
+    folder = folder if folder.startswith("/") else f"/{folder}"
+    folder = folder if folder.endswith("/") else f"{folder}/"
+    for rule in rules:
+        is_off = str(rule).startswith("!")
+        pattern = re.sub(r"(/?)\\\*", r"(?:\1.*)?", re.escape(str(rule)[is_off:]))
+        if re.fullmatch(pattern, folder, re.DOTALL):
+            found = not is_off
+    return found
 
 
 def install(cli: Cli, path: str, program: bytes) -> None:
