@@ -36,7 +36,7 @@ from model_server import ModelServer  # noqa: E402
 
 MODEL = "gemini-2.5-flash"
 KEY = "the-key"
-TURNS = 100
+TURNS, OPENAI_TURNS = 100, 30
 # Turns before those that count.
 WARM = 3
 ROUNDS = 5
@@ -52,6 +52,7 @@ AT_ONCE, SPREADS, TALKS = 30, (1, 4), 3
 STARTS = 3
 WARM_AIM = Aim(2.0, False, "<= 2 ms")
 COLD_AIM = Aim(1.2, False, "<= 1.2")
+OPENAI_AIM = Aim(2.0, False, "<= 2")
 # Allocators give back and take pages; a leak of one event a turn would be more.
 FLAT_AIM = Aim(2.0, False, "<= 2 MiB")
 # Seconds to the first event of a turn and to its end, and how many there were.
@@ -192,6 +193,16 @@ class Api:
         self.post("/chat", {"message": text})
         return time.perf_counter() - began
 
+    def completion(self, messages: List[Dict[str, str]]) -> Tuple[float, str]:
+        """Seconds of an answer for a client of OpenAI's API, and the answer. Raises
+        RuntimeError."""
+        began = time.perf_counter()
+        body = {"model": "gemini", "messages": messages}
+        answer: Dict[str, Any] = json.load(self._sent("POST", "/v1/chat/completions", body))
+        if "choices" not in answer:
+            raise RuntimeError(f"/v1: {answer['error']['message']}")
+        return time.perf_counter() - began, str(answer["choices"][0]["message"]["content"])
+
     def stop(self) -> None:
         self._http.close()
         self.process.terminate()
@@ -235,6 +246,7 @@ def _warm_rows(model: ModelServer) -> Iterator[Row]:
             direct.turn("hello")
             api.turn("hello")
         yield from _turn_rows(direct, api)
+        yield from _openai_rows(api)
         yield from _rate_rows(direct, api)
         yield from _memory_rows(api)
 
@@ -278,6 +290,25 @@ def _turn_rows(direct: Cli, api: Api) -> Iterator[Row]:
     yield median_row("a turn as one answer: API", whole, " ms", 1)
     each = busy / TURNS
     yield millisecond_row("a turn: the server's own time of a processor", each, "mean")
+
+
+def _openai_rows(api: Api) -> Iterator[Row]:
+    """Requests of /v1 beside the same of /chat, by turns."""
+    chat, next_ones, single = [], [], []
+    told: List[Dict[str, str]] = []
+    for number in range(OPENAI_TURNS + 1):
+        told.append({"role": "user", "content": "hello"})
+        seconds, answer = api.completion(told)
+        told.append({"role": "assistant", "content": answer})
+        # The first one opens the conversation.
+        if number:
+            next_ones.append(1e3 * seconds)
+            chat.append(1e3 * api.whole("hello"))
+            single.append(1e3 * api.completion([{"role": "user", "content": "hello"}])[0])
+    yield median_row("/v1: a conversation's next message", next_ones, " ms", 1)
+    yield median_row("/v1: a message of its own", single, " ms", 1)
+    ratios = [one / other for one, other in zip(next_ones, chat)]
+    yield median_row("  the next message in times of /chat", ratios, "", 2, OPENAI_AIM)
 
 
 def _rate_rows(direct: Cli, api: Api) -> Iterator[Row]:

@@ -636,7 +636,7 @@ class Everything(ApiCase):
             ("GET", turn + "/files", None), ("POST", turn + "/undo", {}),
             ("GET", f"/sessions/{id}/messages", None), ("PATCH", f"/sessions/{id}", {"title": "x"}),
             ("DELETE", f"/sessions/{id}", None), ("GET", "/v1/models", None),
-            ("POST", "/v1/chat/completions", openai),
+            ("GET", "/v1/models/gemini", None), ("POST", "/v1/chat/completions", openai),
             ("GET", "/healthz", None), ("GET", "/readyz", None), ("GET", "/agents", None),
             ("GET", "/status", None), ("GET", "/auth/status", None), ("GET", "/sessions", None),
             ("GET", "/tool-confirmations", None), ("GET", "/elicitations", None),

@@ -228,6 +228,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "TOOL_INVALID_OUTCOME": ("该工具调用不支持此确认结果：{reason}", "{reason}"),
     "AGENT_NOT_FOUND": ("代理不可用：{reason}", "{reason}"),
     "SESSION_NOT_FOUND": ("会话不存在：{reason}", "{reason}"),
+    "ELICITATION_NOT_FOUND": ("没有等待回答的问题：{reason}", "{reason}"),
     "SESSION_BUSY": ("会话正忙：{reason}", "{reason}"),
     "ATTACHMENT_NOT_FOUND": ("附件不存在：{reason}", "{reason}"),
     "TOOL_SERVERS_DISABLED": ("工具服务器已禁用：{reason}", "{reason}"),
