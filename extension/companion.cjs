@@ -31,6 +31,9 @@ const NO_EDITOR =
 const MAX_WINDOWS = 8;
 const PING = '{"jsonrpc":"2.0","id":0,"method":"ping"}';
 const CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n';
+// What makes a client that tries MCP 2026-07-28 go on with the version of before: over stdio it would
+// have to be told of changes on streams that are open here.
+const OLDER = { code: -32601, message: 'Expected initialize first.' };
 // Milliseconds between two looks for an editor.
 const LOOK = 2000;
 
@@ -141,6 +144,7 @@ function askTools(line, milliseconds) {
 async function served(line) {
   const { id, method, params } = JSON.parse(line);
   if (id === undefined || !method) return '';
+  if (method === 'server/discover') return `${JSON.stringify({ jsonrpc: '2.0', id, error: OLDER })}\n`;
   const answer = await askTools(line, cli.limits[method === 'tools/call' ? 'tools' : 'other']);
   if (!answer && method === 'tools/list') lookOut();
   return `${answer || JSON.stringify({ jsonrpc: '2.0', id, result: alone(method, params) })}\n`;

@@ -382,13 +382,63 @@ def _header(name: str, known: Mapping[str, Any]) -> str:
     return next((it for it in known if it.lower() == wanted.lower()), wanted)
 
 
-class EventStream:
-    """A GET stream. `retry` is what it said beside events, in milliseconds."""
+class StatelessClient(Client):
+    """A client of MCP 2026-07-28: each request says all about itself. With a `name` it has the
+    extension for diffs and the context."""
 
-    def __init__(self, port: int, headers: Mapping[str, str]) -> None:
+    def __init__(self, port: int, token: str, name: str = "", path: str = "/mcp") -> None:
+        super().__init__(port, token)
+        extensions = {"gemini-companion/ide": {"client": name}} if name else {}
+        self.path = path
+        self.meta: dict[str, Any] = {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {"extensions": extensions},
+        }
+
+    def message(self, method: str, params: Any = None, id: Any = 1) -> tuple[Any, dict[str, Any]]:
+        """A request with its headers."""
+        whole = {**(params or {}), "_meta": self.meta}
+        headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method}
+        if isinstance(whole.get("name"), str):
+            headers["Mcp-Name"] = whole["name"]
+        return {"jsonrpc": "2.0", "id": id, "method": method, "params": whole}, headers
+
+    def asked(self, method: str, params: Any = None, **more: str | None) -> Answer:
+        """The answer to a request with these headers in place of its own."""
+        message, headers = self.message(method, params)
+        named = {_header(name, headers): value for name, value in more.items()}
+        return self.request("POST", json.dumps(message), self.path, **{**headers, **named})
+
+    def call(self, method: str, params: Any = None) -> Any:
+        return self.asked(method, params).json()
+
+    def listen(self, id: Any = "listen-1", **wanted: Any) -> EventStream:
+        """The stream after its acknowledgement, which is `honored`."""
+        message, headers = self.message("subscriptions/listen", {"notifications": wanted}, id)
+        stream = EventStream(
+            self.port, self._merged("POST", headers), json.dumps(message), self.path
+        )
+        acknowledged = stream.next().message
+        if acknowledged["method"] != "notifications/subscriptions/acknowledged":
+            raise AssertionError(acknowledged)
+        stream.honored = acknowledged["params"]["notifications"]
+        return stream
+
+
+class EventStream:
+    """A GET stream; with a body, what answers a POST. `retry` is what it said beside events, in
+    milliseconds."""
+
+    honored: Any = None
+
+    def __init__(
+        self, port: int, headers: Mapping[str, str], body: str | None = None, path: str = "/mcp"
+    ) -> None:
         self.retry: int | None = None
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-        self._connection.request("GET", "/mcp", headers=dict(headers))
+        method = "GET" if body is None else "POST"
+        self._connection.request(method, path, body, headers=dict(headers))
         self._response = self._connection.getresponse()
         self.status = self._response.status
         self.headers = self._response.headers

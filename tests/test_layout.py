@@ -261,7 +261,8 @@ class Layout(unittest.TestCase):
             " routes server serving/dispatch"
         )
         api = {f"api/{name}" for name in known.split()}
-        others = {"base/aiohttp_internals", "base/connection", "base/http_server", "ide/transport"}
+        others = {"base/aiohttp_internals", "base/connection", "base/http_server"}
+        others |= {"ide/answers", "ide/stateless_transport", "ide/transport"}
         self.assertEqual(importers["aiohttp"], api | others)
         checkers = {"ide/schema_check", "api/contract/validation", "api/openai/output_shape"}
         self.assertEqual(importers["jsonschema"], checkers)

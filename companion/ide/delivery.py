@@ -10,6 +10,7 @@ from .decisions import DECIDED, OPEN, TOLD, Book, Decision, Entry
 from .saved_state import SavedSession
 from .session import Session, StreamEvent
 from .sessions import Sessions
+from .stateless import is_asker
 
 # Seconds that a CLI has to write the file before the text counts as unwritten. They count in both
 # directions, because the clock may be set back meanwhile.
@@ -20,6 +21,36 @@ LIST = '"Gemini Companion: Show Unwritten Edits"'
 AWAY = "Gemini CLI is away; your decision waits until it is back."
 AWAY_WITH_TEXT = f"{AWAY} See {LIST}."
 CROWDED = f"{LIST} is full; its oldest text was removed."
+
+
+class Settled:
+    """The paths of proposals that were settled so recently that their CLI may not know yet.
+    `on_known` is called when it does."""
+
+    def __init__(self, on_known: Callable[[], None]) -> None:
+        self._on_known = on_known
+        # The time of the last one by path, and one timer for all of them.
+        self._at: dict[str, float] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __contains__(self, path: str) -> bool:
+        earliest = asyncio.get_running_loop().time() - SETTLED
+        return self._at.get(path, earliest) > earliest
+
+    def add(self, path: str) -> None:
+        loop = asyncio.get_running_loop()
+        self._at[path] = loop.time()
+        if self._timer is None:
+            self._timer = loop.call_later(SETTLED, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        self._on_known()
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        self._at = {it: at for it, at in self._at.items() if now - at < SETTLED}
+        if self._at:
+            self._timer = loop.call_later(max(self._at.values()) + SETTLED - now, self._look)
 
 
 class Delivery:
@@ -44,9 +75,7 @@ class Delivery:
         self._tell = tell
         self._on_told = on_told
         self._on_change = on_change
-        # The time of the last settled proposal, by path; and one timer for all of them.
-        self._settled: dict[str, float] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._settled = Settled(self.pass_on)
         self._is_stopped = False
         self._sessions_at_end: tuple[Session, ...] = ()
 
@@ -162,25 +191,11 @@ class Delivery:
     def settled(self, path: str) -> None:
         """A proposal was settled, and other decisions on its path may have waited for that. Until
         its CLI knows the outcome, it would take such a decision for its own."""
-        loop = asyncio.get_running_loop()
-        self._settled[path] = loop.time()
-        if self._timer is None:
-            self._timer = loop.call_later(SETTLED, self._pass_on_settled)
+        self._settled.add(path)
 
     def is_settling(self, path: str) -> bool:
         """Whether a proposal for the path was settled so recently that its CLI may not know yet."""
-        earliest = asyncio.get_running_loop().time() - SETTLED
-        return self._settled.get(path, earliest) > earliest
-
-    def _pass_on_settled(self) -> None:
-        self._timer = None
-        self.pass_on()
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        self._settled = {it: at for it, at in self._settled.items() if now - at < SETTLED}
-        if self._settled:
-            rest = max(self._settled.values()) + SETTLED - now
-            self._timer = loop.call_later(rest, self._pass_on_settled)
+        return path in self._settled
 
     def pass_on(self) -> None:
         """Call this when a stream has begun, because its CLI may be the one that some decisions
@@ -188,7 +203,7 @@ class Delivery:
         if self._is_stopped:
             return
         for number in self._book.of(DECIDED):
-            if number in self._book and self._sessions.find(self._book[number].session_id) is None:
+            if number in self._book:
                 self._pass_on(number)
 
     def withdraw(self, path: str, text: str) -> bool:
@@ -238,7 +253,8 @@ class Delivery:
 
     def _pass_on(self, number: int) -> None:
         """If the CLI of a decision is gone, the newest later session of that kind of CLI gets it; a
-        rejection goes to all such sessions. Without one the decision waits.
+        rejection goes to all such sessions. Without one the decision waits; so does that of a
+        client with a name, until it begins again under the same one.
 
         A CLI knows a proposal only by its path, in any of its sessions, and may come back to
         another window after folders have changed. It would take a decision on another proposal for
@@ -246,6 +262,11 @@ class Delivery:
         different decisions wait for the path.
         """
         entry = self._book[number]
+        session = self._sessions.find(entry.session_id)
+        if session is not None and session.is_named and not entry.event_id:
+            self._queue(number, session)
+        if session is not None or is_asker(entry.session_id):
+            return
         waiting = [self._book[it] for it in self._book.of(DECIDED, path=entry.path)]
         owners = {it.session_id for it in waiting}
         is_sure = len(owners) == 1 or all(it.text is None for it in waiting)
@@ -258,6 +279,7 @@ class Delivery:
             session
             for session in self._sessions
             if session.stream is not None
+            and not session.is_named
             and session.ordinal > entry.after_session
             and entry.cli in ("", session.cli.id)
         ]

@@ -19,6 +19,7 @@ from .mcp import Desk, ToolsChanged
 from .path_maps import NO_MAPS
 from .session import Session
 from .sessions import Sessions
+from .stateless import is_asker
 
 T = TypeVar("T")
 
@@ -63,7 +64,8 @@ class Diffs(Desk):
         """Whether CLIs may show their edits here from now on."""
         if self.offers_diffs != wanted:
             self.offers_diffs = wanted
-            self._sessions.broadcast(ToolsChanged())
+            self._sessions.broadcast(ToolsChanged(), to_named=False)
+            self._sessions.subscriptions.tools_changed(ToolsChanged())
 
     def stop(self) -> None:
         """Ask the editor for nothing more."""
@@ -174,13 +176,18 @@ class Diffs(Desk):
         is_decided = self._book.of(DECIDED, session.id, path)
         if is_decided or self._delivery.is_settling(path):
             return None
+        if session.is_named:
+            # It would have come back under its own name.
+            return None
         others = self._book.of(OPEN, path=path)
         owners = {self._book[it].session_id for it in others + self._book.of(DECIDED, path=path)}
         return others[-1] if others and len(owners) == 1 and self._is_gone(others[-1]) else None
 
     def _is_gone(self, number: int) -> bool:
-        session = self._sessions.find(self._book[number].session_id)
-        return session is None or self._sessions.is_absent(session)
+        """Whether its CLI may have come back as another session."""
+        owner = self._book[number].session_id
+        session = self._sessions.find(owner)
+        return not is_asker(owner) and (session is None or self._sessions.is_absent(session))
 
     async def _close(self, session: Session, number: int, path: str, decided: bool) -> str | None:
         if self._book.is_open(number):

@@ -13,9 +13,9 @@ from typing import Any, Awaitable, Callable, Mapping, TypeVar
 
 from .. import __version__
 from ..base.background import in_thread
-from ..base.jsonrpc import Message, encode
+from ..base.jsonrpc import Message, Request, encode
 from ..base.large_json import TruncatedString
-from . import code_pages, mcp
+from . import code_pages, mcp, stateless
 from .code_queries import (
     DefinitionsOf,
     Found,
@@ -320,4 +320,39 @@ _METHODS: dict[str, Method[EditorTools]] = {
     "ping": ping,
     "tools/list": _list_tools,
     "tools/call": _TABLE.call,
+}
+
+
+async def handle_stateless(request: Request, tools: EditorTools) -> bytes | None:
+    """The bytes that answer a request of MCP 2026-07-28."""
+    return await answer(request, STATELESS_METHODS, tools)
+
+
+async def _discover(params: Mapping[str, Any], tools: EditorTools) -> bytes:
+    return _DISCOVERED
+
+
+async def _list_cacheable(params: Mapping[str, Any], tools: EditorTools) -> bytes:
+    return _CACHEABLE
+
+
+async def _call_tool(params: Mapping[str, Any], tools: EditorTools) -> bytes:
+    return RESULTS.complete(await _TABLE.call(params, tools))
+
+
+RESULTS = stateless.Results(SERVER_INFO)
+_DISCOVERED = RESULTS.discovered(
+    {
+        "supportedVersions": mcp.SUPPORTED,
+        "capabilities": {"tools": {}},
+        "instructions": INSTRUCTIONS,
+    }
+)
+# They are the same for everybody and never change.
+_CACHEABLE = RESULTS.cacheable(_TABLE.listing, stateless.DISCOVERY_TTL, is_public=True)
+# Those of MCP 2026-07-28; `subscriptions/listen` is the transport's.
+STATELESS_METHODS: dict[str, Method[EditorTools]] = {
+    "server/discover": _discover,
+    "tools/list": _list_cacheable,
+    "tools/call": _call_tool,
 }

@@ -1,7 +1,7 @@
 """The companion's methods and tools of the Model Context Protocol. Knows no HTTP and no editor.
 
-Source: MCP revisions 2025-03-26, 2025-06-18 and 2025-11-25; what Gemini CLI expects of the two
-tools is in docs/protocol.md 1.
+Source: MCP revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28; what Gemini CLI expects of
+the two tools is in docs/protocol.md 1.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Mapping, NamedTuple
 from .. import __version__
 from ..base.jsonrpc import INVALID_PARAMS, Id, Message, Request, RpcError, encode, kind, quote
 from ..base.large_json import PIECE, TruncatedString, encode_in_pieces
+from . import stateless
 from .clis import GEMINI_CLI, Cli
 from .mcp_tables import (
     EMPTY,
@@ -26,9 +27,10 @@ from .mcp_tables import (
 )
 from .session import Session
 
+# Those that begin with `initialize`.
 VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
-# MCP 2026-07-28, "Protocol Version Header".
-UNSUPPORTED_PROTOCOL_VERSION = -32022
+# All, the newest first.
+SUPPORTED = (stateless.VERSION, *reversed(VERSIONS))
 # The version of today's clients (docs/protocol.md 3.28); they accept any version that they know.
 DEFAULT_VERSION = "2025-06-18"
 # A client without the header speaks the version that had none (MCP, "Protocol Version Header").
@@ -38,6 +40,8 @@ BATCH_VERSION = "2025-03-26"
 # From this version on, bad arguments are an error of the tool, not of the protocol.
 ARGUMENT_ERRORS_ARE_RESULTS_SINCE = "2025-11-25"
 
+# Milliseconds for which a client of MCP 2026-07-28 may keep the list of tools.
+LISTING_TTL = 60_000
 # The most characters of a client's name that are kept.
 MAX_CLIENT_NAME = 200
 
@@ -83,6 +87,13 @@ class Call(NamedTuple):
 
     desk: Desk
     session: Session
+
+
+class StatelessCall(NamedTuple):
+    """The same in MCP 2026-07-28. `session` is None for a request that needs none."""
+
+    desk: Desk
+    session: Session | None
 
 
 _SHOWN = encode({"content": []})
@@ -163,16 +174,6 @@ _TABLE: ToolTable[Call] = ToolTable(
 _NO_TOOLS = encode({"tools": []})
 
 
-def unsupported_version(version: str) -> RpcError:
-    """The answer to a request in another version. A client that speaks later versions as well reads
-    ours from it and continues with `initialize`."""
-    return RpcError(
-        UNSUPPORTED_PROTOCOL_VERSION,
-        "Expected MCP-Protocol-Version to be one of {}.".format(", ".join(VERSIONS)),
-        data={"supported": VERSIONS, "requested": version},
-    )
-
-
 def version_for(params: Mapping[str, Any], id: Id | None = None) -> str:
     """The protocol version that answers an `initialize` with these params. Raises RpcError."""
     wanted = params.get("protocolVersion")
@@ -195,9 +196,8 @@ def negotiate(request: Request) -> tuple[str, dict[str, Any]]:
     return version, result
 
 
-def client_of(request: Request) -> str:
-    """The name and version of the client in its `initialize`; empty if it gives none."""
-    info = request.params.get("clientInfo")
+def client_of(info: Any) -> str:
+    """The name and version of a client from its `clientInfo`; empty if it gives none."""
     members = (info.get("name"), info.get("version")) if isinstance(info, dict) else ()
     words = [
         word for word in members if isinstance(word, str) and not isinstance(word, TruncatedString)
@@ -208,6 +208,17 @@ def client_of(request: Request) -> str:
 async def handle(message: Message, desk: Desk, session: Session) -> bytes | None:
     """The bytes that answer the message, or None if it needs no answer."""
     return await answer(message, _METHODS, Call(desk, session))
+
+
+async def handle_stateless(request: Request, desk: Desk, session: Session | None) -> bytes | None:
+    """The bytes that answer a request of MCP 2026-07-28. `session` is that of the client; the
+    request may need none."""
+    return await answer(request, STATELESS_METHODS, StatelessCall(desk, session))
+
+
+def needs_session(request: Request) -> bool:
+    """Whether the request is for a tool whose outcome the client is told later."""
+    return request.method == "tools/call" and request.params.get("name") in _TABLE
 
 
 async def _list_tools(params: Mapping[str, Any], call: Call) -> bytes:
@@ -230,4 +241,39 @@ _METHODS: dict[str, Method[Call]] = {
     "tools/list": _list_tools,
     "tools/call": _TABLE.call,
     "logging/setLevel": _set_level,
+}
+
+
+async def _discover(params: Mapping[str, Any], call: StatelessCall) -> bytes:
+    return _DISCOVERED
+
+
+async def _list_cacheable(params: Mapping[str, Any], call: StatelessCall) -> bytes:
+    return _CACHEABLE if call.desk.offers_diffs else _NO_TOOLS_CACHEABLE
+
+
+async def _call_tool(params: Mapping[str, Any], call: StatelessCall) -> bytes:
+    if call.session is None:
+        raise _TABLE.unknown(params.get("name"))
+    return RESULTS.complete(await _TABLE.call(params, Call(call.desk, call.session)))
+
+
+RESULTS = stateless.Results(SERVER_INFO)
+_DISCOVERED = RESULTS.discovered(
+    {
+        "supportedVersions": SUPPORTED,
+        "capabilities": {
+            "tools": {"listChanged": True},
+            "extensions": {stateless.EXTENSION: {}},
+        },
+    }
+)
+# The user's settings decide on the list; who listens is told at once.
+_CACHEABLE = RESULTS.cacheable(_TABLE.listing, LISTING_TTL, is_public=False)
+_NO_TOOLS_CACHEABLE = RESULTS.cacheable(_NO_TOOLS, LISTING_TTL, is_public=False)
+# Those of MCP 2026-07-28; `subscriptions/listen` is the transport's.
+STATELESS_METHODS: dict[str, Method[StatelessCall]] = {
+    "server/discover": _discover,
+    "tools/list": _list_cacheable,
+    "tools/call": _call_tool,
 }

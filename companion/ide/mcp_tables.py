@@ -8,11 +8,22 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Awaitable, Callable, Generic, Mapping, Sequence, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Awaitable,
+    Callable,
+    Generic,
+    Iterable,
+    Mapping,
+    Sequence,
+    TypeVar,
+)
 
 from ..base.jsonrpc import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
+    Id,
     Message,
     Notification,
     Request,
@@ -102,14 +113,18 @@ class ToolTable(Generic[C]):
         self._errors_are_results = errors_are_results
         self.listing = encode({"tools": [tool.listing() for tool in tools]})
 
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._tools
+
+    def unknown(self, name: object) -> RpcError:
+        sentence = "Expected one of the tools {}; got {!r}.".format(", ".join(self._tools), name)
+        return RpcError(INVALID_PARAMS, sentence)
+
     async def call(self, params: Mapping[str, Any], caller: C) -> bytes:
         """The result of `tools/call`. Raises RpcError."""
         name, arguments = params.get("name"), params.get("arguments", {})
         if not isinstance(name, str) or name not in self._tools:
-            raise RpcError(
-                INVALID_PARAMS,
-                "Expected one of the tools {}; got {!r}.".format(", ".join(self._tools), name),
-            )
+            raise self.unknown(name)
         tool, expected = self._tools[name]
         problem = expected.problem(arguments)
         if problem is not None:
@@ -191,11 +206,13 @@ def _method(name: str, methods: Mapping[str, Method[C]]) -> Method[C]:
     """Raises RpcError."""
     method = methods.get(name)
     if method is None:
-        raise RpcError(
-            METHOD_NOT_FOUND,
-            "Expected one of the methods {}; got {!r}.".format(", ".join(methods), name),
-        )
+        raise unknown_method(name, methods)
     return method
+
+
+def unknown_method(name: str, methods: Iterable[str], id: Id | None = None) -> RpcError:
+    sentence = "Expected one of the methods {}; got {!r}.".format(", ".join(methods), name)
+    return RpcError(METHOD_NOT_FOUND, sentence, id)
 
 
 async def ping(params: Mapping[str, Any], caller: object) -> bytes:

@@ -15,6 +15,7 @@ from typing import Any, Callable, Iterable, Protocol
 from .clis import GEMINI_CLI, Cli
 from .decisions import Decision
 from .saved_state import SavedSession
+from .stateless import is_asker
 
 # Delivered decisions kept for a stream that resumes; far more than one CLI asks for at once.
 MAX_REPLAY = 64
@@ -55,7 +56,8 @@ class StreamEvent:
 
 
 class Session:
-    """One client, from `initialize` to its end.
+    """One client, from `initialize` to its end; or a client of MCP 2026-07-28, which has no
+    sessions and gives itself a name, `is_named`: it may come back under that name at any time.
 
     `client` is the name and version that it gave itself, which may be those of a library; `cli` is
     the kind that its token shows. `since` is its beginning in seconds since the epoch; `opened_at`
@@ -74,6 +76,7 @@ class Session:
         cli: Cli = GEMINI_CLI,
     ) -> None:
         self.id = id
+        self.is_named = is_asker(id)
         self.cli = cli
         self.protocol_version = protocol_version
         self.client = client
@@ -103,14 +106,15 @@ class Session:
             self.stream.wake()
         return self._last_id
 
-    def attach(self, last_event_id: int | None) -> Stream:
+    def attach(self, last_event_id: int | None, wake: asyncio.Event | None = None) -> Stream:
         """Begin a stream after the given event, or after the last one delivered. An older stream
-        ends, because the client has forgotten it (docs/protocol.md 3.23, 3.26)."""
+        ends, because the client has forgotten it (docs/protocol.md 3.23, 3.26). The reader may wait
+        for `wake`, which is set whenever there may be something to take."""
         if self.stream is not None:
             self.stream.end()
         is_known = last_event_id is not None and 0 < last_event_id <= self._last_id
         position = last_event_id if last_event_id and is_known else self._delivered
-        self.stream = Stream(self, position)
+        self.stream = Stream(self, position, wake)
         # The client has seen these events, so they were delivered, even if their stream broke off.
         self.delivered(position)
         self._unconfirmed = [it for it in self._unconfirmed if it[1].id > position]
@@ -228,13 +232,13 @@ class Session:
 class Stream:
     """One reader of a session's events, until another replaces it."""
 
-    def __init__(self, session: Session, position: int) -> None:
+    def __init__(self, session: Session, position: int, wake: asyncio.Event | None = None) -> None:
         # The id of the last event that was taken; the next call shows that it was sent.
         self.position = position
         # The port at the client's end, 0 if it is not known.
         self.peer = 0
         self._session = session
-        self._wake = asyncio.Event()
+        self._wake = wake or asyncio.Event()
         self._ended = False
         self.ended_in_order = False
 
@@ -257,10 +261,21 @@ class Stream:
             except asyncio.TimeoutError:
                 return None
             event = self._take()
-        if event is None and self._ended:
+        if event is None:
+            self._check_end()
+        return event
+
+    def take(self) -> StreamEvent | None:
+        """The same without waiting: None if there is no event now. Raises StreamEnded."""
+        event = self._take()
+        if event is None:
+            self._check_end()
+        return event
+
+    def _check_end(self) -> None:
+        if self._ended:
             self.ended_in_order = True
             raise StreamEnded
-        return event
 
     def _take(self) -> StreamEvent | None:
         self._wake.clear()

@@ -15,10 +15,14 @@ from .clis import GEMINI_CLI, Cli, by_id
 from .saved_state import SavedSession
 from .session import Notification, Session, Stream, StreamEvent
 from .silence import Silence
+from .subscriptions import Subscriptions
 
 # The most sessions of one window; each `/ide enable` makes a new one and forgets the old
 # (docs/protocol.md 3.26).
 MAX_SESSIONS = 64
+# The most of them for clients of MCP 2026-07-28, which any request with a new name makes. They come
+# back under their name, so one that ends is not lost.
+MAX_NAMED = 32
 # Seconds in which a client may lose its stream and come back before this side notices.
 NOTICED = 1.0
 
@@ -27,8 +31,12 @@ class UnknownSession(Exception):
     """There is no such session (any more): the client has to initialize again."""
 
 
+class TooManyNames(Exception):
+    """All sessions that clients of MCP 2026-07-28 may have are in use."""
+
+
 class Sessions:
-    """The sessions of one window.
+    """The sessions of one window. `subscriptions` are its open `subscriptions/listen`.
 
     `on_end` gets each session that ended, once its stream is gone. `on_absent` gets each session
     whose client has been away for ABSENT seconds. `on_told` gets the number of each decision that
@@ -42,6 +50,7 @@ class Sessions:
         on_told: Callable[[int], None] = lambda number: None,
         on_unread: Callable[[Session, list[StreamEvent]], None] = lambda session, events: None,
     ) -> None:
+        self.subscriptions = Subscriptions(self.find, self.detach)
         self._on_end = on_end
         self._on_told = on_told
         self._on_unread = on_unread
@@ -71,7 +80,25 @@ class Sessions:
         if len(self._sessions) >= MAX_SESSIONS:
             idle = [session for session in self if session.stream is None] or list(self)
             self.end(min(idle, key=lambda session: session.last_seen).id)
-        session = Session(uuid.uuid4().hex, protocol_version, client, self._on_told, cli)
+        return self._begin(uuid.uuid4().hex, protocol_version, client, cli)
+
+    def named(self, id: str, protocol_version: str, client: str, cli: Cli) -> Session:
+        """The session with that id of a client that gives itself a name; it counts as seen now.
+        Raises TooManyNames."""
+        known = self._sessions.get(id)
+        if known is not None:
+            known.heard()
+            return known
+        named = [session for session in self if session.is_named]
+        if len(named) >= MAX_NAMED:
+            idle = [session for session in named if session.stream is None]
+            if not idle:
+                raise TooManyNames
+            self.end(min(idle, key=lambda session: session.last_seen).id)
+        return self._begin(id, protocol_version, client, cli)
+
+    def _begin(self, id: str, protocol_version: str, client: str, cli: Cli) -> Session:
+        session = Session(id, protocol_version, client, self._on_told, cli)
         session.opened_at = asyncio.get_running_loop().time()
         self._add(session)
         return session
@@ -91,9 +118,9 @@ class Sessions:
         self._silence.begins(session)
 
     def end_absent(self) -> None:
-        """End the sessions whose client is gone."""
+        """End the sessions whose client may have come back as another one."""
         for session in self:
-            if self.is_absent(session):
+            if not session.is_named and self.is_absent(session):
                 self.end(session.id)
 
     def woke_up(self) -> None:
@@ -105,9 +132,10 @@ class Sessions:
                 session.stream.wake()
 
     def get(self, id: str | None) -> Session:
-        """The session; it counts as seen now. Raises UnknownSession."""
+        """The session that began with `initialize`; it counts as seen now. Raises
+        UnknownSession."""
         session = self._sessions.get(id or "")
-        if session is None:
+        if session is None or session.is_named:
             raise UnknownSession
         session.heard()
         return session
@@ -141,10 +169,11 @@ class Sessions:
         else:
             self._on_end(session)
 
-    def broadcast(self, value: Notification) -> None:
-        """Put a passing notification on every stream."""
+    def broadcast(self, value: Notification, to_named: bool = True) -> None:
+        """Put a passing notification on every stream, or on those of sessions without a name."""
         for session in self:
-            session.send(value, passing=True)
+            if to_named or not session.is_named:
+                session.send(value, passing=True)
 
     def end(self, id: str) -> None:
         session = self._sessions.pop(id, None)
@@ -160,6 +189,7 @@ class Sessions:
     def end_all(self) -> None:
         for session in self:
             self.end(session.id)
+        self.subscriptions.end_all()
 
     def present(self) -> frozenset[str]:
         """The ids of the sessions whose client is connected."""

@@ -1,14 +1,16 @@
 """MCP's Streamable HTTP: routes, sessions and event streams on one loopback port.
 
 Source: MCP "Streamable HTTP", and docs/protocol.md 3. POST is answered with JSON, the GET stream
-carries all notifications (docs/adr/0004).
+carries all notifications (docs/adr/0004). In MCP 2026-07-28 each request stands for itself, and the
+answer to `subscriptions/listen` is a stream.
 """
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
-from typing import Any, AsyncIterator, Awaitable, Callable, cast
+from functools import partial
+from typing import Any, AsyncIterator, Awaitable, Callable, NamedTuple, cast
 
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
@@ -16,7 +18,7 @@ from aiohttp.web_response import Response, StreamResponse
 from ..base import http_server
 from ..base.aiohttp_internals import Answer, head_of
 from ..base.connection import SERVER, Connection
-from ..base.http_server import Guard, HttpServer, Refused, in_pieces
+from ..base.http_server import Guard, HttpServer, Refused
 from ..base.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -29,16 +31,19 @@ from ..base.jsonrpc import (
     load,
     messages,
 )
-from ..base.large_json import PIECE, encode_in_pieces
+from ..base.large_json import encode_in_pieces
 from ..base.log import logger
 from ..base.memory_budget import MemoryBudget, MemoryShare
-from . import editor_tools, mcp
+from . import answers, editor_tools, mcp, stateless, stateless_transport
+from .answers import Refusal
 from .clis import CLIS, Cli
 from .editor_tools import EditorTools
 from .hooks.hook_desk import HookDesk, NotConnected
 from .hooks.hook_events import BadHook
-from .session import Session, Stream, StreamEnded, StreamEvent
+from .session import Session, Stream, StreamEvent
 from .sessions import Sessions, UnknownSession
+from .stateless import Head
+from .stateless_transport import Server, StatelessTransport
 
 PATH, HOOKS, TOOLS = "/mcp", "/hooks", "/tools"
 # By path, what may be asked there.
@@ -55,11 +60,6 @@ HOST_NAMES = ("127.0.0.1", "localhost", "[::1]", "host.docker.internal")
 # The most connections without the token at a time: a CLI sends it with its first request. The API
 # allows more, for programs that open all their connections at the same time.
 MAX_UNAUTHENTICATED = 32
-# Seconds of silence after which a comment keeps the stream open; clients give up after 300
-# (docs/protocol.md 3.24).
-KEEP_ALIVE = 20.0
-# Seconds that a reader may take for one event before its stream ends.
-STALLED = 60.0
 # Milliseconds after which a client comes back to a stream that ended; it tries at most twice
 # (docs/protocol.md 3.22). If nobody keeps the port meanwhile (base/socket_handover.py), as on
 # Windows or while the editor restarts, the package has to serve again by then.
@@ -67,26 +67,7 @@ RETRY = 1500
 # Seconds that connections get to finish when the server stops; the editor's exit waits for them.
 SHUTDOWN = 0.2
 
-_JSON = {"Content-Type": "application/json"}
-_TEXT = {"Content-Type": "text/plain; charset=utf-8"}
-_JSON_HEAD = head_of(200, _JSON)
-_ACCEPTED_HEAD = head_of(202, _TEXT)
 _NOT_HTTP = (b"Expected a request of HTTP/1.1.\n", "text/plain")
-
-
-class _Refusal(Exception):
-    """A request that is refused: its HTTP status and a sentence for whoever reads it."""
-
-    def __init__(self, status: int, sentence: str, allow: str = "") -> None:
-        super().__init__(sentence)
-        self.status = status
-        self.sentence = sentence
-        self.allow = allow
-
-    def answer(self) -> Answer:
-        headers = {**_TEXT, "Allow": self.allow} if self.allow else _TEXT
-        body = (self.sentence + "\n").encode("utf-8")
-        return Answer(head_of(self.status, headers), body, self.status in http_server.CLOSING)
 
 
 def _sentence(reason: str) -> str:
@@ -106,6 +87,15 @@ def _sentence(reason: str) -> str:
         " at a time.",
         http_server.BUSY: "Expected fewer large requests at a time.",
     }[reason]
+
+
+class Examined(NamedTuple):
+    """What the head of a request says: the kind of CLI that asks, and the version of MCP. `head` is
+    what it repeats of the body in 2026-07-28, or in a version that is not known; else None."""
+
+    cli: Cli
+    version: str
+    head: Head | None
 
 
 class Endpoint:
@@ -138,6 +128,24 @@ class Endpoint:
         self._address = address
         self._tell = tell
         self._memory = MemoryBudget(MAX_MEMORY)
+        self._stateless = StatelessTransport(sessions, on_stream, self._answer)
+        self._servers = {
+            PATH: Server(
+                mcp.STATELESS_METHODS,
+                mcp.RESULTS,
+                True,
+                mcp.needs_session,
+                lambda request, session: mcp.handle_stateless(request, desk, session),
+            ),
+            # Its tools never change.
+            TOOLS: Server(
+                editor_tools.STATELESS_METHODS,
+                editor_tools.RESULTS,
+                False,
+                lambda request: False,
+                lambda request, session: editor_tools.handle_stateless(request, tools),
+            ),
+        }
 
     @asynccontextmanager
     async def listening(self, port: int = 0) -> AsyncIterator[int]:
@@ -179,82 +187,88 @@ class Endpoint:
     async def _handle(self, request: BaseRequest) -> StreamResponse:
         """The boundary of every request: no exception from inside reaches the library."""
         try:
-            cli = cast(Connection, request.protocol).examined(request, self._examine)
+            found = cast(Connection, request.protocol).examined(request, self._examine)
             if request.method == "POST":
-                return await self._post(request, cli)
+                return await self._post(request, found)
             if request.method == "GET":
                 return await self._get(request)
             return self._delete(request)
         except Refused as refused:
-            return _Refusal(refused.status, _sentence(refused.reason)).answer()
-        except _Refusal as refusal:
+            return Refusal(refused.status, _sentence(refused.reason)).answer()
+        except Refusal as refusal:
             return refusal.answer()
         except RpcError as error:
-            return Answer(head_of(400, _JSON), error.encode())
+            return Answer(head_of(400, answers.JSON), error.encode())
         except Exception:
             logger.exception("a request failed")
-            return Answer(head_of(500, _JSON), _internal_error().encode())
+            return Answer(head_of(500, answers.JSON), _internal_error().encode())
 
-    def _examine(self, request: BaseRequest) -> Cli:
-        """Make all decisions that come before the body is read; gives the kind of CLI that asks."""
+    def _examine(self, request: BaseRequest) -> Examined:
+        """Make all decisions that come before the body is read."""
         headers = request.headers
         self._guard.check_place(request.raw_path, headers)
         cli = CLIS[self._guard.check_token(headers)]
         self._server.admit(request)
         methods = METHODS.get(request.path)
         if methods is None:
-            raise _Refusal(404, "Expected one of the paths {}.".format(", ".join(METHODS)))
+            raise Refusal(404, "Expected one of the paths {}.".format(", ".join(METHODS)))
         if request.method not in methods:
             allow = ", ".join(methods)
-            raise _Refusal(405, f"Expected one of the methods {allow}.", allow)
-        version = headers.get("MCP-Protocol-Version", mcp.HEADERLESS_VERSION)
-        if version not in mcp.VERSIONS:
-            raise mcp.unsupported_version(version)
+            raise Refusal(405, f"Expected one of the methods {allow}.", allow)
         if request.method == "POST":
             if http_server.media_type(request) != http_server.JSON:
-                raise _Refusal(415, "Expected Content-Type: application/json.")
-            if not _accepts(request, http_server.JSON):
-                raise _Refusal(406, "Expected an Accept header that admits application/json.")
-        return cli
+                raise Refusal(415, "Expected Content-Type: application/json.")
+            if not answers.accepts(request, http_server.JSON):
+                raise Refusal(406, "Expected an Accept header that admits application/json.")
+        version = headers.get("MCP-Protocol-Version", mcp.HEADERLESS_VERSION)
+        if version in mcp.VERSIONS:
+            return Examined(cli, version, None)
+        if request.method == "POST" and request.path != HOOKS:
+            # The answer has the id of the request, which is in the body.
+            return Examined(cli, version, stateless_transport.head(request))
+        if version == stateless.VERSION and request.path != HOOKS:
+            raise Refusal(405, f"Expected a POST; MCP {version} has no other method.", "POST")
+        raise stateless.unsupported_version(version, mcp.SUPPORTED)
 
-    async def _post(self, request: BaseRequest, cli: Cli) -> StreamResponse:
+    async def _post(self, request: BaseRequest, found: Examined) -> StreamResponse:
         small = http_server.small_body(request)
         if small is not None:
-            return await self._reply(request, cli, load(small))
+            return await self._reply(request, found, load(small))
         with MemoryShare(self._memory) as memory:
             value = await http_server.read_json(request, MAX_BODY, memory, LARGE)
-            return await self._reply(request, cli, value)
+            return await self._reply(request, found, value)
 
     async def _hook(self, request: BaseRequest, cli: Cli, value: Any) -> Answer:
-        """Raises _Refusal."""
+        """Raises Refusal."""
 
         def is_there() -> bool:
             return request.transport is not None and not request.transport.is_closing()
 
         try:
-            return Answer(_JSON_HEAD, encode(await self._hooks.answer(cli, value, is_there)))
+            return Answer(answers.JSON_HEAD, encode(await self._hooks.answer(cli, value, is_there)))
         except BadHook as error:
-            raise _Refusal(400, str(error)) from None
+            raise Refusal(400, str(error)) from None
         except NotConnected:
-            raise _Refusal(421, "Expected a CLI that is connected to this window.") from None
+            raise Refusal(421, "Expected a CLI that is connected to this window.") from None
 
-    async def _reply(self, request: BaseRequest, cli: Cli, value: Any) -> StreamResponse:
+    async def _reply(self, request: BaseRequest, found: Examined, value: Any) -> StreamResponse:
         """`value` is the parsed body."""
         if request.path == HOOKS:
-            return await self._hook(request, cli, value)
+            return await self._hook(request, found.cli, value)
+        if found.head is not None:
+            call = stateless.checked(value, found.head, mcp.SUPPORTED)
+            server = self._servers[request.path]
+            return await self._stateless.reply(request, found.cli, call, server)
         message = messages(value)
+        if isinstance(message, Request):
+            stateless.refuse_disguised(message, found.version)
         if request.path == TOOLS:
             body = await self._asked(message)
         elif isinstance(message, Request) and message.method == "initialize":
-            return self._initialize(message, cli)
+            return self._initialize(message, found.cli)
         else:
             body = await self._told(message, self._session(request))
-        if body is None:
-            return Answer(_ACCEPTED_HEAD)
-        if len(body) <= PIECE:
-            return Answer(_JSON_HEAD, body)
-        headers = {**_JSON, **SERVER, "Content-Length": str(len(body))}
-        return await http_server.send(request, 200, headers, in_pieces(body))
+        return await answers.sent(request, body)
 
     async def _asked(self, message: Message | list[Message | RpcError]) -> bytes | None:
         """The answer of the server `editor`. Raises RpcError."""
@@ -281,9 +295,9 @@ class Endpoint:
 
     def _initialize(self, request: Request, cli: Cli) -> Answer:
         version, result = mcp.negotiate(request)
-        session = self._sessions.open(version, mcp.client_of(request), cli)
+        session = self._sessions.open(version, mcp.client_of(request.params.get("clientInfo")), cli)
         logger.info("%s connected (%s)", cli.name, session.client or "?")
-        head = head_of(200, {**_JSON, "Mcp-Session-Id": session.id})
+        head = head_of(200, {**answers.JSON, "Mcp-Session-Id": session.id})
         return Answer(head, encode_result(request.id, encode(result)))
 
     async def _batch(self, messages: list[Message | RpcError], session: Session) -> bytes | None:
@@ -302,26 +316,19 @@ class Endpoint:
         return b"[" + b",".join(replies) + b"]" if replies else None
 
     async def _get(self, request: BaseRequest) -> StreamResponse:
-        if not _accepts(request, "text/event-stream"):
-            raise _Refusal(406, "Expected an Accept header that admits text/event-stream.")
+        answers.check_events(request)
         session = self._session(request)
         http_server.end_with_client(request)
-        response = StreamResponse(
-            headers={
-                **SERVER,
-                "Content-Type": "text/event-stream",
-                "Cache-Control": "no-cache, no-transform",
-            }
-        )
+        response = StreamResponse(headers=answers.STREAM)
         # A client that leaves is not a failure; what it did not read stays in the session.
         with suppress(ConnectionError, asyncio.TimeoutError):
             await response.prepare(request)
             stream = session.attach(_event_id(request))
-            stream.peer = _peer(request)
+            stream.peer = answers.peer(request)
             try:
                 self._on_stream(session)
                 await response.write(b"retry: %d\n\n" % RETRY)
-                await _pump(stream, response, session.cli)
+                await answers.pump(partial(_next_frame, stream, session.cli), response)
             finally:
                 self._sessions.detach(session, stream)
         return response
@@ -333,38 +340,22 @@ class Endpoint:
     def _session(self, request: BaseRequest) -> Session:
         id = request.headers.get("Mcp-Session-Id")
         if id is None:
-            raise _Refusal(
-                400, "Expected an Mcp-Session-Id header, or an initialize request first."
-            )
+            raise Refusal(400, "Expected an Mcp-Session-Id header, or an initialize request first.")
         try:
             return self._sessions.get(id)
         except UnknownSession:
-            raise _Refusal(
-                404, "Expected the id of a live session; initialize a new one."
-            ) from None
+            raise Refusal(404, "Expected the id of a live session; initialize a new one.") from None
 
 
-def _peer(request: BaseRequest) -> int:
-    """The port at the client's end; 0 if the connection has ended."""
-    transport = request.transport
-    address = transport.get_extra_info("peername") if transport is not None else None
-    return int(address[1]) if address else 0
-
-
-async def _pump(stream: Stream, response: StreamResponse, cli: Cli) -> None:
-    """Write the stream's events until it ends. Raises ConnectionError, asyncio.TimeoutError."""
-    while True:
-        try:
-            event = await stream.next(KEEP_ALIVE)
-        except StreamEnded:
-            return
-        await asyncio.wait_for(response.write(_frame(event, cli)), STALLED)
+async def _next_frame(stream: Stream, cli: Cli, silence: float) -> bytes:
+    """Raises StreamEnded."""
+    return _frame(await stream.next(silence), cli)
 
 
 def _frame(event: StreamEvent | None, cli: Cli) -> bytes:
     """The bytes of one event; without one, a comment, which clients skip."""
     if event is None:
-        return b": keep-alive\n\n"
+        return answers.COMMENT
     method, params = event.value.notification(cli)
     message = encode_in_pieces({"jsonrpc": "2.0", "method": method, "params": params})
     return b"id: %d\nevent: message\ndata: %b\n\n" % (event.id, message)
@@ -373,11 +364,6 @@ def _frame(event: StreamEvent | None, cli: Cli) -> bytes:
 def _event_id(request: BaseRequest) -> int | None:
     value = request.headers.get("Last-Event-ID", "")
     return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else None
-
-
-def _accepts(request: BaseRequest, wanted: str) -> bool:
-    accepted = request.headers.get("Accept", "*/*").lower()
-    return wanted in accepted or "*/*" in accepted or wanted.split("/")[0] + "/*" in accepted
 
 
 def _internal_error(id: Id | None = None) -> RpcError:

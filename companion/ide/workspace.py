@@ -262,9 +262,11 @@ class Workspace:
         self.diffs.mark(session.id, orphaned=True)
         self._on_change()
         later = [
-            it for it in self.sessions if it.stream is not None and it.ordinal > session.newest_then
+            it
+            for it in self.sessions
+            if it.stream is not None and it.ordinal > session.newest_then and not it.is_named
         ]
-        if later and self.sessions.is_absent(session):
+        if later and not session.is_named and self.sessions.is_absent(session):
             # It did not come back to its stream; one of the other sessions may be its CLI.
             self.sessions.end(session.id)
 

@@ -290,6 +290,13 @@ class WithNode(ToolServer):
         self.assertEqual(told["method"], "notifications/tools/list_changed")
         self.leave()
 
+    def test_who_tries_the_version_without_sessions_goes_on_with_the_one_before(self) -> None:
+        self.window(self.work, answer='{"jsonrpc":"2.0","id":1,"result":{}}')
+        self.say("server/discover", jsonrpc="2.0", id=1)
+        told = json.loads(self.process.stdout.readline())  # type: ignore[union-attr]
+        self.assertEqual((told["id"], told["error"]["code"]), (1, -32601))
+        self.leave()
+
     def test_a_line_that_is_no_message_costs_nothing(self) -> None:
         for line in (b"no JSON\n", b"null\n", b"{}\n", b"[]\n"):
             self.process.stdin.write(line)  # type: ignore[union-attr]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import socket
 import threading
 import time
 from string import ascii_lowercase
-from typing import Any, AsyncIterator
+from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.base.large_json import TruncatedString
@@ -25,11 +24,10 @@ from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.workspace import Workspace
 
-from ..support import PATIENCE, Background, Client, FakeEditor, discovery_files, until, untold
+from ..support import Client, FakeEditor, until, untold
 from ..tables import rows
-from .window import DELIVERY, PATH, VERSION, WINDOW, FilesTestCase, WithoutServer, path_of
+from .window import DELIVERY, PATH, PID, VERSION, WINDOW, Served, WithoutServer, path_of
 
-PID = 2**30
 ACCEPTED = {"filePath": PATH, "content": "mine\n"}
 
 
@@ -496,41 +494,6 @@ class HandedOver(WithoutServer):
         "what came back is": lambda t: t.editor.returned,
         "kept are": lambda t: [entry.text for entry in t.workspace.book.entries()],
     }
-
-
-class Served(FilesTestCase):
-    """The workspace with its server, seen from outside. `self.folder` has the discovery files."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.folder = os.path.join(self.temp, "gemini", "ide")
-
-    def serve(self, *folders: str) -> None:
-        self.background = Background(lambda: self.serving(folders))
-        self.addCleanup(self.background.stop)
-        self.background.start()
-
-    @contextlib.asynccontextmanager
-    async def serving(self, folders: tuple[str, ...]) -> AsyncIterator[None]:
-        opened = asyncio.Event()
-        self.workspace = Workspace(WINDOW, folders, self.editor, on_change=opened.set)
-        running = asyncio.ensure_future(self.workspace.run(PID))
-        await asyncio.wait_for(opened.wait(), PATIENCE)
-        try:
-            yield
-        finally:
-            self.workspace.close()
-            await running
-
-    def files(self) -> list[Any]:
-        """What each discovery file says."""
-        return list(discovery_files(self.folder).values())
-
-    def client(self) -> Client:
-        (file,) = self.files()
-        client = Client(file["port"], file["authToken"])
-        client.initialize()
-        return client
 
 
 class DiscoveryFile(Served):

@@ -7,10 +7,11 @@ table `accepted mine` and `rejected` are what a CLI heard, several joined by `an
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import time
-from typing import Any, Callable
+from typing import Any, AsyncIterator, Callable
 from unittest import mock
 
 from GeminiCompanion.companion.ide import delivery
@@ -24,12 +25,23 @@ from GeminiCompanion.companion.ide.sessions import NOTICED
 from GeminiCompanion.companion.ide.silence import GRACE
 from GeminiCompanion.companion.ide.workspace import Workspace
 
-from ..support import Clock, FakeEditor, InLoop, patched, temp_folder
+from ..support import (
+    PATIENCE,
+    Background,
+    Client,
+    Clock,
+    FakeEditor,
+    InLoop,
+    discovery_files,
+    patched,
+    temp_folder,
+)
 from ..tables import word
 
 DELIVERY = "GeminiCompanion.companion.ide.delivery"
 WINDOW = 7
 VERSION = "2025-06-18"
+PID = 2**30
 PATH = os.path.abspath(os.path.join(os.sep, "project", "a.py"))
 # In seconds, by the names that tables have for them.
 SPANS = {"ABSENT": ABSENT, "GRACE": GRACE, "NOTICED": NOTICED, "READ": READ}
@@ -101,6 +113,41 @@ class FilesTestCase(InLoop):
         path = os.path.join(self.temp, name)
         open(path, "w").close()
         return OpenFile(view_id, path, **more)
+
+
+class Served(FilesTestCase):
+    """The workspace with its server, seen from outside. `self.folder` has the discovery files."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = os.path.join(self.temp, "gemini", "ide")
+
+    def serve(self, *folders: str) -> None:
+        self.background = Background(lambda: self.serving(folders))
+        self.addCleanup(self.background.stop)
+        self.background.start()
+
+    @contextlib.asynccontextmanager
+    async def serving(self, folders: tuple[str, ...]) -> AsyncIterator[None]:
+        opened = asyncio.Event()
+        self.workspace = Workspace(WINDOW, folders, self.editor, on_change=opened.set)
+        running = asyncio.ensure_future(self.workspace.run(PID))
+        await asyncio.wait_for(opened.wait(), PATIENCE)
+        try:
+            yield
+        finally:
+            self.workspace.close()
+            await running
+
+    def files(self) -> list[Any]:
+        """What each discovery file says."""
+        return list(discovery_files(self.folder).values())
+
+    def client(self) -> Client:
+        (file,) = self.files()
+        client = Client(file["port"], file["authToken"])
+        client.initialize()
+        return client
 
 
 class WithoutServer(FilesTestCase):

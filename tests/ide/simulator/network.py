@@ -81,7 +81,7 @@ class Endpoint:
         """What the body of a POST answers: bytes, or the id of a new session."""
         if isinstance(message, Request) and message.method == "initialize":
             version, _ = mcp.negotiate(message)
-            return self.sessions.open(version, mcp.client_of(message)).id
+            return self.sessions.open(version, mcp.client_of(message.params.get("clientInfo"))).id
         try:
             session = self.sessions.get(session_id)
         except UnknownSession:

@@ -1,0 +1,88 @@
+"""What the companion's servers of MCP answer with: refusals, JSON, and streams of events.
+
+Source: MCP "Streamable HTTP"; docs/protocol.md 3.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Awaitable, Callable
+
+from aiohttp.web_request import BaseRequest
+from aiohttp.web_response import StreamResponse
+
+from ..base import http_server
+from ..base.aiohttp_internals import Answer, head_of
+from ..base.connection import SERVER
+from ..base.http_server import in_pieces
+from ..base.large_json import PIECE
+from .session import StreamEnded
+
+# Seconds of silence after which a comment keeps the stream open; clients give up after 300
+# (docs/protocol.md 3.24).
+KEEP_ALIVE = 20.0
+# Seconds that a reader may take for one event before its stream ends.
+STALLED = 60.0
+
+JSON = {"Content-Type": http_server.JSON}
+TEXT = {"Content-Type": "text/plain; charset=utf-8"}
+EVENTS = "text/event-stream"
+STREAM = {**SERVER, "Content-Type": EVENTS, "Cache-Control": "no-cache, no-transform"}
+JSON_HEAD = head_of(200, JSON)
+ACCEPTED_HEAD = head_of(202, TEXT)
+# Clients skip it.
+COMMENT = b": keep-alive\n\n"
+
+
+class Refusal(Exception):
+    """A request that is refused: its HTTP status and a sentence for whoever reads it."""
+
+    def __init__(self, status: int, sentence: str, allow: str = "") -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.sentence = sentence
+        self.allow = allow
+
+    def answer(self) -> Answer:
+        headers = {**TEXT, "Allow": self.allow} if self.allow else TEXT
+        body = (self.sentence + "\n").encode("utf-8")
+        return Answer(head_of(self.status, headers), body, self.status in http_server.CLOSING)
+
+
+async def sent(request: BaseRequest, body: bytes | None) -> StreamResponse:
+    """The answer with that body; None needs none."""
+    if body is None:
+        return Answer(ACCEPTED_HEAD)
+    if len(body) <= PIECE:
+        return Answer(JSON_HEAD, body)
+    headers = {**JSON, **SERVER, "Content-Length": str(len(body))}
+    return await http_server.send(request, 200, headers, in_pieces(body))
+
+
+def check_events(request: BaseRequest) -> None:
+    """Raises Refusal for a client that does not take a stream."""
+    if not accepts(request, EVENTS):
+        raise Refusal(406, f"Expected an Accept header that admits {EVENTS}.")
+
+
+def accepts(request: BaseRequest, wanted: str) -> bool:
+    accepted = request.headers.get("Accept", "*/*").lower()
+    return wanted in accepted or "*/*" in accepted or wanted.split("/")[0] + "/*" in accepted
+
+
+def peer(request: BaseRequest) -> int:
+    """The port at the client's end; 0 if the connection has ended."""
+    transport = request.transport
+    address = transport.get_extra_info("peername") if transport is not None else None
+    return int(address[1]) if address else 0
+
+
+async def pump(next_frame: Callable[[float], Awaitable[bytes]], response: StreamResponse) -> None:
+    """Write the frames of a stream until it ends; `next_frame` gives each, after so many seconds of
+    silence a comment. Raises ConnectionError, asyncio.TimeoutError."""
+    while True:
+        try:
+            frame = await next_frame(KEEP_ALIVE)
+        except StreamEnded:
+            return
+        await asyncio.wait_for(response.write(frame), STALLED)

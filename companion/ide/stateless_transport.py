@@ -1,0 +1,156 @@
+"""MCP 2026-07-28 over HTTP: each request stands for itself, and the answer to
+`subscriptions/listen` is a stream.
+
+Source: MCP 2026-07-28, "Streamable HTTP" and "Subscriptions".
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any, Awaitable, Callable, Iterable, NamedTuple
+
+from aiohttp.web_request import BaseRequest
+from aiohttp.web_response import StreamResponse
+
+from ..base import http_server
+from ..base.aiohttp_internals import Answer, head_of
+from ..base.jsonrpc import INVALID_PARAMS, Request, RpcError, encode_result, kind
+from ..base.large_json import encode_in_pieces
+from . import answers, mcp, stateless
+from .answers import Refusal
+from .clis import Cli
+from .mcp_tables import unknown_method
+from .session import Session
+from .sessions import Sessions, TooManyNames
+from .stateless import Call, Head, Results
+from .subscriptions import Subscription, TooManySubscriptions
+
+LISTEN = "subscriptions/listen"
+# The headers that repeat parts of the body, in the order of Head.
+REPEATED = ("MCP-Protocol-Version", "Mcp-Method", "Mcp-Name")
+
+
+class Server(NamedTuple):
+    """One server of MCP: its `methods`, what is added to its `results`, whether it `has_news` for
+    those who listen, whether a request `needs_session`, and what does the work."""
+
+    methods: Iterable[str]
+    results: Results
+    has_news: bool
+    needs_session: Callable[[Request], bool]
+    handle: Callable[[Request, Session | None], Awaitable[bytes | None]]
+
+
+def head(request: BaseRequest) -> Head:
+    return Head(*(tuple(request.headers.getall(name, ())) for name in REPEATED))
+
+
+class StatelessTransport:
+    """`on_stream` is called when a session has a new stream. `safely` gives the answer to a request
+    whose work fails, too."""
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        on_stream: Callable[[Session], None],
+        safely: Callable[[Request, Awaitable[bytes | None]], Awaitable[bytes | None]],
+    ) -> None:
+        self._sessions = sessions
+        self._on_stream = on_stream
+        self._safely = safely
+
+    async def reply(
+        self, request: BaseRequest, cli: Cli, call: Call | None, server: Server
+    ) -> StreamResponse:
+        """None is a notification, which needs no answer. Raises RpcError, Refusal."""
+        if call is None:
+            return await answers.sent(request, None)
+        asked = call.request
+        if asked.method == LISTEN:
+            return await self._listen(request, cli, call, server)
+        if asked.method not in server.methods:
+            error = unknown_method(asked.method, (*server.methods, LISTEN), asked.id)
+            return Answer(head_of(404, answers.JSON), error.encode())
+        session = None
+        if server.needs_session(asked):
+            if call.asker is None:
+                raise stateless.missing_extension(asked.id)
+            session = self._session(call, cli)
+        body = await self._safely(asked, server.handle(asked, session))
+        return await answers.sent(request, body)
+
+    def _session(self, call: Call, cli: Cli) -> Session | None:
+        """The session of a client that gives itself a name. Raises Refusal."""
+        if call.asker is None:
+            return None
+        id, client = call.asker.session_id(cli.id), mcp.client_of(call.client)
+        try:
+            return self._sessions.named(id, stateless.VERSION, client, cli)
+        except TooManyNames:
+            raise Refusal(503, "Expected fewer clients with names of their own.") from None
+
+    async def _listen(
+        self, request: BaseRequest, cli: Cli, call: Call, server: Server
+    ) -> StreamResponse:
+        answers.check_events(request)
+        id, wanted = call.request.id, call.request.params.get("notifications")
+        if not isinstance(wanted, dict):
+            sentence = f'Expected "notifications" to be an object; got {kind(wanted)}.'
+            raise RpcError(INVALID_PARAMS, sentence, id)
+        session = self._session(call, cli) if server.has_news else None
+        subscriptions = self._sessions.subscriptions
+        try:
+            known = wanted if server.has_news else {}
+            subscription = subscriptions.open(id, known, session.id if session is not None else "")
+        except TooManySubscriptions:
+            raise Refusal(503, "Expected fewer streams at a time.") from None
+        try:
+            if not server.has_news:
+                subscription.end()
+            return await self._stream(subscription, request, cli, server.results.closing(id))
+        finally:
+            self._carries(subscriptions.close(subscription))
+
+    async def _stream(
+        self, subscription: Subscription, request: BaseRequest, cli: Cli, closing: bytes
+    ) -> StreamResponse:
+        """`closing` is the result that ends the stream in order."""
+        http_server.end_with_client(request)
+        subscription.peer = answers.peer(request)
+
+        async def frame(silence: float) -> bytes:
+            value = await subscription.next(silence)
+            return (
+                answers.COMMENT
+                if value is None
+                else _tagged(subscription, *value.notification(cli))
+            )
+
+        response = StreamResponse(headers={**answers.STREAM, "X-Accel-Buffering": "no"})
+        # A client that leaves is not a failure; what it did not read stays in its session.
+        with suppress(ConnectionError, asyncio.TimeoutError):
+            await response.prepare(request)
+            params = {"notifications": subscription.honored}
+            await response.write(
+                _tagged(subscription, "notifications/subscriptions/acknowledged", params)
+            )
+            self._carries(self._sessions.subscriptions.carry(subscription))
+            await answers.pump(frame, response)
+            await response.write(_event(encode_result(subscription.id, closing)))
+        return response
+
+    def _carries(self, session: Session | None) -> None:
+        """A stream has begun to carry the events of that session, if it is one."""
+        if session is not None:
+            self._on_stream(session)
+
+
+def _tagged(subscription: Subscription, method: str, params: dict[str, Any]) -> bytes:
+    """The bytes of a notification that says which subscription it belongs to."""
+    told = {**params, "_meta": {stateless.SUBSCRIPTION_ID: subscription.id}}
+    return _event(encode_in_pieces({"jsonrpc": "2.0", "method": method, "params": told}))
+
+
+def _event(message: bytes) -> bytes:
+    return b"event: message\ndata: %b\n\n" % message
