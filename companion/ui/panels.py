@@ -18,11 +18,15 @@ Item = Union[str, List[str], sublime.QuickPanelItem]
 
 
 async def choice(
-    window: sublime.Window, items: Sequence[Item], placeholder: str, **options: Any
+    window: sublime.Window,
+    items: Sequence[Item],
+    placeholder: str,
+    answer: Answer[int] | None = None,
+    **options: Any,
 ) -> int:
     """The number of the item that the user chooses, from 0; -1 for none. `options` are further
-    arguments of the editor's method."""
-    answer: Answer[int] = Answer()
+    arguments of the editor's method. With an `answer`, `withdraw` can end the panel."""
+    answer = Answer() if answer is None else answer
     # The editor's type requires items of one kind.
     shown: Any = [_shown(item) for item in items]
     window.show_quick_panel(shown, answer.give, placeholder=shown_line(placeholder), **options)
@@ -31,6 +35,13 @@ async def choice(
     finally:
         if not answer.is_there:
             window.run_command("hide_overlay")
+
+
+def withdraw(window: sublime.Window, answer: Answer[int]) -> None:
+    """Close the panel that waits for the answer; the user chooses none."""
+    if not answer.is_there:
+        answer.give(-1)
+        window.run_command("hide_overlay")
 
 
 async def line(window: sublime.Window, caption: str) -> str | None:

@@ -249,6 +249,16 @@ class Closed(ReviewCase):
         yield from self.until_heard(self.cli)
         self.assertEqual(len(self.cli.received("ide/diffAccepted")), 1)
 
+    def test_a_question_about_a_diff_that_its_cli_closes_is_withdrawn(self) -> Steps:
+        right, opened = (yield from self.propose("old\n", "new\n")), Panels(self)
+        self.write("file.txt", "else\n")
+        self.run_command("accept_diff")
+        yield lambda: opened.open is not None
+        yield self.cli.call("closeDiff", filePath=self.path).done
+        yield lambda: not right.is_valid()
+        yield lambda: not self.running().accepting._pressed
+        self.assertIsNone(opened.open)
+
     def test_a_window_that_closes_ends_its_panels(self) -> Steps:
         yield from self.propose("old\n", "new\n")
         opened = Panels(self)

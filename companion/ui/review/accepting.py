@@ -9,6 +9,7 @@ from functools import partial
 import sublime
 
 from ...base import background
+from ...base.answer import Answer
 from ...base.digest import Digest
 from ...ide.accepted_edits import Edit
 from ...ide.file_content import Original
@@ -59,6 +60,8 @@ class Accepting:
         self._history = history
         # The ids of the diffs that are being accepted.
         self._pressed: set[str] = set()
+        # The questions about diffs, by the ids of their right views.
+        self._asked: dict[int, tuple[sublime.Window, Answer[int]]] = {}
 
     async def accept(self, window: sublime.Window, view: sublime.View) -> bool:
         """Accept a diff; if there are doubts, ask in the window first. Gives whether it was
@@ -94,7 +97,10 @@ class Accepting:
         return True
 
     def closing(self, view: sublime.View) -> None:
-        """The user closes the view: while it is being accepted, that is not a rejection."""
+        """The view closes. If it is being accepted and the user closes it, that is not a rejection;
+        in any case nothing is left to ask about."""
+        if view.id() in self._asked:
+            panels.withdraw(*self._asked.pop(view.id()))
         record = waiting(view)
         if record is not None and record.id in self._pressed:
             self._actions.release(view)
@@ -120,7 +126,12 @@ class Accepting:
         doubts = " ".join(found)
         self._editor.tell(f"{name_of(view)}: {doubts}")
         items = [[name, detail or doubts] for name, detail in answers]
-        number = await panels.choice(window, items, f"{name_of(view)}: {doubts}")
+        answer: Answer[int] = Answer()
+        self._asked[view.id()] = window, answer
+        try:
+            number = await panels.choice(window, items, f"{name_of(view)}: {doubts}", answer)
+        finally:
+            self._asked.pop(view.id(), None)
         chosen = answers[number] if number >= 0 else GO_BACK
         if chosen == SEE:
             await self._see(window, view, present)
