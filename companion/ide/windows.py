@@ -185,8 +185,10 @@ class Windows:
         window with these folders."""
         if workspace.has_decisions:
             self._unclaimed.add(workspace.saved(time.time()))
-            self._hand_over()
-            self._changed()
+            # At the end all that is left is saved as it is.
+            if not self._is_ending:
+                self._hand_over()
+                self._changed()
 
     def _hand_over(self) -> None:
         """A window whose folders differ a little from before gets the decisions on its files. Texts
@@ -206,7 +208,7 @@ class Windows:
 
     def _served(self, workspace: Workspace, task: asyncio.Task[None]) -> None:
         del self._tasks[workspace]
-        if self._workspaces.get(workspace.window_id) is not workspace and not self._is_ending:
+        if self._workspaces.get(workspace.window_id) is not workspace:
             self._closed(workspace)
         error = None if task.cancelled() else task.exception()
         if error is not None:

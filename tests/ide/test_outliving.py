@@ -476,6 +476,17 @@ class WordsForAModel(OutlivingTestCase):
         self.assertEqual(self.editor.returned, [])
         self.assertEqual([it.text for it in self.load()[("/a",)].words], ["No."])
 
+    def test_a_window_that_closes_as_the_editor_ends_loses_neither_it_nor_a_decision(self) -> None:
+        async def step(windows: Windows) -> None:
+            await self.begin_and_take(windows)
+            DiffAccepted(1, "session", "/a/b", "mine\n").apply(windows)
+            windows.set_windows({})
+
+        self.run_with(step)
+        left = self.load().get(("/a",))
+        assert left is not None
+        self.assertEqual(([it.text for it in left.words], texts_of(left)), (["No."], ["mine\n"]))
+
     def test_another_window_gives_it_back_if_the_cli_is_not_heard_of(self) -> None:
         async def close(windows: Windows) -> None:
             await self.begin_and_take(windows)

@@ -77,6 +77,8 @@ class HookDesk:
         if told is None:
             return {}
         event = replace(told, pid=_process(told))
+        # At once, because it may end while anything is waited for.
+        self._local |= _running({event.pid} - {0})
         session = await self.session_of(event)
         known = self.live.find(event)
         self._elsewhere = [it for it in self._elsewhere if it != known]
@@ -84,7 +86,6 @@ class HookDesk:
             self._elsewhere += [known] if known is not None else []
             raise NotConnected
         self.heard_of[cli.id] = (event.version, time.time())
-        self._local |= _running({event.pid} - {0})
         self.live.heard(event, session.id if session is not None else "")
         if event.moment is Moment.ASKS:
             self._questions.asked(event)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import TYPE_CHECKING, Any, Iterable, Mapping
 
 from companion.ide.extension_forms import GEMINI_EXTENSION, Moment
 from companion.ide.hooks.extension import LIMIT, LIMITS
 
-from .disk import STATE
-
 if TYPE_CHECKING:
     from companion.ide.editor import UnaskedEdit
 
+    from .cli import Cli
     from .hooks import Extension
     from .network import Endpoint, Wire
     from .world import World
@@ -79,6 +78,10 @@ class HookLedger:
         work, dead = self._at_work.items(), self.world.loop.dead
         return any(count for (process, each), count in work if each == cli and process not in dead)
 
+    def is_busy(self, cli: Any) -> bool:
+        """Whether a tool of the CLI runs, or a hook behind it that the CLI no longer waits for."""
+        return bool(cli.extension and cli.extension.is_busy) or self._is_at_work(cli.process)
+
     def ended(self, endpoint: Endpoint, process: int) -> None:
         self._at_work[endpoint.process, process] -= 1
 
@@ -130,6 +133,9 @@ class HookLedger:
         self._notes[text] = Note(self.world.loop.now, process)
         self.world.count("noted")
 
+    def has_words_for(self, process: int) -> bool:
+        return any(it.process == process and not it.told for it in self._notes.values())
+
     def answered(self, wire: Wire, body: Mapping[str, Any], answer: Any, begin: Begin) -> None:
         """A hook's answer goes out, unless the connection has ended."""
         told, process = body["input"], body["pid"]
@@ -139,7 +145,7 @@ class HookLedger:
         if answer.get("decision") == "ask":
             self._asks(wire.endpoint, process, begin)
         context = answer.get("hookSpecificOutput", {}).get("additionalContext", "")
-        self._hears(wire, context)
+        self._hears(wire, process, context)
         is_slow = self.world.ledger.counts["disk is slow"] != begin.slow
         command = told.get("tool_input", {}).get("command", "")
         if event == "Notification":
@@ -154,13 +160,15 @@ class HookLedger:
         if not begin.is_connected and not endpoint.has_stream_of(process):
             self._violate("asked without a connection", f"process {process}")
 
-    def _hears(self, wire: Wire, context: str) -> None:
+    def _hears(self, wire: Wire, process: int, context: str) -> None:
         if wire.is_cut:
             return
         lines = context.split("\n")
         for text, note in self._notes.items():
             if text in lines:
                 self.world.count("notes told")
+                if process != note.process:
+                    self._violate("a note told to another CLI", text)
                 if note.told and not self.world.ledger.is_excused(note.told[-1]):
                     self._violate("a note told twice", text)
                 note.told.append(self.world.loop.now)
@@ -209,20 +217,25 @@ class HookLedger:
                 if live.pid in dead and (companion.process, live.pid) in self._heard:
                     self._violate("alive after its end", f"process {live.pid}: {live.activity}")
 
+    def check_told(self, clis: Iterable[Cli]) -> None:
+        """No words wait for these CLIs, which have just been prompted, and whose hooks a window
+        hears."""
+        window_of = self.world.environment_for
+        lives = {cli.process for cli in clis if not cli.is_dead and window_of(cli.folder)}
+        self._check_notes("a note waits after a prompt", lives)
+
     def check_notes(self) -> None:
-        world = self.world
-        state = world.disk.files[STATE].data.decode("utf-8") if STATE in world.disk.files else ""
-        dead = {cli.process for cli in world.clis if cli.is_dead}
+        """Each was told, or given back."""
+        self._check_notes("a note lost", {note.process for note in self._notes.values()})
+
+    def _check_notes(self, what: str, processes: set[int]) -> None:
         for text, note in self._notes.items():
-            is_saved = f'"{text}"' in state
-            if note.told or text in world.scene.tabs or is_saved and note.process not in dead:
+            if note.told or text in self.world.scene.tabs or note.process not in processes:
                 continue
-            if is_saved:
-                self._violate("a note waits for a CLI that has ended", text)
-            elif world.ledger.is_excused(note.at):
-                world.count("excused")
+            if self.world.ledger.is_excused(note.at):
+                self.world.count("excused")
             else:
-                self._violate("a note lost", f"{text}, taken at {note.at - 1000:.3f} s")
+                self._violate(what, f"{text}, taken at {note.at - 1000:.3f} s")
 
 
 @dataclass(frozen=True)

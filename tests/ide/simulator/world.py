@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from random import Random
-from typing import Any, Mapping
+from typing import Any, Iterable, Mapping
 
 from companion.ide import events
+from companion.ide.hooks.words_for_model import RETURN
 from companion.ide.questions import WordsForCli
 from companion.ide.windows import Windows
 
@@ -44,7 +45,7 @@ class World:
         self.exits = self.random.choice((0.0, 0.05))
         self.gives_up = self.random.choice((0.0, 0.2))
         # How many of the CLIs have the extension.
-        self.extended = self.random.choice((0.0, 0.3, 0.7))
+        self.extended = self.random.choice((0.0, 0.5, 1.0))
         # The user's settings about edits that CLIs make without asking.
         self.shows, self.asks = self.random.random() < 0.8, self.random.random() < 0.4
         self._is_coming_back = False
@@ -122,9 +123,14 @@ class World:
         await self._rest()
         self.ledger.check_missing()
         self.ledger.hooks.check_live()
+        some = [cli for cli in self.clis if self.random.random() < 0.5]
+        await self._prompt(some)
+        self.ledger.hooks.check_told(some)
         await self._open_all()
         self.ledger.check_texts()
         self.ledger.hooks.check_live()
+        await self._prompt(self.clis)
+        await asyncio.sleep(RETURN + LAST)
         self.ledger.hooks.check_notes()
 
     async def _act(self, count: int) -> None:
@@ -157,6 +163,12 @@ class World:
                 self.scene.open_window((folder,))
         self.scene.start()
         await asyncio.sleep(LAST)
+
+    async def _prompt(self, clis: Iterable[Cli]) -> None:
+        """Each of these that lives is prompted once more."""
+        for cli in clis:
+            if not cli.is_dead and cli.extension is not None:
+                await cli.extension.hook("BeforeAgent", prompt="once more")
 
     # ----- what can happen
 
@@ -211,7 +223,7 @@ class World:
         )
         if companion is None or self.scene.is_gone or not found:
             return
-        if any(cli.extension is not None and cli.extension.is_busy for cli in self.clis):
+        if any(self.ledger.hooks.is_busy(cli) for cli in self.clis):
             # What the user writes while a command runs is taken for the command's.
             return
         path = self.random.choice(found)
