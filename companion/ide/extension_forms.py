@@ -50,8 +50,9 @@ class ExtensionForm:
     `manifest`. In commands, `here` stands for that folder. `moments` are the CLI's events at which
     hooks run; `notifications` are those of its event NOTIFICATION, by type. `matchers` are regular
     expressions that limit some events to certain tools. `tools` are the CLI's tools by name.
-    `timeouts` is the number of the CLI's units of time in a second. If it `can_ask`, a hook can
-    make it ask about an edit in the editor, in every mode."""
+    `timeouts` is the number of the CLI's units of time in a second. `since` are the first two
+    numbers of the oldest version that loads it. If it `can_ask`, a hook can make it ask about an
+    edit in the editor, in every mode."""
 
     manifest: str
     here: str
@@ -60,6 +61,7 @@ class ExtensionForm:
     matchers: Mapping[str, str]
     tools: Mapping[str, ToolForm]
     timeouts: int
+    since: tuple[int, int]
     can_ask: bool = False
 
     @property
@@ -105,6 +107,7 @@ GEMINI_EXTENSION = ExtensionForm(
     matchers={name: _any_of(_GEMINI_TOOLS) for name in ("BeforeTool", "AfterTool")},
     tools=_GEMINI_TOOLS,
     timeouts=1000,
+    since=(0, 26),
     can_ask=True,
 )
 
@@ -125,4 +128,5 @@ QWEN_EXTENSION = ExtensionForm(
     matchers={name: _any_of(_QWEN_TOOLS) for name in ("PreToolUse", "PostToolUse")},
     tools=_QWEN_TOOLS,
     timeouts=1,
+    since=(0, 24),
 )

@@ -12,11 +12,14 @@ from .. import __version__ as VERSION
 from ..base.log import logger
 from ..ide.clis import CLIS, Cli
 from ..ide.hooks import extension
-from ..ide.hooks.extension import Installed, NotChanged
+from ..ide.hooks.extension import NAME, Installed, NotChanged
 from . import panels, stories
 from .stories import computed
 
 INSTALLED = "{} has the extension now. If the CLI runs, restart it to load the extension."
+# No home of a CLI was there before.
+AHEAD = "No {} has run here yet. Once one does, version {} or newer, it has the extension."
+OFF = '{} has the extension, but it is switched off there: run "{} extensions enable {}".'
 REMOVED = "{} no longer has the extension. If the CLI runs, restart it to unload the extension."
 NONE = "No CLI has the extension."
 HERE, OTHER, NOT_HERE = "installed", "installed, version {}", "not installed"
@@ -36,11 +39,12 @@ class ExtensionSetup:
         found = await computed(_found) or {}
         cli = await _chosen(window, found, "Install the extension for which CLI?")
         if cli is not None:
-            await self._do(partial(_install, cli, found[cli].path, program()))
+            folder = next(iter(window.folders()), "")
+            await self._do(partial(_install, cli, found[cli].path, folder, program()))
 
     async def remove(self, window: sublime.Window) -> None:
         """Remove it from the CLI that the user chooses among those that have it."""
-        found = {it: at for it, at in (await computed(_found) or {}).items() if at.version}
+        found = {it: at for it, at in (await computed(_found) or {}).items() if at.is_there}
         if not found:
             self._tell(NONE)
             return
@@ -90,12 +94,17 @@ def _has_home(path: str) -> bool:
     return os.path.isdir(os.path.dirname(os.path.dirname(path)))
 
 
-def _install(cli: Cli, path: str, data: bytes) -> str:
-    """Runs in a thread; gives the sentence for the user."""
+def _install(cli: Cli, path: str, folder: str, data: bytes) -> str:
+    """Runs in a thread; gives the sentence for the user, who works in the folder."""
+    is_ahead = not _has_home(path)
     try:
         extension.install(cli, path, data)
     except NotChanged as error:
         return str(error)
+    if not extension.look(cli, path, folder).is_enabled:
+        return OFF.format(cli.name, cli.command, NAME)
+    if is_ahead and cli.extension is not None:
+        return AHEAD.format(cli.name, ".".join(map(str, cli.extension.since)))
     return INSTALLED.format(cli.name)
 
 

@@ -63,12 +63,15 @@ def facts(**changes: Any) -> Facts:
 class Extension(unittest.TestCase):
     def test_it_is_told_and_never_in_the_way(self) -> None:
         installed, heard = Installed("/x", "0.1.0"), replace(OURS, heard={"gemini": 0.0})
+        old = Program("/bin/gemini", version="0.25.3")
         rows: tuple[tuple[dict[str, Any], str], ...] = (
             ({"extension": None}, ""),
             ({}, "not installed"),
             ({"extension": Installed("/x", "0.1.0", False)}, "gemini extensions enable"),
             ({"extension": installed}, "0.1.0, not heard"),
-            ({"extension": installed, "window": heard}, "last heard at"),
+            ({"extension": installed, "window": heard}, "0.1.0, last heard at"),
+            ({"window": heard}, "not in /home/ann/x, last heard at"),
+            ({"extension": installed, "program": old}, "0.25.3 is too old to load it"),
         )
         for changes, words in rows:
             found = checks.by_id("extension").look(facts(**changes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 from unittest import mock
@@ -33,11 +34,44 @@ class Setup(ReviewCase):
         told = self.told()
         self.run_command("remove_cli_extension")
         yield lambda: any("No CLI has the extension" in it for it in told)
+        os.mkdir(os.path.join(self.home, ".gemini"))
         self.run_command("install_cli_extension")
         yield lambda: extension.look(GEMINI_CLI, self.place()).version
         yield lambda: any("Gemini CLI has the extension now" in it for it in told)
         self.run_command("remove_cli_extension")
         yield lambda: not os.path.exists(self.place())
+
+    def test_before_any_cli_has_run_it_is_said_that_none_has(self) -> Steps:
+        told = self.told()
+        self.run_command("install_cli_extension")
+        yield lambda: any("No Gemini CLI has run here yet" in it and "0.26" in it for it in told)
+        self.assertTrue(extension.look(GEMINI_CLI, self.place()).version)
+
+    def test_one_that_is_switched_off_in_the_cli_is_said_to_be(self) -> Steps:
+        told = self.told()
+        os.makedirs(os.path.dirname(self.place()))
+        rules = os.path.join(os.path.dirname(self.place()), extension.ENABLEMENT)
+        with open(rules, "w") as file:
+            json.dump({extension.NAME: {"overrides": ["!/*"]}}, file)
+        self.run_command("install_cli_extension")
+        yield lambda: any("gemini extensions enable gemini-companion" in it for it in told)
+
+    def test_what_is_there_and_is_not_ours_is_not_said_to_be_missing(self) -> Steps:
+        told = self.told()
+        os.makedirs(self.place())
+        with open(os.path.join(self.place(), ".gemini-extension-install.json"), "w") as file:
+            json.dump({"source": "/elsewhere", "type": "link"}, file)
+        for command, words in (("install", "contains something else"), ("remove", "yourself")):
+            told.clear()
+            self.run_command(command + "_cli_extension")
+            yield lambda words=words: any(words in it for it in told)
+        self.assertEqual(len(os.listdir(self.place())), 1)
+
+    def test_a_home_that_cannot_be_written_is_said(self) -> Steps:
+        told = self.told()
+        with open(os.path.join(self.home, ".gemini"), "w"):
+            self.run_command("install_cli_extension")
+        yield lambda: any("cannot be written" in it for it in told)
 
     def test_of_several_clis_the_user_chooses_one(self) -> Steps:
         for cli in (GEMINI_CLI, QWEN_CODE):

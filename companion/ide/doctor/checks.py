@@ -389,13 +389,17 @@ def extension(facts: Facts) -> Ok | Failed | None:
     found, heard = facts.extension, facts.window.heard.get(facts.cli.id)
     if found is None:
         return None
-    if not found.version:
+    if not found.version and heard is None:
         return Ok('not installed; "Install CLI Extension" lets the CLI say here what it does')
     if not found.is_enabled:
         return Ok(f"switched off; {facts.cli.command} extensions enable {NAME}")
+    which = f"version {found.version}" if found.version else f"not in {found.path}"
     if heard is not None:
         at = time.strftime("%H:%M", time.localtime(heard))
-        return Ok(f"version {found.version}, last heard at {at}")
+        return Ok(f"{which}, last heard at {at}")
+    version, form = lookup.version_of(facts.program.version), facts.cli.extension
+    if form is not None and version and version < form.since:
+        return Ok(f"{which}, but {facts.name} {facts.program.version} is too old to load it")
     return Ok(f"version {found.version}, not heard here yet; a CLI has it from its next start on")
 
 

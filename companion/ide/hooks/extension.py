@@ -47,11 +47,12 @@ class NotChanged(Exception):
 class Installed:
     """The extension in a CLI's home. `version` is that of the package that wrote it, empty if none
     is installed. `is_enabled`: the user has not switched it off in the CLI, for the folder in
-    question."""
+    question. `is_there`: there is something at the path, whatever it is."""
 
     path: str
     version: str = ""
     is_enabled: bool = True
+    is_there: bool = True
 
 
 def folder(cli: Cli, environ: Mapping[str, str], user_home: str) -> str:
@@ -69,7 +70,8 @@ def look(cli: Cli, path: str, cwd: str = "") -> Installed:
     known = _json(os.path.join(os.path.dirname(path), ENABLEMENT)).get(NAME)
     rules = known.get("overrides") if isinstance(known, dict) else None
     is_enabled = _is_enabled(rules if isinstance(rules, list) else [], cwd)
-    return Installed(path, version if isinstance(version, str) else "", is_enabled)
+    version = version if isinstance(version, str) else ""
+    return Installed(path, version, is_enabled, os.path.lexists(path))
 
 
 def _is_enabled(rules: Iterable[object], cwd: str) -> bool:
