@@ -1,7 +1,5 @@
-"""Proposals that are too large to be shown whole, and those that are strange in another way.
-
-In the rows, a large text is the file's with some rows changed: `10=first` has another one in place
-of row 10, from 0, `10=` none, and `10+new` one more behind it.
+"""Proposals that are too large to be shown whole (`large_texts`), and those that are strange in
+another way.
 """
 
 from __future__ import annotations
@@ -29,27 +27,13 @@ from GeminiCompanion.companion.ui.review.sight import caret_row
 from ..tables import rows, word
 from .adapter import text_of
 from .desk import DeskCase
+from .large_texts import LINES, OLD, large_text
 from .reviewing import Steps
 
 try:
     from headless import proposals, running
 except ImportError:
     running = None  # type: ignore[assignment]
-
-LINES = [f"line {number} of a file that is large{40 * '.'}\n" for number in range(1, 30_001)]
-OLD = "".join(LINES)
-
-
-def large_text(words: str) -> str:
-    changed = list(LINES)
-    for change in words.split() if words not in ("OLD", "nothing") else ():
-        number, is_more, row = change.partition("+")
-        if is_more:
-            changed[int(number)] += row + "\n"
-        else:
-            number, _, row = change.partition("=")
-            changed[int(number)] = row and row + "\n"
-    return "" if words == "nothing" else "".join(changed)
 
 
 class LargeCase(DeskCase):

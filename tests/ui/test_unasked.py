@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
@@ -17,6 +17,7 @@ from GeminiCompanion.companion.ui.status_bar import KEY
 
 from ..tables import rows, word
 from .desk import DeskCase, decisions, text, words_of
+from .large_texts import OLD, large_text
 from .reviewing import Steps
 
 
@@ -245,6 +246,21 @@ class Gathered(UnaskedCase):
     a new file is removed by undoing its edit
         c connects; c is told to do; c writes a.py from none to new; the review of a.py is opened
         | the review is undone | a.py exists: no; open reviews are 0
+    a new file with an open tab is removed by undoing its edit
+        c connects; c is told to do; c writes a.py from none to new; a.py is open with new
+        | the edits of the turn are undone
+        | a.py exists: no; the edits are nothing; a.py reads new
+    undoing an edit opens no tab
+        c connects; c is told to do; c writes a.py from old to new
+        | the edits of the turn are undone | a.py is on disk as old; the tabs are nothing
+    an edit that is undone on disk already is none any more
+        c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
+        | a.py holds old; the review is undone
+        | a.py is on disk as old; the edits are nothing; open reviews are 0
+    what is on disk already as the user wants it is not written again
+        c connects; c is told to do; c writes a.py from a/b to c/d; the review of a.py is opened
+        | a.py holds c/b; the review reads c/b; the review is accepted
+        | a.py is on disk as c/b; the edits are a.py a/b to c/b; open reviews are 0
     a new file that somebody changed is not removed
         c connects; c is told to do; c writes a.py from none to new; the review of a.py is opened
         | a.py holds else; the review is undone
@@ -341,16 +357,39 @@ class Reviewed(UnaskedCase):
         home = written_files if hasattr(written_files, name) else unasked
         yield from self.was_told(getattr(home, name).format("a.py"))
 
-    def test_what_is_typed_while_the_disk_is_written_stays_in_the_tab(self) -> Steps:
+    def written_as_no_tab_would(self) -> Generator[Any, Any, sublime.View]:
+        """What was before has such line ends that undoing it happens on disk."""
         yield from self.connects("c")
         yield from self.prompted("do")
         told = {"tool_name": "write_file", "tool_input": {"file_path": "a.py"}}
-        # No tab would save such line ends, so the undoing is one on disk.
         self.write("a.py", "one\r\ntwo\n")
         yield from self.hook("BeforeTool", **told)
         view = yield from self.open("a.py", "new\n")
         yield from self.hook("AfterTool", **told, tool_response={})
         yield from self.until_turn()
+        return view
+
+    def test_a_byte_order_mark_is_no_change_of_the_user(self) -> Steps:
+        yield from self.connects("c")
+        yield from self.prompted("do")
+        yield from self.writes("a.py", "\ufeffold", "\ufeffnew")
+        yield from self.open_review("a.py")
+        yield from self.decide("accepted")
+        yield lambda: [it.is_seen for it in self.edits()] == [True]
+        yield from self.until_heard(self.cli)
+        yield from self.hook("BeforeAgent", prompt="again")
+        self.assertEqual(self.heard, {})
+        with open(self.at("a.py"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "\ufeffnew\n")
+
+    def test_what_is_undone_on_disk_is_shown_in_an_open_tab(self) -> Steps:
+        view = yield from self.written_as_no_tab_would()
+        yield from self.undo_turn()
+        yield lambda: not self.edits()
+        yield lambda: texts.text_of(view) == "one\ntwo\n"
+
+    def test_what_is_typed_while_the_disk_is_written_stays_in_the_tab(self) -> Steps:
+        view = yield from self.written_as_no_tab_would()
         ask = self.running().companion.ask
 
         def typed(question: Any) -> Any:
@@ -365,3 +404,49 @@ class Reviewed(UnaskedCase):
         self.assertEqual(texts.text_of(view), "mine\n")
         with open(self.at("a.py"), "rb") as file:
             self.assertEqual(file.read(), b"one\r\ntwo\n")
+
+
+@rows("""
+    a large edit is reviewed in its parts and kept as it is
+        c connects; c is told to do; c makes of a large a.py 10=first 20000=second;
+        the review of a.py is opened
+        | the review is accepted
+        | looked at are 1; open reviews are 0; a.py differs in 10=first 20000=second
+    a change that is dropped of a large edit is taken out of the file
+        c connects; c is told to do; c makes of a large a.py 10=first 20000=second;
+        the review of a.py is opened
+        | a change of the review is dropped; the review is accepted
+        | a.py differs in 20000=second; open reviews are 0
+        | with its next prompt the model hears taken back a part
+    a large edit is undone
+        c connects; c is told to do; c makes of a large a.py 10=first 20000=second;
+        the review of a.py is opened
+        | the review is undone | a.py differs in nothing; the edits are nothing; open reviews are 0
+    a large file that somebody changed is not written
+        c connects; c is told to do; c makes of a large a.py 10=first 20000=second;
+        the review of a.py is opened
+        | a.py holds else; a change of the review is dropped; the review is accepted
+        | the user was told: has changed since this edit; a.py is on disk as else
+        | open reviews are 1
+    an edit that is too large to be saved cannot be decided on after a restart
+        c connects; c is told to do; c makes of a large a.py 10=first;
+        the review of a.py is opened
+        | the package restarts; the review is accepted
+        | the user was told: is not known any more; a.py differs in 10=first; open reviews are 1
+""")
+class Large(UnaskedCase):
+    @word(r"c makes of a large (\S+) (.+)")
+    def makes(self, name: str, changes: str) -> Steps:
+        self.write(name, OLD)
+        told = {"tool_name": "write_file", "tool_input": {"file_path": name}}
+        yield from self.hook("BeforeTool", **told)
+        self.write(name, large_text(changes))
+        yield from self.hook("AfterTool", **told, tool_response={"llmContent": ""})
+        yield lambda: self.edits()
+
+    def differences(self, name: str) -> str:
+        with open(self.at(name), encoding="utf-8") as file:
+            rows = list(enumerate(zip(file, OLD.splitlines(True))))
+        return " ".join(f"{at}={new.strip()}" for at, (new, old) in rows if new != old)
+
+    seen = {r"(\S+) differs in": lambda t, name: t.differences(name)}
