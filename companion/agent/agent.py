@@ -19,7 +19,8 @@ from .agents.supported import CLIS
 from .conversations import prompt
 from .conversations.conversation import Conversation, SessionInfo
 from .conversations.index_file import IndexFile
-from .conversations.registry import Conversations
+from .conversations.listing import Listing
+from .conversations.registry import Conversations, last_used
 from .conversations.transcripts import Transcripts
 from .conversations.turns import ENDING, end_of
 from .events import turn_events as events
@@ -72,7 +73,8 @@ class Info:
 
 class Agent:
     """Created and used inside one running loop; ends with `stop`. `backends` are the CLIs that are
-    offered, `conversations` the existing ones, `turns` their turns, and `feed` has their events.
+    offered, `conversations` the existing ones, `listing` their pages, `turns` their turns, and
+    `feed` has their events.
 
     Whatever is not possible raises AgentError, whose `code` is one of those in `failure`. Processes
     are started when they are first needed, and again after they have died.
@@ -88,6 +90,7 @@ class Agent:
         file = IndexFile(options.cache, transcripts.folder) if options.cache else None
         self.conversations = Conversations(transcripts, clis, self.feed, file)
         self.conversations.rests = self._leave
+        self.listing = Listing(self.conversations)
         launches = (options.launch, *options.others)
         self.turns = self.conversations.turns
         self.backends = Backends(launches, clis, options.state, self.turns)
@@ -173,7 +176,8 @@ class Agent:
 
     def sessions(self) -> tuple[SessionInfo, ...]:
         """All conversations that are known so far but temporary ones, the last used one last."""
-        return tuple(self.conversations.infos())
+        found = sorted(self.conversations.summaries(), key=last_used)
+        return tuple(map(self.conversations.info, found))
 
     async def new_session(
         self,

@@ -197,7 +197,7 @@ class Start(IndexCase):
 
     async def test_what_was_used_since_some_time_is_waited_for(self) -> None:
         await self.index.load()
-        await self.index.known_since(NOW + timedelta(seconds=5.5))
+        await self.index.waited(NOW + timedelta(seconds=5.5))
         self.assertEqual(
             set(self.index.summaries) & {id_of(it) for it in (6, 7, 8)},
             {id_of(it) for it in (6, 7, 8)},

@@ -11,7 +11,7 @@ import secrets
 import threading
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Sequence
+from typing import Iterable, Sequence
 
 from ...base import private_files
 from ..acp import messages
@@ -69,12 +69,21 @@ class Attachments:
             )
             raise AgentError(VALIDATION_ERROR, told)
         added = Attachment(secrets.token_hex(16), _plain(name), _type_of(data), len(data))
+        self._put(added, data)
+        return added
+
+    def _put(self, added: Attachment, data: bytes) -> None:
         for folder in (os.path.dirname(self._folder), self._folder):
             private_files.make_folder(folder)
         private_files.write(self._path(added.id), data)
         # Data without a description does not count: a crash in between costs only the new one.
         private_files.write(self._path(added.id) + ".json", json.dumps(asdict(added)).encode())
-        return added
+
+    def copy(self, ids: Iterable[str], target: Attachments) -> None:
+        """Those that are still there."""
+        for id in ids:
+            with suppress(AgentError):
+                target._put(self.get(id), self.read(id))
 
     def all(self) -> list[Attachment]:
         """In the order of their names; without those whose description is damaged or was just

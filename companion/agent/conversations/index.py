@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timezone
 from functools import partial
 from typing import Iterable, Mapping
 
@@ -21,6 +21,8 @@ from .transcripts import Transcript, Transcripts
 
 # Transcripts that are read at a time, and before the server starts.
 BATCH = 100
+# Earlier than everything.
+FIRST = datetime.min.replace(tzinfo=timezone.utc)
 # Seconds from a deletion until it is also gone from the file.
 SOON = 1.0
 
@@ -80,17 +82,19 @@ class Index:
 
     async def whole(self) -> None:
         """Wait until all are known."""
-        while self._unread and self._batch is not None and not self._is_closed:
-            await asyncio.shield(self._batch)
+        await self.waited(FIRST)
 
-    async def known_since(self, time: datetime) -> None:
-        """Wait until all are known that were used at this time or later: a transcript was written
-        when its conversation was used, or after that."""
+    async def waited(self, time: datetime) -> bool:
+        """Wait until all are known that were used at this time or later; whether some were not. A
+        transcript was written when its conversation was used, or after that."""
+        had_to = False
         while self._unread and self._batch is not None and not self._is_closed:
             newest = next(iter(self._unread.values()))[1]
             if newest < time.timestamp() * 1e9:
-                return
+                break
+            had_to = True
             await asyncio.shield(self._batch)
+        return had_to
 
     async def close(self) -> None:
         """Read and write nothing more."""

@@ -9,6 +9,7 @@ import secrets
 from contextlib import suppress
 from datetime import datetime, timezone
 from functools import partial
+from itertools import chain
 from typing import Callable, Iterator, Mapping
 from weakref import WeakValueDictionary
 
@@ -19,10 +20,12 @@ from ..wording import failure
 from ..wording.failure import AgentError
 from ..wording.sentence import sentence
 from .conversation import Conversation, SessionInfo, info_of
+from .forking import fork, read
 from .index import Index, agent_of
 from .index_file import IndexFile
+from .past_turns import on_disk
 from .refusals import Refusals
-from .transcript_reader import Summary
+from .transcript_reader import Summary, TranscriptReader
 from .transcripts import Transcripts
 from .turns import Turns
 
@@ -71,15 +74,22 @@ class Conversations:
     def __contains__(self, id: object) -> bool:
         return id in self.index.summaries or id in self._used
 
-    def infos(self) -> Iterator[SessionInfo]:
-        """All that are known so far but temporary ones, the last used one last."""
-        for summary in sorted(self._summaries(), key=_last_used):
-            if not summary.state.is_temporary:
-                yield self.info(summary)
+    def summaries(self) -> Iterator[Summary]:
+        """All that are known so far, in no order; temporary ones are left out."""
+        # A conversation that does not have a session yet is not in the index.
+        others = [it.record.summary for it in self if it.id not in self.index.summaries]
+        for each in chain(self.index.summaries.values(), others):
+            if not each.state.is_temporary:
+                yield each
 
     def info(self, summary: Summary) -> SessionInfo:
         used = self._held.get(summary.id)
         return info_of(summary, agent_of(summary)) if used is None else used.info
+
+    def readers(self) -> Callable[[str], TranscriptReader]:
+        """Gives the reader of each conversation, in another thread, too."""
+        held = {it.id: it.record.transcript.reader for it in self._held.values()}
+        return lambda id: held.get(id) or self._transcripts.of(id).reader
 
     def known(self, session_id: str) -> Conversation:
         """Raises AgentError, code SESSION_NOT_FOUND."""
@@ -150,6 +160,21 @@ class Conversations:
         self._held.pop(session_id, None)
         self.index.remove(session_id)
 
+    async def fork(self, session_id: str, turn: str | None) -> SessionInfo | None:
+        """A new conversation with everything that was said in this one, or until the end of that
+        turn; None if there is no such turn. Raises AgentError, code SESSION_BUSY if it runs."""
+        source = self.known(session_id)
+        if source.is_busy and (turn is None or source.turn is None or turn == source.turn.id):
+            raise failure.busy()
+        target = self._transcripts.of(secrets.token_hex(16))
+        record = source.record
+        work = partial(fork, record.transcript, record.summary, turn, target)
+        if not record.turns or not await on_disk(work, None):
+            return None
+        made = await on_disk(partial(read, target.reader))
+        self.index.put(made)
+        return self.info(made)
+
     async def write(self, then: Callable[[], None]) -> None:
         """Write everything so far to the disk, then call `then`. The caller waits only for a
         limited time, because some disks never answer."""
@@ -182,17 +207,10 @@ class Conversations:
         """The last used one of the workspace with this CLI that belongs to nobody."""
         fitting = [
             it
-            for it in self._summaries()
+            for it in self.summaries()
             if it.workspace == workspace and agent_of(it) == cli.id and not it.state.is_owned
         ]
-        return self.known(max(fitting, key=_last_used).id) if fitting else None
-
-    def _summaries(self) -> Iterator[Summary]:
-        """All that are known so far, those included that do not have a session yet."""
-        yield from self.index.summaries.values()
-        for each in self:
-            if each.id not in self.index.summaries:
-                yield each.record.summary
+        return self.known(max(fitting, key=last_used).id) if fitting else None
 
     def _take_to_rest(self) -> None:
         """Let go of those that were not used for long, so that only their summaries stay."""
@@ -226,5 +244,5 @@ def _is_at_rest(conversation: Conversation) -> bool:
     return not is_used and record.has_begun and record.transcript.is_saved
 
 
-def _last_used(summary: Summary) -> datetime:
+def last_used(summary: Summary) -> datetime:
     return summary.last_used

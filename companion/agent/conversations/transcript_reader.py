@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain, islice
@@ -19,6 +19,7 @@ from ..events import turn_events as events
 from ..events.turn_events import Attachment, Body, PastTurn, TurnEvent, Usage, sum_of
 from ..wording.sentence import restored
 from .conversation_state import ConversationState
+from .text_search import Words
 
 VERSION = 1
 # Characters of a title that is made from the first message.
@@ -165,6 +166,20 @@ class TranscriptReader:
             start = _start_of(file, _starts(file, size), turn)
             return None if start is None else self._turns(file, start, size)
 
+    @contextmanager
+    def said_until(self, turn: str | None) -> Iterator[Iterator[bytes] | None]:
+        """The lines up to the end of this turn, or of the last one; None if there is no such turn.
+        Raises OSError."""
+        with self._opened() as (file, size):
+            end = size if turn is None else _end_of(file, size, turn)
+            yield None if end is None else _lines(file, 0, end)
+
+    def find(self, words: Words) -> tuple[str, int]:
+        """An excerpt with the words, "" if nobody said them, and the bytes of the file. Raises
+        OSError."""
+        with self._opened() as (file, size):
+            return words.excerpt(file), size
+
     def _turns(self, file: IO[bytes], start: int, end: int) -> tuple[PastTurn, ...]:
         part = History(self._id, "", datetime.now(timezone.utc))
         _fill(part, _lines(file, start, end))
@@ -283,6 +298,16 @@ def _start_of(file: IO[bytes], starts: Iterator[int], turn: str) -> int | None:
         file.seek(start)
         if file.read(len(begin)) == begin:
             return start
+    return None
+
+
+def _end_of(file: IO[bytes], size: int, turn: str) -> int | None:
+    """Where the turn ends."""
+    end = size
+    for start in _starts(file, size):
+        if _start_of(file, iter((start,)), turn) is not None:
+            return end
+        end = start
     return None
 
 

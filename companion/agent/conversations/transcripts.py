@@ -81,7 +81,7 @@ class Transcript:
         # For the conversation's other files.
         self.folder = os.path.join(folder, id + BESIDE)
         self.reader = TranscriptReader(id, self._opened)
-        self._id = id
+        self.id = id
         self._writer = writer
         self._refused = refused
         # Whether the disk accepted everything so far, and whether it refuses now. Other threads
@@ -111,7 +111,7 @@ class Transcript:
     def begin(self, workspace: str, created: datetime) -> None:
         """Create the file. Later lines go only into this file: if somebody removed it, a new file
         would not be a conversation."""
-        line = {"type": "conversation", "version": VERSION, "id": self._id}
+        line = {"type": "conversation", "version": VERSION, "id": self.id}
         self._add({**line, "workspace": workspace, "created": created.isoformat()})
 
     def message(self, turn: str, said: events.Message) -> None:

@@ -75,6 +75,8 @@ CHINESE_SENTENCES: Mapping[str, str] = {
         "工作目录之外的文件由 CLI 自己写入，因此不能修改。"
     ),
     # Of conversations.
+    "Expected the nextCursor of another page as cursor.": "cursor 应为另一页的 nextCursor。",
+    "Untitled conversation": "未命名会话",
     "There is no conversation {session}.": "会话不存在：{session}",
     "Expected the absolute path of a folder as workspace; got {got}.": (
         "工作目录应为已存在目录的绝对路径；收到的是 {got}。"

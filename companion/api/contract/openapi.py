@@ -221,10 +221,10 @@ def _responses(route: Route[Any]) -> dict[str, Any]:
 
 
 def _content(route: Route[Any]) -> dict[str, Any]:
+    content: dict[str, Any] = {}
     if route.media_type:
         binary = {"format": "binary"} if route.media_type == BYTES else {}
-        return {route.media_type: {"schema": {"type": "string", **binary}}}
-    content: dict[str, Any] = {}
+        content[route.media_type] = {"schema": {"type": "string", **binary}}
     if route.answer:
         content[JSON] = {"schema": reference(_response_name(route))}
     if route.streams:

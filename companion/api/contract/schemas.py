@@ -35,6 +35,8 @@ MULTIPART, BYTES = "multipart/form-data", "application/octet-stream"
 UPLOAD_FIELD = "file"
 # The most files attached to a message by path, and the most uploads.
 MAX_FILES, MAX_ATTACHED = 100, 10
+# The most conversations that are deleted at once.
+MAX_REMOVED = 1000
 # The most tool servers of a conversation, and the most arguments, variables or headers of each.
 MAX_SERVERS, MAX_PAIRS = 20, 100
 # The most seconds that a command may ask for.
@@ -273,6 +275,17 @@ THE_SESSION = form({"sessionId": NAME})
 THE_TURN = form({"sessionId": NAME, "turnId": NAME})
 THE_ATTACHMENT = form({"sessionId": NAME, "attachmentId": ID})
 PAGE = {"type": "integer", "minimum": 1, "maximum": 100}
+# A cursor has two times and two ids.
+SESSIONS = form({}, {"limit": PAGE, "cursor": text(MAX_NAME, 1), "q": text(MAX_NAME, 1)})
+SESSIONS_REMOVED = form(
+    {"sessionIds": {"type": "array", "items": NAME, "minItems": 1, "maxItems": MAX_REMOVED}}
+)
+FORK = form({"sessionId": NAME}, {"turnId": NAME})
+MARKDOWN = "text/markdown"
+EXPORT = form(
+    {"sessionId": NAME},
+    {"format": {"type": "string", "enum": ["markdown", "json"], "default": "markdown"}},
+)
 MESSAGES = form({"sessionId": NAME}, {"before": NAME, "limit": PAGE})
 SESSION_CHANGE = form({"sessionId": NAME}, {"title": text(MAX_NAME), "model": NAME, "mode": NAME})
 OPTION_CHOICE = form(
@@ -388,8 +401,17 @@ SESSION_INFO = record(
         "modes": many(STRING),
         "mcpServers": many(reference("McpServer")),
         "isSaved": BOOLEAN,
+    },
+    {"excerpt": STRING},
+)
+SESSIONS_TOLD = record({"sessions": many(reference("SessionInfo"))}, {"nextCursor": STRING})
+SESSIONS_REMOVED_TOLD = record(
+    {
+        "removed": many(STRING),
+        "failed": many(record({"sessionId": STRING, "code": STRING, "message": STRING})),
     }
 )
+EXPORTED = record({"session": reference("SessionInfo"), "messages": many(reference("PastTurn"))})
 MCP_SERVER_TOLD = record({"name": STRING, "type": {"type": "string", "enum": [HTTP, STDIO]}})
 ATTACHMENT = record(
     {

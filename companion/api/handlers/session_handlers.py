@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from collections import deque
 from typing import Any, AsyncIterator, Iterator, Mapping, Sequence
@@ -14,22 +15,47 @@ from ...agent.display import wire
 from ...agent.events import turn_events as events
 from ...agent.events.event_feed import Gone
 from ...agent.events.turn_events import PastTurn, TurnEvent
+from ...agent.wording.failure import AgentError
 from ...base.http_server import outlive_client
-from ..contract.refusal import TURN_NOT_FOUND, Refusal
+from ..contract.refusal import TURN_NOT_FOUND, Refusal, of_agent
 from ..files.served_files import readable
 from ..operations import audit_log
 from . import event_stream
 from .handler_types import Answer, Inputs, Services
 
 LAST_SEEN = "Last-Event-ID"
-# Turns in one page.
+# Turns, or conversations, in one page.
 USUAL = 20
+# Conversations that are put into an answer before others get their turn.
+TOGETHER = 200
 
 
 async def sessions(services: Services, inputs: Inputs) -> Answer:
-    """All conversations, the last used one last. They survive a restart of the server."""
-    await services.agent.conversations.index.whole()
-    return Answer("sessions_told", {"sessions": [as_json(it) for it in services.agent.sessions()]})
+    """Without any field, all conversations, the last used one last. With one, a page of `limit`,
+    usually 20, the last used one first; `nextCursor` is the `cursor` of the next page, missing if
+    there is none. A conversation that is used while pages are read comes again at the end, so that
+    none is left out.
+
+    With `q`, the conversations with these words in the title, or in what the user or the agent said
+    (`excerpt`). Such a page may have fewer than `limit` of them, or none, although more follow."""
+    fields = inputs.fields
+    if not fields.keys() & {"limit", "cursor", "q"}:
+        await services.agent.conversations.index.whole()
+        return Answer("sessions_told", {"sessions": await _told(services.agent.sessions())})
+    limit, cursor = fields.get("limit", USUAL), fields.get("cursor", "")
+    page = await services.agent.listing.page(limit, cursor, fields.get("q", ""))
+    told = await _told(page.infos)
+    for each in told:
+        excerpt = page.excerpts.get(each["sessionId"])
+        each.update({"excerpt": excerpt} if excerpt else {})
+    more = {"nextCursor": page.next} if page.next else {}
+    return Answer("sessions_told", {"sessions": told, **more})
+
+
+async def session(services: Services, inputs: Inputs) -> Answer:
+    """One conversation, as in the list."""
+    known = services.agent.conversations.known(inputs.fields["sessionId"])
+    return Answer("session_told", as_json(known.info))
 
 
 async def new_session(services: Services, inputs: Inputs) -> Answer:
@@ -86,6 +112,36 @@ async def remove(services: Services, inputs: Inputs) -> Answer:
     return Answer("session_removed")
 
 
+async def remove_many(services: Services, inputs: Inputs) -> Answer:
+    """Delete these conversations for good, at most 1,000 of them. `failed` are those that are not
+    deleted, each with its code, such as SESSION_BUSY."""
+    outlive_client(inputs.request)
+    removed, failed = [], []
+    for id in dict.fromkeys(inputs.fields["sessionIds"]):
+        try:
+            await services.agent.conversations.index.ready(id)
+            await services.agent.remove(id)
+            removed.append(id)
+        except AgentError as error:
+            message = of_agent(error).sentence(inputs.language)
+            failed.append({"sessionId": id, "code": error.code, "message": message})
+    told = {"removed": removed, "failed": failed}
+    return Answer("sessions_removed", told, {"count": len(removed)})
+
+
+async def fork(services: Services, inputs: Inputs) -> Answer:
+    """A new conversation with all that was said in this one until the end of the turn `turnId`, or
+    of the last turn. Model, mode and tool servers are the same. What turns changed in files can be
+    undone in the old conversation only."""
+    outlive_client(inputs.request)
+    fields = inputs.fields
+    turn = fields.get("turnId")
+    made = await services.agent.conversations.fork(fields["sessionId"], turn)
+    if made is None:
+        raise Refusal(TURN_NOT_FOUND, turn=(turn or "")[:100])
+    return Answer("session_forked", as_json(made))
+
+
 async def messages(services: Services, inputs: Inputs) -> Answer:
     """The messages by turns, oldest first: the last page, or the one before the turn `before`. The
     pieces of an answer are joined."""
@@ -95,7 +151,7 @@ async def messages(services: Services, inputs: Inputs) -> Answer:
     page = await past.page(fields.get("limit", USUAL), before)
     if page is None and before is not None:
         raise Refusal(TURN_NOT_FOUND, turn=before[:100])
-    told = [_turn(turn, inputs.language) for turn in page.turns] if page is not None else []
+    told = [past_turn(turn, inputs.language) for turn in page.turns] if page is not None else []
     has_more = page is not None and page.has_earlier
     return Answer("messages_told", {"messages": told, "hasMore": has_more})
 
@@ -158,7 +214,7 @@ def _all(id: str, turns: Sequence[PastTurn]) -> Iterator[TurnEvent]:
         yield from turn.events
 
 
-def _turn(turn: PastTurn, language: str) -> dict[str, Any]:
+def past_turn(turn: PastTurn, language: str) -> dict[str, Any]:
     return {
         "turnId": turn.id,
         "time": wire.timestamp(turn.time),
@@ -187,6 +243,16 @@ def _whole(run: Sequence[TurnEvent]) -> Iterator[TurnEvent]:
     if run:
         said = "".join(it.body.text for it in run if isinstance(it.body, events.Content))
         yield dataclasses.replace(run[-1], body=events.Content(said, is_partial=False))
+
+
+async def _told(infos: Sequence[SessionInfo]) -> list[dict[str, Any]]:
+    """Thousands, without keeping others waiting."""
+    told = []
+    for info in infos:
+        told.append(as_json(info))
+        if not len(told) % TOGETHER:
+            await asyncio.sleep(0)
+    return told
 
 
 def as_json(info: SessionInfo) -> dict[str, Any]:

@@ -1,0 +1,73 @@
+"""A new conversation with what was said in another one until a turn."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timezone
+from itertools import chain
+from typing import Any, Iterator
+
+from ...base import private_files
+from .attachments import Attachments
+from .conversation_state import ConversationState
+from .transcript_reader import DAMAGED, MESSAGE, VERSION, Summary, TranscriptReader
+from .transcripts import GAP, Transcript
+
+# Lines that are copied; the others are of the conversation and not of what was said.
+COPIED = (MESSAGE[1:], b'{"type":"event",', GAP)
+LEFT_OUT = (b'{"type":"conversation",', b'{"type":"change",')
+
+
+def fork(source: Transcript, summary: Summary, turn: str | None, target: Transcript) -> bool:
+    """Write the file of `target`: with the turns of `source` up to this one, or all; False if there
+    is no such turn. The choices of the user are copied, the agent's session is not. Edits stay with
+    the turns that made them, so only the source can undo them. Blocks. Raises OSError."""
+    with source.reader.said_until(turn) as lines:
+        if lines is None:
+            return False
+        used = {id for line in lines for id in _attachments(line)}
+        Attachments(source.folder).copy(used, Attachments(target.folder))
+    with source.reader.said_until(turn) as lines:
+        copied = filter(None, map(_copied, lines or ()))
+        # The last step: without this file, the next start removes the others.
+        private_files.write_pieces(target.path, chain(_head(target, summary), copied), True)
+    return True
+
+
+def read(target: TranscriptReader) -> Summary:
+    """The summary of what was written. Raises OSError."""
+    summary = target.summary()
+    if summary is None:
+        raise OSError("The copy cannot be read.")
+    return summary
+
+
+def _head(target: Transcript, summary: Summary) -> Iterator[bytes]:
+    created = datetime.now(timezone.utc).isoformat()
+    first = {"type": "conversation", "version": VERSION, "id": target.id}
+    yield _line({**first, "workspace": summary.workspace, "created": created})
+    # With its own files, and not with those of the source's sessions.
+    state = replace(summary.state, session="", loading="", is_owned=True, is_temporary=False)
+    yield _line({"type": "change", **state.changes_since(ConversationState())})
+
+
+def _line(values: Any) -> bytes:
+    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace") + b"\n"
+
+
+def _copied(line: bytes) -> bytes:
+    """Damaged lines leave a gap."""
+    if line.startswith(COPIED) and line.endswith(b"\n"):
+        return line
+    return b"" if line.startswith(LEFT_OUT) or not line.strip() else GAP
+
+
+def _attachments(line: bytes) -> list[str]:
+    """The ids of those that a message has."""
+    if line.startswith(MESSAGE[1:]) and b'"attachments":[{' in line:
+        with suppress(*DAMAGED):
+            return [str(it["id"]) for it in json.loads(line.decode("utf-8"))["attachments"]]
+    return []

@@ -1,0 +1,163 @@
+"""The conversations page by page, and those that have some words in their titles or texts."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
+
+from ...base.background import in_thread
+from ..wording.failure import VALIDATION_ERROR, AgentError
+from ..wording.sentence import sentence
+from .conversation import SessionInfo
+from .index import FIRST
+from .registry import Conversations
+from .text_search import Words
+from .transcript_reader import Summary, TranscriptReader
+
+# Bytes of transcripts that are looked through for one page.
+MAX_READ = 64 << 20
+
+
+class Place(NamedTuple):
+    """The place of a conversation in the order of their last use."""
+
+    used: datetime
+    id: str
+
+
+class Cursor(NamedTuple):
+    """`began` is the place of the first conversation of the first page, `last` that of the last one
+    so far.
+
+    The pages go down from `began`. What is used meanwhile moves up above it, out of the way, and
+    comes after everything else. So nothing is left out, and only what was used meanwhile may come
+    twice."""
+
+    began: Place
+    last: Place
+
+    @property
+    def text(self) -> str:
+        values = [[place.used.isoformat(), place.id] for place in self]
+        return base64.urlsafe_b64encode(json.dumps(values).encode("ascii")).decode("ascii")
+
+    @classmethod
+    def of(cls, text: str) -> Cursor:
+        """Raises AgentError."""
+        try:
+            values: Any = json.loads(base64.urlsafe_b64decode(text.encode("ascii")))
+            began, last = (Place(datetime.fromisoformat(used), str(id)) for used, id in values)
+            if began.used.tzinfo is None or last.used.tzinfo is None:
+                raise ValueError("Expected times with a zone.")
+            return cls(began, last)
+        except (ValueError, TypeError, RecursionError):
+            told = sentence("Expected the nextCursor of another page as cursor.")
+            raise AgentError(VALIDATION_ERROR, told) from None
+
+
+@dataclass(frozen=True)
+class Page:
+    """`excerpts` has the places where the words are, by the conversations' ids. `next` is the
+    cursor of the next page, empty if there is none."""
+
+    infos: tuple[SessionInfo, ...]
+    excerpts: Mapping[str, str]
+    next: str
+
+
+class Listing:
+    """Belongs to the loop; a thread reads the transcripts for a search."""
+
+    def __init__(self, conversations: Conversations) -> None:
+        self._conversations = conversations
+        # One search at a time, because each keeps a processor busy.
+        self._searching = asyncio.Lock()
+
+    async def page(self, limit: int, cursor: str, words: str) -> Page:
+        """The last used ones first, `limit` of them. With words, those that have them; there may be
+        fewer of them, or none, although there is a next page. Raises AgentError."""
+        place = Cursor.of(cursor) if cursor else None
+        if words.strip():
+            return await self._found(limit, place, Words(words.strip()))
+        while True:
+            order = self._order(place)
+            chosen = order[:limit]
+            since = chosen[-1].last_used if self._is_below(chosen, limit, place) else FIRST
+            if not await self._conversations.index.waited(since):
+                return self._page(place, order, len(chosen), chosen, {})
+
+    async def _found(self, limit: int, place: Cursor | None, words: Words) -> Page:
+        await self._conversations.index.waited(FIRST)
+        async with self._searching:
+            order = self._order(place)
+            reader = self._conversations.readers()
+            looked, found = await in_thread(partial(_search, order, reader, words, limit))
+        there = [it for it in order if it.id in found and it.id in self._conversations]
+        return self._page(place, order, looked, there, found)
+
+    def _page(
+        self,
+        place: Cursor | None,
+        order: list[Summary],
+        count: int,
+        chosen: Iterable[Summary],
+        excerpts: Mapping[str, str],
+    ) -> Page:
+        """`count` of `order` were looked at."""
+        infos = tuple(map(self._conversations.info, chosen))
+        if count >= len(order) or not count:
+            return Page(infos, excerpts, "")
+        last = _place(order[count - 1])
+        return Page(infos, excerpts, Cursor(place.began if place else _place(order[0]), last).text)
+
+    def _order(self, cursor: Cursor | None) -> list[Summary]:
+        """All that come after the cursor."""
+        them = [(_place(it), it) for it in self._conversations.summaries()]
+        if cursor is None:
+            return [it for _at, it in sorted(them, key=_first, reverse=True)]
+        below = [pair for pair in them if pair[0] < cursor.last <= cursor.began]
+        above = [pair for pair in them if pair[0] > max(cursor)]
+        below.sort(key=_first, reverse=True)
+        return [it for _at, it in below + sorted(above, key=_first)]
+
+    @staticmethod
+    def _is_below(chosen: list[Summary], limit: int, cursor: Cursor | None) -> bool:
+        """Whether the page is full of conversations that were not used since the first page."""
+        is_full = len(chosen) == limit
+        return is_full and (cursor is None or _place(chosen[-1]) < cursor.began)
+
+
+def _search(
+    order: Sequence[Summary], reader: Callable[[str], TranscriptReader], words: Words, limit: int
+) -> tuple[int, Mapping[str, str]]:
+    """How many were looked at, and the excerpts of those that have the words, by their ids. An
+    excerpt is empty if they are in the title."""
+    found: dict[str, str] = {}
+    left = MAX_READ
+    for number, summary in enumerate(order, 1):
+        if words.are_in(summary.title):
+            found[summary.id] = ""
+        else:
+            # One that was just deleted is not there any more.
+            with suppress(OSError):
+                excerpt, size = reader(summary.id).find(words)
+                left -= size
+                if excerpt:
+                    found[summary.id] = excerpt
+        if len(found) == limit or left <= 0:
+            return number, found
+    return len(order), found
+
+
+def _place(summary: Summary) -> Place:
+    return Place(summary.last_used, summary.id)
+
+
+def _first(pair: tuple[Place, Summary]) -> Place:
+    return pair[0]

@@ -1,0 +1,46 @@
+"""The handler that gives a whole conversation as a file."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from functools import partial
+
+from aiohttp import web
+
+from ...agent.conversations.conversation import Conversation
+from ...agent.conversations.past_turns import on_disk
+from ...agent.display import document
+from ...base import http_server
+from ..contract.schemas import MARKDOWN
+from .handler_types import Answer, Inputs, Services
+from .session_handlers import as_json, past_turn
+
+
+async def export(services: Services, inputs: Inputs) -> Answer | web.StreamResponse:
+    """Everything that was said, as a document in Markdown, or as JSON with all events. In Markdown
+    thoughts are left out."""
+    conversation = services.agent.conversations.known(inputs.fields["sessionId"])
+    # All of it is in memory while it is sent.
+    await http_server.take(inputs.memory, await on_disk(partial(_size, conversation)))
+    turns = (await conversation.past.history()).turns
+    if inputs.fields.get("format") == "json":
+        told = [past_turn(turn, inputs.language) for turn in turns]
+        session = as_json(conversation.info)
+        return Answer("session_exported", {"session": session, "messages": told})
+    info, agent = conversation.info, conversation.cli.name
+    facts = (agent, info.workspace, info.created.isoformat(timespec="seconds"), info.id)
+    pieces = document.written(info.title, facts, agent, turns, inputs.language)
+    headers = {
+        **inputs.headers,
+        "Content-Type": f"{MARKDOWN}; charset=utf-8",
+        "Content-Disposition": f'attachment; filename="conversation-{info.id[:8]}.md"',
+    }
+    data = (piece.encode("utf-8", "replace") for piece in pieces)
+    return await http_server.send(inputs.request, 200, headers, filter(None, data))
+
+
+def _size(conversation: Conversation) -> int:
+    with suppress(FileNotFoundError):
+        return os.path.getsize(conversation.record.transcript.path)
+    return 0
