@@ -13,7 +13,7 @@ WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo "\"$(CURDIR)/$(
 # Any Python does for what needs no library.
 BASE = "$$(cd / && $(WANTED) -c 'import sys; sys.stdout.write(sys.executable)')"
 
-.PHONY: all help setup setup-runtime setup-api setup-python setup-cli setup-node setup-browser setup-schema setup-clients setup-deploy setup-carried missing run api test fuzz soak check format bench review install uninstall package release-check advisories judges judge-sublime workflows
+.PHONY: all help setup setup-runtime setup-api setup-python setup-cli setup-node setup-browser setup-schema setup-clients setup-deploy setup-carried setup-agents missing run api test fuzz soak check format bench review install uninstall package release-check advisories judges judge-sublime workflows
 
 all: check test
 

@@ -26,11 +26,12 @@ LAYERS = {
     "python": (("runtime.txt", "api.txt", "dev.txt"), "stamp"),
 }
 # Folders with a package.json: the real CLI for the tests, others' clients of the API, and the
-# server that is measured against.
+# server that is measured against. Other agents are apart: they take 1.1 GB, for one test.
 NODE_FOLDERS = [
     os.path.join(ROOT, *path)
     for path in (("tests", "e2e"), ("tests", "e2e", "clients"), ("bench", "sdk_server"))
 ]
+AGENTS = os.path.join(ROOT, "tests", "e2e", "agents")
 CARRIED = os.path.join(VENV, "carried")
 GEMINI_CLI = "@google/gemini-cli"
 # Where it is for `make api` while nobody has installed it.
@@ -156,7 +157,10 @@ def set_up_carried() -> None:
 
 def set_up_node() -> None:
     """`npm install` where a package.json stands; without a fit Node, says what will not run."""
-    folders = [folder for folder in NODE_FOLDERS if os.path.exists(folder + "/package.json")]
+    install_modules([it for it in NODE_FOLDERS if os.path.exists(it + "/package.json")])
+
+
+def install_modules(folders: List[str]) -> None:
     if not has_node():
         sentence = "Node.js 20 or newer with npm was not found: tests with the real CLI cannot run."
         if os.environ.get("CI"):
@@ -237,6 +241,7 @@ PARTS: Dict[str, Callable[[], None]] = {
     **{layer: partial(set_up_python, layer) for layer in LAYERS},
     "cli": set_up_cli,
     "node": set_up_node,
+    "agents": partial(install_modules, [AGENTS]),
     "browser": set_up_browser,
     "schema": partial(set_up_apart, "schema"),
     "clients": partial(set_up_apart, "clients"),

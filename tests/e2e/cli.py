@@ -333,7 +333,7 @@ class Yolo(GeminiCli):
 
 class QwenCode(GeminiCli):
     """The same screen with another rule below the input line. `model_url` is that of an
-    `OpenAIServer`. Whether it is connected, the editor says sooner than its `/ide status`."""
+    `AnyModelServer`. Whether it is connected, the editor says sooner than its `/ide status`."""
 
     program = os.path.join(PROGRAMS, "qwen")
     settings_folder = ".qwen"

@@ -12,6 +12,7 @@ from typing import Any
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import HERE, AgentCase, of, text  # noqa: E402
+from any_model_server import MODEL, AnyModelServer  # noqa: E402
 from GeminiCompanion.companion.agent.agents.credentials import OPENAI, Credentials  # noqa: E402
 from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode  # noqa: E402
 from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
@@ -19,7 +20,6 @@ from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E40
 from GeminiCompanion.companion.agent.turn.turn import Turn  # noqa: E402
 from GeminiCompanion.companion.agent.wording import failure  # noqa: E402
 from model_server import call  # noqa: E402
-from openai_server import MODEL, OpenAIServer  # noqa: E402
 
 QWEN = os.path.join(HERE, "node_modules", "@qwen-code", "qwen-code", "cli-entry.js")
 
@@ -119,23 +119,19 @@ class GeminiCliContract(ScriptedContract):
 
 @unittest.skipUnless(os.path.exists(QWEN), "Qwen Code is not installed: make setup")
 class QwenCodeContract(ScriptedContract):
-    model_server = OpenAIServer
+    model_server = AnyModelServer
     # The program that it brings for this is none before the package's install script has run.
     settings = {"tools": {"useRipgrep": False}}
 
     @classmethod
     def launch(cls, *_given: Any, **more: Any) -> Launch:
-        key = Credentials(OPENAI, "a-key", base_url=cls.model.url, model=MODEL)
+        key = Credentials(OPENAI, "a-key", base_url=cls.model.url + "/v1", model=MODEL)
         command, variables = QwenCode.program.find(HERE), {"NO_PROXY": "127.0.0.1"}
         return Launch(command, variables, cls.settings, agent=QwenCode.id, fallback=key)
 
     @classmethod
     async def another_agent(cls, *_given: Any, **more: Any) -> Any:
         return await super().another_agent(credentials=None)
-
-    def plan(self, words: str, closing: str, content: str | None = None) -> None:
-        write = ("write_file", {"file_path": self.file, "content": content})
-        self.model.will_call(words, closing, *([] if content is None else [write]))
 
 
 if __name__ == "__main__":

@@ -11,12 +11,12 @@ from typing import Any, Sequence
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import HERE, KEY  # noqa: E402
+from any_model_server import MODEL, TOKENS, AnyModelServer  # noqa: E402
 from api_case import ApiCase, data, said  # noqa: E402
 from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode  # noqa: E402
 from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
 from GeminiCompanion.companion.api.server import Server  # noqa: E402
-from model_server import Gate  # noqa: E402
-from openai_server import MODEL, OpenAIServer  # noqa: E402
+from model_server import Gate, call  # noqa: E402
 
 QWEN = os.path.join(HERE, "node_modules", "@qwen-code", "qwen-code", "cli-entry.js")
 
@@ -25,12 +25,12 @@ QWEN = os.path.join(HERE, "node_modules", "@qwen-code", "qwen-code", "cli-entry.
 class Qwen(ApiCase):
     """One server with both CLIs, of which Qwen Code is used."""
 
-    openai: OpenAIServer
+    openai: AnyModelServer
     folder: str
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.openai = OpenAIServer()
+        cls.openai = AnyModelServer()
         cls.openai.__enter__()
         cls.addClassCleanup(cls.openai.__exit__)
         # The program that it brings for this is none before the package's install script has run.
@@ -46,7 +46,12 @@ class Qwen(ApiCase):
         return await super().another_server(folder or cls.folder, *more, **others)
 
     async def configure(self) -> None:
-        key = {"authType": "openai", "apiKey": "a-key", "baseUrl": self.openai.url, "model": MODEL}
+        key = {
+            "authType": "openai",
+            "apiKey": "a-key",
+            "baseUrl": self.openai.url + "/v1",
+            "model": MODEL,
+        }
         reply = await self.post("/auth/config", {"agent": "qwen", **key})
         self.assertEqual(reply.status, 200, reply)
 
@@ -79,13 +84,13 @@ class Qwen(ApiCase):
 
     async def _text(self) -> None:
         self.write("with space ä%20.txt", "and it is blue")
-        self.openai.will_call("the word is plum", "I see.")
+        self.openai.will_play("the word is plum", ["I see."])
         events = await self.talk("the word is plum", files=["with space ä%20.txt"])
         self.assertIn("and it is blue", "".join(self.openai.told()))
         self.assertEqual(said(events), "I see.")
         last = data(events, "complete")[0]
-        self.assertEqual((last["success"], last["usage"]["inputTokens"]), (True, 1))
-        self.openai.will_call("by the other door", "Welcome.")
+        self.assertEqual((last["success"], last["usage"]["inputTokens"]), (True, TOKENS[0]))
+        self.openai.will_play("by the other door", ["Welcome."])
         message = {"role": "user", "content": "by the other door"}
         told = await self.post("/v1/chat/completions", {"model": "qwen", "messages": [message]})
         self.assertEqual(told["choices"][0]["message"]["content"], "Welcome.")
@@ -95,9 +100,8 @@ class Qwen(ApiCase):
         with open(path, "wb") as file:
             file.write(b"one\r\ntwo\r\n")
         edit = {"file_path": path, "old_string": "two", "new_string": "2"}
-        self.openai.will_call(
-            "edit it", "Done.", ("read_file", {"file_path": path}), ("edit", edit)
-        )
+        read = call("read_file", file_path=path)
+        self.openai.will_play("edit it", [read], [call("edit", **edit)], ["Done."])
         events = await self.talk("edit it", "proceed_once")
         asked, results = data(events, "tool_confirmation")[0], data(events, "tool_result")
         self.assertEqual((asked["name"], asked["args"]), ("edit", edit))
@@ -107,19 +111,19 @@ class Qwen(ApiCase):
         with open(path, "rb") as file:
             self.assertEqual(file.read(), b"one\r\n2\r\n")
         path = self.path("new.txt")
-        write = ("write_file", {"file_path": path, "content": "the model's\n"})
-        self.openai.will_call("write it", "Well.", write)
+        write = call("write_file", file_path=path, content="the model's\n")
+        self.openai.will_play("write it", [write], ["Well."])
         events = await self.talk("write it", "modify_with_editor", newContent="the user's\n")
         self.assertEqual(self.read("new.txt"), "the user's\n")
         self.assertTrue(data(events, "tool_result")[0]["success"], events)
         self.assertIn("the user changed your text", "".join(self.openai.told()))
         outside = os.path.join(self.another_folder(), "new.txt")
-        elsewhere = ("write_file", {"file_path": outside, "content": "the model's\n"})
-        self.openai.will_call("write it elsewhere", "Well.", elsewhere)
+        elsewhere = call("write_file", file_path=outside, content="the model's\n")
+        self.openai.will_play("write it elsewhere", [elsewhere], ["Well."])
         await self.talk("write it elsewhere", "modify_with_editor", newContent="the user's\n")
         with open(outside, encoding="utf-8") as written:
             self.assertEqual(written.read(), "the user's\n")
-        self.openai.will_call("reject it", "Never said.", write)
+        self.openai.will_play("reject it", [write], ["Never said."])
         events = await self.talk("reject it", "cancel")
         results = data(events, "tool_result")
         self.assertEqual([it["success"] for it in results], [False], events)
@@ -127,7 +131,8 @@ class Qwen(ApiCase):
 
     async def _cancelled(self) -> None:
         path = self.path("never.txt")
-        self.openai.will_call("too late", "No.", ("write_file", {"file_path": path, "content": ""}))
+        write = call("write_file", file_path=path, content="")
+        self.openai.will_play("too late", [write], ["No."])
         async with self.stream({"message": "too late", "sessionId": self.session}) as stream:
             await stream.until("tool_confirmation")
             reply = await self.post("/cancel", {"sessionId": self.session})
@@ -164,7 +169,7 @@ class Qwen(ApiCase):
         self.assertEqual((changed.status, changed["mode"]), (200, "plan"), changed)
         await self.server.stop()
         type(self).server = await self.another_server()
-        self.openai.will_call("and the word", "Plum.")
+        self.openai.will_play("and the word", ["Plum."])
         events = await self.talk("and the word")
         self.assertEqual((said(events), data(events, "thought")), ("Plum.", []))
         self.assertIn("the word is plum", "".join(self.openai.told()))

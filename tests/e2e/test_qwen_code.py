@@ -12,9 +12,10 @@ from typing import Any
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
 
+from any_model_server import AnyModelServer  # noqa: E402
 from cli import ALLOW, ESCAPE, QwenCode  # noqa: E402
 from editor import Editor  # noqa: E402
-from openai_server import OpenAIServer  # noqa: E402
+from model_server import call  # noqa: E402
 from session import ACCEPT, QUESTION, REJECT  # noqa: E402
 
 from tests.support import wait_for  # noqa: E402
@@ -35,7 +36,7 @@ class Qwen(unittest.TestCase):
     folder: str
     temp: str
     home: str
-    model: OpenAIServer
+    model: AnyModelServer
     editor: Editor
     cli: QwenCode
 
@@ -47,7 +48,7 @@ class Qwen(unittest.TestCase):
             os.mkdir(os.path.join(cls.root, name))
         cls.folder, cls.temp = os.path.join(cls.root, "work"), os.path.join(cls.root, "tmp")
         cls.home = os.path.join(cls.root, "home")
-        cls.model = OpenAIServer()
+        cls.model = AnyModelServer()
         cls.model.__enter__()
         cls.addClassCleanup(cls.model.__exit__)
         cls.editor = Editor(cls.folder, os.path.join(cls.root, "data"), cls.temp, home=cls.home)
@@ -57,7 +58,7 @@ class Qwen(unittest.TestCase):
         wait_for(lambda: os.path.exists(os.path.join(cls.home, *MANIFEST)))
         # A proxy that does not answer, which may be asked for all but the model.
         proxy = dict.fromkeys(("HTTP_PROXY", "http_proxy"), "http://127.0.0.1:9")
-        url = cls.model.url.replace("127.0.0.1", "localhost")
+        url = cls.model.url.replace("127.0.0.1", "localhost") + "/v1"
         variables = {"TMPDIR": cls.temp, **proxy, "NO_PROXY": "localhost"}
         cls.cli = QwenCode(cls.home, cls.folder, url, variables)
         cls.addClassCleanup(cls.cli.close)
@@ -67,10 +68,10 @@ class Qwen(unittest.TestCase):
         """A prompt that makes the model read the file, if there is one, and call the tool; ends
         when both sides show the question."""
         name = os.path.basename(path)
-        read = [("read_file", {"file_path": path})] if os.path.exists(path) else []
-        write = (tool, {"file_path": path, **arguments})
+        read = [[call("read_file", file_path=path)]] if os.path.exists(path) else []
+        write = [call(tool, file_path=path, **arguments)]
         prompt = f"change {name} please"
-        self.model.will_call(prompt, f"The end of {name}.", *read, write)
+        self.model.will_play(prompt, *read, write, [f"The end of {name}."])
         self.cli.say(prompt)
         self.cli.wait_for(QUESTION)
         self.editor.do("wait_for", "proposal", proposal, path)
@@ -124,8 +125,8 @@ class Qwen(unittest.TestCase):
         self.finish(path)
         self.until("done")
         for key, name in ((ALLOW, "made"), (ESCAPE, "never")):
-            command = ("run_shell_command", {"command": f"touch {name}", "is_background": False})
-            self.model.will_call(f"make {name}", f"The end of {name}.", command)
+            command = call("run_shell_command", command=f"touch {name}", is_background=False)
+            self.model.will_play(f"make {name}", [command], [f"The end of {name}."])
             self.cli.say(f"make {name}")
             self.until("asks")
             self.assertRegex(self.editor.do("status"), rf"asks you since \d\d:\d\d: touch {name}")
@@ -137,8 +138,8 @@ class Qwen(unittest.TestCase):
 
     def test_its_model_asks_the_editor_by_the_extensions_tools(self) -> None:
         path = self.write("shown.py", "one\n")
-        call = ("mcp__editor__show", {"path": path})
-        self.model.will_call("show it", "The end of show.", call)
+        show = call("mcp__editor__show", path=path)
+        self.model.will_play("show it", [show], ["The end of show."])
         self.cli.say("show it")
         self.cli.wait_for("show", "Allow")
         self.cli.press(ALLOW)
