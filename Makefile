@@ -13,7 +13,7 @@ WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo "\"$(CURDIR)/$(
 # Any Python does for what needs no library.
 BASE = "$$(cd / && $(WANTED) -c 'import sys; sys.stdout.write(sys.executable)')"
 
-.PHONY: all help setup setup-runtime setup-api setup-python setup-cli setup-node setup-browser setup-schema setup-clients setup-deploy setup-carried setup-agents missing run api test fuzz soak check format bench review install uninstall package release-check advisories judges judge-sublime workflows
+.PHONY: all help setup setup-runtime setup-api setup-python setup-cli setup-node setup-browser setup-schema setup-clients setup-mcp setup-deploy setup-carried setup-agents missing run api test mcp fuzz soak check format bench review install uninstall package release-check advisories judges judge-sublime workflows
 
 all: check test
 
@@ -25,6 +25,7 @@ help:
 	@echo "make release-check       all files of a release    make advisories   known against libraries"
 	@echo "make bench               measure            make format   rewrite the format"
 	@echo "make fuzz                many more of the random tests"
+	@echo "make mcp                 others' clients of MCP, and its conformance suite"
 	@echo "make soak MINUTES=n      hours of use, with memory and latencies over time"
 	@echo "make setup PYTHON=python3.8   choose the Python of .venv; every target takes it"
 
@@ -41,7 +42,7 @@ setup-cli: setup-api
 
 # What only some tests need: the browser for those of the API's page, `schema` and `clients` to ask all of
 # the API by its description, `deploy` to look at what starts it in containers, `carried` to build packages.
-setup-node setup-schema setup-clients setup-deploy setup-carried: setup-python
+setup-node setup-schema setup-clients setup-mcp setup-deploy setup-carried: setup-python
 	@$(PY) tools/setup.py $(@:setup-%=%)
 
 setup-browser: setup-node
@@ -65,6 +66,10 @@ api: setup-api $(if $(CLI),,setup-cli)
 # What only some of them need is set up beside the others.
 test: setup-python
 	@$(PY) tools/run_tests.py
+
+# The SDKs' clients of MCP, and the official suite for its servers at each version (docs/protocol.md 10.98)
+mcp: setup-mcp
+	$(PY) -m pytest -q tests/others
 
 # Twenty times as much as in the tests, other requests and other orders each time; about half an hour.
 fuzz: setup setup-schema

@@ -32,6 +32,8 @@ AGENT, API, PAGE = ("test_agent*.py",), ("test_api*.py",), ("test_page.py",)
 DESCRIBED = ("test_api_schema.py", "test_api_clients.py", "test_api_agents.py", "test_api_docs.py")
 FAULTS, INSTALLED = ("test_faults.py",), ("test_packages.py", "test_doctor.py")
 TOOLS = tuple(os.path.join("tests", name) for name in ("tools", "headless"))
+# Others' clients of MCP and the suite of its makers; `make mcp` runs them alone.
+OTHERS = os.path.join("tests", "others")
 
 
 def with_cli(*names: str, but: Tuple[str, ...] = ()) -> Tuple[str, ...]:
@@ -73,6 +75,7 @@ SET_UP = (
     set_up("carried"),
     set_up("deploy"),
     set_up("browser", "node"),
+    set_up("mcp", "node"),
 )
 # Those that take longest begin first.
 TESTS = (
@@ -80,7 +83,7 @@ TESTS = (
     Part("the API's page in a browser", with_cli(*PAGE), ("node", "browser")),
     Part("the API with a CLI", with_cli(*API, but=DESCRIBED), ("node",)),
     Part("the adapter in an editor", ADAPTER),
-    Part("the core", without(E2E, *TOOLS)),
+    Part("the core", without(E2E, OTHERS, *TOOLS)),
     Part("the real CLI and what is installed", with_cli(*INSTALLED), ("node", "carried")),
     Part(
         "the real CLI in its terminal",
@@ -89,6 +92,7 @@ TESTS = (
     ),
     Part("the real CLI and faults", with_cli(*FAULTS), ("node",)),
     Part("the API as it is described", with_cli(*DESCRIBED), ("node", "schema", "clients")),
+    Part("the clients of others for MCP", (*PYTEST, OTHERS), ("mcp",)),
     Part("tools and the editor without a screen", (*PYTEST, *TOOLS), ("node", "carried", "deploy")),
 )
 FUZZ = (

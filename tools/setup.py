@@ -32,6 +32,8 @@ NODE_FOLDERS = [
     for path in (("tests", "e2e"), ("tests", "e2e", "clients"), ("bench", "sdk_server"))
 ]
 AGENTS = os.path.join(ROOT, "tests", "e2e", "agents")
+# Others' clients of MCP, and the suite that says whether a server conforms to it.
+OTHERS = os.path.join(ROOT, "tests", "others", "mcp")
 CARRIED = os.path.join(VENV, "carried")
 GEMINI_CLI = "@google/gemini-cli"
 # Where it is for `make api` while nobody has installed it.
@@ -123,9 +125,9 @@ def install(venv: str, *lists: str) -> None:
 def set_up_apart(name: str) -> None:
     """A virtual environment of its own for requirements/`name`.txt, whose libraries are many and
     have nothing to do with ours, where this Python is new enough: `schema` asks the API's server
-    all that its description allows, `clients` are those that others wrote, `deploy` looks at the
-    files of that folder; see test_api_schema and test_api_clients in tests/e2e, and
-    tests/tools/test_deploy."""
+    all that its description allows, `clients` are those that others wrote, `mcp` those of MCP,
+    `deploy` looks at the files of that folder; see test_api_schema and test_api_clients in
+    tests/e2e, tests/others, and tests/tools/test_deploy."""
     if sys.version_info < OLDEST_APART:
         print("requirements/%s.txt needs Python %d.%d or newer." % (name, *OLDEST_APART))
         return
@@ -170,6 +172,14 @@ def install_modules(folders: List[str]) -> None:
     # At once, for each waits for the registry.
     with ThreadPoolExecutor() as pool:
         list(pool.map(set_up_modules, folders))
+
+
+def set_up_mcp() -> None:
+    """What tests/others runs, with the Node of the end-to-end tests."""
+    set_up_node()
+    if has_node():
+        set_up_modules(OTHERS)
+    set_up_apart("mcp")
 
 
 def set_up_modules(folder: str) -> None:
@@ -245,6 +255,7 @@ PARTS: Dict[str, Callable[[], None]] = {
     "browser": set_up_browser,
     "schema": partial(set_up_apart, "schema"),
     "clients": partial(set_up_apart, "clients"),
+    "mcp": set_up_mcp,
     "deploy": partial(set_up_apart, "deploy"),
     "carried": set_up_carried,
 }
