@@ -7,6 +7,7 @@ import asyncio
 from typing import Any
 
 from GeminiCompanion.companion.agent.acp import messages
+from GeminiCompanion.companion.agent.agents.cli import Cli
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.event_log import EventLog
@@ -23,15 +24,18 @@ OPTIONS = tuple(
 
 
 class Session:
-    """As `acp_client.Session`; `told` is what the agent was told, in order."""
+    """As `acp_client.Session`; `told` is what the agent was told, in order; `prompts` are its
+    messages."""
 
     def __init__(self, folder: str = "/work") -> None:
         self.id, self.folder, self.client = "session", folder, self
         self.told: list[tuple[Any, ...]] = []
+        self.prompts: list[Any] = []
         self.end: asyncio.Future[messages.TurnEnd] | None = None
 
     def prompt(self, blocks: Any) -> asyncio.Future[messages.TurnEnd]:
         self.told.append(("prompt",))
+        self.prompts.append(blocks)
         self.end = asyncio.get_running_loop().create_future()
         return self.end
 
@@ -54,12 +58,12 @@ class Session:
 class Stage:
     """`story` are the bodies of the events so far."""
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, home: str, cli: type[Cli] = GeminiCli) -> None:
         self.session = Session()
         self.log = EventLog("conversation", lambda event: self.story.append(event.body))
         self.story: list[Any] = []
         given: Any = self.session
-        self.agent = AgentSession(given, GeminiCli(home, False))
+        self.agent = AgentSession(given, cli(home, False))
         self._requests = 0
 
     def of(self, kind: type) -> list[Any]:

@@ -84,7 +84,15 @@ class Updates(unittest.TestCase):
         )
         diffs = (FileDiff("/a", "", "b"),)
         expected = ToolCallUpdate(
-            "write__1", "w", "edit", "completed", ("one",), diffs, ("/a",), {"x": 1}
+            "write__1",
+            "w",
+            "edit",
+            "completed",
+            ("one",),
+            diffs,
+            ("/a",),
+            {"x": 1},
+            has_content=True,
         )
         self.assertEqual(told, expected)
 

@@ -12,6 +12,7 @@ RESTORED, DIFFS = "companion/ide/restored_diffs.py", "companion/ide/diffs.py"
 DISK, WINDOWS = "companion/ide/disk_check.py", "companion/ide/windows.py"
 TURN, CALLS = "companion/agent/turn/turn.py", "companion/agent/turn/call_tracker.py"
 WRITES = "companion/agent/turn/file_writes.py"
+EDITED = "companion/agent/turn/edited_file.py"
 
 
 class Fault(NamedTuple):
@@ -734,12 +735,12 @@ FAULTS = (
     Fault(
         "the agent writes another text than the user saw",
         WRITES,
-        "if _plain(content) != _plain(seen.diff.new_text) or not",
+        "if plain(content) != plain(seen.diff.new_text) or not",
         "if not",
     ),
     Fault(
         "the user's text gets line ends of its own",
-        WRITES,
+        EDITED,
         '    if "\\r\\n" in content:\n        text = text.replace("\\n", "\\r\\n")\n',
         "",
     ),
@@ -757,27 +758,51 @@ FAULTS = (
     ),
     Fault(
         "a file that could not be written whole is left half",
-        WRITES,
+        EDITED,
         "                _overwrite(path, before)\n",
         "                pass\n",
     ),
     Fault(
         "a new file that could not be written whole stays",
-        WRITES,
+        EDITED,
         "                os.unlink(path)\n",
         "                pass\n",
     ),
     Fault(
         "a longer text of before is seen behind the new one",
-        WRITES,
+        EDITED,
         "        file.truncate()\n",
         "",
     ),
     Fault(
-        "a user's text is taken for a file that the CLI writes itself",
+        "what the agent wrote over our write is not seen",
         WRITES,
-        "if text is not None and not self._through_us(call.diff.path):",
-        "if False:",
+        "            if found is not None:\n                self._agent.distrust()\n",
+        "            found = None\n",
+    ),
+    Fault(
+        "an agent that wrote over our write goes on being trusted",
+        WRITES,
+        "                self._agent.distrust()\n",
+        "                pass\n",
+    ),
+    Fault(
+        "an edit that nobody was asked about is told as one that somebody was",
+        WRITES,
+        "unasked=diffs if success and asked is None else ()",
+        "unasked=()",
+    ),
+    Fault(
+        "the user's text is written over what the agent wrote meanwhile",
+        EDITED,
+        "    if old and now.count(old) == 1:\n",
+        "    if True:\n",
+    ),
+    Fault(
+        "what the agent reports is not looked for on disk",
+        WRITES,
+        "        others = await self._others(call, diffs) if success else ()\n",
+        "        others: tuple[Diff, ...] = ()\n",
     ),
     # The editor's side: single changes, the queue, comments, doubts, accepted edits.
     Fault(

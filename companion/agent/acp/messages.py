@@ -80,8 +80,9 @@ class FileDiff:
 class ToolCallUpdate:
     """New information about a tool call; members without news are empty. `kind` is "edit",
     "execute", "read", ...; `status` is "pending", "in_progress", "completed" or "failed". `texts`
-    and `diffs` are its content, `paths` its locations. `raw_input` are the tool's arguments, None
-    if they are not given. `meta` is the agent's own."""
+    and `diffs` are its content, which `has_content` if it is given, even an empty one; `paths` are
+    its locations. `raw_input` are the tool's arguments, None if they are not given. `raw_output` is
+    the tool's own result, of any type. `meta` is the agent's own."""
 
     id: str
     title: str = ""
@@ -92,10 +93,47 @@ class ToolCallUpdate:
     paths: tuple[str, ...] = ()
     raw_input: Mapping[str, Any] | None = None
     meta: Meta = field(default_factory=dict)
+    raw_output: object = None
+    has_content: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        return self.status in ("completed", "failed")
 
 
 class ToolCallStart(ToolCallUpdate):
     """The first message about a call."""
+
+
+def joined(known: ToolCallUpdate | None, news: ToolCallUpdate) -> ToolCallUpdate:
+    """What is known of a call after the news. New content replaces all that was there; the end of a
+    call keeps the diffs, but not the texts, which were about its beginning."""
+    if known is None:
+        return news
+    has_content = news.has_content or bool(news.texts or news.diffs)
+    texts = () if news.is_over else known.texts
+    return ToolCallUpdate(
+        news.id,
+        news.title or known.title,
+        news.kind or known.kind,
+        news.status or known.status,
+        news.texts if has_content else texts,
+        news.diffs if has_content else known.diffs,
+        news.paths or known.paths,
+        news.raw_input or known.raw_input,
+        _with(known.meta, news.meta),
+        known.raw_output if news.raw_output is None else news.raw_output,
+    )
+
+
+def _with(known: Meta, news: Meta) -> Meta:
+    """Both, and of members that are objects both, too."""
+    inner = {
+        name: {**known[name], **news[name]}
+        for name in known.keys() & news.keys()
+        if isinstance(known[name], dict) and isinstance(news[name], dict)
+    }
+    return {**known, **news, **inner}
 
 
 @dataclass(frozen=True)
@@ -438,6 +476,8 @@ def _tool_call(made: type[Call], told: Mapping[str, Any], kind: str) -> Call:
         tuple(string(each, "path") for each in objects(told, "locations")),
         raw_input if isinstance(raw_input, dict) else None,
         object_of(told, "_meta"),
+        told.get("rawOutput"),
+        isinstance(told.get("content"), list),
     )
 
 

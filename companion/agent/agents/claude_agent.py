@@ -11,7 +11,7 @@ from typing import Any, Mapping
 from ..acp import messages
 from ..events import tool_call
 from ..events.tool_call import Call
-from .cli import Cli
+from .cli import Cli, with_output
 from .cli_home import inherited, write_settings
 from .credentials import ANTHROPIC, Credentials
 from .program import Program
@@ -75,4 +75,4 @@ class ClaudeAgent(Cli):
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
         own = told.meta.get("claudeCode")
         name = str(own.get("toolName") or "") if isinstance(own, dict) else ""
-        return tool_call.read(told, name or told.kind or "tool", told.raw_input or {})
+        return tool_call.read(with_output(told), name or told.kind or "tool", told.raw_input or {})

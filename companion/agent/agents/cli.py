@@ -5,7 +5,7 @@ the protocol says."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Mapping, Sequence
 
 from ...base import jsonrpc
@@ -82,6 +82,13 @@ class NoGoogleLogin:
 
     def forget(self) -> None:
         """Raises OSError."""
+
+
+def with_output(told: messages.ToolCallUpdate) -> messages.ToolCallUpdate:
+    """With the tool's own result as its text, if the agent gives no other."""
+    if told.is_over and not told.texts and isinstance(told.raw_output, str):
+        return replace(told, texts=(told.raw_output,))
+    return told
 
 
 class SessionFiles:
@@ -192,7 +199,7 @@ class Cli(ABC):
 
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
         """The information about a call, also in a permission request."""
-        return tool_call.read(told, told.kind or "tool", told.raw_input or {})
+        return tool_call.read(with_output(told), told.kind or "tool", told.raw_input or {})
 
     def outcome_of(self, option: messages.PermissionOption) -> str:
         """The outcome that chooses the option; "" if it is not to be offered."""

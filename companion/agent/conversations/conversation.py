@@ -267,13 +267,19 @@ class Conversation:
     def _say(self, turn: Turn, said: Message) -> None:
         """Send the message, after what the agent has to be told first."""
         record, session = self.record, self.session
-        reminders = [it for it in (session.reminder, _undone(record.state.undone)) if it]
-        turn.start([*as_resources(reminders), *said.parts], session.take_warnings())
+        agent = session.agent
+        if agent is None:
+            return
+        notes = agent.notes
+        reminders = [it for it in (session.reminder, _undone(record.state.undone), *notes) if it]
+        first = as_resources(reminders, agent.session.client.capabilities)
+        turn.start([*first, *said.parts], session.take_warnings())
         self.tell_unsaved()
         record.transcript.write_soon()
         if not turn.is_over and reminders:
             # The reminder of a cancelled turn was not sent.
             session.reminder = ""
+            notes.clear()
             record.change(replace(record.state, undone=()))
 
     def _hear(self, event: events.TurnEvent) -> None:

@@ -364,6 +364,9 @@ def _body(value: dict[str, Any]) -> Body:
     if kind is events.ToolConfirmation:
         given["options"] = tuple(events.Option(**each) for each in given["options"])
         given["diff"] = events.Diff(**given["diff"]) if given.get("diff") else None
+        given["more"] = _diffs(given.get("more"))
+    elif kind is events.ToolResult:
+        given["unasked"] = _diffs(given.get("unasked"))
     elif kind is Plan:
         given["entries"] = tuple(PlanEntry(**each) for each in given["entries"])
     elif kind is ContextUsage:
@@ -375,6 +378,10 @@ def _body(value: dict[str, Any]) -> Body:
         by_model = {name: tuple(pair) for name, pair in (usage["by_model"] or {}).items()}
         given["usage"] = Usage(usage["input_tokens"], usage["output_tokens"], by_model)
     return kind(**given)
+
+
+def _diffs(value: Any) -> tuple[events.Diff, ...]:
+    return tuple(events.Diff(**each) for each in value or ())
 
 
 def _field(value: dict[str, Any]) -> Field:

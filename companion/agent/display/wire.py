@@ -152,6 +152,7 @@ def _tool_confirmation(body: events.ToolConfirmation, language: str) -> dict[str
         "args": body.args,
         "options": [_option(it, language) for it in body.options],
         "diff": body.diff and _diff(body.diff, language),
+        "moreDiffs": [_diff(it, language) for it in body.more],
         "shown": {
             "displayName": shown.line(body.display_name, language),
             "description": shown.lines(description, language),
@@ -194,6 +195,7 @@ def _tool_result(body: events.ToolResult, language: str) -> dict[str, Any]:
         "success": body.success,
         "rejected": body.rejected,
         "error": error,
+        "unaskedEdits": [_diff(it, language) for it in body.unasked],
         "shown": {
             **shown.args_of(body.args, language),
             **shown.different(displayResult=display, error=error),

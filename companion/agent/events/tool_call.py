@@ -48,7 +48,8 @@ SHELL_NOTE = re.compile(
 @dataclass(frozen=True)
 class Call:
     """A call as the protocol describes it. `text` is what the agent shows of it. `kind` is "edit",
-    "execute", "read", ... as in the protocol."""
+    "execute", "read", ... as in the protocol. `diffs` are its edits, of which most have one; `path`
+    is the file that it is about, or empty."""
 
     id: str
     name: str
@@ -57,7 +58,13 @@ class Call:
     status: str = ""
     text: str = ""
     args: Mapping[str, Any] = field(default_factory=dict)
-    diff: Diff | None = None
+    diffs: tuple[Diff, ...] = ()
+    path: str = ""
+
+    @property
+    def diff(self) -> Diff | None:
+        """The first of its edits."""
+        return self.diffs[0] if self.diffs else None
 
     @property
     def display_name(self) -> str:
@@ -89,8 +96,8 @@ class Call:
             return str(self.args.get("command") or self.title)
         if self.is_of_server:
             return f"{self.name} {self.text}"
-        if self.diff is not None:
-            return f"{self.name} {self.diff.path}"
+        if self.diffs:
+            return " ".join([self.name, *(diff.path for diff in self.diffs)])
         return f"{self.name} {self.title}".strip()
 
     @property
@@ -122,11 +129,13 @@ class Record:
 def read(told: ToolCallUpdate, name: str = "", args: Mapping[str, Any] | None = None) -> Call:
     """`name` and `args` are given if the agent sends them."""
     name = name or name_of(told.id)
-    diff = _diff(told)
+    diffs = tuple(Diff(it.path, it.old_text, it.new_text) for it in told.diffs)
     text = "\n".join(told.texts)
+    path = next(filter(None, told.paths), "")
     if args is None:
-        args = _arguments(name, told.title, text, diff, next(filter(None, told.paths), ""))
-    return Call(told.id, name, told.title, told.kind, told.status, text, args, diff)
+        args = _arguments(name, told.title, text, diffs[0] if diffs else None, path)
+    path = diffs[0].path if diffs else path or str(args.get("file_path") or "")
+    return Call(told.id, name, told.title, told.kind, told.status, text, args, diffs, path)
 
 
 def result(call: Call, before: Call | None, record: Record | None, success: bool) -> ToolResult:
@@ -166,12 +175,6 @@ def name_of(id: str) -> str:
             return id[:at]
         at = id.find("__", at + 1)
     return id.partition("__")[0]
-
-
-def _diff(told: ToolCallUpdate) -> Diff | None:
-    for each in told.diffs:
-        return Diff(each.path, each.old_text, each.new_text)
-    return None
 
 
 def _arguments(name: str, title: str, text: str, diff: Diff | None, path: str) -> dict[str, Any]:

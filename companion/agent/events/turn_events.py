@@ -91,7 +91,8 @@ class Option:
 
 @dataclass(frozen=True)
 class Diff:
-    """The change that a tool would make. `path` is absolute; `old_text` is empty for a new file."""
+    """The change that a tool makes. `path` is absolute; `old_text` is empty for a new file. Some
+    agents give the texts of the changed piece only."""
 
     path: str
     old_text: str
@@ -103,7 +104,8 @@ class ToolConfirmation:
     """The call waits for a decision.
 
     `command` is what would run or be written. `args` are the arguments known so far. `options` are
-    the outcomes that can be chosen for this call.
+    the outcomes that can be chosen for this call. `diff` is the first of its edits, `more` are the
+    others.
     """
 
     type: ClassVar[str] = "tool_confirmation"
@@ -115,6 +117,7 @@ class ToolConfirmation:
     args: Mapping[str, Any]
     options: tuple[Option, ...]
     diff: Diff | None = None
+    more: tuple[Diff, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,8 @@ class ToolResult:
 
     `result` is what the model gets. `display_result` is what the tool shows to a person, often
     nothing. `args` are the arguments known now. `error` says why the call failed. A rejected call
-    counts as failed, because it was not allowed to run.
+    counts as failed, because it was not allowed to run. `unasked` are edits of files that nobody
+    was asked about; a failed call has them if a file holds something else than the agent reported.
     """
 
     type: ClassVar[str] = "tool_result"
@@ -135,6 +139,7 @@ class ToolResult:
     success: bool
     error: Words | None = None
     rejected: bool = False
+    unasked: tuple[Diff, ...] = ()
 
 
 @dataclass(frozen=True)

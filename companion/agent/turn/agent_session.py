@@ -11,20 +11,32 @@ from .outcomes import Approvals
 
 
 class AgentSession:
-    """With a session the agent forgets what was approved in it, and so does this."""
+    """With a session the agent forgets what was approved in it, and so does this. `notes` are texts
+    that the model has to read, in order; they go with the next message."""
 
     def __init__(self, session: Session, cli: Cli) -> None:
         self.session = session
         self.cli = cli
         self.recording = cli.session_files.recording(session.id)
         self.approvals = Approvals()
+        self.notes: list[str] = []
+        self._is_trusted = True
 
     def call(self, told: ToolCallUpdate) -> Call:
         return self.cli.read_call(told)
 
     def writes_through_us(self, path: str) -> bool:
-        """Whether the CLI asks us to write the file; it writes other files by itself."""
-        return self.cli.writes_through_us(path, self.session.folder)
+        """Whether the CLI asks us to write the file, and leaves it as we wrote it; it writes other
+        files by itself."""
+        return self._is_trusted and self.cli.writes_through_us(path, self.session.folder)
+
+    def distrust(self) -> None:
+        """A file that we wrote for it held something else afterwards."""
+        self._is_trusted = False
+
+    def take_notes(self) -> list[str]:
+        notes, self.notes = self.notes, []
+        return notes
 
     def answer_write(self, request: WriteTextFile, refusal: str) -> None:
         """Confirm the write, or give the model a refusal to read."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from ..acp.messages import PermissionRequest, WriteTextFile
+from ..acp.messages import PermissionRequest, ToolCallUpdate, WriteTextFile
 from ..events import tool_call
 from ..events.event_log import EventLog
 from ..events.tool_call import Call, Record
@@ -21,17 +21,18 @@ from ..events.turn_events import (
     MODIFY,
     ONCE,
     PENDING,
-    ToolCall,
-    ToolExecution,
     TurnEvent,
 )
 from ..wording import failure
 from ..wording.failure import AgentError
 from ..wording.sentence import Words, sentence
 from .agent_session import AgentSession
-from .file_writes import FileWrites, Note
-from .outcomes import PendingPermission, choices_of
+from .call_events import CallEvents
+from .file_writes import Ended, FileWrites, Note
+from .outcomes import Choices, PendingPermission, choices_of
 
+# The agent's word for a call that it still prepares.
+PREPARED = "pending"
 # The results of calls for which the agent gives none.
 REJECTED = sentence("Rejected by the user.")
 UNANSWERED = sentence("Nobody decided on it in time, so it was rejected.")
@@ -40,9 +41,9 @@ STOPPED = sentence("The turn ended before the tool did.")
 
 
 class CallTracker:
-    """Writes events into the log and answers the agent. `patience` is the seconds for a decision;
-    None if nobody can decide: then calls that need a decision are rejected at once. `note` is
-    called in a thread with each file before it changes."""
+    """Answers the agent, and tells of its calls. `patience` is the seconds for a decision; None if
+    nobody can decide: then calls that need a decision are rejected at once. `note` is called in a
+    thread with each file before it changes, or after the agent itself has written it."""
 
     def __init__(
         self,
@@ -52,20 +53,19 @@ class CallTracker:
         note: Note,
     ) -> None:
         self.is_cancelled = False
-        self.writes = FileWrites(agent.writes_through_us, note)
+        self.writes = FileWrites(agent, note)
         self._log = log
         self._agent = agent
         self._session, self._approvals = agent.session, agent.approvals
         self._patience = patience
-        self._calls: dict[str, Call] = {}
+        self._calls = CallEvents(log, agent)
         self._pending: dict[str, PendingPermission] = {}
-        # Calls whose end was reported, although the agent may still report it.
-        self._told: set[str] = set()
+        self._writing: set[asyncio.Future[None]] = set()
 
     @property
     def is_idle(self) -> bool:
         """Whether no call runs or waits for a decision."""
-        return not self._calls
+        return not self._calls.running
 
     @property
     def confirmations(self) -> tuple[TurnEvent, ...]:
@@ -85,72 +85,52 @@ class CallTracker:
                 failure.VALIDATION_ERROR,
                 sentence("Expected newContent with {outcome}, and only with it.", outcome=MODIFY),
             )
-        if outcome != CANCEL:
-            self.writes.decide(pending.call, new_text)
         self._settle(pending)
         if outcome == CANCEL:
-            self._deny(pending, REJECTED)
-            return
-        # The agent's own editor opens nowhere; the text is changed when it is written.
-        chosen = ONCE if outcome == MODIFY else outcome
-        self._allow(pending, self._approvals.remember(pending.call, chosen))
+            self._reject(pending, REJECTED)
+        elif new_text is not None and not self._agent.writes_through_us(pending.call.path):
+            self._answer(pending, CANCEL)
+            self._calls.state(pending.call, EXECUTING)
+            writing = asyncio.ensure_future(self._write_instead(pending.call, new_text))
+            self._writing.add(writing)
+            writing.add_done_callback(self._writing.discard)
+        else:
+            self.writes.decide(pending.call, new_text)
+            # The agent's own editor opens nowhere; the text is changed when it is written.
+            chosen = ONCE if outcome == MODIFY else outcome
+            self._allow(pending, self._approvals.remember(pending.call, chosen))
 
-    def begin(self, call: Call) -> None:
-        """A call that needs no decision, or the first message about a call."""
-        if self._introduce(call):
-            self._report_status(call, EXECUTING)
-
-    async def change(self, call: Call) -> None:
-        """The agent reports more of a call, or its end."""
-        known = self._calls.get(call.id)
-        if call.status not in (COMPLETED, FAILED):
-            self.begin(call)
+    async def change(self, told: ToolCallUpdate) -> None:
+        """The agent tells of a call: its beginning, more of it, or its end."""
+        call = self._calls.take(told)
+        if call is None or call.id in self._pending:
             return
-        if known is None and call.id in self._told:
+        if call.status in (COMPLETED, FAILED):
+            await self._end(call)
             return
-        self._introduce(call)
-        record = await self._agent.recording.find(call.id)
-        # docs/gemini-cli-acp.md 4.29: it reports success also for a command that ended with the
-        # turn.
-        success = call.status == COMPLETED and not self.is_cancelled
-        # The end of a failed call does not contain the file.
-        written = self.writes.end(known or call)
-        if written is not None:
-            success = written.success
-            # The CLI takes this for an error, and shows that.
-            call = replace(call, text="", diff=None)
-            record = Record(output=str(written.told), args=record.args if record else {})
-        elif success and call.diff is not None:
-            await self.writes.note_own(call.diff)
-        self._report_status(call, COMPLETED if success else FAILED)
-        result = tool_call.result(call, known, record, success)
-        if written is not None and not success:
-            result = replace(result, error=written.told)
-        self._log.add(result)
-        self._calls.pop(call.id, None)
+        # Of a call that it still prepares, it may have told nothing yet.
+        if call.status != PREPARED or call.args or call.diffs:
+            self._calls.introduce(call)
+        if call.status not in (PREPARED, ""):
+            self._calls.state(call, EXECUTING)
 
-    def ask(self, request: PermissionRequest) -> None:
+    async def ask(self, request: PermissionRequest) -> None:
         """The agent asks whether a call may run."""
-        call = self._agent.call(request.call)
-        if self.is_cancelled:
+        call = self._calls.take(request.call, is_asked=True)
+        if call is None or self.is_cancelled:
             self._session.decide(request, None)
             return
         choices = choices_of(request.options, self._agent.cli.outcome_of)
-        is_changeable = call.diff is not None and self._agent.writes_through_us(call.diff.path)
-        pending = PendingPermission(request, call, choices, is_changeable)
-        if self._approvals.covers(call) and ONCE in choices:
-            self._introduce(call)
+        pending = PendingPermission(request, call, choices, self._is_changeable(call, choices))
+        await self.writes.look(call)
+        if self.is_cancelled:
+            self._session.decide(request, None)
+        elif self._approvals.covers(call) and ONCE in choices:
+            self._calls.introduce(call)
+            self.writes.decide(call, None)
             self._allow(pending, ONCE)
-            return
-        self._introduce(call, requires_confirmation=True)
-        self._report_status(call, PENDING)
-        if self._patience is None:
-            self._deny(pending, UNATTENDED)
-            return
-        pending.event = self._log.add(pending.body)
-        loop = asyncio.get_running_loop()
-        pending.timer = loop.call_later(self._patience, self._expire, call.id)
-        self._pending[call.id] = pending
+        else:
+            self._wait_for_decision(pending)
 
     async def write(self, request: WriteTextFile) -> None:
         """The agent asks to write a file, for one of the calls."""
@@ -161,6 +141,11 @@ class CallTracker:
             told = refused.message
         self._agent.answer_write(request, str(told))
 
+    async def finish_writes(self) -> None:
+        """Wait for what is being written."""
+        if self._writing:
+            await asyncio.wait(set(self._writing))
+
     def cancel(self) -> None:
         """Calls that wait for a decision will not run, nor will those that the agent asks for
         now."""
@@ -170,64 +155,88 @@ class CallTracker:
         for pending in list(self._pending.values()):
             self._settle(pending)
             self._session.decide(pending.request, None)
-            self._reject(pending.call, STOPPED)
+            self._calls.fail(pending.call, STOPPED, rejected=True)
 
     def close(self) -> None:
         """The turn is over: no call continues."""
         for pending in list(self._pending.values()):
             self._settle(pending)
-            self._reject(pending.call, STOPPED)
-        for call in list(self._calls.values()):
-            self._fail(call, STOPPED)
+            self._calls.fail(pending.call, STOPPED, rejected=True)
+        for call in self._calls.running:
+            self._calls.fail(call, STOPPED)
+
+    async def _end(self, call: Call) -> None:
+        known = self._calls.known(call.id)
+        self._calls.introduce(call)
+        record = await self._agent.recording.find(call.id)
+        # docs/gemini-cli-acp.md 4.29: it reports success also for a command that ended with the
+        # turn.
+        success = call.status == COMPLETED and not self.is_cancelled
+        ended = await self.writes.end(call, success)
+        if ended.told:
+            # The CLI takes a write that differs for an error, and shows that.
+            call = replace(call, text="", diffs=())
+            record = Record(output=str(ended.told), args=record.args if record else {})
+        self._tell_end(call, known, record, ended)
+
+    def _tell_end(
+        self, call: Call, known: Call | None, record: Record | None, ended: Ended
+    ) -> None:
+        result = tool_call.result(call, known, record, ended.success)
+        if ended.told and not ended.success:
+            result = replace(result, error=ended.told)
+        result = replace(result, unasked=ended.unasked)
+        self._calls.end(call, COMPLETED if ended.success else FAILED, result)
+
+    async def _write_instead(self, call: Call, text: str) -> None:
+        ended = await self.writes.write_instead(call, text)
+        self._agent.notes.append(str(ended.told))
+        if self._calls.known(call.id) is not None:
+            told = replace(call, text="", diffs=())
+            self._tell_end(told, call, Record(output=str(ended.told)), ended)
+
+    def _is_changeable(self, call: Call, choices: Choices) -> bool:
+        """Whether the user's text can be written instead: by us as the agent asks for it, or after
+        the agent's edit was refused."""
+        needed = ONCE if self._agent.writes_through_us(call.path) else CANCEL
+        return len(call.diffs) == 1 and needed in choices
+
+    def _wait_for_decision(self, pending: PendingPermission) -> None:
+        call = pending.call
+        self._calls.introduce(call, requires_confirmation=True)
+        self._calls.state(call, PENDING)
+        if self._patience is None:
+            self._reject(pending, UNATTENDED)
+            return
+        pending.event = self._log.add(pending.body)
+        loop = asyncio.get_running_loop()
+        pending.timer = loop.call_later(self._patience, self._expire, call.id)
+        self._pending[call.id] = pending
 
     def _expire(self, call_id: str) -> None:
         pending = self._pending.get(call_id)
         if pending is not None:
             self._settle(pending)
-            self._deny(pending, UNANSWERED)
+            self._reject(pending, UNANSWERED)
 
     def _settle(self, pending: PendingPermission) -> None:
         del self._pending[pending.call.id]
         if pending.timer is not None:
             pending.timer.cancel()
 
-    def _introduce(self, call: Call, requires_confirmation: bool = False) -> bool:
-        """Report a call that was not reported yet; gives whether it was new."""
-        if call.id in self._calls:
-            return False
-        self._calls[call.id] = call
-        self._log.add(
-            ToolCall(
-                call.id, call.name, call.display_name, call.title, call.args, requires_confirmation
-            )
-        )
-        return True
-
     def _allow(self, pending: PendingPermission, outcome: str) -> None:
         call = pending.call
-        self._session.decide(pending.request, pending.choices[outcome].id)
-        self._report_status(call, EXECUTING)
+        self._answer(pending, outcome)
+        self._calls.state(call, EXECUTING)
         if call.is_attachment:
-            self._report_status(call, COMPLETED)
-            self._log.add(tool_call.result(call, None, None, True))
-            del self._calls[call.id]
+            self._calls.end(call, COMPLETED, tool_call.result(call, None, None, True))
 
-    def _deny(self, pending: PendingPermission, reason: Words) -> None:
+    def _answer(self, pending: PendingPermission, outcome: str) -> None:
         """An agent that offers no rejection is told what it is told of a cancelled turn."""
-        option = pending.choices.get(CANCEL)
+        option = pending.choices.get(outcome)
         self._session.decide(pending.request, None if option is None else option.id)
-        self._reject(pending.call, reason)
 
-    def _reject(self, call: Call, reason: Words) -> None:
-        """It was not allowed to run."""
-        self._fail(call, reason, rejected=True)
-
-    def _fail(self, call: Call, reason: Words, rejected: bool = False) -> None:
-        self._report_status(call, FAILED, rejected)
-        self._log.add(tool_call.ended(call, reason, rejected))
-        self._calls.pop(call.id, None)
-        self._told.add(call.id)
-        self.writes.end(call)
-
-    def _report_status(self, call: Call, status: str, rejected: bool = False) -> None:
-        self._log.add(ToolExecution(call.id, call.name, status, rejected))
+    def _reject(self, pending: PendingPermission, reason: Words) -> None:
+        """It is not allowed to run."""
+        self._answer(pending, CANCEL)
+        self._calls.fail(pending.call, reason, rejected=True)

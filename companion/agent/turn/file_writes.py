@@ -1,7 +1,8 @@
-"""The agent's writes of files, which go through us. An edit can be written as the user changed it;
-a text that differs from what they saw is not written.
+"""The edits of one turn: written by us where the agent asks for that, else by the agent. One can be
+written as the user changed it; a text that differs from what they saw is not written; and what the
+agent reports is compared with what is on disk.
 
-Source: docs/gemini-cli-acp.md 8.
+Source: docs/gemini-cli-acp.md 8; docs/agents.md 3.
 """
 
 from __future__ import annotations
@@ -10,18 +11,19 @@ import asyncio
 import os
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Callable, Optional
 
 from ...base.background import in_thread
 from ...base.log import logger
 from ..events.tool_call import Call
 from ..events.turn_events import Diff
-from ..wording.failure import TOOL_INVALID_OUTCOME, AgentError
 from ..wording.sentence import Sentence, Words, sentence
+from .agent_session import AgentSession
+from .edited_file import before_edit, difference, edited, like, plain, read_file, write_file
 
-# Seconds to write a file.
+# Seconds to read or to write a file.
 WRITING = 60.0
-BOM = "\ufeff"
 CHANGED = sentence(
     "{path} has changed since the user was asked about this edit, so nothing was written. Read the"
     " file again before you edit it."
@@ -30,6 +32,18 @@ CHANGED = sentence(
 NOTE = (
     "This is not a failure: the user changed your text before it was written. {path} now holds what"
     " follows. Do not write your own text again.\n{text}"
+)
+# The model gets it with the next message, after its own edit was refused.
+WRITTEN_INSTEAD = sentence(
+    "The user changed your edit of {path} before it was written, so your own text was refused, and"
+    " theirs was written. In the place of your text, the file now holds what follows. Go on from"
+    " there, and do not write your own text again.\n{text}"
+)
+OTHER_ENCODING = sentence("{path} is not in UTF-8, so only the agent's own text could be written.")
+# For the user, about a call that the agent reports as done.
+NOT_AS_REPORTED = sentence(
+    "{path} does not hold what the agent reports. What it holds instead is shown as an edit that"
+    " nobody was asked about."
 )
 CANCELLED = sentence("The turn was cancelled, so nothing was written.")
 
@@ -56,114 +70,190 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Written:
-    """The result of a write that differs from the agent's wish; `told` is what the model was
-    told."""
+class Before:
+    """The bytes of a file before a call; None if there was no file."""
+
+    data: bytes | None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What came of an edit. `told` is what the model was told of a write by us that differs from
+    its wish, or empty. `unasked` are the edits that nobody was asked about."""
 
     success: bool
-    told: Words
+    told: Words = ""
+    unasked: tuple[Diff, ...] = ()
 
 
 class FileWrites:
-    """The writes of one turn, on its loop. `through_us` says whether the CLI asks us to write a
-    path; it writes other files by itself. `note` is called in a thread with each file before it
-    changes."""
+    """The edits of one turn, on its loop. `note` is called in a thread with each file before it
+    changes; or afterwards, where the agent writes it by itself."""
 
-    def __init__(self, through_us: Callable[[str], bool], note: Note) -> None:
+    def __init__(self, agent: AgentSession, note: Note) -> None:
         self.is_cancelled = False
+        self._agent = agent
         self._note = note
-        self._through_us = through_us
-        # By the ids of the calls, and by the paths.
+        # By the ids of the calls.
+        self._asked: dict[str, Call] = {}
         self._seen: dict[str, Seen] = {}
-        self._written: dict[str, Written] = {}
+        # The bytes of the files before calls that the agent writes by itself; by id and path.
+        self._before: dict[tuple[str, str], Before] = {}
+        # What was told of writes by us, and the bytes of them; by the paths.
+        self._written: dict[str, Ended] = {}
+        self._ours: dict[str, bytes] = {}
+
+    async def look(self, call: Call) -> None:
+        """Remember the files of a call that somebody is to decide on, if the agent will write them
+        by itself."""
+        for diff in call.diffs:
+            if not self._agent.writes_through_us(diff.path):
+                with suppress(OSError, asyncio.TimeoutError):
+                    found = await in_thread(partial(read_file, diff.path), WRITING)
+                    self._before[call.id, diff.path] = Before(found)
 
     def decide(self, call: Call, text: str | None) -> None:
-        """The user approved the call; `text` is what they want written instead. Raises AgentError
-        if that is not possible."""
-        if call.diff is None:
-            return
-        if text is not None and not self._through_us(call.diff.path):
-            raise AgentError(
-                TOOL_INVALID_OUTCOME,
-                sentence(
-                    "The CLI itself writes files outside of the workspace, so they cannot be"
-                    " changed."
-                ),
-            )
-        self._seen[call.id] = Seen(call.diff, text)
+        """The user approved the call; `text` is what they want written instead."""
+        self._asked[call.id] = call
+        if call.diff is not None:
+            self._seen[call.id] = Seen(call.diff, text)
 
     async def write(self, path: str, content: str) -> Words:
-        """Gives what the agent has to be told, "" if all went as it wanted. The boundary of a
-        write: whatever happens, the agent gets its answer."""
+        """The agent asks us to write. Gives what it has to be told, "" if all went as it wanted."""
         seen = next((it for it in self._seen.values() if it.diff.path == path), None)
-        success = False
-        told: Words = ""
+        done = await self._written_by(path, lambda: write(path, content, seen, self._note))
+        if done.told:
+            self._written[path] = done
+        return done.told
+
+    async def write_instead(self, call: Call, text: str) -> Ended:
+        """Write the user's text in the place of an edit that was refused. The agent has to be told
+        what is told here."""
+        diff = call.diff
+        if diff is None:
+            return Ended(False)
+        self._forget(call)
+        return await self._written_by(diff.path, lambda: write_instead(diff, text, self._note))
+
+    async def end(self, call: Call, success: bool) -> Ended:
+        """The agent reports the call as over; `success` is what it says of that."""
+        asked = self._asked.get(call.id)
+        # What the user saw has the whole texts, where the report may have pieces.
+        diffs = call.diffs if asked is None else asked.diffs
+        written = self._written.pop(call.path, None)
+        if written is not None:
+            success = written.success
+        others = await self._others(call, diffs) if success else ()
+        self._forget(call)
+        if others:
+            paths = ", ".join(diff.path for diff in others)
+            return Ended(False, NOT_AS_REPORTED.filled(path=paths), others)
+        if written is not None:
+            return written
+        return Ended(success, unasked=diffs if success and asked is None else ())
+
+    async def _written_by(self, path: str, put: Callable[[], tuple[bytes, Words]]) -> Ended:
+        """The boundary of a write: whatever happens, the agent gets its answer."""
         try:
             if self.is_cancelled:
                 raise NotWritten(CANCELLED)
-            told = await in_thread(lambda: write(path, content, seen, self._note), WRITING)
-            success = True
+            self._ours[path], told = await in_thread(put, WRITING)
+            return Ended(True, told)
         except NotWritten as refused:
-            told = refused.told
+            return Ended(False, refused.told)
         except (OSError, asyncio.TimeoutError) as error:
             reason = getattr(error, "strerror", None) or sentence("the disk does not answer")
-            told = sentence("{path} cannot be written: {reason}.", path=path, reason=reason)
+            return Ended(
+                False, sentence("{path} cannot be written: {reason}.", path=path, reason=reason)
+            )
         except Exception:
             logger.exception("a file was not written")
-            told = sentence("Nothing was written; something went wrong.")
-        if told:
-            self._written[path] = Written(success, told)
-        return told
+            return Ended(False, sentence("Nothing was written; something went wrong."))
 
-    async def note_own(self, diff: Diff) -> None:
-        """The CLI itself has written a file, according to its protocol."""
-        if self._through_us(diff.path):
-            return
-        with suppress(OSError, ValueError, asyncio.TimeoutError):
-            await in_thread(lambda: _note_edit(diff, self._note), WRITING)
+    async def _others(self, call: Call, diffs: tuple[Diff, ...]) -> tuple[Diff, ...]:
+        """What is on disk beyond what the agent reports."""
+        ours = self._ours.pop(call.path, None)
+        if ours is not None:
+            found = await self._seen_on_disk(lambda: _beside(call.path, ours))
+            if found is not None:
+                self._agent.distrust()
+            return () if found is None else (found,)
+        places = [(diff, self._before.get((call.id, diff.path))) for diff in diffs]
+        looked = [await self._seen_on_disk(partial(_checked, *it, self._note)) for it in places]
+        return tuple(it for it in looked if it is not None)
 
-    def end(self, call: Call) -> Written | None:
-        """The call is over. Gives the result of its write; None if that went as the agent
-        wanted."""
+    async def _seen_on_disk(self, look: Callable[[], Diff | None]) -> Diff | None:
+        with suppress(OSError, asyncio.TimeoutError):
+            return await in_thread(look, WRITING)
+        return None
+
+    def _forget(self, call: Call) -> None:
+        self._asked.pop(call.id, None)
         self._seen.pop(call.id, None)
-        return self._written.pop(str(call.args.get("file_path")), None)
+        for key in [it for it in self._before if it[0] == call.id]:
+            del self._before[key]
 
 
 def _nothing(path: str, before: bytes | None, after: bytes) -> None:
     """For writes that nobody follows."""
 
 
-def write(path: str, content: str, seen: Seen | None, note: Note = _nothing) -> str:
+def write(path: str, content: str, seen: Seen | None, note: Note = _nothing) -> tuple[bytes, str]:
     """Write `content`, or the user's version of it; `seen` is None if nobody was asked. Calls
-    `note` before. Gives what the model has to be told, or "". Raises NotWritten, OSError."""
+    `note` before. Gives the written bytes, and what the model has to be told, or "". Raises
+    NotWritten, OSError."""
     is_changed, text = False, content
     if seen is not None:
-        is_changed = seen.text is not None and _plain(seen.text) != _plain(content)
-        if _plain(content) != _plain(seen.diff.new_text) or not _is_as_seen(path, seen, is_changed):
+        is_changed = seen.text is not None and plain(seen.text) != plain(content)
+        if plain(content) != plain(seen.diff.new_text) or not _is_as_seen(path, seen, is_changed):
             raise NotWritten(CHANGED.filled(path=path))
         if seen.text is not None and is_changed:
-            text = _like(content, seen.text)
+            text = like(content, seen.text)
     data = text.encode("utf-8", "replace")
     note(path, read_file(path), data)
     write_file(path, data)
-    return NOTE.format(path=path, text=seen.text) if seen is not None and is_changed else ""
+    told = NOTE.format(path=path, text=seen.text) if seen is not None and is_changed else ""
+    return data, told
 
 
-def before_edit(diff: Diff, after: bytes) -> bytes:
-    """The bytes of a file before the CLI wrote it, according to the CLI's diff. They are empty also
-    if there was no file: the diff does not tell the difference, and an undo that removes the file
-    could cost a file of the user. Raises ValueError if the file does not contain what the diff
-    says."""
-    text = after.decode("utf-8")
-    if _plain(text) != _plain(diff.new_text):
-        raise ValueError("Expected the file to hold what the diff says.")
-    return _like(text, diff.old_text).encode("utf-8") if diff.old_text else b""
+def write_instead(diff: Diff, text: str, note: Note = _nothing) -> tuple[bytes, Words]:
+    """Write the user's text where the agent, which was refused, wanted to write the diff's. Gives
+    the written bytes, and what the model has to be told. Raises NotWritten, OSError."""
+    path, before = diff.path, read_file(diff.path)
+    try:
+        found = edited((before or b"").decode("utf-8"), diff, text)
+    except UnicodeDecodeError:
+        raise NotWritten(OTHER_ENCODING.filled(path=path)) from None
+    if found is None:
+        raise NotWritten(CHANGED.filled(path=path))
+    data = found.encode("utf-8", "replace")
+    note(path, before, data)
+    if before is None:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    write_file(path, data)
+    return data, WRITTEN_INSTEAD.filled(path=path, text=text)
 
 
-def _note_edit(diff: Diff, note: Note) -> None:
+def _beside(path: str, ours: bytes) -> Diff | None:
+    """What the file holds instead of the bytes that we wrote. Raises OSError."""
+    found = read_file(path)
+    if found == ours:
+        return None
+    texts = [plain(data.decode("utf-8", "replace")) for data in (ours, found or b"")]
+    return Diff(path, *texts)
+
+
+def _checked(diff: Diff, before: Before | None, note: Note) -> Diff | None:
+    """What the agent itself has written beyond its diff. What it has written is noted; `before` is
+    None if it is not known what the file held. Raises OSError."""
     after = read_file(diff.path)
+    known = None
+    with suppress(UnicodeDecodeError):
+        known = None if before is None else (before.data or b"").decode("utf-8")
     if after is not None:
-        note(diff.path, before_edit(diff, after), after)
+        with suppress(ValueError):
+            note(diff.path, before_edit(diff, after) if before is None else before.data, after)
+    return difference(diff, known, after)
 
 
 def _is_as_seen(path: str, seen: Seen, is_changed: bool) -> bool:
@@ -171,52 +261,6 @@ def _is_as_seen(path: str, seen: Seen, is_changed: bool) -> bool:
     encodings other than UTF-8, so there only the agent's own text may be written. Raises OSError.
     """
     try:
-        return _plain((read_file(path) or b"").decode("utf-8")) == _plain(seen.diff.old_text)
+        return plain((read_file(path) or b"").decode("utf-8")) == plain(seen.diff.old_text)
     except UnicodeDecodeError:
         return not is_changed
-
-
-def _like(content: str, text: str) -> str:
-    """The text with byte order mark and line ends as the agent would have written them."""
-    text = _plain(text)
-    if "\r\n" in content:
-        text = text.replace("\n", "\r\n")
-    return BOM + text if content.startswith(BOM) else text
-
-
-def _plain(text: str) -> str:
-    return text[text.startswith(BOM) :].replace("\r\n", "\n")
-
-
-def read_file(path: str) -> bytes | None:
-    """None if there is no file. Raises OSError."""
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
-
-
-def write_file(path: str, data: bytes) -> None:
-    """Write in place, as the CLI does: through links, and keeping the file's mode. If the disk does
-    not take all of it, the old content is restored. Raises OSError."""
-    before = read_file(path)
-    try:
-        _overwrite(path, data)
-    except OSError:
-        with suppress(OSError):
-            if before is None:
-                os.unlink(path)
-            else:
-                # The file still has the space for it, even on a full disk.
-                _overwrite(path, before)
-        raise
-
-
-def _overwrite(path: str, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
-    with open(descriptor, "wb", buffering=0) as file:
-        view = memoryview(data)
-        while view:
-            view = view[file.write(view) :]
-        file.truncate()

@@ -77,6 +77,7 @@ class PendingPermission:
             call.args,
             self.offered,
             call.diff,
+            call.diffs[1:],
         )
 
     def outcome(self, outcome: str) -> str:

@@ -169,14 +169,15 @@ class Turn:
 
     async def _run(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:
         """The boundary of a turn: a bug here ends it with an error and leaves nobody waiting."""
-        prompt.add_done_callback(lambda _: self._inbox.put_nowait(None))
         limit = asyncio.get_running_loop().call_later(self._limits.turn, self._time_out)
         try:
-            while True:
-                message = await self._inbox.get()
-                if message is None:
-                    break
-                await self._handle(message)
+            await self._hear(prompt)
+            while self._agent.notes and not self._calls.is_cancelled and _ended_by_itself(prompt):
+                # What the model has to know for its work, which the refusal of an edit may have
+                # ended.
+                notes = [messages.text_block(note) for note in self._agent.take_notes()]
+                prompt = self._session.prompt(notes)
+                await self._hear(prompt)
             self._finish(prompt)
         except Exception:
             logger.exception("a turn broke off")
@@ -187,9 +188,25 @@ class Turn:
             limit.cancel()
             prompt.cancel()
 
+    async def _hear(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:
+        """What the agent says until the prompt is over."""
+        prompt.add_done_callback(lambda _: self._inbox.put_nowait(None))
+        before = self.usage
+        while True:
+            message = await self._inbox.get()
+            if message is None:
+                break
+            await self._handle(message)
+        await self._calls.finish_writes()
+        if prompt.exception() is None:
+            end = prompt.result()
+            self.usage = sum_of([self.usage, self._agent.cli.usage(end.meta)])
+            if _tokens(self.usage) == _tokens(before):
+                self.usage = sum_of([before, Usage(*end.tokens)])
+
     async def _handle(self, said: Said) -> None:
         if isinstance(said, messages.PermissionRequest):
-            self._calls.ask(said)
+            await self._calls.ask(said)
         elif isinstance(said, ElicitationRequest):
             self.elicitations.ask(said)
         elif isinstance(said, messages.AgentMessageChunk):
@@ -197,22 +214,12 @@ class Turn:
             if not MODE_UPDATE.fullmatch(said.text):
                 self._log.say(said.text)
         elif isinstance(said, messages.AgentThoughtChunk):
-            self._think(said.text)
-        elif isinstance(said, messages.ToolCallStart):
-            self._calls.begin(self._agent.call(said))
+            if said.text.strip():
+                self._log.add(_thought(said.text))
         elif isinstance(said, messages.ToolCallUpdate):
-            await self._calls.change(self._agent.call(said))
+            await self._calls.change(said)
         elif isinstance(said, BESIDE):
             self._log.add(said)
-
-    def _think(self, text: str) -> None:
-        found = THOUGHT.fullmatch(text)
-        if found:
-            self._log.add(Thought(found.group(1).strip(), found.group(2).strip()))
-        elif text.startswith(WARNING + ":"):
-            self._log.add(Thought(WARNING, text[len(WARNING) + 1 :].strip()))
-        elif text.strip():
-            self._log.add(Thought("", text.strip()))
 
     # The end.
 
@@ -239,11 +246,7 @@ class Turn:
             raise error
         body: Body | None = _error(self._error or error)
         if body is None:
-            end = prompt.result()
-            self.usage = sum_of([self.usage, self._agent.cli.usage(end.meta)])
-            if not (self.usage.input_tokens or self.usage.output_tokens):
-                self.usage = Usage(*end.tokens, self.usage.by_model)
-            body = self._complete(end.stop_reason)
+            body = self._complete(prompt.result().stop_reason)
         self._end(body)
 
     def _complete(self, reason: str) -> Complete:
@@ -260,6 +263,24 @@ class Turn:
         self._calls.close()
         self._ended(body)
         self._log.add(body)
+
+
+def _thought(text: str) -> Thought:
+    found = THOUGHT.fullmatch(text)
+    if found:
+        return Thought(found.group(1).strip(), found.group(2).strip())
+    if text.startswith(WARNING + ":"):
+        return Thought(WARNING, text[len(WARNING) + 1 :].strip())
+    return Thought("", text.strip())
+
+
+def _ended_by_itself(prompt: asyncio.Future[messages.TurnEnd]) -> bool:
+    """Some agents say that a turn was cancelled where an edit was refused."""
+    return prompt.exception() is None and prompt.result().stop_reason in (END_TURN, CANCELLED)
+
+
+def _tokens(usage: Usage) -> tuple[int, int]:
+    return usage.input_tokens, usage.output_tokens
 
 
 def _error(error: AgentError | None) -> Error | None:

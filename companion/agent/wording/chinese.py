@@ -71,9 +71,17 @@ CHINESE_SENTENCES: Mapping[str, str] = {
         "仅当结果为 {outcome} 时需要 newContent。"
     ),
     "Only an edit of a file can be changed.": "只有对文件的编辑才能修改。",
-    "The CLI itself writes files outside of the workspace, so they cannot be changed.": (
-        "工作目录之外的文件由 CLI 自己写入，因此不能修改。"
+    "The user changed your edit of {path} before it was written, so your own text was refused, and"
+    " theirs was written. In the place of your text, the file now holds what follows. Go on from"
+    " there, and do not write your own text again.\n{text}": (
+        "用户在写入前修改了对 {path} 的编辑：原来的内容被拒绝，写入的是用户的内容。文件在该处现为"
+        "以下内容。请由此继续，不要再次写入原来的内容。\n{text}"
     ),
+    "{path} is not in UTF-8, so only the agent's own text could be written.": (
+        "{path} 不是 UTF-8 编码，因此只能写入代理自己的内容。"
+    ),
+    "{path} does not hold what the agent reports. What it holds instead is shown as an edit that"
+    " nobody was asked about.": ("{path} 的内容与代理报告的不同。实际内容作为未经询问的编辑显示。"),
     # Of conversations.
     "Expected the nextCursor of another page as cursor.": "cursor 应为另一页的 nextCursor。",
     "Untitled conversation": "未命名会话",

@@ -606,6 +606,7 @@ EVENT_DATA: Mapping[str, Schema] = {
             "success": BOOLEAN,
             "rejected": BOOLEAN,
             "error": TEXT_OR_NULL,
+            "unaskedEdits": many(reference("Diff")),
             "shown": {
                 **SHOWN,
                 **record({}, {"args": ANYTHING, "displayResult": STRING, "error": STRING}),
@@ -624,6 +625,7 @@ EVENT_DATA: Mapping[str, Schema] = {
             "args": ANYTHING,
             "options": many(reference("Option")),
             "diff": {"oneOf": [reference("Diff"), {"type": "null"}]},
+            "moreDiffs": many(reference("Diff")),
             "shown": {
                 **SHOWN,
                 **record(

@@ -1,0 +1,77 @@
+"""What is told of the calls of one turn: each once, from its beginning to its end. The agent tells
+of a call in pieces, which are joined here."""
+
+from __future__ import annotations
+
+from ..acp.messages import ToolCallStart, ToolCallUpdate, joined
+from ..events import tool_call
+from ..events.event_log import EventLog
+from ..events.tool_call import Call
+from ..events.turn_events import FAILED, ToolCall, ToolExecution, ToolResult
+from ..wording.sentence import Words
+from .agent_session import AgentSession
+
+
+class CallEvents:
+    """Writes events into the log."""
+
+    def __init__(self, log: EventLog, agent: AgentSession) -> None:
+        self._log = log
+        self._agent = agent
+        self._told: dict[str, ToolCallUpdate] = {}
+        # Those whose beginning was reported, and not their end; and the last state of each.
+        self._running: dict[str, Call] = {}
+        self._states: dict[str, str] = {}
+        # Those whose end was reported, although the agent may still tell of them.
+        self._over: set[str] = set()
+
+    @property
+    def running(self) -> tuple[Call, ...]:
+        return tuple(self._running.values())
+
+    def known(self, id: str) -> Call | None:
+        """The call as far as it is known, while it runs."""
+        return self._running.get(id)
+
+    def take(self, news: ToolCallUpdate, is_asked: bool = False) -> Call | None:
+        """The call with what the agent tells now; None if it is over and this belongs to it."""
+        if news.id in self._over:
+            if not is_asked and not isinstance(news, ToolCallStart):
+                return None
+            # Another call with the same id.
+            self._over.discard(news.id)
+            self._told.pop(news.id, None)
+        told = self._told[news.id] = joined(self._told.get(news.id), news)
+        call = self._agent.call(told)
+        if news.id in self._running:
+            self._running[news.id] = call
+        return call
+
+    def introduce(self, call: Call, requires_confirmation: bool = False) -> None:
+        """Report a call that was not reported yet."""
+        if call.id in self._running:
+            return
+        self._running[call.id] = call
+        self._states.pop(call.id, None)
+        self._log.add(
+            ToolCall(
+                call.id, call.name, call.display_name, call.title, call.args, requires_confirmation
+            )
+        )
+
+    def state(self, call: Call, state: str, rejected: bool = False) -> None:
+        """Report where the call stands, if that is new."""
+        if self._states.get(call.id) != state:
+            self._states[call.id] = state
+            self._log.add(ToolExecution(call.id, call.name, state, rejected))
+
+    def end(self, call: Call, state: str, result: ToolResult) -> None:
+        self.state(call, state, result.rejected)
+        self._log.add(result)
+        self._running.pop(call.id, None)
+        self._told.pop(call.id, None)
+        self._over.add(call.id)
+
+    def fail(self, call: Call, reason: Words, rejected: bool = False) -> None:
+        """Report an end that the agent does not report."""
+        self.end(call, FAILED, tool_call.ended(call, reason, rejected))

@@ -1,0 +1,102 @@
+"""A file and an edit of it: what the edit makes of the file, and whether the file holds it. An edit
+has the whole texts of a file or those of a piece. Line ends and a byte order mark do not count."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from ..events.turn_events import Diff
+
+BOM = "\ufeff"
+
+
+def plain(text: str) -> str:
+    return text[text.startswith(BOM) :].replace("\r\n", "\n")
+
+
+def like(content: str, text: str) -> str:
+    """The text with the byte order mark and the line ends of the content."""
+    text = plain(text)
+    if "\r\n" in content:
+        text = text.replace("\n", "\r\n")
+    return BOM + text if content.startswith(BOM) else text
+
+
+def edited(current: str, diff: Diff, text: str) -> str | None:
+    """The file's text with `text` in the place of the old text; None if that is not there, or there
+    more than once."""
+    now, old = plain(current), plain(diff.old_text)
+    if now == old:
+        return like(current, text)
+    if old and now.count(old) == 1:
+        return like(current, now.replace(old, plain(text)))
+    return None
+
+
+def before_edit(diff: Diff, after: bytes) -> bytes:
+    """The bytes of a file before the agent wrote it, according to its diff. They are empty also if
+    there was no file: the diff does not tell the difference, and an undo that removes the file
+    could cost a file of the user. Raises ValueError if the file does not contain what the diff
+    says."""
+    text = after.decode("utf-8")
+    reverse = Diff(diff.path, diff.new_text, diff.old_text)
+    before = edited(text, reverse, diff.old_text)
+    if before is None:
+        raise ValueError("Expected the file to hold what the diff says.")
+    return before.encode("utf-8") if plain(before) else b""
+
+
+def difference(diff: Diff, before: str | None, after: bytes | None) -> Diff | None:
+    """What an edit that was reported as done made of the file beyond what it said; None if the file
+    holds what it said, or if that cannot be known. `before` is the file's text before, None if it
+    is not known."""
+    try:
+        now = plain((after or b"").decode("utf-8"))
+    except UnicodeDecodeError:
+        return None
+    wanted = plain(diff.new_text)
+    expected = wanted if before is None else edited(before, diff, diff.new_text)
+    if now == (wanted if expected is None else plain(expected)):
+        return None
+    is_piece = before is None or plain(before) != plain(diff.old_text)
+    if is_piece and wanted and wanted in now:
+        return None
+    if is_piece and not wanted and (before is None or plain(diff.old_text) not in now):
+        # A piece that was taken out.
+        return None
+    return Diff(diff.path, plain(expected or wanted), now)
+
+
+def read_file(path: str) -> bytes | None:
+    """None if there is no file. Raises OSError."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Write in place, as the CLI does: through links, and keeping the file's mode. If the disk does
+    not take all of it, the old content is restored. Raises OSError."""
+    before = read_file(path)
+    try:
+        _overwrite(path, data)
+    except OSError:
+        with suppress(OSError):
+            if before is None:
+                os.unlink(path)
+            else:
+                # The file still has the space for it, even on a full disk.
+                _overwrite(path, before)
+        raise
+
+
+def _overwrite(path: str, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    with open(descriptor, "wb", buffering=0) as file:
+        view = memoryview(data)
+        while view:
+            view = view[file.write(view) :]
+        file.truncate()
