@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -10,11 +11,17 @@ import subprocess
 import tempfile
 import threading
 import unittest
+from contextlib import asynccontextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, AsyncIterator, Mapping
+from unittest import mock
 
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.hooks import extension
+from GeminiCompanion.companion.ide.hooks.extension import PROGRAM
+from GeminiCompanion.companion.ide.windows import Windows
+
+from ..support import Background, Client, FakeEditor, patched, wait_for
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NODE = shutil.which("node")
@@ -198,6 +205,63 @@ class Program(Installed):
         with open(os.path.join(self.ide, "broken.json"), "w") as file:
             file.write("{")
         self.assertEqual(self.hook(), "{}")
+
+
+@unittest.skipUnless(NODE, "needs Node.js")
+class TwoWindows(Installed):
+    """The companion itself, with two windows on the folder; the CLI is this process."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        patched(self, mock.patch.dict(os.environ, {"TMPDIR": self.root}))
+        self.told: dict[int, Mapping[str, str]] = {}
+        self.background = Background(self.running)
+        self.background.start()
+        self.addCleanup(self.background.stop)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        self.windows = Windows(FakeEditor(), os.getpid(), lambda told: self.told.update(told))
+        ready = asyncio.Event()
+        running = asyncio.ensure_future(self.windows.run(ready.set))
+        await ready.wait()
+        self.windows.set_windows({1: (self.work,), 2: (self.work,)})
+        yield
+        self.windows.stop()
+        await running
+
+    def heard_in(self) -> list[int]:
+        found: list[int] = []
+        self.background.call(
+            lambda: found.extend(it.window_id for it in self.windows if it.hooks.live.all())
+        )
+        return found
+
+    def test_a_hook_is_heard_in_the_window_of_its_cli_alone(self) -> None:
+        wait_for(lambda: len(self.told) == 2 and len(os.listdir(self.ide)) == 2)
+        for number in (1, 2):
+            variables = self.told[number]
+            port = int(variables["GEMINI_CLI_IDE_SERVER_PORT"])
+            client = Client(port, variables["GEMINI_CLI_IDE_AUTH_TOKEN"])
+            client.initialize()
+            with client.stream():
+                for event in ("BeforeAgent", "SessionEnd"):
+                    told = {"hook_event_name": event, "session_id": "s", "cwd": self.work}
+                    done = subprocess.run(
+                        [
+                            NODE or "",
+                            os.path.join(self.place, PROGRAM),
+                            "hook",
+                            event,
+                            str(os.getpid()),
+                        ],
+                        input=json.dumps(told).encode(),
+                        stdout=subprocess.PIPE,
+                        timeout=60,
+                    )
+                    self.assertEqual(done.stdout, b"{}")
+                    heard = [number] if event == "BeforeAgent" else []
+                    self.assertEqual(self.heard_in(), heard)
 
 
 class ToolServer(Installed):
