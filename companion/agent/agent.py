@@ -6,7 +6,6 @@ import asyncio
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Sequence
 
 from ..base import private_files
@@ -16,7 +15,6 @@ from .acp.messages import Models
 from .acp.slash_commands import SlashCommand
 from .acp.tool_servers import ToolServer
 from .agents.supported import CLIS
-from .conversations import prompt
 from .conversations.conversation import Conversation, SessionInfo
 from .conversations.index_file import IndexFile
 from .conversations.listing import Listing
@@ -25,6 +23,7 @@ from .conversations.transcripts import Transcripts
 from .conversations.turns import ENDING, end_of
 from .events import turn_events as events
 from .events.event_feed import EventFeed
+from .outbox import Outbox
 from .processes.account import Account
 from .processes.backend import Backends, make_cli
 from .processes.runner import Launch
@@ -73,8 +72,8 @@ class Info:
 
 class Agent:
     """Created and used inside one running loop; ends with `stop`. `backends` are the CLIs that are
-    offered, `conversations` the existing ones, `listing` their pages, `turns` their turns, and
-    `feed` has their events.
+    offered, `conversations` the existing ones, `listing` their pages, `turns` their turns, `outbox`
+    sends their messages, and `feed` has their events.
 
     Whatever is not possible raises AgentError, whose `code` is one of those in `failure`. Processes
     are started when they are first needed, and again after they have died.
@@ -82,7 +81,7 @@ class Agent:
 
     def __init__(self, options: Options) -> None:
         private_files.make_folder(options.state)
-        self._limits = options.limits
+        self.outbox = Outbox(options.limits, self._connect, self._turn_ended)
         self._lock = FolderLock(options.state)
         clis = {id: make_cli(id, options.state, options.trusts_workspaces) for id in CLIS}
         self.feed = EventFeed()
@@ -125,6 +124,7 @@ class Agent:
     async def stop(self) -> None:
         """Cancel the turns and end the processes, within about eight seconds. If the disk takes
         longer, the folder stays locked until everything is written."""
+        self.outbox.is_closed = True
         try:
             await self.turns.end()
             await asyncio.gather(*(backend.stop() for backend in self.backends))
@@ -159,18 +159,7 @@ class Agent:
         AUTH_REQUIRED, CLIENT_NOT_INITIALIZED and those of the agent itself.
         """
         conversation = await self._find(workspace, session_id, new_session, agent)
-        conversation.reserve()
-        try:
-            worded = conversation.cli.text_for
-            make = partial(prompt.message, message, files, conversation.workspace, worded)
-            # Without files, a thread would only delay the message.
-            said = await in_thread(make) if files else make()
-            await self._connect(conversation)
-            said = await conversation.attaching(said, attachments)
-            ended = partial(self._turn_ended, conversation)
-            return conversation.begin(said, self._limits, asks, ended)
-        finally:
-            conversation.release()
+        return await self.outbox.send(conversation, message, files, attachments, asks)
 
     # Conversations and models.
 

@@ -22,6 +22,7 @@ from .handlers import (
     openai_handlers,
     operation_handlers,
     page_handlers,
+    queue_handlers,
     session_handlers,
     undo_handlers,
 )
@@ -30,6 +31,7 @@ from .handlers.handler_types import Answer, Handler, Inputs, Services
 # Statuses of errors that endpoints with the agent may answer.
 AGENT = (400, 401, 403, 404, 409, 429, 500)
 DISK = (400, 403, 404, 413, 500)
+QUEUE = (400, 403, 404, 409, 500)
 
 
 async def status(services: Services, inputs: Inputs) -> Answer:
@@ -112,6 +114,17 @@ API: tuple[Route[Handler], ...] = (
     Route("GET", "/sessions/{sessionId}/commands", session_handlers.commands,
           Form(schemas.THE_SESSION), record({"commands": many(reference("SlashCommand"))}),
           "List the slash commands of the agent.", AGENT),
+    Route("GET", "/sessions/{sessionId}/queue", queue_handlers.listed, Form(schemas.THE_SESSION),
+          schemas.QUEUE_TOLD, "List the messages that wait.", (400, 404), only_reads=True),
+    Route("POST", "/sessions/{sessionId}/queue", queue_handlers.add, Form(schemas.QUEUED),
+          schemas.QUEUE_TOLD, "Add a message that waits until nothing else runs.", QUEUE),
+    Route("PATCH", "/sessions/{sessionId}/queue/{queueId}", queue_handlers.change,
+          Form(schemas.QUEUE_CHANGE), schemas.QUEUE_TOLD, "Change or move a message that waits.",
+          QUEUE),
+    Route("DELETE", "/sessions/{sessionId}/queue/{queueId}", queue_handlers.take_back,
+          Form(schemas.THE_QUEUED), schemas.QUEUE_TOLD, "Take back a message that waits.", QUEUE),
+    Route("POST", "/sessions/{sessionId}/queue/{queueId}/now", queue_handlers.send_now,
+          Form(schemas.THE_QUEUED), schemas.QUEUE_TOLD, "Send a message that waits, now.", QUEUE),
     Route("GET", "/sessions/{sessionId}/state", session_handlers.state, Form(schemas.THE_SESSION),
           schemas.STATE, "Show what the agent has told of a conversation.", (400, 404),
           only_reads=True),

@@ -142,6 +142,7 @@ class Server:
         """Refuse new turns from now on, and wait at most that many seconds until the running ones
         have ended. Everything else continues until `stop`."""
         self._admission.close()
+        self.agent.outbox.is_closed = True
         await self.agent.turns.finish(seconds)
 
     async def stop(self) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import unittest
 from dataclasses import fields
+from datetime import datetime, timezone
 
 from GeminiCompanion.companion.agent.acp import tool_servers
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
+from GeminiCompanion.companion.agent.events.turn_events import Attachment, QueuedMessage
 
 SERVERS = tool_servers.read([{"name": "sums", "command": "node", "args": ["sums.js"]}])
 # As files of earlier releases have it.
@@ -23,11 +25,19 @@ WRITTEN = {
     "undone": "/a\n/b c",
     "agent_title": "Its title",
     "options": '{"effort": "high", "fast": true}',
+    "queue": '[{"id": "1", "text": "Später", "time": "2026-01-02T03:04:05+00:00", "given": ["/a"],'
+    ' "files": ["/a", "/b"], "attachments": [{"id": "2", "name": "a.png", "media_type":'
+    ' "image/png", "size": 5}]}]',
 }
+QUEUED = QueuedMessage(
+    *("1", "Später", datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc), ("/a",), ("/a", "/b")),
+    attachments=(Attachment("2", "a.png", "image/png", 5),),
+)
 FULL = ConversationState(
     *("A title", "qwen", "a model", "plan", "one", "two", True, True, SERVERS, ("/a", "/b c")),
     agent_title="Its title",
     options=(("effort", "high"), ("fast", True)),
+    queue=(QUEUED,),
 )
 
 

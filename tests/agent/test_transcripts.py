@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 from unittest import mock
 
 from GeminiCompanion.companion.agent.conversations import transcript_reader, transcripts
+from GeminiCompanion.companion.agent.conversations.conversation_state import queue_text
 from GeminiCompanion.companion.agent.conversations.transcript_reader import History, Page
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcript, Transcripts
 from GeminiCompanion.companion.agent.display import wire
@@ -348,6 +349,20 @@ class Files(unittest.TestCase):
         assert summary is not None
         self.assertEqual((summary.turns, summary.unfinished), (3, {"three"}))
         self.assertEqual(summary.usage, OVER.usage)
+
+    def test_a_message_that_was_sent_waits_no_more_wherever_the_server_was_killed(self) -> None:
+        now = datetime(2026, 1, 2, tzinfo=timezone.utc)
+        two = [events.QueuedMessage(id, f"Message {id}", now) for id in ("a", "b")]
+        self.transcript.change(queue=queue_text(two))
+        self.transcript.message("one", events.Message("Message a"), "a")
+        self.transcript.write()
+        # The line that leaves it out of the queue is missing.
+        for summary in (self.again().reader.summary(), self.history().summary):
+            assert summary is not None
+            self.assertEqual((summary.state.queue, summary.turns), ((two[1],), 1))
+        self.transcript.change(queue=queue_text(two[1:]))
+        self.transcript.write()
+        self.assertEqual(self.history().summary.state.queue, (two[1],))
 
     def test_a_summary_of_a_long_conversation_takes_no_memory(self) -> None:
         self.turn("one", *[Content("x" * 100) for _ in range(2000)], OVER)

@@ -298,6 +298,7 @@ class ReadOnly(ApiTest):
             {
                 "GET /sessions", "GET /sessions/{sessionId}/messages", "GET /events",
                 "GET /sessions/{sessionId}/state", "GET /elicitations",
+                "GET /sessions/{sessionId}/queue",
                 "GET /sessions/{sessionId}/events", "GET /tool-confirmations", "GET /auth/status",
                 "GET /metrics", "GET /openapi.json", "GET /agents",
                 "GET /sessions/{sessionId}/attachments",

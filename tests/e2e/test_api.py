@@ -631,7 +631,7 @@ class Everything(ApiCase):
         for method, route, body in (
             ("GET", f"/sessions/{id}/commands", None), ("GET", f"/sessions/{id}/attachments", None),
             ("DELETE", f"/sessions/{id}/attachments/{attachment}", None),
-            ("GET", f"/sessions/{id}/state", None),
+            ("GET", f"/sessions/{id}/state", None), ("GET", f"/sessions/{id}/queue", None),
             ("POST", f"/sessions/{id}/options", {"id": "mode", "value": "default"}),
             ("GET", turn + "/files", None), ("POST", turn + "/undo", {}),
             ("GET", f"/sessions/{id}/messages", None), ("PATCH", f"/sessions/{id}", {"title": "x"}),
@@ -652,7 +652,9 @@ class Everything(ApiCase):
         known = {(route.method, route.path) for route in routes.API if route.answer}
         # What takes a login with Google is held below, what takes an agent that asks in its file.
         others = {("POST", "/auth/google-login"), ("POST", "/elicitation")}
-        self.assertEqual(known - good, others)
+        # Where nothing runs, no message waits: test_queue.
+        waiting = {it for it in known if "/queue" in it[1] and it[0] != "GET"}
+        self.assertEqual(known - good, others | waiting)
 
     async def attached(self, id: str) -> str:
         """The id of an attachment of the conversation."""

@@ -4,6 +4,7 @@ agent's own memory can always be made from it."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -24,6 +25,7 @@ from .attachments import Attachments
 from .conversation_record import ConversationRecord
 from .conversation_state import ConversationState
 from .held_session import HeldSession
+from .message_queue import MessageQueue
 from .past_turns import PastTurns, on_disk
 from .prompt import Message
 from .reminder import as_resources
@@ -87,6 +89,7 @@ class Conversation:
         self.session = HeldSession(cli, self.record, self.past)
         self.attachments = Attachments(transcript.folder)
         self.edits = TurnUndo(transcript.folder)
+        self.queue = MessageQueue(self.record, self._tell)
         self._told = told
         self._is_reserved = self._is_cancelled = False
         # The events of the turn, and the turn that reported that the disk refuses.
@@ -167,15 +170,16 @@ class Conversation:
         admitted = agent.session.client.capabilities
         return said.attaching(await on_disk(partial(self.attachments.parts, ids, admitted)))
 
-    def begin(
+    async def begin(
         self,
         said: Message,
         limits: Limits,
         asks: bool,
         ended: Callable[[events.Body], None],
+        queued: str = "",
     ) -> Turn:
-        """Begin a turn; it is over at once if it was cancelled before. Needs a session. The
-        arguments are the turn's. Raises AgentError."""
+        """Begin a turn; it is over at once if it was cancelled before. Needs a session. `queued` is
+        the id of a message in the queue, the other arguments are the turn's. Raises AgentError."""
         agent = self.session.agent
         if agent is None:
             raise AgentError(VALIDATION_ERROR, sentence("The conversation has no session."))
@@ -189,8 +193,13 @@ class Conversation:
         note = partial(self.edits.note, log.turn_id)
         turn = self.turn = Turn(log, agent, limits, asks, ended, note)
         message = events.Message(said.text, said.files, said.attachments)
-        self.record.begin_turn(turn.id, message)
+        self.record.begin_turn(turn.id, message, queued)
         self._told(log.note(message))
+        if queued:
+            self.queue.taken(queued)
+            # If the server is killed, the message is either in the queue or was said, never both.
+            with suppress(AgentError):
+                await on_disk(self.record.transcript.write)
         if self._is_cancelled:
             turn.cancel()
         self._say(turn, said)

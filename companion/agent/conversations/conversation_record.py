@@ -50,12 +50,12 @@ class ConversationRecord:
             self.transcript.begin(self.workspace, self.created)
             self.has_begun = True
 
-    def begin_turn(self, turn: str, message: events.Message) -> None:
-        """The user said something."""
+    def begin_turn(self, turn: str, message: events.Message, queued: str = "") -> None:
+        """The user said something; `queued` is the id that it had in the queue."""
         self.turns += 1
         self.title = self.title or title_of(message.text)
         self.last_used = datetime.now(timezone.utc)
-        self.transcript.message(turn, message)
+        self.transcript.message(turn, message, queued)
         self._changed()
 
     def change(self, state: ConversationState) -> None:

@@ -3,12 +3,16 @@ agent, and what the agent still has to learn. A frozen record, and changes in it
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Mapping
+from datetime import datetime
+from typing import Mapping, Sequence
 
 from ..acp import tool_servers
 from ..acp.tool_servers import ToolServer
+from ..events.turn_events import Attachment, QueuedMessage
 
 # The value in the file for something that is true.
 YES = "yes"
@@ -21,7 +25,7 @@ class ConversationState:
     that somebody uses it by its id. `is_temporary` says that it is deleted with the end of the
     server. `servers` are the tool servers that it brought along. `undone` are the paths that the
     agent still has to be told of. `agent_title` is the agent's own title. `options` are further
-    options of the agent, by their ids, and their values."""
+    options of the agent, by their ids, and their values. `queue` are the messages that wait."""
 
     title: str = ""
     agent: str = ""
@@ -35,6 +39,7 @@ class ConversationState:
     undone: tuple[str, ...] = ()
     agent_title: str = ""
     options: tuple[tuple[str, str | bool], ...] = ()
+    queue: tuple[QueuedMessage, ...] = ()
 
     @classmethod
     def of(cls, changes: Mapping[str, str]) -> ConversationState:
@@ -47,6 +52,7 @@ class ConversationState:
             servers=tool_servers.from_text(changes.get("servers", "[]")),
             undone=tuple(filter(None, changes.get("undone", "").split("\n"))),
             options=_options(changes.get("options", "{}")),
+            queue=queue_of(changes.get("queue", "[]")),
         )
 
     def choosing(self, wanted: Mapping[str, str]) -> ConversationState:
@@ -79,6 +85,7 @@ class ConversationState:
             "undone": "\n".join(self.undone),
             "agent_title": self.agent_title,
             "options": json.dumps(dict(self.options)),
+            "queue": queue_text(self.queue),
         }
 
 
@@ -89,3 +96,25 @@ def _options(text: str) -> tuple[tuple[str, str | bool], ...]:
         return ()
     pairs = found.items() if isinstance(found, dict) else ()
     return tuple((id, value) for id, value in pairs if isinstance(value, (str, bool)))
+
+
+def queue_of(text: str) -> tuple[QueuedMessage, ...]:
+    """The messages that wait, from a file; one that cannot be read is left out."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return ()
+    messages = []
+    for each in found if isinstance(found, list) else ():
+        with suppress(KeyError, TypeError, ValueError):
+            time, texts = datetime.fromisoformat(each["time"]), ("given", "files")
+            files = {name: tuple(map(str, each[name])) for name in texts}
+            attached = tuple(Attachment(**it) for it in each["attachments"])
+            id, said = str(each["id"]), str(each["text"])
+            messages.append(QueuedMessage(id, said, time, **files, attachments=attached))
+    return tuple(messages)
+
+
+def queue_text(messages: Sequence[QueuedMessage]) -> str:
+    found = [{**dataclasses.asdict(each), "time": each.time.isoformat()} for each in messages]
+    return json.dumps(found, ensure_ascii=False)

@@ -18,7 +18,7 @@ from ..acp.session_state import Choice, ContextUsage, Cost, Plan, PlanEntry
 from ..events import turn_events as events
 from ..events.turn_events import Attachment, Body, PastTurn, TurnEvent, Usage, sum_of
 from ..wording.sentence import restored
-from .conversation_state import ConversationState
+from .conversation_state import ConversationState, queue_of, queue_text
 from .text_search import Words
 
 VERSION = 1
@@ -341,11 +341,19 @@ def _take(history: History, line: Mapping[str, Any]) -> None:
         time, text = _time(line["time"]), str(line["text"])
         turn = PastTurn(str(line["turn"]), time, text, files, attached)
         history.turns.append(turn)
+        if "queued" in line:
+            _take_from_queue(history.changes, str(line["queued"]))
     elif kind == "event" and history.turns and history.turns[-1].id == line["turn"]:
         turn = history.turns[-1]
         body = _body(dict(line["body"]))
         number, time = int(line["number"]), _time(line["time"])
         turn.events.append(TurnEvent(number, time, history.id, turn.id, body))
+
+
+def _take_from_queue(changes: dict[str, str], id: str) -> None:
+    """It was sent, also where the server ended before it could write down what still waits."""
+    left = [each for each in queue_of(changes.get("queue", "[]")) if each.id != id]
+    changes["queue"] = queue_text(left)
 
 
 def _time(text: str) -> datetime:

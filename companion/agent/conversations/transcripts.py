@@ -4,7 +4,8 @@ lines, to which lines are only ever appended.
 The first line is `{"type": "conversation", "version": 1, "id", "workspace", "created"}`. After it
 come
 
-    {"type": "message", "turn", "time", "text", "files", "attachments"}    what the user said
+    {"type": "message", "turn", "time", "text", "files", "attachments"}    what the user said;
+        with "queued", the id by which it has waited until then
     {"type": "event", "turn", "number", "time", "body": {"type", ...}}   what came of it
     {"type": "change", "title" | "model" | "mode" | "session" | "owned" | ...}   what was set
     {"type": "gap"}   lines are missing before this one: the disk refused them for too long
@@ -114,12 +115,18 @@ class Transcript:
         line = {"type": "conversation", "version": VERSION, "id": self.id}
         self._add({**line, "workspace": workspace, "created": created.isoformat()})
 
-    def message(self, turn: str, said: events.Message) -> None:
+    def message(self, turn: str, said: events.Message, queued: str = "") -> None:
         """Written with the next event, or by `write_soon`, so that it does not delay the
         message."""
         now = datetime.now(timezone.utc).isoformat()
         self._pending.append(
-            {"type": "message", "turn": turn, "time": now, **dataclasses.asdict(said)}
+            {
+                "type": "message",
+                "turn": turn,
+                "time": now,
+                **dataclasses.asdict(said),
+                **({"queued": queued} if queued else {}),
+            }
         )
 
     def event(self, event: TurnEvent) -> None:

@@ -344,6 +344,21 @@ def command(value: SlashCommand) -> dict[str, Any]:
     }
 
 
+def queue(body: events.Queue, language: str) -> dict[str, Any]:
+    messages = [
+        {
+            "queueId": it.id,
+            "time": timestamp(it.time),
+            "text": it.text,
+            "files": list(it.files),
+            "attachments": [attachment(each) for each in it.attachments],
+        }
+        for it in body.messages
+    ]
+    problem = said(body.problem, language)
+    return {"messages": messages, "isHeld": body.is_held, "problem": problem}
+
+
 def state(value: AgentState, language: str) -> dict[str, Any]:
     """`{"plan", "context", "options"}`, as the data of their events; null for what the agent has
     not told."""
@@ -371,4 +386,5 @@ _DATA: Mapping[str, Any] = {
     ConfigOptions.type: _config_options,
     SessionTitle.type: _session_title,
     Commands.type: _commands,
+    events.Queue.type: queue,
 }

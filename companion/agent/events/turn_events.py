@@ -1,7 +1,7 @@
 """The events of a turn, as frozen values. Knows neither the agent's protocol nor the listeners.
 
 There are the eight kinds of the API's specification, the user's message, and what agents tell
-beside their answers; the last three of these belong to no turn. All text is Unicode
+beside their answers; the last four of these belong to no turn. All text is Unicode
 without half surrogate pairs, so that it can always be encoded.
 """
 
@@ -223,6 +223,30 @@ class ElicitationAnswered:
     action: str
 
 
+@dataclass(frozen=True)
+class QueuedMessage:
+    """A message that waits for its turn. `time` is in UTC. `given` are the files that were named
+    beside the text, `files` all that go with it."""
+
+    id: str
+    text: str
+    time: datetime
+    given: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True)
+class Queue:
+    """All messages that wait, the next one first. `is_held` says that nothing is sent by itself,
+    `problem` why the first one could not be sent, or is empty."""
+
+    type: ClassVar[str] = "queue"
+    messages: tuple[QueuedMessage, ...]
+    is_held: bool
+    problem: Words = ""
+
+
 Body = Union[
     Content,
     Thought,
@@ -240,6 +264,7 @@ Body = Union[
     ConfigOptions,
     SessionTitle,
     Commands,
+    Queue,
 ]
 # They come in the middle of a text without ending it.
 BESIDE = (Plan, ContextUsage)

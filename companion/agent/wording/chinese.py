@@ -104,6 +104,10 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "The mode {name} is no longer used, because the agent refused it: {reason}": (
         "不再使用模式 {name}，因为 CLI 拒绝了它：{reason}"
     ),
+    "No message {message} waits in this conversation.": "此会话中没有等待发送的消息 {message}。",
+    "The message is being sent.": "该消息正在发送。",
+    "The messages that wait are too many or too long; at most {count} with {characters}"
+    " characters in all.": "等待发送的消息过多或过长；最多 {count} 条，合计 {characters} 个字符。",
     "No question {question} waits for an answer.": "没有等待回答的问题 {question}。",
     "The form has no field {name}.": "表单中没有字段 {name}。",
     "The form needs the field {name}.": "表单缺少字段 {name}。",

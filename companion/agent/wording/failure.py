@@ -29,6 +29,7 @@ AGENT_NOT_FOUND = "AGENT_NOT_FOUND"
 SESSION_BUSY = "SESSION_BUSY"
 ATTACHMENT_NOT_FOUND = "ATTACHMENT_NOT_FOUND"
 ELICITATION_NOT_FOUND = "ELICITATION_NOT_FOUND"
+QUEUED_NOT_FOUND = "QUEUED_NOT_FOUND"
 TOOL_SERVERS_DISABLED = "TOOL_SERVERS_DISABLED"
 TIMED_OUT = "TIMED_OUT"
 ACCESS_DENIED = "ACCESS_DENIED"
@@ -68,6 +69,11 @@ def no_call(call_id: str) -> AgentError:
 def no_elicitation(id: str) -> AgentError:
     told = sentence("No question {question} waits for an answer.", question=id)
     return AgentError(ELICITATION_NOT_FOUND, told)
+
+
+def no_queued(id: str) -> AgentError:
+    told = sentence("No message {message} waits in this conversation.", message=id)
+    return AgentError(QUEUED_NOT_FOUND, told)
 
 
 def no_session(session_id: str) -> AgentError:

@@ -56,6 +56,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "messages_told": ("会话记录查询成功", "These are the messages of the conversation."),
     "agents_told": ("代理列表查询成功", "These are the agents."),
     "commands_told": ("命令列表查询成功", "These are the commands that the agent offers."),
+    "queue_told": ("待发送消息查询成功", "These messages wait."),
     "state_told": ("会话状态查询成功", "This is what the agent has told."),
     "option_chosen": ("选项已更改", "The option is changed."),
     "attachment_added": ("附件已上传", "The attachment is stored."),

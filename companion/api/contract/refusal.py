@@ -56,6 +56,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     failure.AGENT_NOT_FOUND: (404, "Agent not found"),
     failure.ATTACHMENT_NOT_FOUND: (404, "Attachment not found"),
     failure.ELICITATION_NOT_FOUND: (404, "Question not found"),
+    failure.QUEUED_NOT_FOUND: (404, "Waiting message not found"),
     TURN_NOT_FOUND: (404, "Turn not found"),
     MODEL_NOT_FOUND: (404, "Model not found"),
     METHOD_NOT_ALLOWED: (405, "Method not allowed"),

@@ -15,6 +15,7 @@ from ...agent.agents.credentials import ANTHROPIC, API_KEY, GOOGLE, OPENAI, VERT
 from ...agent.agents.credentials import KINDS as AUTH_TYPES
 from ...agent.agents.supported import CLIS
 from ...agent.conversations.attachments import MEDIA_TYPES
+from ...agent.conversations.message_queue import MAX_CHARACTERS, MAX_MESSAGES
 from ...agent.conversations.turn_undo import AS_LEFT, CHANGED, CREATED, NOT_STORED, OTHER, UNDONE
 from ...agent.events.turn_events import OUTCOMES
 
@@ -288,6 +289,21 @@ EXPORT = form(
 )
 MESSAGES = form({"sessionId": NAME}, {"before": NAME, "limit": PAGE})
 SESSION_CHANGE = form({"sessionId": NAME}, {"title": text(MAX_NAME), "model": NAME, "mode": NAME})
+THE_QUEUED = form({"sessionId": NAME, "queueId": ID})
+QUEUED = form(
+    {"sessionId": NAME, "message": text(MAX_CHARACTERS, 1)},
+    {
+        "filePaths": {"type": "array", "items": PATH, "maxItems": MAX_FILES},
+        "attachments": {"type": "array", "items": ID, "maxItems": MAX_ATTACHED},
+    },
+)
+QUEUE_CHANGE = form(
+    {"sessionId": NAME, "queueId": ID},
+    {
+        "message": text(MAX_CHARACTERS, 1),
+        "position": {"type": "integer", "minimum": 0, "maximum": MAX_MESSAGES},
+    },
+)
 OPTION_CHOICE = form(
     {"sessionId": NAME, "id": NAME, "value": {"type": ["string", "boolean"], "maxLength": MAX_NAME}}
 )
@@ -491,6 +507,12 @@ STATE = record(
         "options": many(reference("ConfigOption")),
     }
 )
+QUEUE = {
+    "messages": many(reference("QueuedMessage")),
+    "isHeld": BOOLEAN,
+    "problem": STRING,
+}
+QUEUE_TOLD = record({"message": STRING, **QUEUE}, {"queueId": STRING})
 PAST_TURN = record(
     {
         "turnId": STRING,
@@ -669,6 +691,7 @@ EVENT_DATA: Mapping[str, Schema] = {
     "config_options": record({**IDS, "options": many(reference("ConfigOption"))}),
     "session_title": record({**IDS, "title": STRING}),
     "commands": record({**IDS, "commands": many(reference("SlashCommand"))}),
+    "queue": record({**IDS, **QUEUE}),
     "message": record(
         {
             **IDS,
@@ -694,6 +717,7 @@ EVENT_WORDS: Mapping[str, str] = {
     "elicitation_answered": "The question waits no more.",
     "config_options": "The agent's options; only in the streams of conversations, without a turn.",
     "session_title": "The conversation's title, by the agent; where `config_options` come, too.",
+    "queue": "The messages that wait, all of them; where `config_options` come, too.",
     "commands": "The agent's slash commands; where `config_options` come, too.",
 }
 
@@ -758,6 +782,15 @@ COMPONENTS: Mapping[str, Schema] = {
     "ConfigOption": CONFIG_OPTION,
     "OptionValue": OPTION_VALUE,
     "FormField": FORM_FIELD,
+    "QueuedMessage": record(
+        {
+            "queueId": STRING,
+            "time": TIME,
+            "text": STRING,
+            "files": many(STRING),
+            "attachments": many(reference("Attachment")),
+        }
+    ),
     "FileChange": FILE_CHANGE,
     "Option": OPTION,
     "Diff": DIFF,

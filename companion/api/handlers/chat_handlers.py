@@ -62,7 +62,7 @@ async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamRespons
     turn = await services.agent.chat(
         workspace,
         fields["message"],
-        await _read_along(services, fields, workspace),
+        await read_along(services, fields, workspace),
         fields.get("sessionId"),
         fields.get("newSession", False),
         asks=streams or fields.get("confirm", False),
@@ -153,7 +153,8 @@ def _start(services: Services, fields: Mapping[str, Any], workspace: str) -> str
     return workspace
 
 
-async def _read_along(services: Services, fields: Mapping[str, Any], workspace: str) -> list[str]:
+async def read_along(services: Services, fields: Mapping[str, Any], workspace: str) -> list[str]:
+    """The files that go with a message. Raises Refusal."""
     if not fields.get("filePaths") and "@" not in fields["message"]:
         # Without files, a thread would only delay the message.
         return []

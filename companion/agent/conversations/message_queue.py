@@ -1,0 +1,130 @@
+"""The messages of a conversation that wait for their turn, in the order in which they will be sent.
+They are kept in its transcript, so that they are there again after a restart."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import Callable, Sequence
+
+from ..events.turn_events import Attachment, Body, Queue, QueuedMessage
+from ..wording import failure
+from ..wording.failure import VALIDATION_ERROR, AgentError
+from ..wording.sentence import Words, sentence
+from .conversation_record import ConversationRecord
+
+# The most messages, and the characters in all of them: each change writes them down again.
+MAX_MESSAGES, MAX_CHARACTERS = 50, 200_000
+TOO_MANY = sentence(
+    "The messages that wait are too many or too long; at most {count} with {characters}"
+    " characters in all."
+)
+
+
+class MessageQueue:
+    """`is_held` says that nothing is sent by itself: a turn failed or was cancelled, or the server
+    was restarted. `is_urgent` says that the first one goes as soon as the turn that is being
+    cancelled is over. `sending` is the id of the one that is on its way. `problem` says why one
+    could not be sent. `told` gets the queue after each change."""
+
+    def __init__(self, record: ConversationRecord, told: Callable[[Body], None]) -> None:
+        self._record = record
+        self._told = told
+        self.is_held = bool(self.messages)
+        self.is_urgent = False
+        self.sending = ""
+        self.problem: Words = ""
+
+    @property
+    def messages(self) -> tuple[QueuedMessage, ...]:
+        return self._record.state.queue
+
+    @property
+    def body(self) -> Queue:
+        return Queue(self.messages, self.is_held, self.problem)
+
+    def get(self, id: str) -> QueuedMessage:
+        """Raises AgentError."""
+        found = next((each for each in self.messages if each.id == id), None)
+        if found is None:
+            raise failure.no_queued(id)
+        return found
+
+    def add(
+        self,
+        text: str,
+        given: Sequence[str],
+        files: Sequence[str],
+        attachments: Sequence[Attachment],
+    ) -> QueuedMessage:
+        """At the end. `given` and `files` are as in QueuedMessage. Raises AgentError."""
+        now = datetime.now(timezone.utc)
+        added = QueuedMessage(
+            secrets.token_hex(8), text, now, tuple(given), tuple(files), tuple(attachments)
+        )
+        self._set((*self.messages, added))
+        return added
+
+    def change(self, id: str, text: str, files: Sequence[str]) -> None:
+        """Another text, with which these files go. Raises AgentError."""
+        self._loose(id)
+        changed = (
+            replace(each, text=text, files=tuple(files)) if each.id == id else each
+            for each in self.messages
+        )
+        self._set(tuple(changed))
+
+    def move(self, id: str, position: int) -> None:
+        """To this place, 0 for the next one. Raises AgentError."""
+        moved = self._loose(id)
+        others = [each for each in self.messages if each.id != id]
+        others.insert(position, moved)
+        # What is on its way stays the first one.
+        self._set(tuple(sorted(others, key=lambda it: it.id != self.sending)))
+
+    def remove(self, id: str) -> None:
+        """Take one back. Raises AgentError."""
+        self._loose(id)
+        self._set(tuple(each for each in self.messages if each.id != id))
+
+    def start(self) -> QueuedMessage:
+        """The first one is on its way."""
+        self.sending, self.is_urgent = self.messages[0].id, False
+        self.release()
+        return self.messages[0]
+
+    def taken(self, id: str) -> None:
+        """It is a message of the conversation now, whose line in the transcript comes before."""
+        self.sending, self.is_held = "", False
+        self._set(tuple(each for each in self.messages if each.id != id))
+
+    def hold(self, problem: Words = "") -> None:
+        """Nothing is sent by itself until a turn has ended well, or somebody sends one."""
+        self.sending, self.is_urgent = "", False
+        if self.messages and (not self.is_held or problem != self.problem):
+            self.is_held, self.problem = True, problem
+            self._told(self.body)
+
+    def release(self) -> None:
+        """Something is being said: what waits comes after it."""
+        if self.is_held:
+            self.is_held, self.problem = False, ""
+            self._told(self.body)
+
+    def _loose(self, id: str) -> QueuedMessage:
+        """One that is not on its way. Raises AgentError."""
+        if id == self.sending:
+            raise AgentError(failure.SESSION_BUSY, sentence("The message is being sent."))
+        return self.get(id)
+
+    def _set(self, messages: tuple[QueuedMessage, ...]) -> None:
+        """Raises AgentError."""
+        size, before = (sum(len(it.text) for it in each) for each in (messages, self.messages))
+        is_more = len(messages) > len(self.messages) or size > before
+        if is_more and (len(messages) > MAX_MESSAGES or size > MAX_CHARACTERS):
+            told = TOO_MANY.filled(count=MAX_MESSAGES, characters=MAX_CHARACTERS)
+            raise AgentError(VALIDATION_ERROR, told)
+        self._record.change(replace(self._record.state, queue=messages))
+        self.is_held, self.problem = self.is_held and bool(messages), ""
+        self._told(self.body)

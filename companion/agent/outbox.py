@@ -1,0 +1,125 @@
+"""Sends messages: at once, or those of a queue when their turn comes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from functools import partial
+from typing import Awaitable, Callable, Sequence
+
+from ..base.background import in_thread
+from .conversations import prompt
+from .conversations.conversation import Conversation
+from .events import turn_events as events
+from .turn.turn import Limits, Turn
+from .wording.failure import AgentError
+
+
+class Outbox:
+    """`connect` opens the session of a conversation, `ended` hears the last body of each turn. Once
+    it `is_closed`, what waits in queues stays there."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        connect: Callable[[Conversation], Awaitable[None]],
+        ended: Callable[[Conversation, events.Body], None],
+    ) -> None:
+        self.is_closed = False
+        self._limits = limits
+        self._connect = connect
+        self._ended = ended
+        # Kept from being collected while they run.
+        self._sending: set[asyncio.Task[None]] = set()
+
+    async def send(
+        self,
+        conversation: Conversation,
+        message: str,
+        files: Sequence[str],
+        attachments: Sequence[str],
+        asks: bool,
+    ) -> Turn:
+        """Send a message now. Raises AgentError."""
+        conversation.reserve()
+        conversation.queue.release()
+        try:
+            return await self._send(conversation, message, files, attachments, asks)
+        except AgentError:
+            # No turn will end that the queue could wait for.
+            conversation.queue.hold()
+            raise
+        finally:
+            conversation.release()
+
+    def send_next(self, conversation: Conversation, id: str) -> None:
+        """Send a message of the queue before all others: at once, or as soon as the turn that runs
+        is cancelled. Raises AgentError."""
+        conversation.queue.move(id, 0)
+        if not conversation.is_busy:
+            self._send_first(conversation)
+        elif not conversation.queue.sending:
+            conversation.queue.is_urgent = True
+            conversation.cancel()
+
+    def go_on(self, conversation: Conversation) -> None:
+        """Send the first message of the queue, if nothing else is under way and nothing is held."""
+        queue = conversation.queue
+        if queue.messages and not queue.is_held and not conversation.is_busy:
+            self._send_first(conversation)
+
+    def _send_first(self, conversation: Conversation) -> None:
+        queue = conversation.queue
+        if self.is_closed:
+            queue.hold()
+            return
+        # At once: nobody else begins a turn before the task does.
+        conversation.reserve()
+        task = asyncio.ensure_future(self._send_queued(conversation, queue.start()))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    async def _send_queued(self, conversation: Conversation, first: events.QueuedMessage) -> None:
+        attachments = [each.id for each in first.attachments]
+        try:
+            await self._send(
+                conversation, first.text, first.files, attachments, asks=True, queued=first.id
+            )
+        except AgentError as error:
+            conversation.queue.hold(error.message)
+        finally:
+            conversation.release()
+
+    async def _send(
+        self,
+        conversation: Conversation,
+        message: str,
+        files: Sequence[str],
+        attachments: Sequence[str],
+        asks: bool,
+        queued: str = "",
+    ) -> Turn:
+        worded = conversation.cli.text_for
+        make = partial(prompt.message, message, files, conversation.workspace, worded)
+        # Without files, a thread would only delay the message.
+        said = await in_thread(make) if files else make()
+        await self._connect(conversation)
+        said = await conversation.attaching(said, attachments)
+        ended = partial(self._turn_ended, conversation)
+        return await conversation.begin(said, self._limits, asks, ended, queued)
+
+    def _turn_ended(self, conversation: Conversation, body: events.Body) -> None:
+        self._ended(conversation, body)
+        # The turn is over only after this.
+        asyncio.get_running_loop().call_soon(self._after_turn, conversation, body)
+
+    def _after_turn(self, conversation: Conversation, body: events.Body) -> None:
+        queue = conversation.queue
+        went_well = isinstance(body, events.Complete) and body.success
+        if not queue.messages:
+            return
+        if (went_well or queue.is_urgent) and not self.is_closed:
+            with suppress(AgentError):
+                self._send_first(conversation)
+                return
+        queue.hold()

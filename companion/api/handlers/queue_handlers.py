@@ -1,0 +1,87 @@
+"""Handlers of the messages that wait until what is said before them is over."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Sequence
+
+from ...agent.conversations.attachments import Attachments
+from ...agent.conversations.conversation import Conversation
+from ...agent.conversations.past_turns import on_disk
+from ...agent.display import wire
+from ...agent.events.turn_events import Attachment
+from ..operations import audit_log
+from .chat_handlers import read_along
+from .handler_types import Answer, Inputs, Services
+
+
+async def listed(services: Services, inputs: Inputs) -> Answer:
+    """All messages that wait, the next one first. While they are held, because a turn failed or was
+    cancelled or the server was restarted, nothing is sent by itself."""
+    return _told(_conversation(services, inputs), inputs)
+
+
+async def add(services: Services, inputs: Inputs) -> Answer:
+    """Send a message once what runs and what waits is over; at once if there is neither. Its turn
+    is followed in the events of the conversation."""
+    services.admission.check()
+    conversation, fields = _conversation(services, inputs), inputs.fields
+    attached: Sequence[Attachment] = ()
+    if fields.get("attachments"):
+        attached = await on_disk(partial(_all, conversation.attachments, fields["attachments"]))
+    given = fields.get("filePaths", [])
+    paths = await _files(services, conversation, "", given)
+    files = await _files(services, conversation, fields["message"], given)
+    added = conversation.queue.add(fields["message"], paths, files, attached)
+    audit_log.note(sessionId=conversation.id)
+    services.agent.outbox.go_on(conversation)
+    return _told(conversation, inputs, queueId=added.id)
+
+
+async def change(services: Services, inputs: Inputs) -> Answer:
+    """Change the text of a message that waits, or its place: 0 is the next one."""
+    conversation, fields = _conversation(services, inputs), inputs.fields
+    queue, id = conversation.queue, fields["queueId"]
+    if "message" in fields:
+        text, given = fields["message"], queue.get(id).given
+        queue.change(id, text, await _files(services, conversation, text, given))
+    if "position" in fields:
+        queue.move(id, fields["position"])
+    return _told(conversation, inputs, queueId=id)
+
+
+async def take_back(services: Services, inputs: Inputs) -> Answer:
+    """Take back a message that waits."""
+    conversation = _conversation(services, inputs)
+    conversation.queue.remove(inputs.fields["queueId"])
+    return _told(conversation, inputs)
+
+
+async def send_now(services: Services, inputs: Inputs) -> Answer:
+    """Send a message that waits before all others: a turn that runs is cancelled first. What else
+    waits comes after it."""
+    services.admission.check()
+    conversation, id = _conversation(services, inputs), inputs.fields["queueId"]
+    services.agent.outbox.send_next(conversation, id)
+    audit_log.note(sessionId=conversation.id)
+    return _told(conversation, inputs, queueId=id)
+
+
+def _conversation(services: Services, inputs: Inputs) -> Conversation:
+    return services.agent.conversations.known(inputs.fields["sessionId"])
+
+
+async def _files(
+    services: Services, conversation: Conversation, text: str, given: Sequence[str]
+) -> list[str]:
+    fields = {"message": text, "filePaths": given, "sessionId": conversation.id}
+    return await read_along(services, fields, conversation.workspace)
+
+
+def _all(attachments: Attachments, ids: Sequence[str]) -> list[Attachment]:
+    """Blocks. Raises AgentError."""
+    return [attachments.get(id) for id in ids]
+
+
+def _told(conversation: Conversation, inputs: Inputs, **more: str) -> Answer:
+    return Answer("queue_told", {**wire.queue(conversation.queue.body, inputs.language), **more})
