@@ -7,6 +7,7 @@ from typing import Sequence
 from aiohttp import web
 
 from .. import __version__
+from ..base import http_server
 from .contract import openapi, schemas
 from .contract.route import Route
 from .contract.schemas import many, record, reference
@@ -43,8 +44,9 @@ async def status(services: Services, inputs: Inputs) -> Answer:
 
 
 async def document(services: Services, inputs: Inputs) -> web.StreamResponse:
-    data = openapi.encoded(API)
-    return web.Response(body=data, content_type="application/json", headers=inputs.headers)
+    headers = {**inputs.headers, "Content-Type": http_server.JSON}
+    body = http_server.in_pieces(openapi.encoded(API))
+    return await http_server.send(inputs.request, 200, headers, body, may_compress=True)
 
 
 NOTHING = Form(schemas.NOTHING)
@@ -94,7 +96,7 @@ API: tuple[Route[Handler], ...] = (
           "End the turn of a conversation, or all turns.", (400, 404)),
     Route("GET", "/sessions", session_handlers.sessions, Form(schemas.SESSIONS),
           schemas.SESSIONS_TOLD, "List the conversations, or search in them.", (400,),
-          only_reads=True),
+          only_reads=True, compresses=True),
     Route("POST", "/sessions", session_handlers.new_session, Form(schemas.NEW_SESSION),
           schemas.SESSION_INFO, "Start a conversation.", AGENT),
     Route("POST", "/sessions/delete", session_handlers.remove_many,
@@ -104,7 +106,7 @@ API: tuple[Route[Handler], ...] = (
           schemas.SESSION_INFO, "Show one conversation.", (400, 404), only_reads=True),
     Route("GET", "/sessions/{sessionId}/export", export_handlers.export, Form(schemas.EXPORT),
           schemas.EXPORTED, "Download a conversation.", (400, 404, 500),
-          media_type=schemas.MARKDOWN, only_reads=True),
+          media_type=schemas.MARKDOWN, only_reads=True, compresses=True),
     Route("POST", "/sessions/{sessionId}/fork", session_handlers.fork, Form(schemas.FORK),
           schemas.SESSION_INFO, "Copy a conversation, until a turn.", (400, 404, 409, 500)),
     Route("PATCH", "/sessions/{sessionId}", session_handlers.change, Form(schemas.SESSION_CHANGE),
@@ -143,7 +145,7 @@ API: tuple[Route[Handler], ...] = (
           Form(schemas.THE_ATTACHMENT), schemas.DONE, "Delete an attachment.", (400, 404, 500)),
     Route("GET", "/sessions/{sessionId}/messages", session_handlers.messages,
           Form(schemas.MESSAGES), schemas.MESSAGES_TOLD, "Show the messages of a conversation.",
-          (400, 404, 500), only_reads=True),
+          (400, 404, 500), only_reads=True, compresses=True),
     Route("GET", "/sessions/{sessionId}/turns/{turnId}/files", undo_handlers.files,
           Form(schemas.THE_TURN), schemas.TURN_FILES, "List the files that a turn changed.",
           (400, 404, 500), only_reads=True),

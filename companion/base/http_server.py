@@ -39,6 +39,7 @@ from aiohttp.web_server import Server
 
 from . import aiohttp_internals, socket_handover
 from .aiohttp_internals import Answer, FastConnection, head_of
+from .compressed import compressed
 from .connection import Connection, TooManyChunks
 from .jsonrpc import load
 from .large_json import PIECE, TRUNCATED_TO, LargeJson, TooManyValues
@@ -410,10 +411,17 @@ async def take(memory: MemoryShare, size: int) -> None:
 
 
 async def send(
-    request: BaseRequest, status: int, headers: Mapping[str, str], body: Iterator[bytes]
+    request: BaseRequest,
+    status: int,
+    headers: Mapping[str, str],
+    body: Iterator[bytes],
+    may_compress: bool = False,
 ) -> StreamResponse:
     """Answer with a body in pieces. The next piece is made when the client has read the last, so an
-    answer of any size keeps only one piece in memory."""
+    answer of any size keeps only one piece in memory. It is compressed only if it may be: if it has
+    no secret whose length could tell something."""
+    if may_compress:
+        headers, body = compressed(request.headers.get("Accept-Encoding", ""), headers, body)
     first = next(body, b"")
     second = next(body, b"")
     if not second:

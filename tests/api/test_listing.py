@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
+import re
 import tempfile
 import unittest
 from datetime import datetime, timedelta, timezone
@@ -17,6 +19,7 @@ from GeminiCompanion.companion.agent.conversations.transcripts import Transcript
 from GeminiCompanion.companion.agent.conversations.turn_undo import TurnUndo
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
+from GeminiCompanion.companion.api import routes
 from GeminiCompanion.companion.api.server import Server
 
 from .support import ApiTest, Reply
@@ -291,6 +294,64 @@ class Export(ListingCase):
     def test_the_token_that_only_reads_will_do_and_unknown_ones_are_told(self) -> None:
         self.refused(self.ask("GET", "/sessions/nobody/export"), 404, "SESSION_NOT_FOUND")
         self.refused(self.export(3, "?format=pdf"), 400, "VALIDATION_ERROR")
+
+
+class Compressing(ListingCase):
+    ACCEPTED = {"Accept-Encoding": "gzip"}
+
+    def test_long_lists_and_texts_are_compressed_for_who_accepts_it(self) -> None:
+        told = (f"/sessions/{id_of(3)}/messages", f"/sessions/{self.long()}/export")
+        for path in ("/sessions", *told, "/openapi.json", "/page.js"):
+            with self.subTest(path):
+                plain = self.ask("GET", path)
+                self.assertNotIn("Content-Encoding", plain.headers)
+                reply = self.raw(path)
+                self.assertEqual(reply.headers.get("Content-Encoding"), "gzip")
+                self.assertIn("Accept-Encoding", reply.headers["Vary"])
+                self.assertLess(len(reply.data), len(plain.data))
+                told, untold = gzip.decompress(reply.data), plain.data
+                self.assertEqual(
+                    *(re.sub(rb'"timestamp":"[^"]*"}$', b"", it) for it in (told, untold))
+                )
+
+    def long(self) -> str:
+        """The id of a conversation with long texts."""
+        transcript = self.written(60)
+        for number in range(20):
+            transcript.message(f"turn {number}", events.Message("A long question. " * 1000))
+        self.transcripts.write()
+        summary = transcript.reader.summary()
+        if summary is None:
+            self.fail("there is no summary")
+        self.kept.agent.conversations.index.put(summary)
+        return id_of(60)
+
+    def test_what_may_have_a_secret_is_not_nor_are_streams_and_errors(self) -> None:
+        self.write("long.txt", "text " * 10_000)
+        for method, path, body in (
+            ("POST", "/read-file", {"path": "long.txt"}),
+            ("GET", "/auth/status", None),
+            ("GET", "/sessions?cursor=" + "A" * 500, None),
+            ("GET", "/sessions/" + "A" * 500, None),
+        ):
+            with self.subTest(path):
+                reply = self.ask(method, path, body, self.ACCEPTED)
+                self.assertNotIn("Content-Encoding", reply.headers)
+        compressing = {it.path for it in routes.API if it.compresses}
+        self.assertEqual(
+            compressing,
+            {"/sessions", "/sessions/{sessionId}/messages", "/sessions/{sessionId}/export"},
+        )
+        self.assertFalse(any(it.streams for it in routes.API if it.compresses))
+
+    def raw(self, path: str) -> Reply:
+        """The answer as it came."""
+        connection = self.open(self.kept)
+        self.addCleanup(connection.close)
+        headers = {"Authorization": f"Bearer {self.kept.token}", "Accept-Language": "en"}
+        connection.request("GET", path, None, {**headers, **self.ACCEPTED})
+        response = connection.getresponse()
+        return Reply(response.status, dict(response.getheaders()), response.read())
 
 
 class Deleting(ListingCase):

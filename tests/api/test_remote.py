@@ -297,6 +297,7 @@ class ReadOnly(ApiTest):
             opened,
             {
                 "GET /sessions", "GET /sessions/{sessionId}/messages", "GET /events",
+                "GET /sessions/{sessionId}", "GET /sessions/{sessionId}/export",
                 "GET /sessions/{sessionId}/state", "GET /elicitations",
                 "GET /sessions/{sessionId}/queue",
                 "GET /sessions/{sessionId}/events", "GET /tool-confirmations", "GET /auth/status",

@@ -19,7 +19,8 @@ class Route(Generic[H]):
     may have. `is_open` allows requests without a token. `is_openai` says that errors look like
     OpenAI's, and answers have no common members. `links` are OpenAPI's links from the answer to
     further requests, by name. `media_type` is that of an answer that is not JSON. `uploads` says
-    that the body is a form with a file. `only_reads` allows the read-only token."""
+    that the body is a form with a file. `only_reads` allows the read-only token. `compresses` says
+    that the answer is compressed for clients that accept it."""
 
     method: str
     path: str
@@ -35,3 +36,4 @@ class Route(Generic[H]):
     media_type: str = ""
     uploads: bool = False
     only_reads: bool = False
+    compresses: bool = False

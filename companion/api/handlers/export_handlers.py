@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from functools import partial
+from typing import Iterator
 
 from aiohttp import web
 
@@ -12,6 +13,7 @@ from ...agent.conversations.conversation import Conversation
 from ...agent.conversations.past_turns import on_disk
 from ...agent.display import document
 from ...base import http_server
+from ...base.large_json import PIECE
 from ..contract.schemas import MARKDOWN
 from .handler_types import Answer, Inputs, Services
 from .session_handlers import as_json, past_turn
@@ -36,8 +38,20 @@ async def export(services: Services, inputs: Inputs) -> Answer | web.StreamRespo
         "Content-Type": f"{MARKDOWN}; charset=utf-8",
         "Content-Disposition": f'attachment; filename="conversation-{info.id[:8]}.md"',
     }
-    data = (piece.encode("utf-8", "replace") for piece in pieces)
-    return await http_server.send(inputs.request, 200, headers, filter(None, data))
+    body = _joined(pieces)
+    return await http_server.send(inputs.request, 200, headers, body, may_compress=True)
+
+
+def _joined(texts: Iterator[str]) -> Iterator[bytes]:
+    """In pieces that are worth sending."""
+    batch, size = [], 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if size >= PIECE:
+            yield "".join(batch).encode("utf-8", "replace")
+            batch, size = [], 0
+    yield "".join(batch).encode("utf-8", "replace")
 
 
 def _size(conversation: Conversation) -> int:

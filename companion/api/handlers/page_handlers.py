@@ -6,6 +6,7 @@ import os
 
 from aiohttp import web
 
+from ...base import http_server
 from ..files.page_files import INDEX, TYPES
 from .handler_types import Inputs, Services
 
@@ -50,4 +51,5 @@ HEADERS = {
 async def serve(services: Services, inputs: Inputs) -> web.StreamResponse:
     name = inputs.request.path.lstrip("/") or INDEX
     headers = {**inputs.headers, **HEADERS, "Content-Type": TYPES[os.path.splitext(name)[1]]}
-    return web.Response(body=services.page[name], headers=headers)
+    body = http_server.in_pieces(services.page[name])
+    return await http_server.send(inputs.request, 200, headers, body, may_compress=True)

@@ -141,7 +141,8 @@ class Dispatcher:
         answer = await route.handler(self._services, inputs)
         if isinstance(answer, web.StreamResponse):
             return answer
-        return await _send(request, 200, answer.envelope(language), headers)
+        told = answer.envelope(language)
+        return await _send(request, 200, told, headers, route.compresses)
 
     def _caller(self, request: web.BaseRequest) -> str:
         """The name of the caller's token, "" if there is none. Raises Refused, RateLimited."""
@@ -216,7 +217,11 @@ async def _fields(
 
 
 async def _send(
-    request: web.BaseRequest, status: int, value: Mapping[str, Any], headers: Mapping[str, str]
+    request: web.BaseRequest,
+    status: int,
+    value: Mapping[str, Any],
+    headers: Mapping[str, str],
+    may_compress: bool = False,
 ) -> web.StreamResponse:
     head = {"Content-Type": JSON, **headers}
-    return await http_server.send(request, status, head, pieces(value))
+    return await http_server.send(request, status, head, pieces(value), may_compress)
