@@ -10,7 +10,7 @@ import os
 import stat
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterable, Iterator
 
 from companion.base.folder_lock import FolderInUse
 
@@ -72,6 +72,10 @@ class _Writer(io.BytesIO):
         self._disk.change("write", self._path)
         self._put(data[half:])
         return len(data)
+
+    def writelines(self, lines: Iterable[Any]) -> None:
+        for each in lines:
+            self.write(each)
 
     def _put(self, data: bytes) -> None:
         file = self._disk.files.get(self._path)
