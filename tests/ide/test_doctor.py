@@ -6,6 +6,7 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
+from GeminiCompanion.companion import __version__
 from GeminiCompanion.companion.ide.cli_settings import parsed
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, LLXPRT, QWEN_CODE
 from GeminiCompanion.companion.ide.doctor import checks, logins, lookup, report
@@ -62,14 +63,15 @@ def facts(**changes: Any) -> Facts:
 
 class Extension(unittest.TestCase):
     def test_it_is_told_and_never_in_the_way(self) -> None:
-        installed, heard = Installed("/x", "0.1.0"), replace(OURS, heard={"gemini": 0.0})
-        old = Program("/bin/gemini", version="0.25.3")
+        installed, heard = Installed("/x", __version__), replace(OURS, heard={"gemini": 0.0})
+        old, writes = Program("/bin/gemini", version="0.25.3"), '"Install CLI Extension" writes'
         rows: tuple[tuple[dict[str, Any], str], ...] = (
             ({"extension": None}, ""),
             ({}, "not installed"),
             ({"extension": Installed("/x", "0.1.0", False)}, "gemini extensions enable"),
-            ({"extension": installed}, "0.1.0, not heard"),
-            ({"extension": installed, "window": heard}, "0.1.0, last heard at"),
+            ({"extension": installed}, f"{__version__}, not heard"),
+            ({"extension": installed, "window": heard}, f"{__version__}, last heard at"),
+            ({"extension": Installed("/x", "0.0.1")}, f"0.0.1 ({writes} {__version__})"),
             ({"window": heard}, "not in /home/ann/x, last heard at"),
             ({"extension": installed, "program": old}, "0.25.3 is too old to load it"),
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 from ..clis import GEMINI_CLI, LLXPRT
-from ..hooks.extension import NAME
+from ..hooks.extension import NAME, VERSION
 from . import lookup
 from .facts import WINDOWS, Facts
 
@@ -394,13 +394,16 @@ def extension(facts: Facts) -> Ok | Failed | None:
     if not found.is_enabled:
         return Ok(f"switched off; {facts.cli.command} extensions enable {NAME}")
     which = f"version {found.version}" if found.version else f"not in {found.path}"
+    if found.version not in ("", VERSION):
+        # One that could not be renewed when the editor started.
+        which += f' ("Install CLI Extension" writes {VERSION})'
     if heard is not None:
         at = time.strftime("%H:%M", time.localtime(heard))
         return Ok(f"{which}, last heard at {at}")
     version, form = lookup.version_of(facts.program.version), facts.cli.extension
     if form is not None and version and version < form.since:
         return Ok(f"{which}, but {facts.name} {facts.program.version} is too old to load it")
-    return Ok(f"version {found.version}, not heard here yet; a CLI has it from its next start on")
+    return Ok(f"{which}, not heard here yet; a CLI has it from its next start on")
 
 
 CHECKS = (
