@@ -32,6 +32,8 @@ from .operations.admission import Admission
 from .operations.audit_log import AuditLog
 from .operations.callers import Callers
 from .operations.metrics import Metrics
+from .operations.tickets import Tickets
+from .operations.tokens import Tokens
 from .serving.access import FULL, LOCAL, READ_ONLY, Access
 from .serving.dispatch import Dispatcher
 from .serving.guard import Guard
@@ -113,6 +115,8 @@ class Server:
             failing.callback(self._http.stop_accepting)
             # Only now is it certain that no other server uses the folder.
             self._tokens = self._kept_tokens()
+            self._named = Tokens(os.path.join(self._folder, state_folder.NAMED_FILE))
+            self._named.load(forget=self._settings.new_tokens)
             self.token = self._tokens[FULL]
             await self._listen()
             failing.pop_all()
@@ -169,6 +173,8 @@ class Server:
             self.agent,
             roots,
             self._kept,
+            self._named,
+            Tickets(),
             self._listeners,
             self._admission,
             self._metrics,
@@ -177,7 +183,7 @@ class Server:
             settings.allows_tools,
             settings.heartbeat,
         )
-        guard = Guard(self._tokens, self.port, settings.origins, access)
+        guard = Guard(self._tokens, self._named, self.port, settings.origins, access)
         callers = Callers(access.proxies, access.rate_limit, bool(access.audit_log))
         table = Table((*routes.API, *routes.pages(list(page))))
         return Dispatcher(

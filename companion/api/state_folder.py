@@ -14,7 +14,8 @@ from ..base import private_files
 
 NAME, INDEX = "gemini-companion-api", "gemini-companion-api-index"
 TOKEN_FILE, READ_ONLY_FILE, AGENT_FOLDER = "token", "read-only-token", "agent"
-OURS = (TOKEN_FILE, READ_ONLY_FILE, AGENT_FOLDER)
+NAMED_FILE = "named-tokens.json"
+OURS = (TOKEN_FILE, READ_ONLY_FILE, NAMED_FILE, AGENT_FOLDER)
 # 256 random bits, as secrets.token_urlsafe writes them.
 TOKEN_BYTES = 32
 TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")

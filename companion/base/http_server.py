@@ -130,9 +130,8 @@ class Guard:
         given = headers.get("Authorization", "")
         index = self._index(given)
         if index is None:
-            # HTTP allows the scheme's name in upper and lower case.
-            scheme, _blank, token = given.partition(" ")
-            index = self._index("Bearer " + token.strip()) if scheme.lower() == "bearer" else None
+            token = bearer(given)
+            index = self._index("Bearer " + token) if token else None
         if index is None:
             raise Refused(BAD_TOKEN)
         return index
@@ -143,6 +142,13 @@ class Guard:
             if hmac.compare_digest(data, authorization):
                 return index
         return None
+
+
+def bearer(authorization: str) -> str:
+    """The token in a header; empty if there is none. HTTP allows the scheme's name in upper and
+    lower case."""
+    scheme, _blank, token = authorization.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def _host_of(address: str) -> str:

@@ -23,6 +23,7 @@ from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.api import __main__ as program
 from GeminiCompanion.companion.api import routes, state_folder
 from GeminiCompanion.companion.api.contract import schemas
+from GeminiCompanion.companion.api.contract.scopes import ANY, OPEN, READ
 from GeminiCompanion.companion.api.operations import audit_log, callers, rate_limit
 from GeminiCompanion.companion.api.server import Server
 from GeminiCompanion.companion.api.serving import certificate
@@ -292,7 +293,7 @@ class ReadOnly(ApiTest):
         return self.ask(method, path, body, {"Authorization": f"Bearer {self.token}"})
 
     def test_it_opens_what_tells_of_conversations_events_and_status_and_no_more(self) -> None:
-        opened = {f"{it.method} {it.path}" for it in routes.API if it.only_reads and not it.is_open}
+        opened = {f"{it.method} {it.path}" for it in routes.API if it.scope == READ}
         self.assertEqual(
             opened,
             {
@@ -311,14 +312,14 @@ class ReadOnly(ApiTest):
     def test_every_other_route_is_refused_before_its_fields_are_looked_at(self) -> None:
         for route in routes.API:
             path = route.path.replace("{sessionId}", WHOEVER).replace("{turnId}", WHOEVER)
-            if route.path == "/events":
+            if route.path == "/events" or route.scope == ANY:
                 continue
             with self.subTest(f"{route.method} {path}"):
                 reply = self.ask_to_read(route.method, path)
-                if route.only_reads or route.is_open:
+                if route.scope in (READ, OPEN):
                     self.assertIn(reply.status, (200, 404, 503))
                 elif route.is_openai:
-                    self.assertEqual((reply.status, reply["error"]["code"]), (403, "READ_ONLY"))
+                    self.assertEqual((reply.status, reply["error"]["code"]), (403, "read_only"))
                 else:
                     self.refused(reply, 403, "READ_ONLY")
 
@@ -385,7 +386,7 @@ class Limited(ApiTest):
     def test_clients_of_openai_are_told_as_openai_would(self) -> None:
         self.use_up()
         reply = self.ask("GET", "/v1/models")
-        self.assertEqual((reply.status, reply["error"]["code"]), (429, "RATE_LIMITED"))
+        self.assertEqual((reply.status, reply["error"]["code"]), (429, "rate_limit_exceeded"))
 
     def test_each_token_counts_for_itself_and_strangers_cost_it_nothing(self) -> None:
         self.use_up(Authorization="Bearer wrong")

@@ -645,7 +645,9 @@ class Everything(ApiCase):
             ("POST", "/cancel", {}), ("POST", "/write-file", {"path": path, "content": "y"}),
             ("POST", "/read-file", {"path": path}), ("POST", "/execute-command", {"command": "ls"}),
             ("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "x"}),
-            ("POST", "/auth/clear", {}), ("POST", "/auth/logout", {}),
+            ("POST", "/auth/clear", {}), ("POST", "/auth/logout", {}), ("GET", "/tokens", None),
+            ("POST", "/tokens", {"name": "a", "scopes": ["read"]}), ("POST", "/tokens/a/renew", {}),
+            ("DELETE", "/tokens/a", None), ("POST", "/tickets", {"path": "/events"}),
         ):  # fmt: skip
             self.assertEqual((await self.ask(method, route, body)).status, 200, route)
         good = {(method, route) for method, route, status in self.contract.seen if status == 200}

@@ -118,6 +118,33 @@ class Remembering(OpenAiCase):
         await self.answer(*asked, user="one")
         self.assertIn("SECRET-OF-ONE", self.memory())
 
+    async def test_another_token_gets_no_memory_also_with_the_same_user_and_messages(self) -> None:
+        tokens = []
+        for name in ("one", "two"):
+            reply = await self.post("/tokens", {"name": name, "scopes": ["chat"]})
+            tokens.append({"Authorization": f"Bearer {reply['token']}"})
+        with open(self.path("private.txt"), "w", encoding="utf-8") as file:
+            file.write("SECRET-OF-TOKEN-ONE")
+        read = [call("read_file", file_path=self.path("private.txt"))]
+        self.model.will_play("look", read, ["Seen."])
+        self.model.will_play("tell me", ["What?"])
+        begun = {"model": "gemini", "user": "same", "messages": [user("look")]}
+        asked = {**begun, "messages": [user("look"), assistant("Seen."), user("tell me")]}
+        first = await self.post(PATH, begun, headers=tokens[0])
+        self.assertEqual(first["choices"][0]["message"]["content"], "Seen.")
+        for headers in (tokens[1], {}):
+            self.assertEqual((await self.post(PATH, asked, headers=headers)).status, 200)
+            self.assertNotIn("SECRET-OF-TOKEN-ONE", self.memory())
+        await self.post(PATH, asked, headers=tokens[0])
+        self.assertIn("SECRET-OF-TOKEN-ONE", self.memory())
+        # A token of the same name, after the first one was withdrawn, is another one.
+        await self.ask("DELETE", "/tokens/one")
+        reply = await self.post("/tokens", {"name": "one", "scopes": ["chat"]})
+        again = {"Authorization": f"Bearer {reply['token']}"}
+        further = [*asked["messages"], assistant("What?"), user("tell me")]
+        await self.post(PATH, {**asked, "messages": further}, headers=again)
+        self.assertNotIn("SECRET-OF-TOKEN-ONE", self.memory())
+
     async def test_conversations_behind_it_are_not_listed_and_not_left_behind(self) -> None:
         self.model.will_play("unlisted", ["Yes."])
         server = await self.another_server()

@@ -161,6 +161,26 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "此令牌只能读取会话、消息、事件和状态",
         "This token can only read conversations, events and status. Use the server's full token.",
     ),
+    "SCOPE_MISSING": (
+        "此令牌缺少权限 {scope}",
+        "This token lacks the scope {scope}.",
+    ),
+    "TOKEN_NOT_FOUND": ("没有名为 {name} 的令牌", "There is no token with the name {name}."),
+    "TOKEN_EXISTS": (
+        "名为 {name} 的令牌已存在，或令牌已达 {limit} 个",
+        "There is a token with the name {name}, or there are {limit} tokens.",
+    ),
+    "tokens_told": ("令牌列表查询成功", "These are the named tokens."),
+    "token_given": (
+        "令牌已创建；它不会再次显示",
+        "The token is made. It is shown only this once.",
+    ),
+    "token_renewed": (
+        "令牌已更新，旧令牌不再有效",
+        "The token is renewed, and the old one no longer works.",
+    ),
+    "token_withdrawn": ("令牌已撤销", "The token no longer works."),
+    "ticket_given": ("票据已创建，仅可使用一次", "The ticket works once."),
     "RATE_LIMITED": (
         "请求过于频繁：每分钟最多 {limit} 次，请在 {seconds} 秒后重试",
         "Expected at most {limit} requests a minute; try again in {seconds} seconds.",

@@ -108,6 +108,8 @@ def _operation(route: Route[Any]) -> dict[str, Any]:
     }
     if route.is_open:
         operation["security"] = []
+    else:
+        operation["x-scope"] = route.scope
     if route.uploads:
         operation["requestBody"] = {"required": True, "content": {MULTIPART: {"schema": FORM}}}
     elif route.method in WITH_BODY:
@@ -121,7 +123,10 @@ def _operation(route: Route[Any]) -> dict[str, Any]:
 
 def _description(route: Route[Any]) -> str:
     told = inspect.getdoc(route.handler) or route.summary
-    return f"{told}\n\nThe read-only token will do." if route.only_reads else told
+    if route.is_open:
+        return told
+    more = "".join(f" `{name}` also needs {it}." for name, it in route.narrower.items())
+    return f"{told}\n\nThe token's scope: {route.scope}.{more}"
 
 
 def _name(route: Route[Any]) -> str:

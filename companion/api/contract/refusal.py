@@ -17,6 +17,9 @@ from .answer_texts import say
 UNAUTHORIZED = "UNAUTHORIZED"
 FORBIDDEN = "FORBIDDEN"
 READ_ONLY = "READ_ONLY"
+SCOPE_MISSING = "SCOPE_MISSING"
+TOKEN_NOT_FOUND = "TOKEN_NOT_FOUND"
+TOKEN_EXISTS = "TOKEN_EXISTS"
 RATE_LIMITED = "RATE_LIMITED"
 NOT_FOUND = "NOT_FOUND"
 METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
@@ -45,6 +48,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     failure.AUTH_REQUIRED: (401, "Authentication failed"),
     FORBIDDEN: (403, "Forbidden"),
     READ_ONLY: (403, "Read-only token"),
+    SCOPE_MISSING: (403, "Scope missing"),
     PATH_REFUSED: (403, "Path refused"),
     COMMANDS_DISABLED: (403, "Commands disabled"),
     failure.ACCESS_DENIED: (403, "Access denied"),
@@ -57,11 +61,13 @@ KINDS: Mapping[str, tuple[int, str]] = {
     failure.ATTACHMENT_NOT_FOUND: (404, "Attachment not found"),
     failure.ELICITATION_NOT_FOUND: (404, "Question not found"),
     failure.QUEUED_NOT_FOUND: (404, "Waiting message not found"),
+    TOKEN_NOT_FOUND: (404, "Token not found"),
     TURN_NOT_FOUND: (404, "Turn not found"),
     MODEL_NOT_FOUND: (404, "Model not found"),
     METHOD_NOT_ALLOWED: (405, "Method not allowed"),
     REQUEST_TIMEOUT: (408, "Request timeout"),
     failure.SESSION_BUSY: (409, "Session busy"),
+    TOKEN_EXISTS: (409, "Token exists"),
     TOO_LARGE: (413, "Too large"),
     FILE_TOO_LARGE: (413, "File too large"),
     UNSUPPORTED_MEDIA_TYPE: (415, "Unsupported media type"),

@@ -18,6 +18,7 @@ from ...agent.conversations.attachments import MEDIA_TYPES
 from ...agent.conversations.message_queue import MAX_CHARACTERS, MAX_MESSAGES
 from ...agent.conversations.turn_undo import AS_LEFT, CHANGED, CREATED, NOT_STORED, OTHER, UNDONE
 from ...agent.events.turn_events import OUTCOMES
+from .scopes import GRANTED
 
 Schema = Mapping[str, Any]
 
@@ -146,7 +147,11 @@ CHAT = {
     ),
     "examples": [{"message": "Say hello.", "stream": True}],
 }
-EVENTS = form({"turnId": NAME})
+# For EventSource, which can send no header at first.
+_LAST_SEEN = {"lastEventId": NAME}
+EVENTS = form({"turnId": NAME}, _LAST_SEEN)
+SESSION_EVENTS = form({"sessionId": NAME}, _LAST_SEEN)
+ALL_EVENTS = form({}, _LAST_SEEN)
 TOOL_CONFIRMATION = form(
     {"callId": text(MAX_CALL, 1), "outcome": {"type": "string", "enum": list(OUTCOMES)}},
     {**SESSION, "newContent": text(MAX_FILE)},
@@ -309,6 +314,20 @@ OPTION_CHOICE = form(
 )
 MODELS = form({}, {**WORKSPACE, **SESSION, **AGENT})
 MODEL = form({"model": NAME}, {**WORKSPACE, **SESSION, **AGENT})
+TOKEN_NAME = text(64, 1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+NEW_TOKEN = form(
+    {
+        "name": TOKEN_NAME,
+        "scopes": {
+            "type": "array",
+            "items": {"type": "string", "enum": list(GRANTED)},
+            "minItems": 1,
+            "maxItems": len(GRANTED),
+        },
+    }
+)
+THE_TOKEN = form({"name": NAME})
+NEW_TICKET = form({"path": text(MAX_PATH, 1, pattern=r"^/[!-~]*$")})
 LIST_DIRECTORY = form({}, {"path": PATH})
 READ_FILE = form({"path": PATH})
 WRITE_FILE = form({"path": PATH, "content": text(MAX_FILE)})
@@ -372,6 +391,9 @@ USAGE = record(
         "byModel": {"type": "object", "additionalProperties": reference("TokenCount")},
     }
 )
+TOKEN = record({"name": STRING, "scopes": many(STRING), "created": TIME})
+TOKEN_GIVEN = record({"token": STRING, "name": STRING, "scopes": many(STRING), "created": TIME})
+TICKET = record({"ticket": STRING, "url": STRING, "expiresAt": TIME})
 TOOL_CALL = record(
     {
         "id": STRING,
@@ -767,6 +789,7 @@ COMPONENTS: Mapping[str, Schema] = {
     ),
     "ToolCall": TOOL_CALL,
     "TokenCount": TOKENS,
+    "Token": TOKEN,
     "Usage": USAGE,
     "SessionInfo": SESSION_INFO,
     "PastTurn": PAST_TURN,

@@ -28,7 +28,6 @@ from ..operations import audit_log
 from . import event_stream
 from .handler_types import Answer, Inputs, Services
 
-LAST_SEEN = "Last-Event-ID"
 # Seconds for the disk to find the files.
 LOOKING = 20.0
 NEEDS_SESSION = sentence("Expected attachments together with the sessionId of their conversation.")
@@ -49,7 +48,7 @@ async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamRespons
     seconds to come back. Without a stream, tool calls that need a decision are rejected, unless
     `confirm` promises that somebody answers /tool-confirmations.
     """
-    seen = inputs.request.headers.get(LAST_SEEN)
+    seen = event_stream.last_seen(inputs)
     if seen is not None:
         turn, after = event_stream.place_of(services, seen)
         return await event_stream.send(services, inputs, turn, after)
@@ -79,7 +78,7 @@ async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamRespons
 async def turn_events(services: Services, inputs: Inputs) -> web.StreamResponse:
     """The events of a turn, all of them or those after Last-Event-ID."""
     id = inputs.fields["turnId"]
-    seen = inputs.request.headers.get(LAST_SEEN, "")
+    seen = event_stream.last_seen(inputs) or ""
     number = seen[len(id) + 1 :] if seen.startswith(id + ".") else "0"
     turn, after = event_stream.place_of(services, f"{id}.{number}")
     return await event_stream.send(services, inputs, turn, after)

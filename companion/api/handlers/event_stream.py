@@ -21,6 +21,7 @@ from ...base.log import logger
 from ..contract.refusal import TURN_NOT_FOUND, Refusal
 from .handler_types import Inputs, Services, encoded
 
+LAST_SEEN = "Last-Event-ID"
 SSE, LINES, JSON = "text/event-stream", "application/x-ndjson", "application/json"
 # Seconds for a client to read one event before it counts as gone.
 STALLED = 30.0
@@ -38,6 +39,12 @@ def kind_of(accept: str) -> str:
         return SSE
     wanted = (LINES,) if "*/*" in accept else (LINES, JSON)
     return next((kind for kind in wanted if kind in accept), SSE)
+
+
+def last_seen(inputs: Inputs) -> str | None:
+    """The id of the last event that the client has. A header counts before the query, because a
+    browser that comes back sends it with the query of its first request."""
+    return inputs.request.headers.get(LAST_SEEN, inputs.fields.get("lastEventId"))
 
 
 def place_of(services: Services, id: str) -> tuple[Turn, int]:

@@ -19,7 +19,13 @@ from ..files.served_files import Roots
 from ..openai.kept_conversations import KeptConversations
 from ..operations.admission import Admission
 from ..operations.metrics import Metrics
+from ..operations.tickets import Tickets
+from ..operations.tokens import NOBODY, Caller, Tokens
 from .listeners import Listeners
+
+
+def _nothing() -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,8 @@ class Services:
     agent: Agent
     roots: Roots
     kept: KeptConversations
+    tokens: Tokens
+    tickets: Tickets
     listeners: Listeners
     admission: Admission
     metrics: Metrics | None
@@ -44,15 +52,16 @@ class Services:
 @dataclass(frozen=True)
 class Inputs:
     """`fields` were checked; fields that are missing or null are left out. `headers` go into every
-    answer. Large data is charged to `memory` before it is read. `caller` is the name of the
-    client's token, empty without one."""
+    answer. Large data is charged to `memory` before it is read. `caller` is who asks.
+    `end` ends the request, as if the client had left."""
 
     fields: Mapping[str, Any]
     language: str
     headers: Mapping[str, str]
     request: web.BaseRequest
     memory: MemoryShare
-    caller: str = ""
+    caller: Caller = NOBODY
+    end: Callable[[], None] = _nothing
 
 
 @dataclass(frozen=True)

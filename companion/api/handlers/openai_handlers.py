@@ -54,9 +54,9 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
     names those that have no effect, such as `temperature`."""
     services.admission.check()
     wanted = await _wanted(services, inputs)
-    held = await services.kept.find(inputs.caller, wanted)
+    held = await services.kept.find(inputs.caller.id, wanted)
     audit_log.note(sessionId=held.id)
-    with services.kept.holding(inputs.caller, wanted, held):
+    with services.kept.holding(inputs.caller.id, wanted, held):
         talk = Talk(services.agent, wanted, held, services.allows_tools, inputs.language)
         if wanted.shape is not None:
             return await _answered(services, inputs, talk, _one(await _shaped(services, talk)))

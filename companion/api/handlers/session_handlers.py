@@ -23,7 +23,6 @@ from ..operations import audit_log
 from . import event_stream
 from .handler_types import Answer, Inputs, Services
 
-LAST_SEEN = "Last-Event-ID"
 # Turns, or conversations, in one page.
 USUAL = 20
 # Conversations that are put into an answer before others get their turn.
@@ -163,7 +162,7 @@ async def session_events(services: Services, inputs: Inputs) -> web.StreamRespon
     id = inputs.fields["sessionId"]
     # Before the transcript is read, so that no event is missed in between.
     coming = services.agent.feed.follow(id, None)
-    seen = inputs.request.headers.get(LAST_SEEN)
+    seen = event_stream.last_seen(inputs)
     past = services.agent.conversations.known(id).past
     if seen is None:
         return await event_stream.follow(services, inputs, coming)
@@ -178,7 +177,7 @@ async def session_events(services: Services, inputs: Inputs) -> web.StreamRespon
 
 async def all_events(services: Services, inputs: Inputs) -> web.StreamResponse:
     """The events of all conversations. Last-Event-ID reaches back over the last ten thousand."""
-    seen = inputs.request.headers.get(LAST_SEEN)
+    seen = event_stream.last_seen(inputs)
     try:
         after = None if seen is None else event_stream.parts_of(seen)
         coming = services.agent.feed.follow(None, after)

@@ -3,6 +3,7 @@ single route."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Mapping
 
 from aiohttp import web
@@ -25,16 +26,16 @@ from ..contract.refusal import (
     of_agent,
     of_server,
 )
-from ..contract.refusal import READ_ONLY as MAY_ONLY_READ
 from ..contract.route import Route
 from ..contract.schemas import BYTES, MAX_FILE, MULTIPART
+from ..contract.scopes import ANY, OPEN
 from ..handlers.handler_types import Handler, Inputs, Services, refused
 from ..openai import errors
-from ..operations import audit_log, json_log
+from ..operations import audit_log, json_log, tickets
 from ..operations.audit_log import AuditLog
 from ..operations.callers import Callers
-from .access import READ_ONLY
-from .guard import Guard
+from ..operations.tokens import NOBODY, Caller
+from .guard import CALLERS, Guard
 from .routing import Table
 
 # The most bytes of a body: the largest file, with every character escaped.
@@ -129,41 +130,51 @@ class Dispatcher:
         language: str,
         headers: Mapping[str, str],
     ) -> web.StreamResponse:
-        token = self._caller(request)
+        caller = self._caller(request)
         if request.method == "OPTIONS":
             return self._preflight(request, headers)
-        route, in_path = self._route(request, token)
+        route, in_path = self._route(request, caller)
         fields = await _fields(request, route, in_path, memory)
         if "sessionId" in fields:
             audit_log.note(sessionId=fields["sessionId"])
             await self._services.agent.conversations.index.ready(fields["sessionId"])
-        inputs = Inputs(fields, language, headers, request, memory, token)
-        answer = await route.handler(self._services, inputs)
+        caller.check(*(scope for name, scope in route.narrower.items() if name in fields))
+        end = partial(_end, request)
+        inputs = Inputs(fields, language, headers, request, memory, caller, end)
+        with self._services.tokens.answering(caller, end):
+            answer = await route.handler(self._services, inputs)
         if isinstance(answer, web.StreamResponse):
             return answer
         told = answer.envelope(language)
         return await _send(request, 200, told, headers, route.compresses)
 
-    def _caller(self, request: web.BaseRequest) -> str:
-        """The name of the caller's token, "" if there is none. Raises Refused, RateLimited."""
-        token = self._guard.name_of(request.headers)
-        self._callers.count(token, request)
+    def _caller(self, request: web.BaseRequest) -> Caller:
+        """Who asks. Raises Refused, RateLimited."""
+        caller = self._guard.caller_of(request.headers)
+        if caller == NOBODY and request.method == "GET" and tickets.FIELD in request.query:
+            caller = self._with_ticket(request)
+        self._callers.count(caller.name, request)
         self._guard.check_place(request.raw_path, request.headers)
-        return token
+        return caller
+
+    def _with_ticket(self, request: web.BaseRequest) -> Caller:
+        """Who got the ticket, if their token still works."""
+        caller = self._services.tickets.redeem(request.query[tickets.FIELD], request.path)
+        return caller if caller.id in CALLERS or self._services.tokens.has(caller) else NOBODY
 
     def _route(
-        self, request: web.BaseRequest, token: str
+        self, request: web.BaseRequest, caller: Caller
     ) -> tuple[Route[Handler], Mapping[str, str]]:
         """The route and the fields in its path, if the caller may use it. Raises Refused,
         Refusal."""
         # Without a token, a client must not learn which other routes exist.
         if not self._table.is_open(request.method, request.path):
-            if not token:
+            if caller == NOBODY:
                 raise Refused(BAD_TOKEN)
             self._server.admit(request)
         route, in_path = self._table.find(request.method, request.path)
-        if token == READ_ONLY and not (route.only_reads or route.is_open):
-            raise Refusal(MAY_ONLY_READ)
+        if route.scope not in (OPEN, ANY):
+            caller.check(route.scope)
         return route, in_path
 
     def _preflight(
@@ -214,6 +225,12 @@ async def _fields(
         return route.form.check({**body, **in_path} if isinstance(body, dict) else body)
     except RpcError as error:
         raise no_json(error.message) from None
+
+
+def _end(request: web.BaseRequest) -> None:
+    """End the connection of a request that is being answered."""
+    if request.transport is not None:
+        request.transport.abort()
 
 
 async def _send(

@@ -7,7 +7,9 @@ from typing import AbstractSet, Mapping
 
 from ...base import http_server
 from ...base.http_server import Refused
-from .access import LOCAL, Access
+from ..contract.scopes import GRANTED, READ
+from ..operations.tokens import Caller, Tokens
+from .access import FULL, LOCAL, READ_ONLY, Access
 
 # Names of a loopback server for clients on this machine.
 NAMES = ("127.0.0.1", "localhost", "[::1]")
@@ -22,13 +24,21 @@ MAX_AGE = "600"
 ENCRYPTED = {"Strict-Transport-Security": "max-age=31536000"}
 
 
+# Who has the tokens of the state folder's files.
+CALLERS = {
+    FULL: Caller(FULL, FULL, frozenset(GRANTED)),
+    READ_ONLY: Caller(READ_ONLY, READ_ONLY, frozenset((READ,))),
+}
+
+
 class Guard(http_server.Guard):
-    """`tokens` are by name. `origins` are those of allowed web pages beside the server's own, or
-    ANY."""
+    """`tokens` are those of files, by their names in CALLERS; `named` are the others. `origins` are
+    those of allowed web pages beside the server's own, or ANY."""
 
     def __init__(
         self,
         tokens: Mapping[str, str],
+        named: Tokens,
         port: int,
         origins: AbstractSet[str] = frozenset(),
         access: Access = LOCAL,
@@ -38,18 +48,19 @@ class Guard(http_server.Guard):
         hosts = access.hosts(port)
         super().__init__(tokens.values(), port, names, origins_of_all, hosts, access.scheme)
         self._names = tuple(tokens)
+        self._named = named
         # The header counts for all ports of a name, and other servers on this machine share its
         # loopback names.
         encrypted = hosts if access.certificate is not None else ()
         self._encrypted = {it for it in encrypted if not it.startswith(NAMES)}
         self._allows_any = ANY in origins
 
-    def name_of(self, headers: Mapping[str, str]) -> str:
-        """The name of the client's token; "" if it has none."""
+    def caller_of(self, headers: Mapping[str, str]) -> Caller:
+        """Whose token the client has; NOBODY if it has none."""
         try:
-            return self._names[self.check_token(headers)]
+            return CALLERS[self._names[self.check_token(headers)]]
         except Refused:
-            return ""
+            return self._named.holder(http_server.bearer(headers.get("Authorization", "")))
 
     def knows(self, origin: str) -> bool:
         return self._allows_any or super().knows(origin)

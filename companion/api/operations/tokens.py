@@ -1,0 +1,205 @@
+"""Who asks, and the named tokens: given, listed, renewed and withdrawn while the server runs.
+
+Of a named token only the SHA-256 is kept, with its name and its scopes, in a file of the state
+folder. It has 256 random bits, so nothing slower is needed against guessing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import secrets
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
+from functools import partial
+from typing import Any, Callable, Iterator, Mapping, Sequence
+
+from ...agent.display import wire
+from ...base import private_files
+from ...base.background import in_thread
+from ...base.log import logger
+from ..contract.refusal import (
+    FILE_ERROR,
+    READ_ONLY,
+    SCOPE_MISSING,
+    TOKEN_EXISTS,
+    TOKEN_NOT_FOUND,
+    Refusal,
+)
+from ..contract.scopes import GRANTED, READ
+
+# The most named tokens.
+MAX_TOKENS = 100
+TOKEN_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who makes a request. `id` is never used again for another token; `name` is for people. Empty
+    for a request without a token."""
+
+    id: str = ""
+    name: str = ""
+    scopes: frozenset[str] = frozenset()
+
+    def check(self, *needed: str) -> None:
+        """Raises Refusal if a scope is missing."""
+        missing = [each for each in needed if each not in self.scopes]
+        if missing and self.scopes == {READ}:
+            raise Refusal(READ_ONLY)
+        if missing:
+            raise Refusal(SCOPE_MISSING, scope=missing[0])
+
+
+NOBODY = Caller()
+
+
+@dataclass(frozen=True)
+class NamedToken:
+    """`digest` is the SHA-256 of the token, `created` a time as in answers. Only name and scopes
+    outlast its renewal."""
+
+    id: str
+    name: str
+    scopes: tuple[str, ...]
+    created: str
+    digest: str
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(self.id, self.name, frozenset(self.scopes))
+
+
+class Tokens:
+    """The named tokens. All methods are called on one loop, `load` before all others."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._by_digest: dict[str, NamedToken] = {}
+        # Held while the file is written.
+        self._writing = asyncio.Lock()
+        # What ends the requests that are being answered, by the tokens' ids.
+        self._open: dict[str, set[Callable[[], None]]] = {}
+
+    def load(self, forget: bool = False) -> None:
+        """Read the file; with `forget`, withdraw all tokens. Blocks. Raises OSError."""
+        if forget:
+            with suppress(FileNotFoundError):
+                os.remove(self._path)
+        try:
+            with open(self._path, encoding="utf-8") as file:
+                self._by_digest = {it.digest: it for it in map(_read, json.load(file))}
+        except FileNotFoundError:
+            pass
+        except (ValueError, TypeError, KeyError):
+            # Better none than a wrong one.
+            logger.error("%s is damaged: no named token works. Give new ones.", self._path)
+
+    def __iter__(self) -> Iterator[NamedToken]:
+        return iter(list(self._by_digest.values()))
+
+    def holder(self, token: str) -> Caller:
+        """Whose token this is; NOBODY, if it is none of these."""
+        known = self._by_digest.get(_digest(token)) if self._by_digest else None
+        return NOBODY if known is None else known.caller
+
+    def has(self, caller: Caller) -> bool:
+        """Whether the caller's token is one of these, and still as it was."""
+        return any(it.caller == caller for it in self)
+
+    @contextmanager
+    def answering(self, caller: Caller, end: Callable[[], None]) -> Iterator[None]:
+        """Within the block a request of the caller is answered; `end` is called if its token is
+        withdrawn or renewed meanwhile."""
+        ends = self._open.setdefault(caller.id, set())
+        ends.add(end)
+        try:
+            yield
+        finally:
+            ends.discard(end)
+            if not ends:
+                self._open.pop(caller.id, None)
+
+    async def give(self, name: str, scopes: Sequence[str], giver: Caller) -> tuple[NamedToken, str]:
+        """A new token, with what is kept of it. Nobody gives more than they have. Raises
+        Refusal."""
+        giver.check(*scopes)
+        async with self._writing:
+            known = list(self)
+            if any(it.name == name for it in known) or len(known) >= MAX_TOKENS:
+                raise Refusal(TOKEN_EXISTS, name=name, limit=MAX_TOKENS)
+            ordered = tuple(each for each in GRANTED if each in scopes)
+            token, made = _made(NamedToken("", name, ordered, "", ""))
+            await self._write([*known, made])
+            self._by_digest[made.digest] = made
+        return made, token
+
+    async def renew(
+        self, name: str, giver: Caller, own: Callable[[], None]
+    ) -> tuple[NamedToken, str]:
+        """The token anew; the old one stops working, and its requests end, but the one that
+        `own` would end. Raises Refusal."""
+        async with self._writing:
+            before = self._named(name)
+            giver.check(*before.scopes)
+            token, made = _made(before)
+            await self._write([made if it is before else it for it in self])
+            if before.digest not in self._by_digest:
+                # Withdrawn meanwhile; who did that writes the file again.
+                raise Refusal(TOKEN_NOT_FOUND, name=name)
+            del self._by_digest[before.digest]
+            self._by_digest[made.digest] = made
+        self._end(before, own)
+        return made, token
+
+    async def withdraw(self, name: str, own: Callable[[], None]) -> None:
+        """The token stops working at once, and its requests end, but the one that `own` would end.
+        Raises Refusal; if the disk failed, the token works again after a restart."""
+        before = self._named(name)
+        del self._by_digest[before.digest]
+        self._end(before, own)
+        async with self._writing:
+            await self._write(list(self))
+
+    def _named(self, name: str) -> NamedToken:
+        found = next((it for it in self if it.name == name), None)
+        if found is None:
+            raise Refusal(TOKEN_NOT_FOUND, name=name[:100])
+        return found
+
+    def _end(self, token: NamedToken, own: Callable[[], None]) -> None:
+        for end in list(self._open.get(token.id, ())):
+            if end != own:
+                end()
+
+    async def _write(self, tokens: Sequence[NamedToken]) -> None:
+        data = json.dumps([asdict(it) for it in tokens]).encode("ascii")
+        try:
+            await in_thread(partial(private_files.write, self._path, data, lasting=True))
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise Refusal(FILE_ERROR, path=self._path, reason=reason) from None
+
+
+def _made(before: NamedToken) -> tuple[str, NamedToken]:
+    """A new token, and what is kept of it."""
+    token, now = secrets.token_urlsafe(TOKEN_BYTES), wire.timestamp(datetime.now(timezone.utc))
+    id = secrets.token_hex(8)
+    return token, replace(before, id=id, created=now, digest=_digest(token))
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _read(value: Mapping[str, Any]) -> NamedToken:
+    """Raises ValueError, TypeError, KeyError."""
+    texts = [value[name] for name in ("id", "name", "created", "digest")]
+    scopes = tuple(value["scopes"])
+    if not all(isinstance(it, str) for it in texts) or not set(scopes) <= set(GRANTED):
+        raise ValueError("not a token")
+    id, name, created, digest = texts
+    return NamedToken(id, name, scopes, created, digest)

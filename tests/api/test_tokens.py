@@ -1,0 +1,273 @@
+"""Named tokens and their scopes, and tickets for browsers."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import unittest
+from typing import Any
+from unittest import mock
+
+from GeminiCompanion.companion.api import routes, state_folder
+from GeminiCompanion.companion.api.contract import scopes
+from GeminiCompanion.companion.api.operations import tickets
+from GeminiCompanion.companion.api.server import Server
+from GeminiCompanion.companion.base.log import logger
+
+from .support import ApiTest, Reply, until
+
+
+class TokenCase(ApiTest):
+    def give(self, name: str, *granted: str, by: str = "", server: Server | None = None) -> str:
+        """The token."""
+        reply = self.ask_as(by, "POST", "/tokens", {"name": name, "scopes": granted}, server)
+        self.assertEqual(reply.status, 200, reply)
+        return str(reply["token"])
+
+    def ask_as(
+        self, token: str, method: str, path: str, body: Any = None, server: Server | None = None
+    ) -> Reply:
+        """With this token; with the full one, if it is empty."""
+        token = token or (server or self.server).token
+        headers = {"Authorization": f"Bearer {token}"}
+        return self.ask(method, path, body, headers, server)
+
+    def tearDown(self) -> None:
+        for each in self.ask("GET", "/tokens")["tokens"]:
+            self.ask("DELETE", f"/tokens/{each['name']}")
+
+    def follow(self, token: str, target: str = "/events") -> http.client.HTTPResponse:
+        """A stream that is open."""
+        connection = self.open()
+        self.addCleanup(connection.close)
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        connection.request("GET", target, headers=headers)
+        return connection.getresponse()
+
+    def streams(self) -> int:
+        """How many streams are open."""
+        return self.server._listeners.streams
+
+    def until_streams(self, count: int) -> None:
+        until(lambda: self.streams() == count)
+
+
+class Scopes(TokenCase):
+    def test_a_token_opens_the_routes_of_its_scopes_and_no_other(self) -> None:
+        known = {scopes.OPEN, scopes.ANY, *scopes.GRANTED}
+        for scope in scopes.GRANTED:
+            token = self.give(scope, scope)
+            for route in routes.API:
+                self.assertIn(route.scope, known)
+                path = re.sub(r"\{\w+\}", "x", route.path)
+                with self.subTest(f"{scope}: {route.method} {path}"):
+                    if route.streams and route.method == "GET" and route.scope == scope:
+                        continue
+                    reply = self.ask_as(token, route.method, path)
+                    error = reply.body if reply.data.startswith(b"{") else {}
+                    error = error["error"] if route.is_openai else error
+                    code = error.get("code", "").upper() if isinstance(error, dict) else ""
+                    is_refused = code in ("SCOPE_MISSING", "READ_ONLY")
+                    allowed = route.scope in (scope, scopes.ANY, scopes.OPEN)
+                    self.assertEqual(is_refused, not allowed, reply)
+                    self.assertEqual(reply.status == 403, is_refused, reply)
+
+    def test_every_path_of_the_description_says_its_scope(self) -> None:
+        document = self.ask("GET", "/openapi.json").body
+        for route in routes.API:
+            operation = document["paths"][route.path][route.method.lower()]
+            if route.is_open:
+                self.assertEqual(operation["security"], [])
+            else:
+                self.assertEqual(operation["x-scope"], route.scope)
+
+    def test_fields_that_reach_further_need_the_scope_for_that(self) -> None:
+        token = self.give("talker", "chat")
+        servers = [{"name": "a", "command": "/bin/true"}]
+        for method, path, body in (
+            ("PATCH", "/sessions/x", {"mode": "yolo"}),
+            ("POST", "/sessions", {"mcpServers": servers}),
+            ("POST", "/sessions/x/options", {"id": "mode", "value": "yolo"}),
+        ):
+            self.refused(self.ask_as(token, method, path, body), 403, "SCOPE_MISSING")
+        self.refused(
+            self.ask_as(token, "PATCH", "/sessions/x", {"title": "a"}), 404, "SESSION_NOT_FOUND"
+        )
+
+    def test_nobody_gives_or_renews_what_they_may_not_do_themselves(self) -> None:
+        admin = self.give("admin", "admin")
+        self.give("writer", "files", "admin")
+        wanted = {"name": "more", "scopes": ["files"]}
+        self.refused(self.ask_as(admin, "POST", "/tokens", wanted), 403, "SCOPE_MISSING")
+        renewed = self.ask_as(admin, "POST", "/tokens/writer/renew", {})
+        self.refused(renewed, 403, "SCOPE_MISSING")
+        self.give("less", "admin", by=admin)
+
+
+class Keeping(TokenCase):
+    def test_tokens_are_listed_without_themselves_and_kept_as_hashes(self) -> None:
+        token = self.give("phone", "decide", "read")
+        told = self.ask("GET", "/tokens")
+        self.assertEqual(
+            [(it["name"], it["scopes"]) for it in told["tokens"]], [("phone", ["read", "decide"])]
+        )
+        folder = os.path.dirname(self.server.token_file)
+        kept = b""
+        for name in os.listdir(folder):
+            if os.path.isfile(os.path.join(folder, name)):
+                with open(os.path.join(folder, name), "rb") as file:
+                    kept += file.read()
+        self.assertIn(b"phone", kept)
+        for secret in (token, token[:20]):
+            self.assertNotIn(secret, told.data.decode())
+            self.assertNotIn(secret.encode(), kept)
+        if os.name == "posix":
+            path = os.path.join(folder, state_folder.NAMED_FILE)
+            self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+
+    def restarted(self, server: Server, **settings: Any) -> Server:
+        folder = os.path.dirname(server.token_file)
+        self.on_loop(server.stop())
+        return self.another_server(folder, **settings)
+
+    def test_they_outlast_a_restart_but_not_one_with_new_tokens(self) -> None:
+        server = self.another_server()
+        token = self.give("phone", "read", server=server)
+        server = self.restarted(server)
+        self.assertEqual(self.ask_as(token, "GET", "/sessions", server=server).status, 200)
+        server = self.restarted(server, new_tokens=True)
+        self.refused(self.ask_as(token, "GET", "/sessions", server=server), 401, "UNAUTHORIZED")
+        self.assertEqual(self.ask("GET", "/tokens", server=server)["tokens"], [])
+
+    def test_a_damaged_file_lets_nobody_in_and_is_told(self) -> None:
+        server = self.another_server()
+        token = self.give("phone", "read", server=server)
+        path = os.path.join(os.path.dirname(server.token_file), state_folder.NAMED_FILE)
+        with open(path, encoding="utf-8") as file:
+            good = json.load(file)
+        for bad in ("{", "[1]", json.dumps([{**good[0], "scopes": ["all"]}]), "[[]]"):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(bad)
+            with self.assertLogs(logger, "ERROR"):
+                server = self.restarted(server)
+            reply = self.ask_as(token, "GET", "/sessions", server=server)
+            self.refused(reply, 401, "UNAUTHORIZED")
+
+    def test_a_name_is_given_once_and_has_only_plain_letters(self) -> None:
+        self.give("phone", "read")
+        for name, status, code in (
+            ("phone", 409, "TOKEN_EXISTS"), ("a b", 400, "VALIDATION_ERROR"),
+            ("", 400, "VALIDATION_ERROR"), ("../x", 400, "VALIDATION_ERROR"),
+        ):  # fmt: skip
+            reply = self.ask("POST", "/tokens", {"name": name, "scopes": ["read"]})
+            self.refused(reply, status, code)
+        for scopes_ in ([], ["all"], ["open"], "read"):
+            reply = self.ask("POST", "/tokens", {"name": "b", "scopes": scopes_})
+            self.refused(reply, 400, "VALIDATION_ERROR")
+
+    def test_what_the_disk_does_not_take_is_not_given(self) -> None:
+        target = "GeminiCompanion.companion.base.private_files.write"
+        with mock.patch(target, side_effect=OSError(28, "No space left")):
+            reply = self.ask("POST", "/tokens", {"name": "phone", "scopes": ["read"]})
+        self.refused(reply, 500, "FILE_ERROR")
+        self.assertEqual(self.ask("GET", "/tokens")["tokens"], [])
+
+
+class Ending(TokenCase):
+    def test_a_token_that_is_withdrawn_or_renewed_works_no_more_and_its_streams_end(self) -> None:
+        for method, path in (("DELETE", "/tokens/phone"), ("POST", "/tokens/phone/renew")):
+            with self.subTest(method):
+                token, other = self.give("phone", "read"), self.give("other", "read")
+                streams = [self.follow(token), self.follow(token)]
+                before = self.streams()
+                self.follow(other)
+                self.until_streams(before + 1)
+                self.assertEqual(
+                    self.ask(method, path, {} if method == "POST" else None).status, 200
+                )
+                for each in streams:
+                    with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
+                        each.read()
+                self.until_streams(before - 1)
+                self.refused(self.ask_as(token, "GET", "/sessions"), 401, "UNAUTHORIZED")
+                self.assertEqual(self.ask_as(other, "GET", "/sessions").status, 200)
+                self.tearDown()
+
+    def test_a_renewed_token_may_do_what_the_old_one_did(self) -> None:
+        self.give("phone", "read", "chat")
+        reply = self.ask("POST", "/tokens/phone/renew", {})
+        self.assertEqual((reply["name"], reply["scopes"]), ("phone", ["read", "chat"]))
+        self.assertEqual(self.ask_as(reply["token"], "GET", "/sessions").status, 200)
+
+    def test_a_token_can_withdraw_itself_and_gets_the_answer(self) -> None:
+        token = self.give("admin", "admin")
+        self.assertEqual(self.ask_as(token, "DELETE", "/tokens/admin").status, 200)
+        self.refused(self.ask_as(token, "GET", "/tokens"), 401, "UNAUTHORIZED")
+
+    def test_one_that_is_not_there_is_not_found(self) -> None:
+        self.refused(self.ask("DELETE", "/tokens/nobody"), 404, "TOKEN_NOT_FOUND")
+        self.refused(self.ask("POST", "/tokens/full/renew", {}), 404, "TOKEN_NOT_FOUND")
+
+
+class Tickets(TokenCase):
+    def ticket(self, path: str, token: str = "") -> str:
+        """A path with a ticket."""
+        reply = self.ask_as(token, "POST", "/tickets", {"path": path})
+        self.assertEqual(reply.status, 200, reply)
+        return str(reply["url"])
+
+    def ask_without_token(self, url: str, method: str = "GET") -> Reply:
+        return self.ask(method, url, headers={"Authorization": ""})
+
+    def test_a_ticket_opens_one_stream_once_without_a_token(self) -> None:
+        url = self.ticket("/events")
+        self.assertEqual(self.follow("", url).status, 200)
+        self.refused(self.ask_without_token(url), 401, "UNAUTHORIZED")
+
+    def test_it_works_for_its_path_and_for_get_alone(self) -> None:
+        for path, method in (("/sessions", "GET"), ("/events/", "GET"), ("/chat", "POST")):
+            url = self.ticket("/events")
+            other = path + url[len("/events") :]
+            self.refused(self.ask_without_token(other, method), 401, "UNAUTHORIZED")
+        url = self.ticket("/cancel")
+        self.refused(self.ask_without_token(url, "POST"), 401, "UNAUTHORIZED")
+
+    def test_it_is_forgotten_after_its_time(self) -> None:
+        with mock.patch.object(tickets, "LIFETIME", 0.0):
+            url = self.ticket("/sessions")
+        self.refused(self.ask_without_token(url), 401, "UNAUTHORIZED")
+
+    def test_it_opens_no_more_than_its_token_does_and_ends_with_it(self) -> None:
+        token = self.give("phone", "read")
+        url = self.ticket("/list-directory", token)
+        self.refused(self.ask_without_token(url), 403, "READ_ONLY")
+        url = self.ticket("/sessions", token)
+        self.ask("POST", "/tokens/phone/renew", {})
+        self.refused(self.ask_without_token(url), 401, "UNAUTHORIZED")
+        url = self.ticket("/events")
+        stream = self.follow("", url)
+        self.assertEqual(stream.status, 200)
+
+    def test_a_stream_by_ticket_ends_with_the_token_that_got_it(self) -> None:
+        token = self.give("phone", "read")
+        stream = self.follow("", self.ticket("/events", token))
+        self.ask("DELETE", "/tokens/phone")
+        with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
+            stream.read()
+
+    def test_a_token_in_the_query_opens_nothing(self) -> None:
+        for name in ("ticket", "token", "access_token"):
+            reply = self.ask_without_token(f"/sessions?{name}={self.server.token}")
+            self.refused(reply, 401, "UNAUTHORIZED")
+
+    def test_there_are_only_so_many(self) -> None:
+        many = tickets.Tickets()
+        given = [many.give("/a", tickets.NOBODY)[0] for _ in range(tickets.MAX_TICKETS + 10)]
+        self.assertEqual(len(many._out), tickets.MAX_TICKETS)
+        self.assertEqual(len(set(given)), len(given))
+
+
+if __name__ == "__main__":
+    unittest.main()
