@@ -319,17 +319,28 @@ def authenticate(method: str, meta: Meta | None = None) -> Request[None]:
     return Request("authenticate", params, _nothing)
 
 
-def new_session(folder: str, servers: Sequence[Mapping[str, Any]]) -> Request[OpenedSession]:
-    """`servers` are the parameters made by `tool_servers`."""
-    params = {"cwd": folder, "mcpServers": servers}
+def new_session(
+    folder: str, servers: Sequence[Mapping[str, Any]], meta: Meta | None = None
+) -> Request[OpenedSession]:
+    """`servers` are the parameters made by `tool_servers`; `meta` is the agent's own."""
+    params = {"cwd": folder, "mcpServers": servers, **({"_meta": meta} if meta else {})}
     return Request("session/new", params, lambda result: _opened(result, _id(result)))
 
 
 def reopen_session(
-    method: str, session: str, folder: str, servers: Sequence[Mapping[str, Any]]
+    method: str,
+    session: str,
+    folder: str,
+    servers: Sequence[Mapping[str, Any]],
+    meta: Meta | None = None,
 ) -> Request[OpenedSession]:
     """LOAD or RESUME."""
-    params = {"sessionId": session, "cwd": folder, "mcpServers": servers}
+    params = {
+        "sessionId": session,
+        "cwd": folder,
+        "mcpServers": servers,
+        **({"_meta": meta} if meta else {}),
+    }
     return Request(method, params, lambda result: _opened(result, session))
 
 

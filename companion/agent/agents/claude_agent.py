@@ -6,8 +6,10 @@ Source: docs/agents.md.
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Any, Mapping
 
+from ...base import private_files
 from ..acp import messages
 from ..events import tool_call
 from ..events.tool_call import Call
@@ -17,8 +19,6 @@ from .credentials import ANTHROPIC, Credentials
 from .program import Program
 
 FIXED = {
-    # Its tools would see the key of the model's API.
-    "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": "1",
     # Updates, telemetry, reports of errors.
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
@@ -38,13 +38,21 @@ class ClaudeAgent(Cli):
         "dist/index.js",
     )
     kinds = (ANTHROPIC,)
+    # It starts in the mode that the workspace's settings name.
+    asking_mode = "default"
 
     def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
-        write_settings(self.folder, os.path.join(self.folder, ".claude"), {}, more)
+        """The key is in a file of its own, because its tools see its environment."""
+        settings: dict[str, Any] = {}
+        private_files.make_folder(self.folder)
+        if credentials.api_key:
+            key = os.path.join(self.folder, "key")
+            private_files.write(key, credentials.api_key.encode("utf-8"))
+            settings["apiKeyHelper"] = shlex.join(["cat", key.replace(os.sep, "/")])
+        write_settings(self.folder, os.path.join(self.folder, ".claude"), settings, more)
 
     def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
         variables = {
-            "ANTHROPIC_API_KEY": credentials.api_key,
             "ANTHROPIC_BASE_URL": credentials.base_url,
             "ANTHROPIC_MODEL": credentials.model,
         }
@@ -55,6 +63,10 @@ class ClaudeAgent(Cli):
             **{name: value for name, value in variables.items() if value},
             **more,
         }
+
+    def session_meta(self) -> messages.Meta:
+        """The workspace's own settings may have rules that allow tools, and commands to run."""
+        return {} if self.trusted else {"claudeCode": {"options": {"settingSources": ["user"]}}}
 
     def check(self, credentials: Credentials) -> None:
         super().check(credentials)

@@ -125,7 +125,8 @@ class Cli(ABC):
     `id` is its name in options, requests and transcripts. `kinds` are the kinds of credentials that
     it accepts, `login` is the login with Google in its home, `session_files` are there, too. It
     `authenticates_first` if it needs that before anything else, not only where it asks for it. It
-    `asks_to_write` if its writes of files come through us.
+    `asks_to_write` if its writes of files come through us. `asking_mode` is the mode for sessions
+    for which nobody chose one, if that could be one in which nobody is asked.
     """
 
     id = ""
@@ -134,6 +135,7 @@ class Cli(ABC):
     login = NoGoogleLogin()
     session_files = SessionFiles()
     authenticates_first = asks_to_write = False
+    asking_mode = ""
 
     def __init__(self, folder: str, trusted: bool) -> None:
         self.folder = folder
@@ -166,6 +168,10 @@ class Cli(ABC):
     @classmethod
     def address(cls, url: str) -> dict[str, str]:
         """The variables that lead it to Gemini's API at another address."""
+        return {}
+
+    def session_meta(self) -> messages.Meta:
+        """What it has to be told of its own with each session that is opened."""
         return {}
 
     # Credentials.

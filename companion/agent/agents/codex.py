@@ -18,6 +18,8 @@ from .program import Program
 
 # Its way to log in with a key, and the mode in which it asks before it writes.
 WITH_KEY, ASKING = "api-key", "read-only"
+# Our name for the provider in its settings.
+PROVIDER = "api"
 
 
 class Codex(Cli):
@@ -26,19 +28,28 @@ class Codex(Cli):
     id = "codex"
     program = Program("Codex", "codex-acp", "@agentclientprotocol/codex-acp", "dist/index.js")
     kinds = (OPENAI,)
+    asking_mode = ASKING
 
     def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         private_files.make_folder(self.folder)
         private_files.make_folder(self._own)
-        self._settings = merged(
-            {
-                "analytics": {"enabled": False},
-                "check_for_update_on_startup": False,
-                **({"openai_base_url": credentials.base_url} if credentials.base_url else {}),
-                **({"model": credentials.model} if credentials.model else {}),
-            },
-            more,
-        )
+        settings: dict[str, Any] = {
+            "analytics": {"enabled": False},
+            "check_for_update_on_startup": False,
+            # Otherwise it has no tool for its plan.
+            "tools": {"update_plan": {"enabled": True}},
+            **({"model": credentials.model} if credentials.model else {}),
+        }
+        if credentials.base_url:
+            # With its own provider it would try a WebSocket first.
+            provider = {
+                "name": "API",
+                "base_url": credentials.base_url,
+                "wire_api": "responses",
+                "requires_openai_auth": True,
+            }
+            settings.update(model_provider=PROVIDER, model_providers={PROVIDER: provider})
+        self._settings = merged(settings, more)
 
     def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
         """Does not contain the API key, which its tools would see."""

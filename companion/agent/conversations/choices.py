@@ -80,12 +80,14 @@ class Choices:
         else:
             self._record.change(state.choosing_option(id, value))
 
-    async def choose_again(self, session: Session) -> None:
-        """Apply the user's choices to a new session. A choice that the agent now refuses, such as a
+    async def choose_again(self, session: Session, asking_mode: str) -> None:
+        """Apply the user's choices to a new session, and the CLI's `asking_mode` if they chose
+        none. A choice that the agent now refuses, such as a
         mode in a folder that is no longer trusted, is dropped. Raises AgentError if the agent has
         ended."""
         state = self._record.state
-        for what, name in {MODEL: state.model, MODE: state.mode}.items():
+        mode = state.mode or (asking_mode if self._state.mode != asking_mode else "")
+        for what, name in {MODEL: state.model, MODE: mode}.items():
             option = self._state.options.of_category(what) or _unknown(what)
             if name and not await self._set_again(session, option, name, NOT_AGAIN[what]):
                 self._record.change(self._record.state.choosing({what: ""}))

@@ -133,7 +133,7 @@ class HeldSession:
         await self._remove_recordings({last, loading} - {"", session.id})
         if loading:
             record.change(replace(record.state, loading=""))
-        await self.choices.choose_again(session)
+        await self.choices.choose_again(session, self._cli.asking_mode)
         # Set only now: while the mode is not the announced one, nothing may be said.
         self.agent = AgentSession(session, self._cli)
 

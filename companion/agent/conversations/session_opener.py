@@ -67,7 +67,9 @@ class SessionOpener:
             loaded = await self._resume(client, id, last, turns)
             if loaded is not None:
                 return loaded
-        told = await self._ask(client, messages.new_session(self._workspace, self._params))
+        told = await self._ask(
+            client, messages.new_session(self._workspace, self._params, self._cli.session_meta())
+        )
         return self._opened(client, told, "" if turns is None else as_text(turns))
 
     def repeat(self, update: messages.SessionUpdate) -> None:
@@ -127,7 +129,10 @@ class SessionOpener:
             self._left = found.updates
             self._has_repeated.clear()
             told = await self._ask(
-                client, messages.reopen_session(found.method, id, self._workspace, self._params)
+                client,
+                messages.reopen_session(
+                    found.method, id, self._workspace, self._params, self._cli.session_meta()
+                ),
             )
             if found.updates:
                 # Later updates would count as the answer to the next message.

@@ -1,0 +1,122 @@
+"""What the rows of agents say: their homes have the key, and their commands do not see it."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tempfile
+import unittest
+from typing import Any
+
+from GeminiCompanion.companion.agent.acp import messages
+from GeminiCompanion.companion.agent.agents.claude_agent import ClaudeAgent
+from GeminiCompanion.companion.agent.agents.codex import Codex
+from GeminiCompanion.companion.agent.agents.credentials import ANTHROPIC, OPENAI, Credentials
+from GeminiCompanion.companion.agent.agents.opencode import OpenCode
+from GeminiCompanion.companion.agent.agents.supported import CLIS
+from GeminiCompanion.companion.agent.wording.failure import AgentError
+
+SECRET, URL = "a-secret-key", "http://127.0.0.1:1/v1"
+
+
+class Rows(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.home = os.path.join(temporary.name, "home")
+
+    def prepared(self, cli: Any, kind: str, trusted: bool = False) -> tuple[Any, dict[str, str]]:
+        """The agent with its home, and the environment of its process."""
+        made = cli(self.home, trusted)
+        credentials = Credentials(kind, SECRET, base_url=URL, model="a-model")
+        made.check(credentials)
+        made.prepare(credentials, {})
+        return made, made.environment(credentials, {"MORE": "yes"})
+
+    def test_no_key_is_in_the_environment_of_the_agents_commands(self) -> None:
+        for cli, kind in ((ClaudeAgent, ANTHROPIC), (OpenCode, OPENAI), (Codex, OPENAI)):
+            with self.subTest(cli.id):
+                _, environment = self.prepared(cli, kind)
+                self.assertNotIn(SECRET, json.dumps(environment))
+                self.assertEqual(environment["MORE"], "yes")
+
+    @unittest.skipIf(os.name == "nt", "Windows has no such modes")
+    def test_the_files_of_the_homes_are_for_the_user_alone(self) -> None:
+        for cli, kind in ((ClaudeAgent, ANTHROPIC), (OpenCode, OPENAI), (Codex, OPENAI)):
+            self.prepared(cli, kind)
+        paths = [
+            os.path.join(folder, name)
+            for folder, folders, names in os.walk(self.home)
+            for name in (*folders, *names)
+        ]
+        self.assertGreater(len(paths), 3)
+        for path in (self.home, *paths):
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode) & 0o077, 0, path)
+
+    def test_claude_code_gets_its_key_from_a_file_and_its_model_by_name(self) -> None:
+        _, environment = self.prepared(ClaudeAgent, ANTHROPIC)
+        with open(os.path.join(environment["CLAUDE_CONFIG_DIR"], "settings.json")) as file:
+            helper = json.load(file)["apiKeyHelper"]
+        with open(helper.partition(" ")[2]) as file:
+            self.assertEqual(file.read(), SECRET)
+        self.assertEqual(environment["ANTHROPIC_BASE_URL"], URL)
+        self.assertEqual(environment["ANTHROPIC_MODEL"], "a-model")
+
+    def test_a_workspaces_own_settings_count_only_where_it_is_trusted(self) -> None:
+        for trusted in (False, True):
+            claude, _ = self.prepared(ClaudeAgent, ANTHROPIC, trusted)
+            _, environment = self.prepared(OpenCode, OPENAI, trusted)
+            self.assertEqual(claude.session_meta() == {}, trusted)
+            self.assertEqual("OPENCODE_DISABLE_PROJECT_CONFIG" not in environment, trusted)
+
+    def test_opencode_asks_before_it_edits_and_runs(self) -> None:
+        _, environment = self.prepared(OpenCode, OPENAI)
+        with open(environment["OPENCODE_CONFIG"]) as file:
+            settings = json.load(file)
+        self.assertEqual(
+            (settings["permission"]["edit"], settings["permission"]["bash"]), ("ask", "ask")
+        )
+        self.assertEqual(settings["model"], "api/a-model")
+
+    def test_codex_gets_its_key_where_it_asks_for_a_login(self) -> None:
+        codex, environment = self.prepared(Codex, OPENAI)
+        request = codex.authentication(Credentials(OPENAI, SECRET), ())
+        self.assertEqual(
+            request.params, {"methodId": "api-key", "_meta": {"api-key": {"apiKey": SECRET}}}
+        )
+        settings = json.loads(environment["CODEX_CONFIG"])
+        self.assertEqual(settings["model_providers"]["api"]["base_url"], URL)
+        self.assertEqual(environment["INITIAL_AGENT_MODE"], codex.asking_mode)
+
+    def test_credentials_are_found_where_the_agents_users_have_them(self) -> None:
+        variables = {"OPENAI_API_KEY": " k ", "ANTHROPIC_API_KEY": "c", "ANTHROPIC_MODEL": "m"}
+        for cli, expected in (
+            (ClaudeAgent, Credentials(ANTHROPIC, "c", model="m")),
+            (OpenCode, Credentials(OPENAI, "k")),
+            (Codex, Credentials(OPENAI, "k")),
+        ):
+            self.assertEqual(cli.from_environment(variables), expected)
+            self.assertIsNone(cli.from_environment({}))
+
+    def test_a_login_without_a_key_is_refused(self) -> None:
+        for id, kind in (("claude", ANTHROPIC), ("opencode", OPENAI), ("codex", OPENAI)):
+            with self.subTest(id), self.assertRaises(AgentError):
+                CLIS[id](self.home, False).check(Credentials(kind))
+
+    def test_what_a_row_does_not_say_is_what_the_protocol_says(self) -> None:
+        for id in ("claude", "opencode", "codex"):
+            cli = CLIS[id](self.home, False)
+            self.assertFalse(cli.authenticates_first or cli.writes_through_us("/a", "/"))
+            for known, method in (
+                (messages.AgentCapabilities(), None),
+                (messages.AgentCapabilities(load=True), messages.LOAD),
+                (messages.AgentCapabilities(load=True, resume=True), messages.RESUME),
+            ):
+                found = cli.session_files.resumption("/w", "new", "last", (), known)
+                self.assertEqual(found and found.method, method)
+                self.assertEqual(found and found.session, method and "last")
+
+
+if __name__ == "__main__":
+    unittest.main()
