@@ -70,6 +70,7 @@ class Simulator(unittest.TestCase):
             "notes told",
             "nobody reads a hook",
             "taken back",
+            "names",
         ):
             self.assertRegex(output, rf"\b[1-9]\d* {what}\b")
 

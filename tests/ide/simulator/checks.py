@@ -9,6 +9,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from companion.ide.stateless import is_asker
+
 from .hook_checks import HookLedger
 
 if TYPE_CHECKING:
@@ -117,6 +119,8 @@ class Ledger:
         self.counts["notified"] += 1
         told = self._told.setdefault((note.asker, note.path), [])
         told.append((self.world.loop.now, cli.number))
+        if note.asker != note.session_id and (is_asker(note.asker) or is_asker(note.session_id)):
+            self.violate("told to another name", f"{cli} as {note.session_id}: {note.path}")
         if waiter is not None and note.wire.sent[note.event_id] < waiter.proposal.arrived:
             # It was under way already when its CLI went on to another proposal.
             self.counts["overtaken"] += 1

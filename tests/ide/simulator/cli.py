@@ -7,9 +7,12 @@ import asyncio
 import json
 from dataclasses import dataclass
 from functools import partial
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from companion.base.jsonrpc import Request
+from companion.ide.clis import GEMINI_CLI
+from companion.ide.stateless import Asker
 
 from .checks import Notified, Proposal
 from .hooks import Extension
@@ -107,6 +110,23 @@ class Client:
             self.cli.notified(self, event, message, wire, is_again)
 
 
+class NamedClient(Client):
+    """One of MCP 2026-07-28: it has no session, but gives its CLI's name with each request."""
+
+    async def connect(self) -> None:
+        self.session_id = Asker(f"{self.cli}").session_id(GEMINI_CLI.id)
+        await self.post(Request(0, "server/discover", {}))
+        self.cli.world.note("{} says its name", self.cli)
+        self.cli.world.count("names")
+        self.cli.world.ledger.known.add((self.cli.number, self.token))
+        self.cli.world.loop.create_task(self.read())
+
+    def _event(self, wire: Any, event: Any) -> None:
+        message = decode_event(event)
+        if message["method"] != "ide/contextUpdate":
+            self.cli.notified(self, event, message, wire, is_again=False)
+
+
 def decode_event(event: Any) -> Any:
     """Method and params of what a stream tells."""
     method, params = event.value.notification()
@@ -127,6 +147,7 @@ class Cli:
         self.is_dead = False
         self.is_settling = False
         self.comes_back = world.random.random() < 0.75
+        self.is_named = Random(f"{world.seed} {number}").random() < world.named
         self._enabling = False
         is_extended = world.random.random() < world.extended
         self.extension = Extension(self) if is_extended else None
@@ -157,7 +178,7 @@ class Cli:
         environment = self.world.environment_for(self.folder)
         if environment is None:
             return
-        client = Client(
+        client = (NamedClient if self.is_named else Client)(
             self,
             int(environment["GEMINI_CLI_IDE_SERVER_PORT"]),
             environment["GEMINI_CLI_IDE_AUTH_TOKEN"],

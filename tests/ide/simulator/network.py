@@ -14,6 +14,8 @@ from companion.ide import mcp
 from companion.ide.clis import GEMINI_CLI
 from companion.ide.session import Session, StreamEnded, StreamEvent
 from companion.ide.sessions import UnknownSession
+from companion.ide.stateless import VERSION as STATELESS
+from companion.ide.stateless import is_asker
 
 from .hook_checks import Begin, limit
 from .loop import PROCESS, VirtualLoop
@@ -82,12 +84,21 @@ class Endpoint:
         if isinstance(message, Request) and message.method == "initialize":
             version, _ = mcp.negotiate(message)
             return self.sessions.open(version, mcp.client_of(message.params.get("clientInfo"))).id
+        if session_id is not None and is_asker(session_id):
+            if not mcp.needs_session(message):
+                return await mcp.handle_stateless(message, self._desk, None)
+            self.world.ledger.arrived(message.params)
+            return await mcp.handle_stateless(message, self._desk, self._named(session_id))
         try:
             session = self.sessions.get(session_id)
         except UnknownSession:
             raise Broken("404") from None
         self.world.ledger.arrived(message.params)
         return await mcp.handle(message, self._desk, session)
+
+    def _named(self, id: str) -> Session:
+        session: Session = self.sessions.named(id, STATELESS, "sim", GEMINI_CLI)
+        return session
 
     async def hook(self, wire: Wire, body: Any) -> Any:
         """What a POST of the extension answers."""
@@ -124,6 +135,25 @@ class Endpoint:
                     await wire.write(event)
         finally:
             self.sessions.detach(session, stream)
+
+    async def listen(self, wire: Wire, session_id: str) -> None:
+        """The same for a client with a name. No event has an id; here they are counted."""
+        subscriptions = self.sessions.subscriptions
+        subscription = subscriptions.open("l", {}, self._named(session_id).id)
+        subscription.peer = wire.port
+        try:
+            self._carries(subscriptions.carry(subscription))
+            with suppress(ConnectionError, StreamEnded):
+                while True:
+                    value = await subscription.next(KEEP_ALIVE)
+                    id = next(self.world.network.events)
+                    await wire.write(None if value is None else StreamEvent(id, value))
+        finally:
+            self._carries(subscriptions.close(subscription))
+
+    def _carries(self, session: Session | None) -> None:
+        if session is not None:
+            self._on_stream(session)
 
 
 class Wire:
@@ -228,6 +258,8 @@ class Network:
         self.kept: dict[int, asyncio.Future[None]] = {}
         self.wires: list[Wire] = []
         self.ports = itertools.count(50000)
+        # The ids of events that have none of their own.
+        self.events = itertools.count(1)
         self._next_port = 40000
 
     def listen(self, endpoint: Endpoint, port: int) -> int:
@@ -308,14 +340,19 @@ class Network:
     async def open_stream(
         self, client: int, port: int, token: str, session_id: str, last_event_id: int | None
     ) -> Wire:
-        """A GET; events come to the wire's `on_event`, its end to `done`. Raises Broken."""
+        """A GET, or `subscriptions/listen`; events come to the wire's `on_event`, its end to
+        `done`. Raises Broken."""
         await asyncio.sleep(self.world.latency())
         endpoint = await self._endpoint(port, token)
-        if endpoint.sessions.find(session_id) is None:
+        is_named = is_asker(session_id)
+        if not is_named and endpoint.sessions.find(session_id) is None:
             raise Broken("404")
         wire = Wire(self, client, endpoint)
         wire.is_stream = True
-        wire.begin(endpoint.stream(wire, session_id, last_event_id))
+        if is_named:
+            wire.begin(endpoint.listen(wire, session_id))
+        else:
+            wire.begin(endpoint.stream(wire, session_id, last_event_id))
         return wire
 
     async def _endpoint(self, port: int, token: str) -> Endpoint:

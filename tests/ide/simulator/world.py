@@ -46,6 +46,8 @@ class World:
         self.gives_up = self.random.choice((0.0, 0.2))
         # How many of the CLIs have the extension.
         self.extended = self.random.choice((0.0, 0.5, 1.0))
+        # How many of them speak MCP 2026-07-28. The rest of a seed stays as it is without them.
+        self.named = Random(f"{seed} named").choice((0.0, 0.0, 0.5, 1.0))
         # The user's settings about edits that CLIs make without asking.
         self.shows, self.asks = self.random.random() < 0.8, self.random.random() < 0.4
         self._is_coming_back = False
