@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import Any, Generator
 
 import sublime
@@ -10,7 +11,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import accepted_edits
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.events import EditTakenBack
-from GeminiCompanion.companion.ide.questions import FileUndoing
+from GeminiCompanion.companion.ide.questions import FileContent, FileUndoing
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.review import comments, history, record, unasked, written_files
 from GeminiCompanion.companion.ui.status_bar import KEY
@@ -246,6 +247,10 @@ class Gathered(UnaskedCase):
     a new file is removed by undoing its edit
         c connects; c is told to do; c writes a.py from none to new; the review of a.py is opened
         | the review is undone | a.py exists: no; open reviews are 0
+    the user types on where they are while a review is written into its file
+        typing.py is open; c connects; c is told to do; c writes a.py from a/b to c/d;
+        the review of a.py is opened; the review reads c/b; typing.py has the keyboard
+        | the review is accepted | a.py is on disk as c/b; the keyboard is in typing.py
     a new file with an open tab is removed by undoing its edit
         c connects; c is told to do; c writes a.py from none to new; a.py is open with new
         | the edits of the turn are undone
@@ -359,15 +364,7 @@ class Reviewed(UnaskedCase):
 
     def written_as_no_tab_would(self) -> Generator[Any, Any, sublime.View]:
         """What was before has such line ends that undoing it happens on disk."""
-        yield from self.connects("c")
-        yield from self.prompted("do")
-        told = {"tool_name": "write_file", "tool_input": {"file_path": "a.py"}}
-        self.write("a.py", "one\r\ntwo\n")
-        yield from self.hook("BeforeTool", **told)
-        view = yield from self.open("a.py", "new\n")
-        yield from self.hook("AfterTool", **told, tool_response={})
-        yield from self.until_turn()
-        return view
+        return (yield from self.written("one\r\ntwo\n", "new\n"))
 
     def test_a_byte_order_mark_is_no_change_of_the_user(self) -> Steps:
         yield from self.connects("c")
@@ -382,11 +379,128 @@ class Reviewed(UnaskedCase):
         with open(self.at("a.py"), encoding="utf-8") as file:
             self.assertEqual(file.read(), "\ufeffnew\n")
 
+    def reverted(self) -> list[str]:
+        """The names of the tabs that are made to show their files, from now on."""
+        found: list[str] = []
+        run = sublime.View.run_command
+
+        def run_command(view: sublime.View, name: str, arguments: Any = None) -> None:
+            if name == "revert":
+                found.append(os.path.basename(view.file_name() or ""))
+            run(view, name, arguments)
+
+        self.replace(sublime.View, "run_command", run_command)
+        return found
+
     def test_what_is_undone_on_disk_is_shown_in_an_open_tab(self) -> Steps:
-        view = yield from self.written_as_no_tab_would()
+        view, reverted = (yield from self.written_as_no_tab_would()), self.reverted()
         yield from self.undo_turn()
         yield lambda: not self.edits()
+        self.assertEqual(reverted, ["a.py"])
         yield lambda: texts.text_of(view) == "one\ntwo\n"
+
+    def test_a_tab_that_is_read_only_is_not_written(self) -> Steps:
+        yield from self.connects("c")
+        yield from self.prompted("do")
+        yield from self.writes("a.py", "old", "new")
+        view = yield from self.open("a.py", "new\n")
+        view.set_read_only(True)
+        yield from self.undo_turn()
+        yield from self.was_told(written_files.READ_ONLY.format("a.py"))
+        with open(self.at("a.py"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "new\n")
+
+    def written(self, before: str, after: str) -> Generator[Any, Any, sublime.View]:
+        """A CLI writes a.py, which is open."""
+        yield from self.connects("c")
+        yield from self.prompted("do")
+        told = {"tool_name": "write_file", "tool_input": {"file_path": "a.py"}}
+        self.write("a.py", before)
+        yield from self.hook("BeforeTool", **told)
+        view = yield from self.open("a.py", after)
+        yield from self.hook("AfterTool", **told, tool_response={})
+        yield from self.until_turn()
+        return view
+
+    def test_mixed_line_ends_are_undone_byte_for_byte(self) -> Steps:
+        yield from self.written("one\r\ntwo\n", "1\r\ntwo\n")
+        yield from self.undo_turn()
+        yield lambda: not self.edits()
+        with open(self.at("a.py"), "rb") as file:
+            self.assertEqual(file.read(), b"one\r\ntwo\n")
+
+    def test_the_tab_can_undo_what_was_undone_though_the_end_of_the_text_differs(self) -> Steps:
+        view = yield from self.written("old", "new\n")
+        yield from self.undo_turn()
+        yield lambda: not self.edits()
+        self.assertEqual(texts.text_of(view), "old")
+        view.run_command("undo")
+        self.assertEqual(texts.text_of(view), "new\n")
+
+    def test_a_tab_that_cannot_be_saved_is_told_and_the_edit_stays(self) -> Steps:
+        yield from self.written("old\n", "new\n")
+        run = sublime.View.run_command
+
+        def refuse(view: sublime.View, name: str, arguments: Any = None) -> None:
+            if name != "save":
+                run(view, name, arguments)
+
+        self.replace(sublime.View, "run_command", refuse)
+        yield from self.undo_turn()
+        yield from self.was_told(written_files.NOT_SAVED.format("a.py"))
+        self.assertEqual(len(self.edits()), 1)
+
+    def test_a_review_in_one_view_waits_for_the_saved_edits_after_a_restart(self) -> Steps:
+        self.set("diff_layout", "inline")
+        yield from self.connects("c")
+        yield from self.prompted("do")
+        yield from self.writes("a.py", "a/x/b", "c/x/d")
+        yield from self.open_review("a.py")
+        load, may_load = accepted_edits.load, threading.Event()
+        self.addCleanup(may_load.set)
+
+        def late(folder: str) -> list[Edit]:
+            may_load.wait(60)
+            return load(folder)
+
+        self.replace(accepted_edits, "load", late)
+        accepted_edits.writer.finish()
+        plugin._host.stop()
+        yield lambda: self.cli.stream_ended.is_set()
+        plugin._host.start()
+        yield lambda: plugin._host.environment(self.window)
+        self.cli.resume()
+        yield self.cli.connected
+        # All that does not wait for the edits has gone on.
+        answer = self.running().companion.ask(FileContent(self.at("a.py")))
+        yield lambda: answer.is_there
+        yield from self.until_turn()
+        may_load.set()
+        yield self.edits
+        yield from self.drop()
+        yield from self.decide("accepted")
+        yield lambda: self.listed() == ["a.py a/x/b to a/x/d"]
+
+    def test_a_byte_order_mark_is_there_once_after_undoing_in_a_tab(self) -> Steps:
+        yield from self.connects("c")
+        yield from self.prompted("do")
+        yield from self.writes("a.py", "\ufeffold", "\ufeffnew")
+        view = yield from self.open("a.py", "\ufeffnew\n")
+        yield from self.undo_turn()
+        yield lambda: not self.edits()
+        with open(self.at("a.py"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "\ufeffold\n")
+        self.assertEqual(texts.text_of(view), "old\n")
+
+    def test_the_tab_of_a_new_file_that_is_removed_keeps_its_text(self) -> Steps:
+        yield from self.connects("c")
+        yield from self.prompted("do")
+        yield from self.writes("a.py", "none", "new")
+        view = yield from self.open("a.py", "new\n")
+        reverted = self.reverted()
+        yield from self.undo_turn()
+        yield lambda: not self.edits()
+        self.assertEqual((reverted, texts.text_of(view)), ([], "new\n"))
 
     def test_what_is_typed_while_the_disk_is_written_stays_in_the_tab(self) -> Steps:
         view = yield from self.written_as_no_tab_would()
