@@ -30,6 +30,7 @@ from ..support import (
     Client,
     EventStream,
     FakeEditor,
+    StatelessClient,
     read_all,
     temp_folder,
     wait_for,
@@ -60,6 +61,7 @@ HEADERS = [
     b"Content-Encoding: gzip", b"Content-Encoding: deflate", b"Range: bytes=0-1",
     b"Last-Event-ID: 1", b"Last-Event-ID: -1", b"Last-Event-ID: 99999999999999999999",
     b"Last-Event-ID: \xff", b"Mcp-Session-Id: \xff", b"Mcp-Session-Id:", b"MCP-Protocol-Version: x",
+    b"MCP-Protocol-Version: 2026-07-28", b"Mcp-Method: ping", b"Mcp-Name: \xff",
     b"Accept: text/plain", b"Accept: */*", b"Accept:", b"Origin: null", b"Origin: http://evil",
     b"Host: evil", b"Host:", b"Authorization: Bearer", b"Authorization: Basic eA==",
     b"Content-Type: text/plain", b"Content-Type: application/json; charset=utf-16",
@@ -92,6 +94,7 @@ METHODS = [
     "initialize", "ping", "tools/list", "tools/call", "logging/setLevel", "resources/list", "",
     "notifications/initialized", "notifications/cancelled", "rpc.discover", "ide/diffAccepted",
 ]  # fmt: skip
+KNOWN_ERRORS = (-32600, -32601, -32602, -32020, -32021, -32022)
 # Values as JSON texts that no encoder writes.
 LITERALS = [
     b"NaN", b"Infinity", b"-Infinity", b"1e999", b"9" * 5000, b"-0", b"01", b"0x1", b"'x'", b"True",
@@ -153,6 +156,14 @@ class FuzzTestCase(unittest.TestCase):
             yield
         except (AssertionError, OSError) as error:
             raise AssertionError(f"number {number}, {repr(sent)[:300]}: {error}") from error
+
+    def value(self, good: Any) -> Any:
+        return good if self.random.random() < 0.85 else self.random.choice(VALUES)
+
+    def drop(self, members: dict[str, Any]) -> None:
+        for name in list(members):
+            if self.random.random() < 0.08:
+                del members[name]
 
     def tasks(self) -> int:
         return self.background.call(lambda: len(asyncio.all_tasks()))
@@ -348,14 +359,6 @@ class Messages(FuzzTestCase):
             return self.random.choice([b"\xef\xbb\xbf", b"\0", b" " * 9999, b"\xff"]) + body
         return self.random.choice([body + b"x", body * 2, body.decode().encode("utf-16"), body[1:]])
 
-    def value(self, good: Any) -> Any:
-        return good if self.random.random() < 0.85 else self.random.choice(VALUES)
-
-    def drop(self, members: dict[str, Any]) -> None:
-        for name in list(members):
-            if self.random.random() < 0.08:
-                del members[name]
-
     def assert_proper(self, message: Any, answer: Any) -> None:
         self.assertIn(answer.status, (200, 202, 400), answer.body[:300])
         self.assertNotIn(self.token.encode(), answer.body)
@@ -370,6 +373,69 @@ class Messages(FuzzTestCase):
             self.assertTrue(body["error"]["message"].endswith("."))
         elif isinstance(message, dict):
             self.assertEqual(json.dumps(body["id"]), json.dumps(message["id"]))
+
+
+class Stateless(FuzzTestCase):
+    """Requests of MCP 2026-07-28 with parts missing or of another kind."""
+
+    def test_every_request_is_answered_with_a_result_or_an_error_of_the_protocol(self) -> None:
+        statuses = set()
+        for number in range(MESSAGES):
+            message, headers = self.one()
+            path = self.random.choice(["/mcp", "/mcp", "/tools"])
+            with self.saying(number, (message, headers)):
+                body = json.dumps(message)
+                answer = self.client.request("POST", body, path, **headers)
+                self.assert_proper(message, answer)
+            statuses.add(answer.status)
+        self.assertLessEqual(len(self.workspace.sessions), sessions.MAX_NAMED + 1)
+        self.assertLessEqual({200, 202, 400, 404}, statuses)
+        self.assert_serves()
+
+    def test_streams_of_many_names_leave_nothing(self) -> None:
+        before = self.left()
+        streams: list[EventStream] = []
+        for _ in range(60 * ROUNDS):
+            name = self.random.choice(["", "one", "two", "three"])
+            streams.append(StatelessClient(self.client.port, self.token, name).listen())
+            while len(streams) > 8:
+                streams.pop(self.random.randrange(len(streams))).close()
+        for stream in streams:
+            stream.close()
+        wait_for(lambda: self.background.call(len, self.workspace.sessions.subscriptions) == 0)
+        self.assert_nothing_is_left(before)
+        self.assert_serves()
+
+    def one(self) -> tuple[Any, dict[str, str]]:
+        name = "".join(self.random.choices("ab", k=6))
+        client = StatelessClient(self.client.port, self.token, name)
+        method = self.random.choice([*METHODS, "server/discover", "tools/call", "tools/list"])
+        tool = self.random.choice(["openDiff", "closeDiff", "open_files", "x"])
+        arguments = {"filePath": self.value("/a.py"), "newContent": self.value("text")}
+        self.drop(arguments)
+        message, headers = client.message(method, {"name": tool, "arguments": arguments})
+        meta = {key: self.value(value) for key, value in message["params"]["_meta"].items()}
+        self.drop(meta)
+        message["params"]["_meta"] = self.value(meta)
+        self.drop(message)
+        self.drop(headers)
+        if self.random.random() < 0.1:
+            bad = ["2025-06-18", "x", "=?base64?!?=", "=?base64?/w==?=", "\x7f", "\xe9", ""]
+            headers[self.random.choice([*headers, "Mcp-Name"])] = self.random.choice(bad)
+        return message, headers
+
+    def assert_proper(self, message: Any, answer: Any) -> None:
+        self.assertIn(answer.status, (200, 202, 400, 404, 503), answer.body[:300])
+        self.assertNotIn(self.token.encode(), answer.body)
+        if answer.headers["Content-Type"] == "application/json":
+            body = answer.json()
+            self.assertEqual(("result" in body) + ("error" in body), 1)
+            if "error" in body:
+                self.assertIn(body["error"]["code"], KNOWN_ERRORS)
+            elif "resultType" in body["result"]:
+                self.assertEqual(body["result"]["resultType"], "complete")
+            if "id" in message and isinstance(body["id"], int):
+                self.assertEqual(body["id"], message["id"])
 
 
 class Clients(FuzzTestCase):
