@@ -317,6 +317,11 @@ class Gathered(UnaskedCase):
         | the package restarts; c is told to go on; the review is undone with the note Not this.
         | the user was told: go along with what the CLI does next
         | with its next prompt the model hears Not this.
+    after a restart a change is dropped beside the file as before
+        c connects; c is told to do; c writes a.py from a/x/b to c/x/d;
+        the review of a.py is opened
+        | the package restarts; a change of the review is dropped; the review is accepted
+        | a.py is on disk as a/x/d; open reviews are 0
     what the CLI writes during a review is an edit of its own
         c connects; c is told to do; c writes a.py from one to two; the review of a.py is opened
         | c goes on with a.py to three | the edits are a.py one to two, a.py two to three
