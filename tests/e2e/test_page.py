@@ -10,6 +10,7 @@ import sys
 import threading
 import unittest
 from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime, timezone
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, AsyncIterator, Iterator
@@ -18,6 +19,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import HERE, KEY, PROGRAM  # noqa: E402
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli  # noqa: E402
+from GeminiCompanion.companion.agent.conversations.transcripts import Transcripts  # noqa: E402
+from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
 from model_server import Failure, Gate, call, thought  # noqa: E402
 from page_case import PageCase  # noqa: E402
 from page_words import PageTable  # noqa: E402
@@ -703,14 +706,53 @@ class Listed(PageTable):
     @asynccontextmanager
     async def list_told(self, page: Page) -> AsyncIterator[None]:
         """Waits at its end until the page has the list that the server told meanwhile."""
-        async with page.expect_response("**/sessions") as told:
+        async with page.expect_response("**/sessions?limit=*") as told:
             yield
         await (await told.value).finished()
         await self.settled(page)
 
 
 class Many(PageCase):
-    async def test_earlier_messages_are_shown_on_demand_where_they_belong(self) -> None:
+    async def test_the_list_loads_what_is_in_sight_and_a_search_finds_the_rest(self) -> None:
+        count, folder = 300, self.another_folder()
+        os.makedirs(os.path.join(folder, "agent"), mode=0o700)
+        transcripts = Transcripts(os.path.join(folder, "agent", "conversations"))
+        for number in range(count):
+            id, turn = f"{number:032x}", f"turn {number}"
+            transcript = transcripts.of(id)
+            transcript.begin(self.workspace, datetime.now(timezone.utc))
+            transcript.message(turn, events.Message(f"question {number}"))
+            said = events.TurnEvent(1, datetime.now(timezone.utc), id, turn,
+                                    events.Content(f"the answer is {number}."))  # fmt: skip
+            transcript.event(said)
+        transcripts.write()
+        server = await self.another_server(folder)
+        page = await self.open(f"{server.url}/#token={server.token}")
+        items = page.locator("#conversations .open span")
+        await page.click("#account-close")
+        await expect(items.last).to_contain_text("question")
+        first = await items.count()
+        self.assertLess(first, 150)
+        await page.evaluate("document.querySelector('#conversations').scrollTop = 1e9")
+        await expect(items.nth(first)).to_be_attached()
+        self.assertLess(await items.count(), count)
+        await page.fill("#search", "ANSWER is 7.")
+        await expect(items).to_have_text(["question 7"])
+        await expect(page.locator("#conversations .excerpt")).to_have_text(["the answer is 7."])
+        await page.fill("#search", "nobody said it")
+        await expect(page.locator("#nothing-found")).to_contain_text("No conversation")
+        await page.fill("#search", "")
+        await expect(items.nth(first)).to_be_attached()
+        pages = [url for url in self.requests[page] if "/sessions?" in url]
+        self.assertTrue(all("limit=50" in url for url in pages), pages)
+        self.assertEqual([url for url in self.requests[page] if url.endswith("/sessions")], [])
+        for _ in range(count // 50):
+            await page.evaluate("document.querySelector('#conversations').scrollTop = 1e9")
+            await self.settled(page)
+        await expect(items).to_have_count(count)
+        self.assertEqual(len(set(await items.all_text_contents())), count)
+
+    async def test_earlier_messages_come_when_the_reader_gets_there_and_move_nothing(self) -> None:
         self.model.will_play("", ["Yes."])
         page = await self.page()
         session = await page.evaluate("sessionStorage.getItem('session')")
@@ -719,8 +761,11 @@ class Many(PageCase):
             self.assertEqual((await self.post("/chat", asked)).status, 200)
         await page.reload()
         await expect(page.locator(".mine")).to_have_count(20)
-        await page.click("#earlier-button")
+        first = page.locator(".mine", has_text="question 2").first
+        await expect(first).not_to_be_in_viewport()
+        await page.evaluate("document.querySelector('#scroller').scrollTop = 1")
         await expect(page.locator(".mine")).to_have_text([f"question {n}" for n in range(22)])
+        await expect(first).to_be_in_viewport()
         await expect(page.locator("#earlier-button")).to_be_hidden()
 
     async def test_a_refused_folder_leaves_models_and_a_mode_is_chosen(self) -> None:
@@ -955,14 +1000,14 @@ class Elsewhere(PageTable):
             await route.fulfill(status=401, json=refused)
             both.release()
 
-        await page.route("**/sessions", refuse)
+        await page.route("**/sessions?limit=*", refuse)
         await self.say(one, "apples")
         # At the beginning and at the end of the turn.
         await both.acquire()
         await both.acquire()
         await self.settled(page)
         await expect(page.locator("#token-form")).to_be_visible()
-        await page.unroute("**/sessions")
+        await page.unroute("**/sessions?limit=*")
         await self.enter(page, self.server.token)
         await expect(page.locator("#workspace")).to_be_enabled()
 

@@ -1,13 +1,17 @@
-// The list of the server's conversations: found by their titles, opened, renamed and deleted.
+// The list of the server's conversations: loaded as far as it is in sight, searched, opened, renamed and
+// deleted.
 
 import { WIDE } from "./device.js";
 import { button, find, make } from "./dom.js";
+import { Listing } from "./listing.js";
 import { language, say } from "./texts.js";
 import * as wire from "./wire.js";
 
 const MAX_TITLE = 200;
 // Milliseconds from a tap's end to its click, at most.
 const TAP = 400;
+// Milliseconds after a key until its words are searched for.
+const TYPING = 200;
 const path = ({ sessionId }) => `/sessions/${encodeURIComponent(sessionId)}`;
 const titleOf = ({ title }) => title || say("newConversation");
 
@@ -16,13 +20,18 @@ export class List {
    * fail. */
   constructor({ open, renamed, removed, attempt }) {
     Object.assign(this, { open, renamed, removed, attempt });
-    this.all = [];
+    this.listing = new Listing();
+    // The items by the conversations' ids, each with the text that it was made of.
+    this.items = new Map();
     this.current = "";
     // Whether a button of it may be held down, and something has changed meanwhile.
     this.isPressed = false;
     this.isStale = false;
     this.listenForPresses();
-    find("search").addEventListener("input", () => this.draw());
+    this.listenForWords();
+    this.end = new IntersectionObserver(([entry]) => {
+      if (entry.isIntersecting) this.attempt(() => this.more());
+    }, { root: find("conversations"), rootMargin: "100%" });
     find("list-button").addEventListener("click", () => this.unfold(find("list").hidden));
     WIDE.addEventListener("change", () => this.unfold(WIDE.matches));
     find("list").addEventListener("keydown", ({ key }) => {
@@ -59,6 +68,28 @@ export class List {
     }
   }
 
+  listenForWords() {
+    let typing = 0;
+    find("search").addEventListener("input", () => {
+      clearTimeout(typing);
+      typing = setTimeout(() => {
+        const words = find("search").value.trim();
+        if (words === this.listing.words) return;
+        this.listing.search(words);
+        find("conversations").scrollTop = 0;
+        this.draw();
+        this.attempt(() => this.more());
+      }, TYPING);
+    });
+  }
+
+  /** The next page, and others until the end of the list is out of sight. */
+  async more() {
+    if (this.listing.isWhole) return;
+    await this.listing.more();
+    this.draw();
+  }
+
   start() {
     find("list-button").hidden = false;
     this.unfold(WIDE.matches);
@@ -75,12 +106,15 @@ export class List {
     find("list-button").focus();
   }
 
-  /** As the server has them, the last used one first. */
+  /** The newest ones, the last used one first. */
   async refresh() {
-    const { sessions } = await wire.get("/sessions");
-    this.all = sessions.reverse();
+    const newest = await this.listing.refresh();
     this.draw();
-    return this.all;
+    return newest;
+  }
+
+  get isWhole() {
+    return this.listing.all.isWhole;
   }
 
   mark(sessionId) {
@@ -92,13 +126,35 @@ export class List {
     this.isStale = this.isPressed;
     // Neither under a press nor while somebody types a title.
     if (this.isPressed || find("conversations").querySelector("form")) return;
-    const words = find("search").value.trim().toLowerCase();
-    const shown = this.all.filter((info) => (info.turns || info.sessionId === this.current)
-      && titleOf(info).toLowerCase().includes(words));
+    const { infos, isWhole, words } = this.listing;
+    const shown = infos.filter((info) => info.turns || info.sessionId === this.current);
     const focus = document.activeElement?.id;
-    find("conversations").replaceChildren(...shown.map((info) => this.item(info)));
-    if (focus) find(focus)?.focus({ preventScroll: true });
-    find("nothing-found").textContent = shown.length || !words ? "" : say("nothingFound");
+    this.place(shown.map((info) => this.kept(info)));
+    if (focus && focus !== document.activeElement?.id) find(focus)?.focus({ preventScroll: true });
+    const none = isWhole ? "nothingFound" : "searches";
+    find("nothing-found").textContent = shown.length || !words ? "" : say(none);
+  }
+
+  /** Moves only those that are not where they belong: there may be thousands. */
+  place(items) {
+    const parent = find("conversations");
+    for (const [at, item] of items.entries()) {
+      if (parent.children[at] !== item) parent.insertBefore(item, parent.children[at] || null);
+    }
+    while (parent.children.length > items.length) parent.lastChild.remove();
+    // The last one is looked at anew: it may still be in sight.
+    this.end.disconnect();
+    if (items.length && !this.listing.isWhole) this.end.observe(items.at(-1));
+  }
+
+  /** The item that is there already, unless something of it has changed. */
+  kept(info) {
+    const text = JSON.stringify([info, info.sessionId === this.current]);
+    const known = this.items.get(info.sessionId);
+    if (known?.text === text) return known.item;
+    const item = this.item(info);
+    this.items.set(info.sessionId, { text, item });
+    return item;
   }
 
   item(info) {
@@ -112,6 +168,7 @@ export class List {
     }, "open");
     open.id = `open-${info.sessionId}`;
     open.append(make("span", {}, title), small);
+    if (info.excerpt) open.append(make("small", { class: "excerpt" }, info.excerpt));
     if (info.sessionId === this.current) open.setAttribute("aria-current", "true");
     const item = make("li", {}, open);
     const rename = button("✎", () => this.ask(item, info), "small rename");
@@ -133,6 +190,7 @@ export class List {
       if (isOver) return;
       isOver = true;
       form.remove();
+      this.items.delete(info.sessionId);
       this.draw();
       if (title && title !== titleOf(info)) this.attempt(() => this.rename(info, title));
     };
@@ -157,7 +215,9 @@ export class List {
   }
 
   async rename(info, title) {
-    this.renamed(await wire.patch(path(info), { title }));
+    const changed = await wire.patch(path(info), { title });
+    this.renamed(changed);
+    this.listing.update(changed);
     await this.refresh();
   }
 
@@ -172,6 +232,8 @@ export class List {
     const { doomed } = this;
     find("remove").close();
     await wire.remove(path(doomed));
+    this.listing.drop(doomed.sessionId);
+    this.items.delete(doomed.sessionId);
     await this.refresh();
     // Its button had it.
     if (document.activeElement === document.body) find("message").focus();

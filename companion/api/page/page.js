@@ -45,6 +45,8 @@ let arrivals = 0;
 let meant = null;
 // The CLIs that the server offers.
 let agents = [];
+// The loading of earlier messages.
+let earlier = null;
 // Whether the server's second token was given.
 let mayOnlyRead = false;
 
@@ -375,10 +377,31 @@ async function removed({ sessionId }) {
   await bring(() => begin(known.info.workspacePath));
 }
 
-async function showEarlier() {
-  const add = await chat.earlier();
-  scroll.hold(add);
-  update(chat);
+/** Once at a time, though a button and the reader's scrolling ask for it. */
+function showEarlier() {
+  earlier ??= addEarlier(chat).finally(() => { earlier = null; });
+  return earlier;
+}
+
+async function addEarlier(asked) {
+  if (!asked?.first) return;
+  const add = await asked.earlier();
+  if (asked === chat) scroll.hold(add);
+  else add();
+  update(asked);
+}
+
+/** Messages before those that are shown come when the reader is about to see the first one. */
+function watchForEarlier() {
+  const top = new IntersectionObserver(([{ isIntersecting }]) => {
+    if (!isIntersecting) return;
+    top.disconnect();
+    attempt(async () => {
+      await showEarlier();
+      top.observe(find("earlier-button"));
+    });
+  }, { root: find("scroller"), rootMargin: "50% 0px 0px" });
+  top.observe(find("earlier-button"));
 }
 
 async function changedLogin(isLoggedIn) {
@@ -435,9 +458,9 @@ async function start() {
 /** The conversation that this tab had before a reload, if the server still has it: what was said can be
  * read, whoever is logged in. Otherwise a new one, or how to log in. */
 async function arrive() {
-  const all = await list.refresh();
+  const newest = await list.refresh();
   const { authType } = await account.refresh();
-  const found = all.find(({ sessionId }) => sessionId === stored.getItem("session"));
+  const found = await kept(newest);
   if (found) {
     await open(found);
   } else if (authType) {
@@ -446,6 +469,18 @@ async function arrive() {
     if (find("state").textContent === say("starts")) update(chat);
   } else {
     account.open();
+  }
+}
+
+async function kept(newest) {
+  const id = stored.getItem("session");
+  const found = newest.find(({ sessionId }) => sessionId === id);
+  if (found || !id || list.isWhole) return found;
+  try {
+    return await wire.get(`/sessions/${encodeURIComponent(id)}`);
+  } catch (error) {
+    if (error.code !== "SESSION_NOT_FOUND") throw error;
+    return null;
   }
 }
 
@@ -480,6 +515,7 @@ function listen() {
   on("account", "close", () => attempt(leftLogin));
   on("workspace", "change", () => attempt(() => bring(() => beginAnew(true))));
   on("earlier-button", "click", () => attempt(showEarlier));
+  watchForEarlier();
   listenForKeys();
   listenForSettings();
   fillEmpty((text, others) => composer.offer(text, others));
