@@ -36,6 +36,7 @@ FOLDED = 1500 * "z" + "/" + 2000 * "line/" + "the end"
 WIDE = "x" + 300 * " " + "y/" + FOLDED
 SHOW = "/memory show "
 MARKUP = "<img src=x onerror=\"document.title='owned'\"><script>1</script> [a](javascript:1)"
+WORDS = " ".join(["next"] * 40)
 BLANKS, ONE_TWO = "  ", "one\ntwo"
 TURNED, PADDED = "\u202e", "ls -la" + 41 * "\n"
 PAD_60, PAD_300 = ("ls -la\n" + count * ": padding\n" for count in (60, 300))
@@ -143,26 +144,44 @@ class Chat(PageTable):
         | early waits, for as soon as the conversation is open; it is accessible
         | it goes on
         | .prose reads Yes.; #message has the value nothing; #unsent reads nothing; it is sound
-    what is sent while an answer comes goes after it
+    what is sent while an answer comes waits in a list and goes after it
         to first the model says One._ + ... + Two.; to second the model says Three.; one is open
         | first is said | .prose reads One.
-        | sec is said | sec waits, for as soon as the answer above is complete
-        | o is typed | #hold is hidden
-        | nd is entered | second waits, for as soon as
-        | #hold is clicked | #unsent reads nothing; #message is focused
-        | Enter is pressed; the gate opens
-        | .prose reads One. Two. // Three.; .mine reads first // second
-    what waits for an answer that fails is kept
+        | second is said
+        | #queue .text reads second; #message has the value nothing; #unsent reads nothing
+        ; #message is focused; it is accessible
+        | the gate opens
+        | .prose reads One. Two. // Three.; .mine reads first // second; #queue-box is hidden
+    what waits is edited and moved and taken back and sent now
+        to first the model says One._ + ...; to third the model says Three.; one is open
+        ; to fifth the model says Five.
+        | first is said | .prose reads One.
+        | second is said; third is said; fourth is said
+        | #queue .text reads second // third // fourth
+        | [aria-label="Move up “third”"] is clicked | #queue .text reads third // second // fourth
+        | [aria-label="Take back “second”"] is clicked | #queue .text reads third // fourth
+        | [aria-label="Edit “fourth”"] is clicked | #queue textarea is focused
+        | #queue textarea is filled with fifth; Enter is pressed
+        | #queue .text reads third // fifth; #message is focused; it is sound
+        | it is loaded again | #queue .text reads third // fifth; .prose reads One.
+        | #queue li:nth-child(2) >> text=Send now is clicked
+        | .mine reads first // fifth // third; .prose reads One. // Five. // Three.
+        ; #queue-box is hidden; it is calm
+    what waits for an answer that fails is held until it is sent
         to fail the model says Half_ + ... + runs ls then fails 403 No.; one is open
+        ; to next the model says Yes.
         | fail is said | .prose reads Half
-        | next is said | next waits, for as soon as
-        | the gate opens | .trouble is seen; next is kept
+        | next is said | #queue .text reads next; #queue-note reads nothing
+        | the gate opens | .trouble is seen; #queue-note tells Not sent by itself; it is accessible
+        | #queue >> text=Send now is clicked
+        | it is answered; .mine reads fail // next; #queue-box is hidden
     what waits in one conversation is not sent in another
-        to apples the model says One._ + ... + Two.; one is open
+        to apples the model says One._ + ... + Two.; to second the model says Three.; one is open
         | apples is said | .prose reads One.
-        | second is said | second waits, for as soon as
-        | #new is clicked | second is kept
-        | the gate opens; text=apples is clicked | .prose reads One. Two.; .mine reads apples
+        | second is said | #queue .text reads second
+        | #new is clicked | #queue-box is hidden; there is no .mine
+        | the gate opens; text=apples is clicked
+        | .prose reads One. Two. // Three.; .mine reads apples // second
     what is sent while a new conversation begins goes there
         to first the model says One.; to second the model says Two.; one is open
         | first is said | it is answered
@@ -827,9 +846,12 @@ SMALL = """
         | it is looked at | it fits
         | #message is filled with explain; #send is tapped | it is answered; it fits
         | #message is filled with change; #send is tapped | .question .no is seen
-        | #message is filled with next; #send is tapped
-        | #hold is seen; it fits; #state reads Your decision is needed.; kbd >> nth=0 is hidden
-        | #hold is tapped; .question .main is tapped | it is answered 2 times
+        | #message is filled with {WORDS}; #send is tapped
+        | #queue .text reads {WORDS}; #queue button >> nth=3 is wholly in sight
+        ; it fits; #state reads Your decision is needed.
+        ; kbd >> nth=0 is hidden
+        | #queue button >> nth=3 is tapped; .question .main is tapped
+        | it is answered 2 times
         | .changes summary is tapped | .changed button is seen; it fits
         | #list-button is tapped | #conversations .remove is seen; it fits
         | #conversations .remove is tapped | it fits

@@ -164,6 +164,22 @@ class Queued(ApiCase):
             await self.story("third", sessionId=self.session)
             await self.until_said("first", "third", "second")
 
+    async def test_a_turn_of_the_queue_goes_on_where_somebody_stops_reading_it(self) -> None:
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("second", ["Three ", gate, "four."])
+        async with self.running():
+            await self.add("second")
+            self.gate.set()
+            while len(data(self.heard, "message")) < 2:
+                await asyncio.sleep(0.01)
+            turn = data(self.heard, "message")[-1]["turnId"]
+            async with self.sent("GET", f"/chat/{turn}/events", None, {"Accept": LINES}) as reader:
+                await Stream(reader, self.contract).until("content")
+            gate.set()
+            await self.until_said("first", "second")
+        self.assertTrue(data(self.heard, "complete")[-1]["success"])
+
     async def test_one_that_cannot_be_sent_stays_and_says_why(self) -> None:
         path = self.write("there.txt", "x")
         async with self.running() as stream:

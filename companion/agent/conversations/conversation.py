@@ -196,6 +196,7 @@ class Conversation:
         self.record.begin_turn(turn.id, message, queued)
         self._told(log.note(message))
         if queued:
+            turn.is_detached = True
             self.queue.taken(queued)
             # If the server is killed, the message is either in the queue or was said, never both.
             with suppress(AgentError):

@@ -49,7 +49,9 @@ def _head(target: Transcript, summary: Summary) -> Iterator[bytes]:
     first = {"type": "conversation", "version": VERSION, "id": target.id}
     yield _line({**first, "workspace": summary.workspace, "created": created})
     # With its own files, and not with those of the source's sessions.
-    state = replace(summary.state, session="", loading="", is_owned=True, is_temporary=False)
+    # What waits in the source is sent there.
+    own = replace(summary.state, session="", loading="", queue=())
+    state = replace(own, is_owned=True, is_temporary=False)
     yield _line({"type": "change", **state.changes_since(ConversationState())})
 
 

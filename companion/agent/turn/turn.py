@@ -76,6 +76,8 @@ class Turn:
     ) -> None:
         self.id, self.session_id = log.turn_id, log.session_id
         self.usage = Usage()
+        # Whether it goes on where nobody reads it any more.
+        self.is_detached = False
         self._agent, self._session = agent, agent.session
         self._limits = limits
         self._ended = ended

@@ -1,5 +1,5 @@
 """Counts who listens to which turn. A turn without listeners is cancelled, at once or after a grace
-period in which its client may come back."""
+period in which its client may come back; one from the queue never needed any."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Listeners:
             self._stay(id)
 
     def _leave(self, turn: Turn, grace: float) -> None:
-        if turn.is_over:
+        if turn.is_over or turn.is_detached:
             return
         if not grace:
             turn.cancel()

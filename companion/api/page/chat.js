@@ -21,6 +21,10 @@ export class Chat {
     this.decisions = new Decisions(agent);
     // The agent's options, as far as they are known.
     this.options = [];
+    // The messages that wait.
+    this.queue = { messages: [], isHeld: false, problem: "" };
+    // How often it was told: an answer that comes after that is older.
+    this.tellings = 0;
     this.state = "";
     this.isUrgent = false;
     // How many turns of this tab run, and how often the messages are being asked for.
@@ -51,10 +55,9 @@ export class Chat {
 
   /** The name of the text that says what is in the way of a message; "" where nothing is. */
   get obstacle() {
-    if (this.isBusy) return "waitsForAnswer";
-    // It would come to stand above what was said before.
-    if (this.loading) return "waitsForConversation";
-    return this.uploading.size ? "waitsForFiles" : "";
+    if (this.uploading.size) return "waitsForFiles";
+    // It would come to stand above what was said before; while a turn runs, it waits in the queue.
+    return this.loading && !this.isBusy ? "waitsForConversation" : "";
   }
 
   get isEmpty() {
@@ -75,6 +78,7 @@ export class Chat {
   /** The newest messages; where a turn runs, to its end. */
   load() {
     return this.count("loading", () => this.hold(async () => {
+      await this.loadQueue();
       let gone = "";
       for (;;) {
         const { running } = await this.page(this.log);
@@ -129,6 +133,10 @@ export class Chat {
     const { type, data } = event;
     if (!data.turnId) {
       if (type === "config_options") this.showOptions(data);
+      if (type === "queue") {
+        this.tellings += 1;
+        this.showQueue(data);
+      }
     } else if (this.held) {
       if (!this.shown.has(data.turnId)) this.heard.push(event);
     } else if (type === "message") {
@@ -298,6 +306,41 @@ export class Chat {
     const mode = main(options, "mode");
     if (mode) this.info.modes = mode.values.map(({ value }) => value);
     this.changed(this);
+  }
+
+  showQueue(queue) {
+    this.queue = queue;
+    this.changed(this);
+  }
+
+  /** That of the answer, unless a newer one was told meanwhile. */
+  async takeQueue(asked) {
+    const before = this.tellings;
+    const answer = await asked;
+    if (before === this.tellings) this.showQueue(answer);
+  }
+
+  loadQueue() {
+    return this.takeQueue(wire.get(`${this.path}/queue`));
+  }
+
+  /** Puts a message at the end of the queue. Throws NotTaken. */
+  async enqueue(message) {
+    const along = this.attached.splice(0);
+    const attachments = along.map(({ id }) => id);
+    const body = { message, ...(along.length && { attachments }) };
+    try {
+      await this.takeQueue(wire.post(`${this.path}/queue`, body));
+    } catch (cause) {
+      this.attached.unshift(...along);
+      throw new NotTaken("", { cause });
+    }
+  }
+
+  /** Does something with a message that waits. */
+  withQueued(method, id, body, what = "") {
+    const path = `${this.path}/queue/${encodeURIComponent(id)}${what}`;
+    return this.takeQueue(wire.ask(method, path, body));
   }
 
   async loadOptions() {

@@ -11,6 +11,7 @@ import { fillEmpty, showEmpty } from "./empty.js";
 import { List } from "./list.js";
 import { Live } from "./live.js";
 import { main, Options } from "./options.js";
+import { Queue } from "./queue.js";
 import { Scroll } from "./scroll.js";
 import { listenForSettings } from "./settings.js";
 import { label, say } from "./texts.js";
@@ -32,6 +33,13 @@ const account = new Account((isLoggedIn) => attempt(() => changedLogin(isLoggedI
 const list = new List({ open, renamed, removed, attempt });
 const attached = new Attached({ added, removed: (file) => attempt(() => chat.detach(file)) });
 const options = new Options((id, value) => attempt(() => chooseOption(id, value)));
+const queue = new Queue({
+  changed: (id, message) => queued("PATCH", id, { message }),
+  moved: (id, position) => queued("PATCH", id, { position }),
+  removed: (id) => queued("DELETE", id),
+  sent: (id) => queued("POST", id, {}, "/now"),
+  kept: () => update(chat),
+});
 const live = new Live({ happened, missed: () => attempt(missed) });
 // Before the message hears of a key, which may choose a suggestion.
 new Completion({ files, commands });
@@ -100,6 +108,7 @@ function update(which) {
   if ([...find("model").options].some(({ value }) => value === info.model)) {
     find("model").value = info.model;
   }
+  queue.show(chat.queue, mayOnlyRead);
   showModes(chat);
   // The agent's own can be changed while it works; those that come by an earlier way cannot.
   options.show(chat.options, mayOnlyRead);
@@ -276,6 +285,10 @@ async function choose(what) {
   }
 }
 
+function queued(method, id, body, what) {
+  attempt(() => chat.withQueued(method, id, body, what).finally(() => update(chat)));
+}
+
 async function chooseOption(id, value) {
   const asked = chat;
   try {
@@ -298,6 +311,10 @@ async function send(message) {
   const asked = chat;
   scroll.toEnd();
   try {
+    if (asked.isBusy) {
+      await asked.enqueue(message);
+      return;
+    }
     await asked.send(message);
     await account.refresh();
   } catch (error) {

@@ -80,8 +80,15 @@ const TEXTS = {
     "Sent as soon as the conversation is open.", "会话打开后自动发送。",
   ],
   waitsForLogin: ["Sent as soon as you are logged in.", "登录后自动发送。"],
-  waitsForAnswer: [
-    "Sent as soon as the answer above is complete.", "上面的回答完成后自动发送。",
+  queue: ["Messages that wait for the answer above", "等待上面的回答完成的消息"],
+  queueEdit: ["Edit “{0}”", "编辑“{0}”"],
+  queueUp: ["Move up “{0}”", "上移“{0}”"],
+  queueNow: ["Send now instead of the running turn: “{0}”", "中断当前回答并立即发送“{0}”"],
+  queueNowWord: ["Send now", "立即发送"],
+  queueRemove: ["Take back “{0}”", "撤回“{0}”"],
+  held: [
+    "Not sent by itself: send one now, or go on with another message.",
+    "不会自动发送：请立即发送其中一条，或继续发送其他消息。",
   ],
   waitsForFiles: ["Sent as soon as its files are there.", "附件上传后自动发送。"],
   notSent: ["Not sent yet.", "尚未发送。"],
