@@ -259,7 +259,7 @@ class Layout(unittest.TestCase):
             " handlers/event_stream handlers/export_handlers handlers/handler_types"
             " handlers/openai_handlers"
             " handlers/operation_handlers handlers/page_handlers handlers/session_handlers"
-            " routes server serving/dispatch"
+            " routes server serving/dispatch serving/once"
         )
         api = {f"api/{name}" for name in known.split()}
         others = {"base/aiohttp_internals", "base/connection", "base/http_server"}

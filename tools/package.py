@@ -37,7 +37,7 @@ PINS = os.path.join(ROOT, "requirements", "carried.txt")
 API = (
     "files/uploads handlers/attachment_handlers handlers/chat_handlers handlers/event_stream"
     " handlers/handler_types handlers/openai_handlers handlers/operation_handlers"
-    " handlers/page_handlers handlers/session_handlers routes server serving/dispatch"
+    " handlers/page_handlers handlers/session_handlers routes server serving/dispatch serving/once"
 )
 USERS = {
     "companion/base/aiohttp_internals.py": ("aiohttp",),

@@ -155,6 +155,7 @@ class Server:
         self._http.stop_accepting()
         self._listeners.close()
         try:
+            await self._dispatcher.close()
             await self._kept.close()
             await self.agent.stop()
         finally:

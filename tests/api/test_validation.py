@@ -34,6 +34,8 @@ def valid(schema: Any) -> Any:
     if "enum" in schema:
         return schema["enum"][0]
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if kinds[0] == "array" and schema.get("minItems"):
+        return [valid(schema["items"])]
     return {"string": "x", "boolean": False, "array": [], "number": 1, "integer": 1}[kinds[0]]
 
 

@@ -161,6 +161,15 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "此令牌只能读取会话、消息、事件和状态",
         "This token can only read conversations, events and status. Use the server's full token.",
     ),
+    "IDEMPOTENCY_MISMATCH": (
+        "{field} 已用于另一个请求",
+        "The {field} was used for another request.",
+    ),
+    "IDEMPOTENCY_LOST": (
+        "使用此 {field} 的请求已开始，但其回答未保留；请查看会话，或使用新的键",
+        "A request with this {field} was begun, but its answer is not kept. Look at the"
+        " conversation, or do it again with another key.",
+    ),
     "SCOPE_MISSING": (
         "此令牌缺少权限 {scope}",
         "This token lacks the scope {scope}.",
@@ -254,6 +263,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "AGENT_NOT_FOUND": ("代理不可用：{reason}", "{reason}"),
     "SESSION_NOT_FOUND": ("会话不存在：{reason}", "{reason}"),
     "ELICITATION_NOT_FOUND": ("没有等待回答的问题：{reason}", "{reason}"),
+    "QUEUED_NOT_FOUND": ("等待的消息不存在：{reason}", "{reason}"),
     "SESSION_BUSY": ("会话正忙：{reason}", "{reason}"),
     "ATTACHMENT_NOT_FOUND": ("附件不存在：{reason}", "{reason}"),
     "TOOL_SERVERS_DISABLED": ("工具服务器已禁用：{reason}", "{reason}"),

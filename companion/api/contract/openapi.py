@@ -44,6 +44,15 @@ LAST_SEEN = {
     "description": "The id of the last event that the client has; the events after it are sent.",
     "schema": {"type": "string"},
 }
+IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "The same request with the same key is done once, and gets the same answer.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+}
+# Statuses that a key may lead to.
+FOR_KEYS = (409, 422)
 # OpenAPI 3.1 cannot describe streams; its tools take such a schema as that of each event.
 SSE_EVENT = {
     "description": "Each event of the stream.",
@@ -165,6 +174,7 @@ def _whole(answer: Schema) -> dict[str, Any]:
 
 def _parameters(route: Route[Any]) -> list[dict[str, Any]]:
     found = [dict(LAST_SEEN)] if route.streams else []
+    found += [dict(IDEMPOTENCY_KEY)] if _takes_key(route) else []
     in_path = _in_path(route)
     for name, schema in route.form.schema["properties"].items():
         if route.method in WITH_BODY and name not in in_path:
@@ -179,6 +189,10 @@ def _parameters(route: Route[Any]) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _takes_key(route: Route[Any]) -> bool:
+    return route.method != "GET" and not route.uploads
 
 
 def _in_path(route: Route[Any]) -> list[str]:
@@ -209,6 +223,7 @@ def _in_query(schema: Schema) -> dict[str, Any]:
 def _responses(route: Route[Any]) -> dict[str, Any]:
     statuses = {*ALWAYS, *route.refusals}
     statuses |= set() if route.is_open else set(WITH_TOKEN)
+    statuses |= set(FOR_KEYS) if _takes_key(route) else set()
     statuses |= set(FOR_BODIES) if route.method in WITH_BODY else set()
     well: dict[str, Any] = {"description": "It went well.", "content": _content(route)}
     responses = {"200": {**well, "links": route.links} if route.links else well}

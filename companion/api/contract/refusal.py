@@ -21,6 +21,8 @@ SCOPE_MISSING = "SCOPE_MISSING"
 TOKEN_NOT_FOUND = "TOKEN_NOT_FOUND"
 TOKEN_EXISTS = "TOKEN_EXISTS"
 RATE_LIMITED = "RATE_LIMITED"
+IDEMPOTENCY_MISMATCH = "IDEMPOTENCY_MISMATCH"
+IDEMPOTENCY_LOST = "IDEMPOTENCY_LOST"
 NOT_FOUND = "NOT_FOUND"
 METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
 UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
@@ -68,9 +70,11 @@ KINDS: Mapping[str, tuple[int, str]] = {
     REQUEST_TIMEOUT: (408, "Request timeout"),
     failure.SESSION_BUSY: (409, "Session busy"),
     TOKEN_EXISTS: (409, "Token exists"),
+    IDEMPOTENCY_LOST: (409, "Answer lost"),
     TOO_LARGE: (413, "Too large"),
     FILE_TOO_LARGE: (413, "File too large"),
     UNSUPPORTED_MEDIA_TYPE: (415, "Unsupported media type"),
+    IDEMPOTENCY_MISMATCH: (422, "Key used before"),
     OUTPUT_INVALID: (422, "Answer of another shape"),
     failure.QUOTA_EXCEEDED: (429, "Quota exceeded"),
     RATE_LIMITED: (429, "Too many requests"),

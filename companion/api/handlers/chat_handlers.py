@@ -49,6 +49,8 @@ async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamRespons
     `confirm` promises that somebody answers /tool-confirmations.
     """
     seen = event_stream.last_seen(inputs)
+    if inputs.repeats:
+        seen = f"{inputs.repeats}.0"
     if seen is not None:
         turn, after = event_stream.place_of(services, seen)
         return await event_stream.send(services, inputs, turn, after)
@@ -69,6 +71,7 @@ async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamRespons
         attachments=fields.get("attachments", ()),
     )
     audit_log.note(sessionId=turn.session_id)
+    inputs.has_begun(turn.id)
     if streams:
         return await event_stream.send(services, inputs, turn)
     with services.listeners.listening(turn, may_return=False):

@@ -19,6 +19,7 @@ from ...agent.events.turn_events import TurnEvent
 from ...agent.turn.turn import Turn
 from ...base.log import logger
 from ..contract.refusal import TURN_NOT_FOUND, Refusal
+from ..operations.attempts import KeptAnswer
 from .handler_types import Inputs, Services, encoded
 
 LAST_SEEN = "Last-Event-ID"
@@ -97,9 +98,20 @@ async def _send(
 async def send_data(
     services: Services, inputs: Inputs, data: AsyncIterator[bytes]
 ) -> web.StreamResponse:
-    """Send data that cannot be asked for again, each item as a block of SSE."""
-    blocks = (b"data: %b\n\n" % each async for each in data)
-    return await _send_blocks(services, inputs, SSE, blocks)
+    """Send data that has no place to come back to, each item as a block of SSE. Only a request with
+    an Idempotency-Key can be sent again, for all of it."""
+    told: list[bytes] = []
+
+    async def blocks() -> AsyncIterator[bytes]:
+        async for each in data:
+            block = b"data: %b\n\n" % each
+            if inputs.attempt is not None:
+                told.append(block)
+            yield block
+        if inputs.attempt is not None:
+            inputs.attempt.keep(KeptAnswer(200, b"".join(told), SSE + "; charset=utf-8"))
+
+    return await _send_blocks(services, inputs, SSE, blocks())
 
 
 async def _send_blocks(

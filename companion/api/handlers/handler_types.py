@@ -18,6 +18,7 @@ from ..contract.refusal import Refusal
 from ..files.served_files import Roots
 from ..openai.kept_conversations import KeptConversations
 from ..operations.admission import Admission
+from ..operations.attempts import Attempt
 from ..operations.metrics import Metrics
 from ..operations.tickets import Tickets
 from ..operations.tokens import NOBODY, Caller, Tokens
@@ -53,7 +54,8 @@ class Services:
 class Inputs:
     """`fields` were checked; fields that are missing or null are left out. `headers` go into every
     answer. Large data is charged to `memory` before it is read. `caller` is who asks.
-    `end` ends the request, as if the client had left."""
+    `end` ends the request, as if the client had left. `attempt` is what is known of a request with
+    an Idempotency-Key; `repeats` is the turn that the same request has begun before."""
 
     fields: Mapping[str, Any]
     language: str
@@ -62,6 +64,13 @@ class Inputs:
     memory: MemoryShare
     caller: Caller = NOBODY
     end: Callable[[], None] = _nothing
+    attempt: Attempt | None = None
+    repeats: str = ""
+
+    def has_begun(self, turn_id: str) -> None:
+        """The request has begun a turn."""
+        if self.attempt is not None:
+            self.attempt.has_begun(turn_id)
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,10 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
     with services.kept.holding(inputs.caller.id, wanted, held):
         talk = Talk(services.agent, wanted, held, services.allows_tools, inputs.language)
         if wanted.shape is not None:
-            return await _answered(services, inputs, talk, _one(await _shaped(services, talk)))
+            shaped = await _shaped(services, inputs, talk)
+            return await _answered(services, inputs, talk, _one(shaped))
         turn = await talk.begin(wanted.message(held.is_known))
+        inputs.has_begun(turn.id)
         with services.listeners.listening(turn, may_return=False):
             return await _answered(services, inputs, talk, talk.pieces(turn))
 
@@ -85,12 +87,13 @@ def _model(id: str, owner: str) -> dict[str, Any]:
     return {"id": id, "object": "model", "created": 0, "owned_by": owner}
 
 
-async def _shaped(services: Services, talk: Talk) -> str:
+async def _shaped(services: Services, inputs: Inputs, talk: Talk) -> str:
     """An answer of the right shape, or one that the model could not finish. Raises Refusal."""
     shape = talk.wanted.shape or OutputShape(None)
     message, problem = talk.wanted.message(talk.held.is_known), ""
     for _attempt in range(ATTEMPTS):
         turn = await talk.begin(message)
+        inputs.has_begun(turn.id)
         with services.listeners.listening(turn, may_return=False):
             async for _piece in talk.pieces(turn):
                 pass

@@ -29,12 +29,14 @@ from ..contract.refusal import (
 from ..contract.route import Route
 from ..contract.schemas import BYTES, MAX_FILE, MULTIPART
 from ..contract.scopes import ANY, OPEN
+from ..handlers.event_stream import LAST_SEEN
 from ..handlers.handler_types import Handler, Inputs, Services, refused
 from ..openai import errors
 from ..operations import audit_log, json_log, tickets
 from ..operations.audit_log import AuditLog
 from ..operations.callers import Callers
 from ..operations.tokens import NOBODY, Caller
+from . import once
 from .guard import CALLERS, Guard
 from .routing import Table
 
@@ -76,6 +78,11 @@ class Dispatcher:
         self._language = language
         self._server = server
         self._memory = MemoryBudget(MAX_MEMORY)
+        self._once = once.Once()
+
+    async def close(self) -> None:
+        """End the requests that outlive their clients."""
+        await self._once.close()
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """The boundary of every request: no exception leaves it."""
@@ -141,6 +148,8 @@ class Dispatcher:
         caller.check(*(scope for name, scope in route.narrower.items() if name in fields))
         end = partial(_end, request)
         inputs = Inputs(fields, language, headers, request, memory, caller, end)
+        if _is_once(request, route):
+            return await self._once.answer(route, self._services, inputs)
         with self._services.tokens.answering(caller, end):
             answer = await route.handler(self._services, inputs)
         if isinstance(answer, web.StreamResponse):
@@ -225,6 +234,13 @@ async def _fields(
         return route.form.check({**body, **in_path} if isinstance(body, dict) else body)
     except RpcError as error:
         raise no_json(error.message) from None
+
+
+def _is_once(request: web.BaseRequest, route: Route[Handler]) -> bool:
+    """Whether the request is to be done once, however often it is sent. One that names an event
+    goes on with a stream, and begins nothing."""
+    headers = request.headers
+    return once.HEADER in headers and route.method != "GET" and LAST_SEEN not in headers
 
 
 def _end(request: web.BaseRequest) -> None:

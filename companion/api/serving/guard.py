@@ -17,7 +17,7 @@ NAMES = ("127.0.0.1", "localhost", "[::1]")
 ANY = "*"
 METHODS = "GET, POST, PATCH, DELETE, OPTIONS"
 # Headers of answers that pages may read, beside those that they always may.
-EXPOSED = "Retry-After, X-Request-Id"
+EXPOSED = "Retry-After, X-Request-Id, Idempotency-Replayed"
 # Seconds for which a browser need not ask again.
 MAX_AGE = "600"
 # For a year, a browser asks for this name with TLS only.

@@ -1,0 +1,75 @@
+"""Requests with keys: how many are remembered, and for how long."""
+
+from __future__ import annotations
+
+import asyncio
+import unittest
+from unittest import mock
+
+from GeminiCompanion.companion.api.contract.refusal import Refusal
+from GeminiCompanion.companion.api.operations import attempts
+from GeminiCompanion.companion.api.operations.attempts import Attempt, Attempts, KeptAnswer
+
+PATIENCE = 30.0
+SAME = b"same"
+
+
+def done(known: Attempts, key: str, size: int = 1) -> Attempt:
+    attempt, _is_new = known.find("token", key, SAME)
+    attempt.keep(KeptAnswer(200, b"x" * size, "text/plain"))
+    attempt.end()
+    return attempt
+
+
+class Remembering(unittest.IsolatedAsyncioTestCase):
+    def is_new(self, known: Attempts, key: str) -> bool:
+        return known.find("token", key, SAME)[1]
+
+    async def test_the_oldest_of_too_many_are_forgotten_but_nothing_that_runs(self) -> None:
+        known = Attempts()
+        known.find("token", "running", SAME)
+        with mock.patch.object(attempts, "MAX_ATTEMPTS", 10):
+            for number in range(20):
+                done(known, str(number))
+            self.assertFalse(self.is_new(known, "19"))
+            self.assertFalse(self.is_new(known, "running"))
+            self.assertTrue(self.is_new(known, "0"))
+
+    async def test_their_answers_take_so_much_memory_and_no_more(self) -> None:
+        known = Attempts()
+        with mock.patch.object(attempts, "MAX_BYTES", 100):
+            for number in range(5):
+                done(known, str(number), 40)
+            self.assertFalse(self.is_new(known, "4"))
+            self.assertTrue(self.is_new(known, "1"))
+
+    async def test_an_answer_that_is_too_large_is_not_kept_but_not_made_again_either(self) -> None:
+        known = Attempts()
+        large = done(known, "large", attempts.MAX_ANSWER + 1)
+        self.assertIsNone(large.kept)
+        self.assertFalse(self.is_new(known, "large"))
+
+    async def test_after_a_day_a_key_is_new_again(self) -> None:
+        known = Attempts()
+        done(known, "old").begun -= attempts.LIFETIME + 1
+        self.assertTrue(self.is_new(known, "old"))
+
+    async def test_so_many_run_at_a_time_and_no_more(self) -> None:
+        known = Attempts()
+        for number in range(attempts.MAX_RUNNING):
+            known.find("token", str(number), SAME)
+        with self.assertRaises(Refusal):
+            known.find("token", "more", SAME)
+
+    async def test_one_that_did_nothing_is_told_to_who_waits_and_is_made_again(self) -> None:
+        known = Attempts()
+        attempt, _is_new = known.find("token", "nothing", SAME)
+        waiting = asyncio.ensure_future(attempt.over())
+        attempt.end()
+        await asyncio.wait_for(waiting, PATIENCE)
+        self.assertTrue(attempt.is_void)
+        self.assertTrue(self.is_new(known, "nothing"))
+
+
+if __name__ == "__main__":
+    unittest.main()
