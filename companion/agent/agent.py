@@ -14,7 +14,6 @@ from ..base.folder_lock import FolderLock
 from .acp.messages import Models
 from .acp.slash_commands import SlashCommand
 from .acp.tool_servers import ToolServer
-from .agents.supported import CLIS
 from .conversations.conversation import Conversation, SessionInfo
 from .conversations.index_file import IndexFile
 from .conversations.listing import Listing
@@ -25,7 +24,7 @@ from .events import turn_events as events
 from .events.event_feed import EventFeed
 from .outbox import Outbox
 from .processes.account import Account
-from .processes.backend import Backends, make_cli
+from .processes.backend import Backends, Clis
 from .processes.runner import Launch
 from .turn.turn import Limits, Turn
 from .wording import failure
@@ -83,7 +82,7 @@ class Agent:
         private_files.make_folder(options.state)
         self.outbox = Outbox(options.limits, self._connect, self._turn_ended)
         self._lock = FolderLock(options.state)
-        clis = {id: make_cli(id, options.state, options.trusts_workspaces) for id in CLIS}
+        clis = Clis(options.state, options.trusts_workspaces)
         self.feed = EventFeed()
         transcripts = Transcripts(os.path.join(options.state, "conversations"))
         file = IndexFile(options.cache, transcripts.folder) if options.cache else None

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, Callable, Sequence
 
 from .. import __version__
+from ..agent.agents import command_agent
 from ..agent.agents.supported import CLIS, USUAL
 from ..agent.processes.runner import Launch
 from ..agent.turn.turn import Limits
@@ -119,8 +120,8 @@ def _page_of(server: Server, asked: argparse.Namespace) -> str:
 def _settings(asked: argparse.Namespace, folder: str) -> Settings:
     """Raises AgentError where the CLI is not found."""
     launch, *others = [
-        _launch(asked, id, is_first=not number)
-        for number, id in enumerate(dict.fromkeys(asked.agent or [USUAL]))
+        _launch(asked, named, is_first=not number)
+        for number, named in enumerate(dict.fromkeys(asked.agent or [USUAL]))
     ]
     agent = options(
         folder,
@@ -143,9 +144,17 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
     )
 
 
-def _launch(asked: argparse.Namespace, id: str, is_first: bool) -> Launch:
-    """Raises AgentError where the CLI is not found."""
-    cli = CLIS[id]
+def _launch(asked: argparse.Namespace, named: str, is_first: bool) -> Launch:
+    """`named` is the id of a CLI, or a command. Raises AgentError where it is not found."""
+    cli = CLIS.get(named)
+    if cli is None:
+        words = command_agent.words_of(named)
+        return Launch(
+            command_agent.find(words),
+            agent=command_agent.id_of(words),
+            processes=asked.agents,
+            fallback=command_agent.CommandAgent.from_environment(os.environ),
+        )
     # A path to a program is for one CLI; a folder may contain all of them.
     path = asked.cli if is_first or os.path.isdir(asked.cli) else ""
     variables = cli.address(asked.gemini_url) if asked.gemini_url else {}
@@ -153,7 +162,7 @@ def _launch(asked: argparse.Namespace, id: str, is_first: bool) -> Launch:
         cli.program.find(path),
         variables,
         model=asked.model if is_first else "",
-        agent=id,
+        agent=named,
         processes=asked.agents,
         fallback=cli.from_environment(os.environ),
     )
@@ -244,9 +253,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_agents(add: Callable[..., Any]) -> None:
-    names = list(CLIS)
-    agent_help = f"a CLI to offer; may be repeated, the first is the default; default {USUAL}"
-    add("--agent", choices=names, action="append", default=[], help=agent_help)
+    agent_help = (
+        f"a CLI to offer: {', '.join(CLIS)}, or the command of another agent; may be repeated, the"
+        f" first is the default; default {USUAL}"
+    )
+    add("--agent", metavar="NAME", action="append", default=[], help=agent_help)
     count_help = "the number of processes of each CLI that share its conversations; default 1"
     add("--agents", metavar="N", type=_count, default=1, help=count_help)
     cli_help = "the first CLI's program, or a folder with node_modules for all; default: PATH"

@@ -660,7 +660,6 @@ class Options(unittest.TestCase):
             (("--language", "fr"), ("--language", "invalid choice: 'fr'")),
             (("--turn-time", "0"), ("--turn-time", "seconds from 1")),
             (("--decision-time", "soon"), ("--decision-time", "seconds from 1")),
-            (("--agent", "nobody"), ("--agent", "invalid choice: 'nobody'")),
             (("--agents", "0"), ("--agents", "expected 1 to")),
             (("--agents", "many"), ("--agents", "expected 1 to")),
             (("--allow-origin", "https://a.test/page"), ("--allow-origin", "no origin")),

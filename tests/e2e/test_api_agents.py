@@ -151,11 +151,12 @@ class Qwen(ApiCase):
                 "Expected the field agent to be one of gemini.",
             ),
             ("/chat", {"message": "x", "sessionId": self.session, "agent": "gemini"}, "Qwen Code"),
-            ("/sessions", {"agent": "nobody"}, "one of gemini, qwen"),
         ):
             reply = await self.post(path, body)
             self.assertEqual((reply.status, reply["code"]), (400, "VALIDATION_ERROR"), reply)
             self.assertIn(words, reply["message"])
+        unknown = await self.post("/sessions", {"agent": "nobody"})
+        self.assertEqual((unknown.status, unknown["code"]), (404, "AGENT_NOT_FOUND"), unknown)
         privileged = await self.ask("PATCH", f"/sessions/{self.session}", {"mode": "auto-edit"})
         self.assertEqual((privileged.status, privileged["code"]), (400, "VALIDATION_ERROR"))
         self.assertIn("untrusted folder", privileged["message"])

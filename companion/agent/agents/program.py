@@ -93,4 +93,4 @@ def _is_native(path: str) -> bool:
 def is_there(command: Sequence[str]) -> bool:
     """Whether the command's program can be run, and the files that it names exist."""
     files = [word for word in command if os.path.isabs(word)]
-    return shutil.which(command[0]) is not None and all(map(os.path.isfile, files))
+    return shutil.which(command[0]) is not None and all(map(os.path.exists, files))

@@ -86,7 +86,7 @@ class Choices:
         mode in a folder that is no longer trusted, is dropped. Raises AgentError if the agent has
         ended."""
         state = self._record.state
-        mode = state.mode or (asking_mode if self._state.mode != asking_mode else "")
+        mode = state.mode or (asking_mode if self._state.mode not in ("", asking_mode) else "")
         for what, name in {MODEL: state.model, MODE: mode}.items():
             option = self._state.options.of_category(what) or _unknown(what)
             if name and not await self._set_again(session, option, name, NOT_AGAIN[what]):

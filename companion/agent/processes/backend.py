@@ -8,6 +8,7 @@ from typing import Iterator, Mapping, Sequence
 
 from ...base import private_files
 from ..agents.cli import Cli
+from ..agents.command_agent import ID, CommandAgent
 from ..agents.credentials import Store
 from ..agents.program import is_there
 from ..agents.supported import CLIS, USUAL
@@ -36,9 +37,31 @@ class AgentInfo:
     processes: tuple[ProcessInfo, ...]
 
 
-def make_cli(id: str, state: str, trusted: bool) -> Cli:
-    """`state` is the engine's folder."""
-    return CLIS[id](os.path.join(_folder(state, id), "home"), trusted)
+class Clis(Mapping[str, Cli]):
+    """The CLIs that conversations may be held with, by their ids: those of the rows, and for each
+    other id an agent of which only its command is known. `state` is the engine's folder."""
+
+    def __init__(self, state: str, trusted: bool) -> None:
+        self._state = state
+        self._trusted = trusted
+        self._made: dict[str, Cli] = {}
+
+    def __getitem__(self, id: str) -> Cli:
+        if id not in self._made:
+            if not ID.fullmatch(id):
+                raise KeyError(id)
+            home = os.path.join(_folder(self._state, id), "home")
+            row = CLIS.get(id)
+            self._made[id] = (
+                CommandAgent(home, self._trusted, id) if row is None else row(home, self._trusted)
+            )
+        return self._made[id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(CLIS)
+
+    def __len__(self) -> int:
+        return len(CLIS)
 
 
 class Backend:
@@ -119,7 +142,7 @@ class Backends:
         """The first CLI for credentials of this kind. Raises AgentError, code AGENT_NOT_FOUND."""
         found = next((it for it in self if kind in it.cli.kinds), None)
         # Otherwise one that is not offered; the error then names it.
-        return found or self[next(id for id, cli in CLIS.items() if kind in cli.kinds)]
+        return found or self[next((id for id, cli in CLIS.items() if kind in cli.kinds), kind)]
 
     def infos(self) -> tuple[AgentInfo, ...]:
         """Starts no process."""

@@ -139,6 +139,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     " send the message again.": (
         "{cli} 要求自己的登录方式，提供：{methods}。请在终端中登录，然后重新发送消息。"
     ),
+    "Expected the command of an agent; got {got}.": "应为代理的启动命令；收到的是 {got}。",
     "An API key is needed for this kind of login.": "此登录方式需要 API 密钥。",
     "Vertex AI needs an API key, or a project and a location.": (
         "Vertex AI 需要 API 密钥，或者项目和区域。"

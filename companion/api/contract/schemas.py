@@ -11,7 +11,7 @@ from typing import Any, Mapping
 
 from ...agent.acp import elicitation, session_state
 from ...agent.acp.tool_servers import HTTP, STDIO
-from ...agent.agents.credentials import ANTHROPIC, API_KEY, GOOGLE, OPENAI, VERTEX
+from ...agent.agents.credentials import ANTHROPIC, API_KEY, GOOGLE, OPENAI, OWN, VERTEX
 from ...agent.agents.credentials import KINDS as AUTH_TYPES
 from ...agent.agents.supported import CLIS
 from ...agent.conversations.attachments import MEDIA_TYPES
@@ -91,7 +91,8 @@ KEY = text(MAX_KEY, pattern=r"^[\t\n\r ]*([!-~]+( +[!-~]+)*)?[\t\n\r ]*$")
 CLOUD_NAME = text(MAX_NAME, pattern=r"^[ -~]*$")
 WORKSPACE = {"workspacePath": PATH}
 SESSION = {"sessionId": NAME}
-AGENT = {"agent": {"type": "string", "enum": list(CLIS)}}
+# Its id: one of the rows, or that of an agent of which the operator named the command.
+AGENT = {"agent": text(64, 1)}
 # White space in it can only be a mistake of the client.
 URL = text(MAX_PATH, pattern=r"^https?://[!-~]+$")
 
@@ -127,6 +128,7 @@ AUTH_CONFIG = {
         _credentials(GOOGLE, {}),
         _credentials(OPENAI, {"apiKey": _SOME_KEY}),
         _credentials(ANTHROPIC, {"apiKey": _SOME_KEY}),
+        record({"authType": {"const": OWN}, "agent": STRING}),
     ],
 }
 GOOGLE_LOGIN = form({}, {"code": text(MAX_CODE, 1), "state": text(MAX_CODE), **AGENT})

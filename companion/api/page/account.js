@@ -10,6 +10,8 @@ const KINDS = {
   "vertex-ai": "kindVertex",
   "oauth-personal": "kindGoogle",
   "openai": "kindOpenai",
+  "anthropic": "kindAnthropic",
+  "own-login": "kindOwn",
 };
 
 /** `changed` is called with whether somebody is logged in, when that may be another one. `agent` gives
@@ -62,9 +64,9 @@ export class Account {
   /** Only those fields that the chosen kind has. */
   fit() {
     const kind = find("kind").value;
-    this.show(".for-key", kind !== "oauth-personal");
+    this.show(".for-key", !["oauth-personal", "own-login"].includes(kind));
     this.show(".for-cloud", ["vertex-ai", "oauth-personal"].includes(kind));
-    this.show(".for-openai", kind === "openai");
+    this.show(".for-openai", ["openai", "anthropic"].includes(kind));
     find("account-save").textContent = say(kind === "oauth-personal" ? "codeLink" : "save");
   }
 

@@ -1,0 +1,148 @@
+"""Agents of which only the command is known, and how an agent is logged in that asks for it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+import unittest
+from typing import Any
+from unittest import mock
+
+from GeminiCompanion.companion.agent.agent import Agent, Options
+from GeminiCompanion.companion.agent.agents import command_agent
+from GeminiCompanion.companion.agent.agents.credentials import OPENAI, Credentials
+from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.events.turn_events import Diff, ToolResult
+from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.agent.wording import failure
+from GeminiCompanion.companion.agent.wording.failure import AgentError
+
+from ..support import PATIENCE, until
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plain_agent.py")
+
+
+class Plain(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = os.path.realpath(folder.name)
+        self.workspace = os.path.join(self.folder, "workspace")
+        os.mkdir(self.workspace)
+        self.session: str | None = None
+
+    def agent(self, *options: str, id: str = "", **more: Any) -> Agent:
+        words = [sys.executable, SCRIPT, *options]
+        more.setdefault("fallback", command_agent.CommandAgent.from_environment({}))
+        launch = Launch(command_agent.find(words), agent=id or command_agent.id_of(words), **more)
+        self.made = Agent(Options(launch, os.path.join(self.folder, "state")))
+        self.addAsyncCleanup(self.made.stop)
+        return self.made
+
+    async def told(self, message: str = "Hello") -> list[Any]:
+        """The bodies of the turn's events, in one conversation."""
+        talk = self.made.chat(self.workspace, message, session_id=self.session)
+        turn = await asyncio.wait_for(talk, PATIENCE)
+        self.session = turn.session_id
+        return [event.body async for event in turn.events()]
+
+    async def heard(self, message: str = "Hello") -> list[str]:
+        """What the agent says that it was asked."""
+        texts = [it.text for it in await self.told(message) if isinstance(it, events.Content)]
+        return "".join(texts).split("\n")
+
+    async def test_a_command_alone_is_enough(self) -> None:
+        with mock.patch.dict(os.environ, {"SHOWN": "the user's", "GEMINI_API_SERVER_TOKEN": "t"}):
+            self.agent()
+            heard = await self.heard()
+        self.assertEqual(heard[:3], ["initialize", "session/new", "session/prompt"])
+        self.assertEqual(heard[-1], "the user's")
+
+    async def test_what_it_writes_unasked_is_shown_so(self) -> None:
+        self.agent()
+        path = os.path.join(self.workspace, "a")
+        story = await self.told(f"write {path}")
+        (result,) = (it for it in story if isinstance(it, ToolResult))
+        self.assertEqual((result.success, result.unasked), (True, (Diff(path, "", "hers\n"),)))
+
+    async def test_a_login_that_it_asks_for_is_the_users_to_do(self) -> None:
+        self.agent("--login")
+        with self.assertRaises(AgentError) as caught:
+            await self.told()
+        self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
+        self.assertIn("offers: API Key, Another way.", str(caught.exception))
+
+    async def test_a_row_with_a_login_gives_it_only_where_the_agent_asks(self) -> None:
+        for options, expected in (
+            ((), ["initialize", "session/new"]),
+            (("--login",), ["initialize", "session/new", "authenticate", "session/new"]),
+        ):
+            with self.subTest(options):
+                self.session = None
+                agent = self.agent(*options, id="codex", fallback=Credentials(OPENAI, "a-key"))
+                heard = await self.heard()
+                self.assertEqual(heard[: heard.index("session/prompt")], expected)
+                self.assertEqual("a-key" in "".join(heard), bool(options))
+                await agent.stop()
+
+    async def test_a_session_is_opened_again_as_the_agent_can(self) -> None:
+        for option, expected in (
+            ("--resume", "session/resume"),
+            ("--load", "session/load"),
+            ("", "session/new"),
+        ):
+            with self.subTest(option):
+                self.session = None
+                agent = self.agent(*filter(None, [option]))
+                await self.told()
+                os.kill(agent.info().pid or 0, 9)
+                await until(lambda agent=agent: not agent.info().is_running)
+                heard = await self.heard("Again")
+                self.assertEqual(heard[:2], ["initialize", expected])
+                # It knows what was said, or is told.
+                self.assertEqual(any("User: Hello" in line for line in heard), not option)
+                await agent.stop()
+
+    async def test_another_version_of_the_protocol_is_refused_with_both(self) -> None:
+        self.agent("--version-2")
+        with self.assertRaisesRegex(AgentError, "Expected version 1 .* has 2"):
+            await self.told()
+
+    async def test_a_conversation_can_be_read_whatever_is_offered_later(self) -> None:
+        agent = self.agent()
+        await self.told()
+        await agent.stop()
+        other = self.agent("--other")
+        await other.load()
+        (info,) = other.sessions()
+        self.assertEqual(info.agent, command_agent.id_of([sys.executable, SCRIPT]))
+        with self.assertRaises(AgentError) as caught:
+            await self.told()
+        self.assertEqual(caught.exception.code, failure.AGENT_NOT_FOUND)
+
+
+class Named(unittest.TestCase):
+    def test_an_id_is_made_of_the_command(self) -> None:
+        for words, expected in (
+            (["opencode", "acp"], "opencode-acp"),
+            (["/usr/bin/My Agent", "--acp"], "my-agent---acp"),
+            (["C:\\Agents\\it.exe"], "it.exe"),
+            (["ä"], "agent"),
+        ):
+            with self.subTest(words):
+                found = command_agent.id_of(words)
+                self.assertEqual(found, expected)
+                self.assertRegex(found, command_agent.ID)
+
+    def test_what_is_no_command_is_refused(self) -> None:
+        for command in ("", " ", '"no end'):
+            with self.subTest(command), self.assertRaises(AgentError):
+                command_agent.words_of(command)
+        with self.assertRaisesRegex(AgentError, "no-such-agent was not found in PATH"):
+            command_agent.find(["no-such-agent", "acp"])
+
+
+if __name__ == "__main__":
+    unittest.main()
