@@ -153,6 +153,9 @@ class Session:
         read; if the stream broke off, they wait again."""
         self.stream = None
         unread = [] if in_order else self.unconfirmed()
+        if in_order and self.is_named:
+            # Its client has read all before the end, and could not say so when it comes back.
+            self._unconfirmed.clear()
         if unread:
             self._delivered = unread[0].id - 1
             self._unconfirmed.clear()

@@ -112,6 +112,8 @@ def checked(value: Any, head: Head, supported: Sequence[str]) -> Call | None:
         raise RpcError(INVALID_REQUEST, f"Expected one message; MCP {VERSION} has no batches.")
     told = message(value)
     if isinstance(told, Notification):
+        if list(head.versions) != [VERSION]:
+            raise unsupported_version("".join(head.versions[:1]), supported)
         return None
     if not isinstance(told, Request):
         raise RpcError(INVALID_REQUEST, "Expected a request or a notification.", told.id)

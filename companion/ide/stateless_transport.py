@@ -27,6 +27,8 @@ from .stateless import Call, Head, Results
 from .subscriptions import Subscription, TooManySubscriptions
 
 LISTEN = "subscriptions/listen"
+# The most characters of the id of a stream.
+MAX_ID = 1000
 # The headers that repeat parts of the body, in the order of Head.
 REPEATED = ("MCP-Protocol-Version", "Mcp-Method", "Mcp-Name")
 
@@ -95,6 +97,9 @@ class StatelessTransport:
     ) -> StreamResponse:
         answers.check_events(request)
         id, wanted = call.request.id, call.request.params.get("notifications")
+        if isinstance(id, str) and len(id) > MAX_ID:
+            # It is kept, and sent with each notification.
+            raise RpcError(INVALID_PARAMS, f"Expected an id of at most {MAX_ID} characters.")
         if not isinstance(wanted, dict):
             sentence = f'Expected "notifications" to be an object; got {kind(wanted)}.'
             raise RpcError(INVALID_PARAMS, sentence, id)

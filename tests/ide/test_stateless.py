@@ -198,6 +198,8 @@ class Requests(StatelessTestCase):
         client = self.stateless()
         self.assertEqual(client.post(message, **headers).status, 202)
         self.assertEqual(client.post([message], **headers).status, 400)
+        other = {**headers, "MCP-Protocol-Version": "2099-01-01"}
+        self.assertEqual(client.post(message, **other).json()["error"]["code"], UNSUPPORTED)
         answer = {"jsonrpc": "2.0", "id": 1, "result": {}}
         self.assertEqual(client.post(answer, **headers).status, 400)
 
@@ -294,6 +296,28 @@ class Streams(StatelessTestCase):
         self.assertEqual(answer.status, 406)
         answer = self.stateless().asked("subscriptions/listen")
         self.assert_error(answer, 400, -32602)
+
+    def test_the_id_of_a_stream_is_short(self) -> None:
+        message, headers = self.stateless().message(
+            "subscriptions/listen", {"notifications": {}}, "x" * 1001
+        )
+        answer = self.stateless().post(message, **headers)
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (400, -32602))
+        with self.stateless().listen("x" * 1000) as stream:
+            self.assertEqual(stream.honored, {})
+
+    def test_a_session_that_ends_ends_its_stream_in_order_and_keeps_its_diff(self) -> None:
+        client = self.stateless("one")
+        stream = self.listening(client)
+        self.assertEqual(heard(stream)[0], "ide/contextUpdate")
+        client.call("tools/call", OPEN)
+        self.background.call(self.workspace.sessions.end, self.session_of(client))
+        self.assertEqual(stream.next().message["result"]["resultType"], "complete")
+        self.assertTrue(stream.ended())
+        self.accept(client, "mine\n")
+        again = self.listening(client)
+        told = {heard(again)[0], heard(again)[0]}
+        self.assertEqual(told, {"ide/contextUpdate", "ide/diffAccepted"})
 
     def test_there_are_only_so_many_streams(self) -> None:
         patched(self, mock.patch.object(subscriptions, "MAX_SUBSCRIPTIONS", 2))
@@ -401,6 +425,9 @@ class Askers(StatelessTestCase):
         one listens; one proposes mine; one leaves; 10 s pass
         | two listens; two closes its diff and gets no text
         | e connects; e closes its diff and gets no text | the diffs are mine of one
+    a stream that ends in order was read, and nothing is told again after a restart
+        one listens; one proposes mine; one is accepted as ours; a moment passes
+        | the companion reloads | one listens | one heard accepted ours
     a stream that breaks off before its decision can have been read tells it again
         one listens; one proposes mine; one is accepted as ours; a moment passes
         | one leaves; one listens | one heard accepted ours and accepted ours
@@ -413,6 +440,19 @@ class Names(WithoutServer):
         )
         self.by_name[name] = session
         self.readers.setdefault(name, []).append(self.read(session))
+
+    @word("the companion reloads")
+    async def reload(self) -> None:
+        """Its streams end in order."""
+        self.workspace.close(reject=False)
+        for name, session in self.by_name.items():
+            stream = session.stream
+            self.workspace.sessions.end(session.id)
+            await self.clock.advance(0)
+            self.assertTrue(self.readers[name][-1].ended)
+            self.workspace.sessions.detach(session, stream)
+        self.workspace.delivery.hand_on()
+        self.begin_anew()
 
     async def begin(self) -> None:
         await super().begin()

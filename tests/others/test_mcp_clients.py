@@ -1,5 +1,5 @@
-"""The SDKs' own clients of MCP, in both of their ways to connect: they list the tools, open a diff,
-and hear that it was accepted."""
+"""The SDKs' own clients of MCP, in both of their ways to connect, and the editor without a screen:
+they list the tools, open a diff, and hear that it was accepted."""
 
 from __future__ import annotations
 
@@ -7,34 +7,52 @@ import json
 import os
 import shutil
 import subprocess
+import sys
+import tempfile
 import unittest
 from typing import Any
 
 from GeminiCompanion.companion.ide import mcp
-from GeminiCompanion.companion.ide.decisions import OPEN
 from GeminiCompanion.companion.ide.stateless import VERSION
 from GeminiCompanion.tools.setup import VENV, python_of
 
-from ..ide.window import PATH, Served
-from ..support import PATIENCE, wait_for
+from ..support import PATIENCE
 
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mcp")
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(os.path.dirname(HERE), "e2e"))
+
+from editor import Editor  # noqa: E402
+
+SCRIPTS = os.path.join(HERE, "mcp")
 PYTHON = python_of(os.path.join(VENV, "mcp"))
-MODULES = os.path.join(HERE, "node_modules")
+MODULES = os.path.join(SCRIPTS, "node_modules")
 MISSING = "not installed: make setup-mcp"
 TOOLS = ["openDiff", "closeDiff"]
+HONORED = {"toolsListChanged": True}
 
 
-class SdkClients(Served):
+class SdkClients(unittest.TestCase):
     command: list[str] = []
 
+    def setUp(self) -> None:
+        root = os.path.realpath(tempfile.mkdtemp(prefix="mcp-"))
+        self.addCleanup(shutil.rmtree, root, True)
+        folder, temp, data = (os.path.join(root, name) for name in ("work", "tmp", "data"))
+        for path in (folder, temp, data):
+            os.mkdir(path)
+        self.file = os.path.join(folder, "a.py")
+        self.editor = Editor(folder, data, temp)
+        self.addCleanup(self.editor.close)
+        self.editor.do("wait_until_served")
+        (name,) = self.editor.discovery_files()
+        with open(os.path.join(temp, "gemini", "ide", name), encoding="utf-8") as found:
+            self.window = json.load(found)
+
     def start(self, mode: str) -> None:
-        self.serve("/one")
-        (file,) = self.files()
-        url = f"http://127.0.0.1:{file['port']}/mcp"
+        url = f"http://127.0.0.1:{self.window['port']}/mcp"
         self.process = subprocess.Popen(
-            [*self.command, url, file["authToken"], mode, PATH],
-            cwd=HERE,
+            [*self.command, url, self.window["authToken"], mode, self.file],
+            cwd=SCRIPTS,
             stdout=subprocess.PIPE,
             env={**os.environ, "NO_PROXY": "127.0.0.1"},
         )
@@ -44,34 +62,24 @@ class SdkClients(Served):
     def said(self) -> Any:
         return json.loads(self.process.stdout.readline())  # type: ignore[union-attr]
 
-    def decide(self) -> None:
-        """Accept the proposal, once the client listens."""
-        book, diffs = self.workspace.book, self.workspace.diffs
-        wait_for(lambda: bool(self.background.call(book.of, OPEN)))
-        (number,) = self.background.call(book.of, OPEN)
-        entry = self.background.call(book.__getitem__, number)
-        self.background.call(diffs.accept, entry.session_id, PATH, "mine\n")
-
-    def hears(self, mode: str, version: str, honored: Any = None) -> None:
+    def hears(self, mode: str, version: str, *honored: Any) -> None:
         self.start(mode)
-        self.assertEqual((self.said(), self.said()), (version, TOOLS))
-        if honored is not None:
-            self.assertEqual(self.said(), honored)
-        self.assertEqual(self.said(), [])
-        self.decide()
-        accepted = ["ide/diffAccepted", {"filePath": PATH, "content": "mine\n"}]
-        self.assertEqual(self.said(), accepted)
+        for wanted in (version, TOOLS, *honored, []):
+            self.assertEqual(self.said(), wanted)
+        self.editor.do("wait_for", "proposal", "theirs\n", self.file)
+        self.editor.do("append", self.file, "mine\n")
+        self.editor.do("review", "accept_diff", self.file)
+        accepted = {"filePath": self.file, "content": "theirs\nmine\n"}
+        self.assertEqual(self.said(), ["ide/diffAccepted", accepted])
         self.assertEqual(self.process.wait(PATIENCE), 0)
 
 
-@unittest.skipUnless(
-    shutil.which("node") and os.path.exists(MODULES), "not installed: make setup-mcp"
-)
+@unittest.skipUnless(shutil.which("node") and os.path.exists(MODULES), MISSING)
 class TypeScript(SdkClients):
     command = ["node", "client.mjs"]
 
     def test_it_speaks_the_version_without_sessions_where_it_may(self) -> None:
-        self.hears("auto", VERSION, {"toolsListChanged": True})
+        self.hears("auto", VERSION, HONORED)
 
     def test_it_goes_on_with_sessions_otherwise(self) -> None:
         self.hears("legacy", mcp.VERSIONS[-1])
@@ -82,7 +90,7 @@ class Python(SdkClients):
     command = [PYTHON, "with_mcp.py"]
 
     def test_it_speaks_the_version_without_sessions(self) -> None:
-        self.hears("auto", VERSION, {"toolsListChanged": True})
+        self.hears("auto", VERSION, HONORED)
 
     def test_it_goes_on_with_sessions_if_told_to(self) -> None:
         self.hears("legacy", mcp.VERSIONS[-1])
