@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 from ... import __version__
+from . import examples
 from .refusal import KINDS
 from .route import Route
 from .schemas import (
@@ -71,6 +72,14 @@ RETRY_AFTER = {
     "description": "Seconds until a new attempt may succeed; absent if Google's quota is used up.",
     "schema": {"type": "integer"},
 }
+# The schemas of errors, with an example of each.
+ERRORS = {
+    name: {**COMPONENTS[name], "examples": [example]}
+    for name, example in (
+        ("ErrorResponse", examples.ERROR),
+        ("OpenAiErrorResponse", examples.OPENAI_ERROR),
+    )
+}
 LINE = {"type": "string", "description": "Each line is a StreamingEvent as JSON."}
 
 
@@ -100,7 +109,7 @@ def document(routes: Sequence[Route[Any]]) -> dict[str, Any]:
         "security": [{"token": []}],
         "paths": paths,
         "components": {
-            "schemas": {**COMPONENTS, **bodies},
+            "schemas": {**COMPONENTS, **ERRORS, **bodies},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -125,7 +134,12 @@ def _operation(route: Route[Any]) -> dict[str, Any]:
         is_needed = bool(_body(route).get("required"))
         operation["requestBody"] = {
             "required": is_needed,
-            "content": {JSON: {"schema": reference(_request_name(route))}},
+            "content": {
+                JSON: {
+                    "schema": reference(_request_name(route)),
+                    **_example(examples.REQUESTS, route),
+                }
+            },
         }
     return operation
 
@@ -161,6 +175,12 @@ def _tag(route: Route[Any]) -> str:
     return module[: -len("_handlers")] if module.endswith("_handlers") else "server"
 
 
+def _example(table: Mapping[str, Any], route: Route[Any]) -> dict[str, Any]:
+    """The member of an example, if there is one; the tests want one for each."""
+    key = f"{route.method} {route.path}"
+    return {"example": table[key]} if key in table else {}
+
+
 def _whole(answer: Schema) -> dict[str, Any]:
     """An answer as one object, with the members that all answers have: generators cannot merge
     several schemas."""
@@ -186,6 +206,7 @@ def _parameters(route: Route[Any]) -> list[dict[str, Any]]:
                 "in": place,
                 "required": name in route.form.schema.get("required", ()),
                 "schema": _in_query(schema),
+                **({"example": examples.PARAMETERS[name]} if name in examples.PARAMETERS else {}),
             }
         )
     return found
@@ -244,10 +265,13 @@ def _content(route: Route[Any]) -> dict[str, Any]:
     content: dict[str, Any] = {}
     if route.media_type:
         binary = {"format": "binary"} if route.media_type == BYTES else {}
-        content[route.media_type] = {"schema": {"type": "string", **binary}}
+        text = {"type": "string", **binary}
+        content[route.media_type] = {"schema": text, **_example(examples.TEXTS, route)}
     if route.answer:
-        content[JSON] = {"schema": reference(_response_name(route))}
+        answers = examples.OPENAI_ANSWERS if route.is_openai else examples.ANSWERS
+        schema = reference(_response_name(route))
+        content[JSON] = {"schema": schema, **_example(answers, route)}
     if route.streams:
-        content["text/event-stream"] = {"schema": SSE_EVENT}
-        content["application/x-ndjson"] = {"schema": LINE}
+        content["text/event-stream"] = {"schema": SSE_EVENT, "example": examples.EVENT}
+        content["application/x-ndjson"] = {"schema": LINE, "example": examples.LINE}
     return content or {JSON: {"schema": {"type": "object"}}}

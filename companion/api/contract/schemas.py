@@ -355,7 +355,13 @@ ERROR = {
             "code": STRING,
             "timestamp": TIME,
         },
-        {"details": STRING, "sessionId": STRING, "turnId": STRING, "data": ANYTHING},
+        {
+            "field": STRING,
+            "details": STRING,
+            "sessionId": STRING,
+            "turnId": STRING,
+            "data": ANYTHING,
+        },
     ),
 }
 DONE = record({"message": STRING})

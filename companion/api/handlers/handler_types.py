@@ -103,6 +103,7 @@ def refused(refusal: Refusal, language: str) -> dict[str, Any]:
         "error": refusal.title,
         "message": refusal.sentence(language),
         "code": refusal.code,
+        **({"field": refusal.field} if refusal.field else {}),
         "timestamp": now(),
     }
 
