@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import ExitStack
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Sequence
+from typing import AsyncIterator, Sequence
 
 from ..base import private_files
-from ..base.background import in_thread
-from ..base.folder_lock import FolderLock
 from .acp.messages import Models
 from .acp.slash_commands import SlashCommand
 from .acp.tool_servers import ToolServer
+from .conversations import shared_folder
 from .conversations.conversation import Conversation, SessionInfo
 from .conversations.index_file import IndexFile
 from .conversations.listing import Listing
@@ -80,29 +79,22 @@ class Agent:
 
     def __init__(self, options: Options) -> None:
         private_files.make_folder(options.state)
-        self.outbox = Outbox(options.limits, self._connect, self._turn_ended)
-        self._lock = FolderLock(options.state)
+        self.outbox = Outbox(options.limits, self._connected, self._turn_ended)
         clis = Clis(options.state, options.trusts_workspaces)
         self.feed = EventFeed()
         transcripts = Transcripts(os.path.join(options.state, "conversations"))
         file = IndexFile(options.cache, transcripts.folder) if options.cache else None
         self.conversations = Conversations(transcripts, clis, self.feed, file)
-        self.conversations.rests = self._leave
         self.listing = Listing(self.conversations)
         launches = (options.launch, *options.others)
         self.turns = self.conversations.turns
         self.backends = Backends(launches, clis, options.state, self.turns)
+        self.conversations.rests = self.backends.leave
 
     async def load(self) -> None:
-        """Load the conversations that are on disk; must come before everything else, if at all. No
-        other agent can do so until `stop`. Raises FolderInUse, OSError."""
-        with ExitStack() as failing:
-            failing.callback(self._lock.release)
-            await in_thread(self._lock.acquire)
-            await self.conversations.load()
-            failing.pop_all()
-
-    # The CLIs and their processes.
+        """Load the conversations that are on disk; must come before everything else, if at all.
+        Agents of other servers may use the same folder. Raises OSError."""
+        await self.conversations.load()
 
     @property
     def account(self) -> Account:
@@ -122,7 +114,7 @@ class Agent:
 
     async def stop(self) -> None:
         """Cancel the turns and end the processes, within about eight seconds. If the disk takes
-        longer, the folder stays locked until everything is written."""
+        longer, the conversations stay held until everything is written."""
         self.outbox.is_closed = True
         try:
             await self.turns.end()
@@ -130,9 +122,7 @@ class Agent:
             # An undo that waits for the disk is not a turn.
             await self.turns.finish(ENDING)
         finally:
-            await self.conversations.write(self._lock.release)
-
-    # Chat.
+            await self.conversations.end()
 
     async def chat(
         self,
@@ -144,6 +134,7 @@ class Agent:
         asks: bool = True,
         agent: str | None = None,
         attachments: Sequence[str] = (),
+        new_id: str = "",
     ) -> Turn:
         """Send a message; the turn's events are the answer.
 
@@ -152,15 +143,13 @@ class Agent:
         or to a new one. `files` are paths of files for the model to read; `attachments` are ids of
         attachments of the conversation. `asks` is False if nobody can decide on tools; then calls
         that need a decision are rejected. `agent` is the CLI's id, if it is not to be the usual
-        one.
+        one. `new_id` is for a new conversation, if it is free.
 
         Codes: VALIDATION_ERROR, FILE_NOT_FOUND, SESSION_NOT_FOUND, SESSION_BUSY, AUTH_NOT_SET,
         AUTH_REQUIRED, CLIENT_NOT_INITIALIZED and those of the agent itself.
         """
-        conversation = await self._find(workspace, session_id, new_session, agent)
+        conversation = await self._find(workspace, session_id, new_session, agent, new_id)
         return await self.outbox.send(conversation, message, files, attachments, asks)
-
-    # Conversations and models.
 
     def sessions(self) -> tuple[SessionInfo, ...]:
         """All conversations that are known so far but temporary ones, the last used one last."""
@@ -173,41 +162,45 @@ class Agent:
         agent: str | None = None,
         is_temporary: bool = False,
         servers: Sequence[ToolServer] = (),
+        new_id: str = "",
     ) -> SessionInfo:
         """Begin a conversation that is used by its id, with the CLI of this id. A temporary one is
         deleted with the end of the server. `servers` are tool servers beside the CLI's own; code
-        TOOL_SERVERS_DISABLED if workspaces are not trusted."""
-        conversation = await self._find(workspace, None, True, agent)
+        TOOL_SERVERS_DISABLED if workspaces are not trusted. `new_id` is its id, if that is free."""
+        conversation = await self._find(workspace, None, True, agent, new_id)
         if servers and not conversation.cli.trusted:
             # The CLI would ignore them without a message (docs/gemini-cli-acp.md 11.65).
             told = NOT_TRUSTED.filled(cli=conversation.cli.name)
             raise AgentError(failure.TOOL_SERVERS_DISABLED, told)
         conversation.session.bring(servers)
         conversation.record.own(is_temporary)
-        await self._connect(conversation)
-        return conversation.info
+        async with self._connected(conversation):
+            if is_temporary:
+                # To its end, for a server that finds it free deletes it.
+                conversation.hold.keep()
+            return conversation.info
 
     async def models(
         self, workspace: str, session_id: str | None = None, agent: str | None = None
     ) -> Models:
         """The models that the agent offers for the conversation."""
         conversation = await self._find(workspace, session_id, False, agent)
-        await self._connect(conversation)
-        return conversation.session.choices.models
+        async with self._connected(conversation):
+            return conversation.session.choices.models
 
     async def commands(self, session_id: str) -> tuple[SlashCommand, ...]:
         """The commands that the agent offers in a conversation, to be written as `/name`."""
         conversation = self.conversations.known(session_id)
-        await self._connect(conversation)
-        return (await conversation.session.commands()).commands
+        async with self._connected(conversation):
+            return (await conversation.session.commands()).commands
 
     async def choose_option(self, session_id: str, id: str, value: str | bool) -> Conversation:
         """Choose another value of one of the agent's options. Codes: SESSION_NOT_FOUND;
         VALIDATION_ERROR for what the agent does not offer; SESSION_BUSY for an option that it
         cannot change while a turn runs."""
         conversation = self.conversations.known(session_id)
-        await self._connect(conversation)
-        await conversation.choose_option(id, value)
+        async with self._connected(conversation):
+            await conversation.choose_option(id, value)
         return conversation
 
     async def set_model(
@@ -223,9 +216,9 @@ class Agent:
         turn runs.
         """
         conversation = await self._find(workspace, session_id, False, agent)
-        await self._connect(conversation)
-        await conversation.choose({"model": model})
-        return conversation.session.choices.models
+        async with self._connected(conversation):
+            await conversation.choose({"model": model})
+            return conversation.session.choices.models
 
     async def change(
         self, session_id: str, title: str | None, model: str | None, mode: str | None
@@ -236,10 +229,11 @@ class Agent:
         given = {"model": model, "mode": mode}
         wanted = {what: name for what, name in given.items() if name is not None}
         if wanted:
-            await self._connect(conversation)
-            await conversation.choose(wanted)
+            async with self._connected(conversation):
+                await conversation.choose(wanted)
         if title is not None:
-            conversation.record.rename(title)
+            async with conversation.hold.held():
+                conversation.record.rename(title)
         return conversation.info
 
     async def remove_when_over(self, session_id: str) -> None:
@@ -253,35 +247,51 @@ class Agent:
         """Delete a conversation for good. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
         conversation = self.conversations.known(session_id)
         await self.conversations.remove(session_id)
-        self._leave(conversation)
+        self.backends.leave(conversation)
 
     async def _find(
-        self, workspace: str, session_id: str | None, new: bool, agent: str | None
+        self,
+        workspace: str,
+        session_id: str | None,
+        new: bool,
+        agent: str | None,
+        new_id: str = "",
     ) -> Conversation:
         """Raises AgentError, also if its CLI is not offered."""
         self.backends[agent]
         if session_id is not None:
-            await self.conversations.index.ready(session_id)
+            await shared_folder.look(self.conversations, session_id)
         elif not new:
             await self.conversations.index.whole()
-        return self.conversations.find(workspace, session_id, new, agent, self.backends.usual)
-
-    def _leave(self, conversation: Conversation) -> None:
-        """The conversation is not used any more."""
-        for backend in self.backends:
-            backend.pool.leave(conversation)
+        find, usual = self.conversations.find, self.backends.usual
+        found = find(workspace, session_id, new, agent, usual, new_id)
+        if session_id is not None and not new and not found.record.state.is_owned:
+            # From now on it belongs to somebody.
+            async with found.hold.held():
+                found.record.own()
+        return found
 
     def _turn_ended(self, conversation: Conversation, body: events.Body) -> None:
         conversation.tell_unsaved()
+        conversation.hold.give_soon()
         backend = self.backends[conversation.cli.id]
         backend.account.learn(body)
         backend.pool.place_of(conversation).idle.used()
 
+    @asynccontextmanager
+    async def _connected(self, conversation: Conversation) -> AsyncIterator[None]:
+        """This server holds the conversation, which has a session; its turn may be running. Raises
+        AgentError."""
+        async with conversation.hold.held():
+            await self._connect(conversation)
+            yield
+
     async def _connect(self, conversation: Conversation) -> None:
-        """Open a session for the conversation, whose turn may be running. Raises AgentError."""
+        """Open a session for the conversation. Raises AgentError."""
         if not conversation.workspace:
             raise AgentError(failure.VALIDATION_ERROR, NO_FOLDER)
         backend = self.backends[conversation.cli.id]
+        await backend.account.look()
         self.conversations.remember(conversation)
         place = backend.pool.place_of(conversation)
         try:

@@ -5,29 +5,29 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from functools import partial
-from typing import Awaitable, Callable, Sequence
+from typing import AsyncContextManager, Callable, Sequence
 
 from ..base.background import in_thread
 from .conversations import prompt
-from .conversations.conversation import Conversation
+from .conversations.conversation import Conversation, attaching
 from .events import turn_events as events
 from .turn.turn import Limits, Turn
 from .wording.failure import AgentError
 
 
 class Outbox:
-    """`connect` opens the session of a conversation, `ended` hears the last body of each turn. Once
+    """`connected` holds a conversation with an open session, `ended` hears the last body of each turn. Once
     it `is_closed`, what waits in queues stays there."""
 
     def __init__(
         self,
         limits: Limits,
-        connect: Callable[[Conversation], Awaitable[None]],
+        connected: Callable[[Conversation], AsyncContextManager[None]],
         ended: Callable[[Conversation, events.Body], None],
     ) -> None:
         self.is_closed = False
         self._limits = limits
-        self._connect = connect
+        self._connected = connected
         self._ended = ended
         # Kept from being collected while they run.
         self._sending: set[asyncio.Task[None]] = set()
@@ -103,10 +103,10 @@ class Outbox:
         make = partial(prompt.message, message, files, conversation.workspace, worded)
         # Without files, a thread would only delay the message.
         said = await in_thread(make) if files else make()
-        await self._connect(conversation)
-        said = await conversation.attaching(said, attachments)
-        ended = partial(self._turn_ended, conversation)
-        return await conversation.begin(said, self._limits, asks, ended, queued)
+        async with self._connected(conversation):
+            said = await attaching(conversation, said, attachments)
+            ended = partial(self._turn_ended, conversation)
+            return await conversation.begin(said, self._limits, asks, ended, queued)
 
     def _turn_ended(self, conversation: Conversation, body: events.Body) -> None:
         self._ended(conversation, body)

@@ -19,7 +19,6 @@ from ..agent.processes.runner import Launch
 from ..agent.turn.turn import Limits
 from ..agent.wording.failure import AgentError
 from ..agent.wording.sentence import CHINESE, ENGLISH
-from ..base.folder_lock import FolderInUse
 from ..base.log import logger
 from ..base.private_files import NotPrivate
 from . import remote_options, state_folder
@@ -51,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return asyncio.run(_serve(asked))
     except AgentError as error:
         return _fail(str(error), asked.log_format)
-    except (NotPrivate, FolderInUse) as error:
+    except NotPrivate as error:
         return _fail(str(error), asked.log_format)
     except OSError as error:
         return _fail(f"The server cannot be started: {error}.", asked.log_format)

@@ -102,12 +102,13 @@ class Client:
     def stream(self, message: str, **fields: Any) -> Iterator[Mapping[str, Any]]:
         """Send a message and give the events as they come. If the connection breaks, it is opened
         again, and no event is missed."""
-        body = {"message": message, **fields, "stream": True}
+        body: dict[str, Any] = {"message": message, **fields, "stream": True}
         last, left = "", RETURNS
         while True:
             try:
                 for id, event in self._events(body, last):
                     last, left = id, RETURNS
+                    body.setdefault("sessionId", event["data"].get("sessionId"))
                     yield event
                     if event["type"] in ("complete", "error"):
                         return
@@ -172,7 +173,10 @@ class Client:
         with ExitStack() as failing:
             failing.callback(connection.close)
             data = None if body is None else json.dumps(body).encode("utf-8")
-            connection.request(method, self._path + path, data, {**self._headers, **headers})
+            named = _named_session(body)
+            connection.request(
+                method, self._path + path, data, {**self._headers, **named, **headers}
+            )
             response = connection.getresponse()
             if response.status >= 400:
                 said = _object(response.read())
@@ -180,6 +184,12 @@ class Client:
                 raise ApiError(response.status, str(said.get("code", "")), message)
             failing.pop_all()
         return connection, response
+
+
+def _named_session(body: Mapping[str, Any] | None) -> dict[str, str]:
+    """The header that leads to the server with the conversation, where there are several."""
+    id = (body or {}).get("sessionId")
+    return {"Session-Id": id} if isinstance(id, str) else {}
 
 
 def _object(data: bytes) -> Mapping[str, Any]:

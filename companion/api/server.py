@@ -98,7 +98,7 @@ class Server:
 
     async def start(self) -> None:
         """Listen. The agent starts when it is first needed. Raises OSError if the port or the
-        folder cannot be used, FolderInUse, and NotPrivate."""
+        folder cannot be used, and NotPrivate."""
         settings, access = self._settings, self._settings.access
         state_folder.check_apart(self._folder, settings.roots)
         state_folder.prepare(self._folder)
@@ -110,10 +110,8 @@ class Server:
         self._http = HttpServer(self._handle, not_http, MAX_UNAUTHENTICATED)
         await self.agent.load()
         async with AsyncExitStack() as failing:
-            # This also unlocks the folder.
             failing.push_async_callback(self.agent.stop)
             failing.callback(self._http.stop_accepting)
-            # Only now is it certain that no other server uses the folder.
             self._tokens = self._kept_tokens()
             self._named = Tokens(os.path.join(self._folder, state_folder.NAMED_FILE))
             self._named.load(forget=self._settings.new_tokens)

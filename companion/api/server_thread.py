@@ -19,7 +19,6 @@ from ..agent.agents.gemini_cli import GeminiCli
 from ..agent.processes.runner import Launch
 from ..agent.wording.failure import AgentError
 from ..base.child_processes import end_tree
-from ..base.folder_lock import FolderInUse
 from ..base.log import logger
 from ..base.loop_thread import LoopThread, State
 from ..base.private_files import NotPrivate
@@ -144,7 +143,7 @@ class Service:
             return
         try:
             server = await self._started()
-        except (Refused, NotPrivate, FolderInUse) as error:
+        except (Refused, NotPrivate) as error:
             self._refusal = str(error)
             logger.warning("%s", error)
             return
@@ -163,7 +162,7 @@ class Service:
             logger.info("the API server has ended")
 
     async def _started(self) -> Server:
-        """Raises Refused, NotPrivate, FolderInUse, ImportError."""
+        """Raises Refused, NotPrivate, ImportError."""
         # Imported here because aiohttp's import would block the editor's thread for as long as some
         # keystrokes take.
         from .files.page_files import TYPES

@@ -7,8 +7,6 @@ import contextlib
 import gc
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import threading
 import unittest
@@ -23,8 +21,10 @@ from GeminiCompanion.companion.agent.agents.credentials import API_KEY, Credenti
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.agents.supported import USUAL
 from GeminiCompanion.companion.agent.conversations import (
+    index,
     refusals,
     session_opener,
+    shared_folder,
     transcripts,
 )
 from GeminiCompanion.companion.agent.conversations import registry as conversations
@@ -35,24 +35,12 @@ from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
-from GeminiCompanion.companion.base.folder_lock import FolderInUse, FolderLock
 from GeminiCompanion.companion.base.line_file import LineFile
 
 from ..support import until
 
 PATIENCE = 30.0
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# Locks a folder until it is killed.
-HOLDER = """
-import sys, time, types
-package = types.ModuleType("GeminiCompanion")
-package.__path__ = [sys.argv[1]]
-sys.modules["GeminiCompanion"] = package
-from GeminiCompanion.companion.base.folder_lock import FolderLock
-FolderLock(sys.argv[2]).acquire()
-print("locked", flush=True)
-time.sleep(600)
-"""
 ID = "a" * 32
 NOW = datetime.now(timezone.utc)
 
@@ -220,16 +208,41 @@ class WithoutACli(OnDisk):
         names = [os.path.basename(it) for it in (transcript.path, transcript.folder)]
         self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
 
-    async def test_of_two_servers_with_one_folder_the_second_says_which_process_has_it(
-        self,
-    ) -> None:
-        first = await self.started()
-        with self.assertRaises(FolderInUse) as caught:
-            await self.started()
-        self.assertIn(f"this process ({os.getpid()})", str(caught.exception))
-        self.assertIn("Try again in a few seconds", str(caught.exception))
-        await first.stop()
-        await self.started()
+    async def test_two_servers_with_one_folder_know_the_same_conversations(self) -> None:
+        first, second = await self.started(), await self.started()
+        self.written()
+        for agent in (first, second):
+            await shared_folder.look(agent.conversations, ID)
+            self.assertEqual(agent.conversations.known(ID).info.title, "hello")
+        await first.change(ID, "another", None, None)
+        await shared_folder.look(second.conversations, ID)
+        self.assertEqual(second.conversations.known(ID).info.title, "another")
+        await second.remove(ID)
+        await shared_folder.look(first.conversations, ID)
+        with self.assertRaises(AgentError) as caught:
+            first.conversations.known(ID)
+        self.assertEqual(caught.exception.code, failure.SESSION_NOT_FOUND)
+
+    async def test_what_one_server_changes_no_other_one_changes(self) -> None:
+        self.written()
+        first, second = await self.started(), await self.started()
+        async with first.conversations.known(ID).hold.held():
+            for work in (second.change(ID, "another", None, None), second.remove(ID)):
+                with self.assertRaises(AgentError) as caught:
+                    await work
+                self.assertEqual(caught.exception.code, failure.SESSION_ELSEWHERE)
+        await second.change(ID, "another", None, None)
+
+    async def test_a_list_has_what_other_servers_made_changed_and_deleted(self) -> None:
+        agent = await self.started()
+        with mock.patch.object(index, "MOMENT", 0):
+            for titles in (["hello"], ["hello", "hello"]):
+                self.written("abc"[len(titles)] * 32)
+                await shared_folder.look_at_all(agent.conversations)
+                self.assertEqual([it.title for it in agent.sessions()], titles)
+            os.unlink(self.transcripts.of("b" * 32).path)
+            await shared_folder.look_at_all(agent.conversations)
+            self.assertEqual([it.id for it in agent.sessions()], ["c" * 32])
 
     async def test_a_start_or_stop_that_fails_lets_go_of_the_folder(self) -> None:
         agent = self.agent()
@@ -243,43 +256,21 @@ class WithoutACli(OnDisk):
                     await agent.stop()
             await self.agent_that_came_and_went()
 
-    async def test_the_folder_is_locked_until_all_is_written_and_no_longer(self) -> None:
-        agent, answers = self.agent(), threading.Event()
+    async def test_a_conversation_is_held_until_all_is_written_and_no_longer(self) -> None:
+        self.written()
+        agent, other, answers = await self.started(), await self.started(), threading.Event()
         self.addCleanup(answers.set)
-        await agent.load()
-        write = mock.patch.object(Transcripts, "write", lambda _: answers.wait(PATIENCE))
+        write = mock.patch.object(Transcript, "write", lambda _: answers.wait(PATIENCE))
         with write, mock.patch.object(conversations, "WRITING", 0.01):
-            await agent.stop()
-            with self.assertRaises(FolderInUse):
-                await self.agent().load()
+            await shared_folder.look(agent.conversations, ID)
+            held = agent.conversations.known(ID).hold.held()
+            await held.__aenter__()
+            with self.assertRaises(AgentError):
+                await other.change(ID, "another", None, None)
+            stopping = asyncio.ensure_future(agent.stop())
             answers.set()
-            await until(lambda: self.is_free(agent._lock.folder))
-        await self.agent_that_came_and_went()
-
-    def is_free(self, folder: str) -> bool:
-        lock = FolderLock(folder)
-        try:
-            lock.acquire()
-        except FolderInUse:
-            return False
-        lock.release()
-        return True
-
-    async def test_the_lock_of_a_process_that_was_killed_is_none(self) -> None:
-        holder = subprocess.Popen(
-            [sys.executable, "-c", HOLDER, ROOT, self.root], stdout=subprocess.PIPE
-        )
-        self.addCleanup(holder.wait)
-        self.addCleanup(holder.kill)
-        assert holder.stdout is not None
-        self.addCleanup(holder.stdout.close)
-        self.assertEqual(holder.stdout.readline(), b"locked\n")
-        with self.assertRaises(FolderInUse) as caught:
-            await self.started()
-        self.assertIn(f"process {holder.pid}", str(caught.exception))
-        holder.kill()
-        holder.wait()
-        await self.started()
+            await stopping
+        await other.change(ID, "another", None, None)
 
 
 class CutOff(OnDisk):

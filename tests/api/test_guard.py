@@ -31,7 +31,6 @@ from GeminiCompanion.companion.base import (
     memory_budget,
     stall_watch,
 )
-from GeminiCompanion.companion.base.folder_lock import FolderInUse
 from GeminiCompanion.companion.base.large_json import PIECE
 from GeminiCompanion.companion.base.log import logger
 from GeminiCompanion.companion.base.private_files import NotPrivate
@@ -687,11 +686,9 @@ class Token(ApiTest):
             headers = {"Authorization": f"Bearer {token}"}
             self.assertEqual(self.ask("GET", "/sessions", None, headers, second).status, status)
 
-    def test_a_server_whose_folder_another_one_has_leaves_its_token_alone(self) -> None:
+    def test_servers_with_one_folder_have_one_token(self) -> None:
         folder = os.path.dirname(self.server.token_file)
-        with self.assertRaises(FolderInUse):
-            self.another_server(folder, new_tokens=True)
-        self.assertEqual(state_folder.token_of(folder), self.server.token)
+        self.assertEqual(self.another_server(folder).token, self.server.token)
 
     def test_another_server_has_another_one(self) -> None:
         self.assertNotEqual(self.another_server().token, self.server.token)

@@ -188,9 +188,12 @@ class ModelServer:
 
     def prompts(self) -> list[str]:
         """The last message of each main turn: texts as they are, results of tools as JSON."""
+        return ["\n".join(map(_text, it["contents"][-1]["parts"])) for it in self.main_turns()]
+
+    def main_turns(self) -> list[dict[str, Any]]:
+        """The bodies of the requests for answers, in their order."""
         with self._asked:
-            turns = [request for path, request in self._requests if _is_main(path, request)]
-        return ["\n".join(map(_text, turn["contents"][-1]["parts"])) for turn in turns]
+            return [request for path, request in self._requests if _is_main(path, request)]
 
     def received(self) -> str:
         """All that any request had in it, as JSON."""

@@ -25,12 +25,13 @@ from .attachments import Attachments
 from .conversation_record import ConversationRecord
 from .conversation_state import ConversationState
 from .held_session import HeldSession
+from .hold import Hold
 from .message_queue import MessageQueue
 from .past_turns import PastTurns, on_disk
 from .prompt import Message
 from .reminder import as_resources
 from .transcript_reader import Summary
-from .transcripts import Transcript
+from .transcripts import Stat, Transcript
 from .turn_undo import UNDONE, FileChange, TurnUndo
 
 # For the model, which believes that the files are as it wrote them.
@@ -71,7 +72,8 @@ class SessionInfo:
 class Conversation:
     """`cli` is the CLI of the conversation, for good. `record` is what is known of it. `session` is
     the agent's session. `past` are its turns as they are on disk; `turn` is the running or last
-    one. `told` gets every event; `changed` is called when the record has changed."""
+    one. `told` gets every event; `changed` is called when the record has changed.
+    `seen` is what the transcript was like when the summary was read, None if that is not known."""
 
     def __init__(
         self,
@@ -80,16 +82,17 @@ class Conversation:
         cli: Cli,
         told: Callable[[events.TurnEvent], None],
         changed: Callable[[], None] = lambda: None,
+        seen: Stat | None = None,
     ) -> None:
         self.id, self.workspace = summary.id, summary.workspace
         self.cli = cli
         self.turn: Turn | None = None
-        self.record = ConversationRecord(transcript, summary, changed)
-        self.past = PastTurns(transcript.reader, summary)
-        self.session = HeldSession(cli, self.record, self.past)
+        self._known = partial(_known, cli, changed)
+        self.record, self.past, self.session = self._known(transcript, summary)
+        self.queue = MessageQueue(self.record, self._tell)
+        self.hold = Hold(transcript, seen, partial(self._know_again, transcript))
         self.attachments = Attachments(transcript.folder)
         self.edits = TurnUndo(transcript.folder)
-        self.queue = MessageQueue(self.record, self._tell)
         self._told = told
         self._is_reserved = self._is_cancelled = False
         # The events of the turn, and the turn that reported that the disk refuses.
@@ -138,7 +141,7 @@ class Conversation:
         if isinstance(update, messages.AvailableCommands):
             self._tell(self.session.as_commands(update))
         elif isinstance(update, session_state.KINDS):
-            self._take(update)
+            self.hold.soon(partial(self._take, update))
         elif self.turn is not None and self._runs:
             self.turn.update(update)
         else:
@@ -162,14 +165,6 @@ class Conversation:
         await self.session.choose_option(id, value)
         self._tell(self.session.state.options)
 
-    async def attaching(self, said: Message, ids: Sequence[str]) -> Message:
-        """The message with these attachments. Needs a session. Raises AgentError."""
-        agent = self.session.agent
-        if not ids or agent is None:
-            return said
-        admitted = agent.session.client.capabilities
-        return said.attaching(await on_disk(partial(self.attachments.parts, ids, admitted)))
-
     async def begin(
         self,
         said: Message,
@@ -191,6 +186,8 @@ class Conversation:
         log = self._log = EventLog(self.id, self._hear)
         agent.recording.skip()
         note = partial(self.edits.note, log.turn_id)
+        # Given back with the end of the turn.
+        self.hold.keep()
         turn = self.turn = Turn(log, agent, limits, asks, ended, note)
         message = events.Message(said.text, said.files, said.attachments)
         self.record.begin_turn(turn.id, message, queued)
@@ -218,30 +215,32 @@ class Conversation:
         Raises AgentError, code SESSION_BUSY while a turn runs."""
         self.reserve()
         try:
-            # Without a time limit: nobody else may change the files before the thread is done.
-            files = await on_disk(partial(self.edits.undo, turn), None)
+            async with self.hold.held():
+                # Without a time limit: nobody may change the files before the thread is done.
+                files = await on_disk(partial(self.edits.undo, turn), None)
+                state = self.record.state
+                undone = [it.path for it in files if it.state == UNDONE]
+                known = dict.fromkeys([*state.undone, *undone])
+                self.record.change(replace(state, undone=tuple(known)))
         finally:
             self.release()
-        state = self.record.state
-        undone = [it.path for it in files if it.state == UNDONE]
-        known = dict.fromkeys([*state.undone, *undone])
-        self.record.change(replace(state, undone=tuple(known)))
         return files if files or await self.past.since(turn) else None
 
     async def remove(self) -> None:
         """Delete everything of it; it must not be used afterwards. Raises AgentError, OSError."""
-        if self.session.is_closed:
-            raise failure.no_session(self.id)
-        if self.is_busy or self.session.is_opening:
-            raise failure.busy()
-        self.session.is_closed = True
-        try:
-            record = self.record
-            await in_thread(partial(forget, record.transcript, self.cli, record.state))
-        except OSError:
-            self.session.is_closed = False
-            raise
-        self.session.forget()
+        async with self.hold.held():
+            session, record = self.session, self.record
+            if session.is_closed:
+                raise failure.no_session(self.id)
+            if self.is_busy or session.is_opening:
+                raise failure.busy()
+            session.is_closed = True
+            try:
+                await in_thread(partial(forget, record.transcript, self.cli, record.state))
+            except OSError:
+                session.is_closed = False
+                raise
+            session.forget()
 
     def tell_unsaved(self) -> None:
         """Report once, in the running turn, that the disk refuses what is said."""
@@ -251,6 +250,13 @@ class Conversation:
         if self._warned_in != log.turn_id:
             self._warned_in = log.turn_id
             log.add(events.Thought(events.WARNING, UNSAVED))
+
+    def _know_again(self, transcript: Transcript, summary: Summary) -> None:
+        """Another server has gone on with it; the agent's session here does not know that."""
+        self.session.forget()
+        self.turn = None
+        self.record, self.past, self.session = self._known(transcript, summary)
+        self.queue = MessageQueue(self.record, self._tell)
 
     @property
     def _runs(self) -> bool:
@@ -299,6 +305,16 @@ class Conversation:
             self.tell_unsaved()
 
 
+async def attaching(conversation: Conversation, said: Message, ids: Sequence[str]) -> Message:
+    """The message with these attachments of the conversation, which needs a session. Raises
+    AgentError."""
+    agent = conversation.session.agent
+    if not ids or agent is None:
+        return said
+    parts = partial(conversation.attachments.parts, ids, agent.session.client.capabilities)
+    return said.attaching(await on_disk(parts))
+
+
 def info_of(summary: Summary, agent: str) -> SessionInfo:
     """The conversation as long as nobody uses it; `agent` is its CLI's id."""
     state = summary.state
@@ -326,6 +342,14 @@ def forget(transcript: Transcript, cli: Cli, state: ConversationState) -> None:
     transcript.remove()
     for session in filter(None, (state.session, state.loading)):
         cli.session_files.remove(session)
+
+
+def _known(
+    cli: Cli, changed: Callable[[], None], transcript: Transcript, summary: Summary
+) -> tuple[ConversationRecord, PastTurns, HeldSession]:
+    record = ConversationRecord(transcript, summary, changed)
+    past = PastTurns(transcript.reader, summary)
+    return record, past, HeldSession(cli, record, past)
 
 
 def _undone(paths: Sequence[str]) -> str:

@@ -7,17 +7,18 @@ import asyncio
 from contextlib import suppress
 from datetime import datetime, timezone
 from functools import partial
-from typing import Iterable, Mapping
+from typing import Container, Iterable, Mapping
 
 from ...base.background import in_thread
+from ...base.file_lock import FileLock
 from ...base.log import logger
 from ...base.private_files import NotPrivate
 from ..agents.cli import Cli
 from ..agents.supported import USUAL
 from .conversation import forget
-from .index_file import IndexFile, Row, Stat
-from .transcript_reader import Summary
-from .transcripts import Transcript, Transcripts
+from .index_file import IndexFile, Row
+from .transcript_reader import ID, Summary
+from .transcripts import NO_FILE, Stat, Transcript, Transcripts
 
 # Transcripts that are read at a time, and before the server starts.
 BATCH = 100
@@ -25,6 +26,8 @@ BATCH = 100
 FIRST = datetime.min.replace(tzinfo=timezone.utc)
 # Seconds from a deletion until it is also gone from the file.
 SOON = 1.0
+# Seconds for which the folder counts as known.
+MOMENT = 1.0
 
 
 class Index:
@@ -40,13 +43,15 @@ class Index:
         self._clis = clis
         self._file = file
         # Of the transcripts that are as they were when they were read; the file has only these.
-        self._stats: dict[str, Stat] = {}
+        self.stats: dict[str, Stat] = {}
         # Of the transcripts that are still to be read, those changed last first.
         self._unread: dict[str, Stat] = {}
         self._batch: asyncio.Future[None] | None = None
         self._work: asyncio.Future[None] | None = None
         self._writing: asyncio.TimerHandle | None = None
         self._is_closed = False
+        # When it was looked for changes, on the loop's clock.
+        self._looked = 0.0
 
     async def load(self) -> None:
         """Find out what there is. A few transcripts are read at once, more of them later, in the
@@ -57,7 +62,7 @@ class Index:
         for id in order:
             row = known.get(id)
             if row is not None and row.stat == there[id] and agent_of(row.summary) in self._clis:
-                self.summaries[id], self._stats[id] = row.summary, row.stat
+                self.summaries[id], self.stats[id] = row.summary, row.stat
             else:
                 self._unread[id] = there[id]
         is_changed = bool(self._unread) or len(known) > len(self.summaries)
@@ -68,17 +73,39 @@ class Index:
     def put(self, summary: Summary) -> None:
         """A conversation is new or has changed."""
         self.summaries[summary.id] = summary
-        self._stats.pop(summary.id, None)
+        self.stats.pop(summary.id, None)
 
     def remove(self, id: str) -> None:
         self.summaries.pop(id, None)
-        if self._stats.pop(id, None) is not None:
+        if self.stats.pop(id, None) is not None:
             self._write_later()
 
     async def ready(self, id: str) -> None:
-        """Wait until this conversation is known, if there is one."""
+        """Wait until this conversation is known, if there is one; another server may have made
+        it."""
+        # The id becomes part of a path.
+        if id not in self.summaries and id not in self._unread and ID.fullmatch(id):
+            stat = await in_thread(self._transcripts.of(id).stat)
+            if stat != NO_FILE:
+                self._unread[id] = stat
         if id in self._unread:
             await self._take([id])
+
+    async def look(self, used: Container[str]) -> None:
+        """Learn what other servers have changed, a moment ago at the latest; those in `used` are
+        known better. Raises OSError."""
+        loop = asyncio.get_running_loop()
+        if self._unread or loop.time() - self._looked < MOMENT:
+            # What is still to be read is new.
+            return
+        self._looked = loop.time()
+        there = await in_thread(self._transcripts.stats)
+        for id in [it for it in self.summaries if it not in there and it not in used]:
+            self.remove(id)
+        changed = [it for it in there if it not in used and self.stats.get(it) != there[it]]
+        self._unread.update((id, there[id]) for id in changed)
+        for at in range(0, len(changed), BATCH):
+            await self._take(changed[at : at + BATCH])
 
     async def whole(self) -> None:
         """Wait until all are known."""
@@ -128,7 +155,7 @@ class Index:
         for id, summary in found.items():
             # It may have been read twice, and deleted in between.
             if self._unread.pop(id, None) is not None and summary is not None:
-                self.summaries[id], self._stats[id] = summary, stats[id]
+                self.summaries[id], self.stats[id] = summary, stats[id]
 
     def _read_all(self, stats: Mapping[str, Stat]) -> Mapping[str, Summary | None]:
         """One that cannot be read is skipped and stays on disk."""
@@ -151,8 +178,11 @@ class Index:
             logger.warning("%s is not a conversation that can be read here", transcript.path)
             return None
         if summary.state.is_temporary:
-            # Its server was killed before it could delete it.
-            forget(transcript, self._clis[agent_of(summary)], summary.state)
+            # Its server may have been killed before it could delete it.
+            lock = FileLock(transcript.lock)
+            if lock.acquire():
+                forget(transcript, self._clis[agent_of(summary)], summary.state)
+                lock.release()
             return None
         return summary
 
@@ -172,7 +202,7 @@ class Index:
 
     async def _write(self) -> None:
         if self._file is not None:
-            stats, summaries = self._stats, self.summaries
+            stats, summaries = self.stats, self.summaries
             rows = [Row(summaries[id], stats[id]) for id in stats]
             await in_thread(partial(_written, self._file, rows))
 

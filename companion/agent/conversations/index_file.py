@@ -13,18 +13,17 @@ import os
 import sys
 import zlib
 from datetime import datetime
-from typing import IO, Any, Iterable, Iterator, Mapping, NamedTuple, Tuple
+from typing import IO, Any, Iterable, Iterator, Mapping, NamedTuple
 
 from ...base import private_files
 from ...base.log import logger
 from ..events.turn_events import Usage
 from .conversation_state import ConversationState
 from .transcript_reader import DAMAGED, Summary
+from .transcripts import Stat
 
 VERSION = 1
 NAME = "conversations"
-# Size and time of change of a transcript, in bytes and nanoseconds.
-Stat = Tuple[int, int]
 
 
 class Row(NamedTuple):

@@ -25,8 +25,8 @@ from .index import Index, agent_of
 from .index_file import IndexFile
 from .past_turns import on_disk
 from .refusals import Refusals
-from .transcript_reader import Summary, TranscriptReader
-from .transcripts import Transcripts
+from .transcript_reader import ID, Summary, TranscriptReader
+from .transcripts import NO_FILE, Stat, Transcripts
 from .turns import Turns
 
 # Conversations that stay in memory although nobody uses them at the moment.
@@ -98,21 +98,28 @@ class Conversations:
             summary = self.index.summaries.get(session_id)
             if summary is None:
                 raise failure.no_session(session_id)
-            found = self._conversation(summary, self._clis[agent_of(summary)])
+            cli, seen = self._clis[agent_of(summary)], self.index.stats.get(session_id)
+            found = self._conversation(summary, cli, seen)
         if session_id in self:
             self._used.setdefault(session_id, found)
             self._take_to_rest()
         return found
 
     def find(
-        self, workspace: str, session_id: str | None, new: bool, agent: str | None, usual: str
+        self,
+        workspace: str,
+        session_id: str | None,
+        new: bool,
+        agent: str | None,
+        usual: str,
+        new_id: str = "",
     ) -> Conversation:
         """The conversation with this id. Without an id, the last used one of the workspace with
         that CLI that nobody has asked for by its id (those belong to somebody). If there is none,
-        or with `new`, a new one that is not in the registry yet. `usual` is the CLI if `agent` is
-        None. Raises AgentError."""
+        or with `new`, a new one that is not in the registry yet; its id is `new_id` if that is one,
+        and free. `usual` is the CLI if `agent` is None. Raises AgentError."""
         if session_id is not None and not new:
-            return self._by_its_id(session_id, agent)
+            return _of_agent(self.known(session_id), agent)
         if not os.path.isabs(workspace) or not os.path.isdir(workspace):
             raise AgentError(
                 failure.VALIDATION_ERROR,
@@ -127,8 +134,11 @@ class Conversations:
         if found is not None:
             return found
         now = datetime.now(timezone.utc)
-        summary = Summary(secrets.token_hex(16), real, created=now, last_used=now)
-        return self._conversation(summary, cli)
+        id = new_id
+        if not ID.fullmatch(id) or id in self or os.path.exists(self._transcripts.of(id).path):
+            id = secrets.token_hex(16)
+        summary = Summary(id, real, created=now, last_used=now)
+        return self._conversation(summary, cli, NO_FILE)
 
     def remember(self, conversation: Conversation) -> None:
         """Put it in the registry as the last used one."""
@@ -156,9 +166,7 @@ class Conversations:
             reason = error.strerror or error
             told = sentence("The conversation cannot be deleted: {reason}.", reason=reason)
             raise AgentError(failure.INTERNAL_ERROR, told) from error
-        self._used.pop(session_id, None)
-        self._held.pop(session_id, None)
-        self.index.remove(session_id)
+        self.drop(session_id)
 
     async def fork(self, session_id: str, turn: str | None) -> SessionInfo | None:
         """A new conversation with everything that was said in this one, or until the end of that
@@ -175,33 +183,28 @@ class Conversations:
         self.index.put(made)
         return self.info(made)
 
-    async def write(self, then: Callable[[], None]) -> None:
-        """Write everything so far to the disk, then call `then`. The caller waits only for a
-        limited time, because some disks never answer."""
+    def drop(self, session_id: str) -> None:
+        """Forget one that is deleted."""
+        self._used.pop(session_id, None)
+        self._held.pop(session_id, None)
+        self.index.remove(session_id)
+
+    async def end(self) -> None:
+        """Write everything so far to the disk, then let other servers have the conversations. The
+        caller waits only for a limited time, because some disks never answer."""
 
         def work() -> None:
             try:
                 self._transcripts.write()
                 self.refusals.try_at_last()
             finally:
-                then()
+                for conversation in list(self._held.values()):
+                    conversation.hold.end()
 
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.index.close(), WRITING)
         with suppress(asyncio.TimeoutError):
             await in_thread(work, WRITING)
-
-    def _by_its_id(self, session_id: str, agent: str | None) -> Conversation:
-        """From now on it belongs to somebody. Raises AgentError."""
-        known = self.known(session_id)
-        if agent not in (None, known.cli.id):
-            told = sentence(
-                "This conversation belongs to {cli}; begin another one for another agent.",
-                cli=known.cli.name,
-            )
-            raise AgentError(failure.VALIDATION_ERROR, told)
-        known.record.own()
-        return known
 
     def _open_to_all(self, workspace: str, cli: Cli) -> Conversation | None:
         """The last used one of the workspace with this CLI that belongs to nobody."""
@@ -224,10 +227,10 @@ class Conversations:
             del self._used[each.id]
             self.rests(each)
 
-    def _conversation(self, summary: Summary, cli: Cli) -> Conversation:
+    def _conversation(self, summary: Summary, cli: Cli, seen: Stat | None) -> Conversation:
         transcript = self._transcripts.of(summary.id)
         changed = partial(self._changed, summary.id)
-        made = Conversation(transcript, summary, cli, self._feed.publish, changed)
+        made = Conversation(transcript, summary, cli, self._feed.publish, changed, seen)
         self._held[summary.id] = made
         return made
 
@@ -237,10 +240,21 @@ class Conversations:
             self.index.put(found.record.summary)
 
 
+def _of_agent(known: Conversation, agent: str | None) -> Conversation:
+    """Raises AgentError."""
+    if agent not in (None, known.cli.id):
+        told = sentence(
+            "This conversation belongs to {cli}; begin another one for another agent.",
+            cli=known.cli.name,
+        )
+        raise AgentError(failure.VALIDATION_ERROR, told)
+    return known
+
+
 def _is_at_rest(conversation: Conversation) -> bool:
     """Whether nothing would be lost if it were made anew from its transcript."""
     record = conversation.record
-    is_used = conversation.is_busy or conversation.session.is_opening
+    is_used = conversation.hold.is_used or conversation.is_busy or conversation.session.is_opening
     return not is_used and record.has_begun and record.transcript.is_saved
 
 

@@ -33,9 +33,10 @@ from collections import deque
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from time import monotonic
-from typing import IO, Any, Callable, Iterator, Mapping, Union
+from typing import IO, Any, Callable, Iterator, Mapping, Tuple, Union
 
 from ...base import private_files
+from ...base.file_lock import FileLock
 from ...base.line_file import LineFile
 from ...base.log import logger
 from ...base.unwritten_lines import AFTER_ALL_OTHERS, FIRST, NEVER, UnwrittenLimit, UnwrittenLines
@@ -46,6 +47,11 @@ from ..wording.surrogates import clean
 from .transcript_reader import VERSION, TranscriptReader
 
 SUFFIX, BESIDE = ".jsonl", ".files"
+# What the folder beside has in its name, with the locks of the conversations that servers hold.
+LOCKS = ".locks"
+# The size of a file (in bytes) and the time of its last change (in nanoseconds).
+Stat = Tuple[int, int]
+NO_FILE: Stat = (0, 0)
 # When a kept line is dropped; lines of all other types go first.
 DROPPED = {"conversation": NEVER, "change": AFTER_ALL_OTHERS}
 # Bytes of one file; a conversation beyond this accepts no more messages.
@@ -77,12 +83,14 @@ class Transcript:
         limit: UnwrittenLimit,
         refused: Callable[[], None] = lambda: None,
     ) -> None:
+        self.id = id
         self.path = os.path.join(folder, id + SUFFIX)
+        # The path of the file that is locked by the server that has the conversation.
+        self.lock = os.path.join(folder + LOCKS, id)
         self._file = LineFile(self.path)
         # For the conversation's other files.
         self.folder = os.path.join(folder, id + BESIDE)
         self.reader = TranscriptReader(id, self._opened)
-        self.id = id
         self._writer = writer
         self._refused = refused
         # Whether the disk accepted everything so far, and whether it refuses now. Other threads
@@ -146,6 +154,19 @@ class Transcript:
         with self._working, self._limit.apart(self._unwritten):
             self._not_before *= not is_last
             self._write_pending()
+
+    def stat(self) -> Stat:
+        """NO_FILE if there is none. Raises OSError."""
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            return NO_FILE
+        return status.st_size, status.st_mtime_ns
+
+    def go_on_after_others(self) -> None:
+        """Others have written to the file, and the last line may be incomplete."""
+        with self._working:
+            self._file = LineFile(self.path)
 
     def remove(self) -> None:
         """Remove the file and the folder beside it. Raises OSError. Later lines are not written."""
@@ -230,15 +251,15 @@ class Transcripts:
     Raises OSError, NotPrivate."""
 
     def __init__(self, folder: str) -> None:
-        private_files.make_folder(folder)
+        for each in (folder, folder + LOCKS):
+            private_files.make_folder(each)
         self.folder = folder
         self.refused: Callable[[], None] = lambda: None
         self._writer = WriteBehind()
         self._limit = UnwrittenLimit(MAX_UNWRITTEN)
 
-    def stats(self) -> dict[str, tuple[int, int]]:
-        """The ids of all transcripts, with the size (in bytes) and the time of the last change (in
-        nanoseconds) of each file."""
+    def stats(self) -> dict[str, Stat]:
+        """Those of all transcripts, by their ids."""
         found = {}
         for entry in os.scandir(self.folder):
             # Reading a pipe would wait for ever.
@@ -255,7 +276,10 @@ class Transcripts:
         for name in os.listdir(self.folder):
             id, beside = os.path.splitext(name)
             if beside == BESIDE and not os.path.exists(os.path.join(self.folder, id + SUFFIX)):
-                shutil.rmtree(os.path.join(self.folder, name))
+                lock = FileLock(self.of(id).lock)
+                if lock.acquire():
+                    shutil.rmtree(os.path.join(self.folder, name))
+                    lock.release()
 
     def write(self) -> None:
         """Write everything so far of all of them."""

@@ -7,6 +7,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import AsyncIterator
 
+from ...base.background import in_thread
 from ..agents.cli import Cli
 from ..agents.credentials import GOOGLE, AuthStatus, Credentials, Store
 from ..conversations.turns import Turns
@@ -47,6 +48,16 @@ class Account:
             told = sentence("No credentials are configured for {cli}.", cli=self._cli.name)
             raise AgentError(failure.AUTH_NOT_SET, told)
         return self._credentials
+
+    async def look(self) -> None:
+        """Use what another server with the same folder has configured, if there is nothing here
+        that counts."""
+        if self._credentials is None or self._is_refused:
+            found = await in_thread(self._store.load)
+            if found not in (None, self._credentials):
+                self._credentials = found
+                self._is_refused = self._is_verified = False
+                await self._pool.stop()
 
     def status(self) -> AuthStatus:
         credentials = self._credentials

@@ -12,6 +12,7 @@ from ..agents.command_agent import ID, CommandAgent
 from ..agents.credentials import Store
 from ..agents.program import is_there
 from ..agents.supported import CLIS, USUAL
+from ..conversations.conversation import Conversation
 from ..conversations.turns import Turns
 from ..wording.failure import AGENT_NOT_FOUND, AgentError
 from ..wording.sentence import sentence
@@ -143,6 +144,11 @@ class Backends:
         found = next((it for it in self if kind in it.cli.kinds), None)
         # Otherwise one that is not offered; the error then names it.
         return found or self[next((id for id, cli in CLIS.items() if kind in cli.kinds), kind)]
+
+    def leave(self, conversation: Conversation) -> None:
+        """The conversation is not used any more."""
+        for backend in self:
+            backend.pool.leave(conversation)
 
     def infos(self) -> tuple[AgentInfo, ...]:
         """Starts no process."""

@@ -91,6 +91,11 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     ),
     "A message is being answered; cancel it first.": "正在回答一条消息，请先取消。",
     "The conversation is busy with another message.": "会话正在处理另一条消息。",
+    "Another server is working on this conversation. Try again when it is done, or name the"
+    " conversation in the header Session-Id so that requests reach that server.": (
+        "另一台服务器正在处理此会话。请等它完成后重试，"
+        "或在请求头 Session-Id 中写明会话，以便请求到达那台服务器。"
+    ),
     "The conversation cannot be read.": "无法读取会话。",
     "The conversation cannot be deleted: {reason}.": "无法删除会话：{reason}。",
     "The conversation has no session.": "会话尚未建立。",

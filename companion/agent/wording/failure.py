@@ -27,6 +27,7 @@ FILE_NOT_FOUND = "FILE_NOT_FOUND"
 SESSION_NOT_FOUND = "SESSION_NOT_FOUND"
 AGENT_NOT_FOUND = "AGENT_NOT_FOUND"
 SESSION_BUSY = "SESSION_BUSY"
+SESSION_ELSEWHERE = "SESSION_ELSEWHERE"
 ATTACHMENT_NOT_FOUND = "ATTACHMENT_NOT_FOUND"
 ELICITATION_NOT_FOUND = "ELICITATION_NOT_FOUND"
 QUEUED_NOT_FOUND = "QUEUED_NOT_FOUND"
@@ -83,6 +84,14 @@ def no_session(session_id: str) -> AgentError:
 
 def busy() -> AgentError:
     return AgentError(SESSION_BUSY, sentence("The conversation is busy with another message."))
+
+
+def elsewhere() -> AgentError:
+    told = sentence(
+        "Another server is working on this conversation. Try again when it is done, or name the"
+        " conversation in the header Session-Id so that requests reach that server."
+    )
+    return AgentError(SESSION_ELSEWHERE, told)
 
 
 def not_among(expected: Sequence[str], got: str) -> AgentError:

@@ -54,6 +54,14 @@ IDEMPOTENCY_KEY = {
 }
 # Statuses that a key may lead to.
 FOR_KEYS = (409, 422)
+SESSION_ID = {
+    "name": "Session-Id",
+    "in": "header",
+    "required": False,
+    "description": "The conversation of the request, for what stands before several servers; a new"
+    " conversation gets this id, if it is 32 hexadecimal digits and free.",
+    "schema": {"type": "string"},
+}
 # OpenAPI 3.1 cannot describe streams; its tools take such a schema as that of each event.
 SSE_EVENT = {
     "description": "Each event of the stream.",
@@ -196,6 +204,9 @@ def _parameters(route: Route[Any]) -> list[dict[str, Any]]:
     found = [dict(LAST_SEEN)] if route.streams else []
     found += [dict(IDEMPOTENCY_KEY)] if _takes_key(route) else []
     in_path = _in_path(route)
+    names = set(route.form.schema["properties"]) - set(in_path)
+    if route.method in WITH_BODY and ("sessionId" in names or route.path == "/sessions"):
+        found.append(dict(SESSION_ID))
     for name, schema in route.form.schema["properties"].items():
         if route.method in WITH_BODY and name not in in_path:
             continue

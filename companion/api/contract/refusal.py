@@ -71,6 +71,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     failure.SESSION_BUSY: (409, "Session busy"),
     TOKEN_EXISTS: (409, "Token exists"),
     IDEMPOTENCY_LOST: (409, "Answer lost"),
+    failure.SESSION_ELSEWHERE: (409, "Session elsewhere"),
     TOO_LARGE: (413, "Too large"),
     FILE_TOO_LARGE: (413, "File too large"),
     UNSUPPORTED_MEDIA_TYPE: (415, "Unsupported media type"),

@@ -26,7 +26,7 @@ from ..contract.refusal import FILE_ERROR, Refusal, of_agent
 from ..files.served_files import Roots
 from ..operations import audit_log
 from . import event_stream
-from .handler_types import Answer, Inputs, Services
+from .handler_types import SESSION_ID, Answer, Inputs, Services
 
 # Seconds for the disk to find the files.
 LOOKING = 20.0
@@ -69,6 +69,7 @@ async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamRespons
         asks=streams or fields.get("confirm", False),
         agent=fields.get("agent"),
         attachments=fields.get("attachments", ()),
+        new_id=inputs.request.headers.get(SESSION_ID, ""),
     )
     audit_log.note(sessionId=turn.session_id)
     inputs.has_begun(turn.id)

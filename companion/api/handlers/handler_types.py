@@ -24,6 +24,10 @@ from ..operations.tickets import Tickets
 from ..operations.tokens import NOBODY, Caller, Tokens
 from .listeners import Listeners
 
+# The header in which a client names its conversation to what stands before several servers, and
+# that gives a new conversation its id.
+SESSION_ID = "Session-Id"
+
 
 def _nothing() -> None:
     pass

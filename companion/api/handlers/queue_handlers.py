@@ -32,28 +32,32 @@ async def add(services: Services, inputs: Inputs) -> Answer:
     given = fields.get("filePaths", [])
     paths = await _files(services, conversation, "", given)
     files = await _files(services, conversation, fields["message"], given)
-    added = conversation.queue.add(fields["message"], paths, files, attached)
-    audit_log.note(sessionId=conversation.id)
-    services.agent.outbox.go_on(conversation)
+    async with conversation.hold.held():
+        added = conversation.queue.add(fields["message"], paths, files, attached)
+        audit_log.note(sessionId=conversation.id)
+        services.agent.outbox.go_on(conversation)
     return _told(conversation, inputs, queueId=added.id)
 
 
 async def change(services: Services, inputs: Inputs) -> Answer:
     """Change the text of a message that waits, or its place: 0 is the next one."""
     conversation, fields = _conversation(services, inputs), inputs.fields
-    queue, id = conversation.queue, fields["queueId"]
-    if "message" in fields:
-        text, given = fields["message"], queue.get(id).given
-        queue.change(id, text, await _files(services, conversation, text, given))
-    if "position" in fields:
-        queue.move(id, fields["position"])
+    id = fields["queueId"]
+    async with conversation.hold.held():
+        queue = conversation.queue
+        if "message" in fields:
+            text, given = fields["message"], queue.get(id).given
+            queue.change(id, text, await _files(services, conversation, text, given))
+        if "position" in fields:
+            queue.move(id, fields["position"])
     return _told(conversation, inputs, queueId=id)
 
 
 async def take_back(services: Services, inputs: Inputs) -> Answer:
     """Take back a message that waits."""
     conversation = _conversation(services, inputs)
-    conversation.queue.remove(inputs.fields["queueId"])
+    async with conversation.hold.held():
+        conversation.queue.remove(inputs.fields["queueId"])
     return _told(conversation, inputs)
 
 
@@ -62,7 +66,8 @@ async def send_now(services: Services, inputs: Inputs) -> Answer:
     waits comes after it."""
     services.admission.check()
     conversation, id = _conversation(services, inputs), inputs.fields["queueId"]
-    services.agent.outbox.send_next(conversation, id)
+    async with conversation.hold.held():
+        services.agent.outbox.send_next(conversation, id)
     audit_log.note(sessionId=conversation.id)
     return _told(conversation, inputs, queueId=id)
 

@@ -10,6 +10,7 @@ from typing import Any, AsyncIterator, Iterator, Mapping, Sequence
 from aiohttp import web
 
 from ...agent.acp import tool_servers
+from ...agent.conversations import shared_folder
 from ...agent.conversations.conversation import SessionInfo
 from ...agent.display import wire
 from ...agent.events import turn_events as events
@@ -21,7 +22,7 @@ from ..contract.refusal import TURN_NOT_FOUND, Refusal, of_agent
 from ..files.served_files import readable
 from ..operations import audit_log
 from . import event_stream
-from .handler_types import Answer, Inputs, Services
+from .handler_types import SESSION_ID, Answer, Inputs, Services
 
 # Turns, or conversations, in one page.
 USUAL = 20
@@ -40,8 +41,11 @@ async def sessions(services: Services, inputs: Inputs) -> Answer:
     fields = inputs.fields
     if not fields.keys() & {"limit", "cursor", "q"}:
         await services.agent.conversations.index.whole()
+        await shared_folder.look_at_all(services.agent.conversations)
         return Answer("sessions_told", {"sessions": await _told(services.agent.sessions())})
     limit, cursor = fields.get("limit", USUAL), fields.get("cursor", "")
+    if not cursor:
+        await shared_folder.look_at_all(services.agent.conversations)
     page = await services.agent.listing.page(limit, cursor, fields.get("q", ""))
     told = await _told(page.infos)
     for each in told:
@@ -62,7 +66,12 @@ async def new_session(services: Services, inputs: Inputs) -> Answer:
     this conversation alone, in the form of ACP's session/new; they need --trust."""
     workspace = services.roots.folder(inputs.fields.get("workspacePath", ""))
     servers = tool_servers.read(inputs.fields.get("mcpServers", ()))
-    info = await services.agent.new_session(workspace, inputs.fields.get("agent"), servers=servers)
+    info = await services.agent.new_session(
+        workspace,
+        inputs.fields.get("agent"),
+        servers=servers,
+        new_id=inputs.request.headers.get(SESSION_ID, ""),
+    )
     audit_log.note(sessionId=info.id)
     return Answer("session_made", as_json(info))
 

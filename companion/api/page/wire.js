@@ -70,6 +70,8 @@ function send(method, path, body, more = {}, signal = null) {
   const isForm = body instanceof FormData;
   if (body !== undefined && !isForm) headers["Content-Type"] = "application/json";
   const content = body === undefined || isForm ? body : JSON.stringify(body);
+  // For what stands before several servers.
+  if (body?.sessionId) headers["Session-Id"] = body.sessionId;
   const options = {
     method, headers, body: content, signal, cache: "no-store", redirect: "error",
   };

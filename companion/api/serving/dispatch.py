@@ -8,6 +8,7 @@ from typing import Any, Mapping
 
 from aiohttp import web
 
+from ...agent.conversations import shared_folder
 from ...agent.wording.failure import INTERNAL_ERROR, AgentError
 from ...base import http_server
 from ...base.connection import SERVER
@@ -144,7 +145,7 @@ class Dispatcher:
         fields = await _fields(request, route, in_path, memory)
         if "sessionId" in fields:
             audit_log.note(sessionId=fields["sessionId"])
-            await self._services.agent.conversations.index.ready(fields["sessionId"])
+            await shared_folder.look(self._services.agent.conversations, fields["sessionId"])
         caller.check(*(scope for name, scope in route.narrower.items() if name in fields))
         end = partial(_end, request)
         inputs = Inputs(fields, language, headers, request, memory, caller, end)

@@ -1,0 +1,134 @@
+"""Which server has a conversation: several servers may use one folder, also on several machines.
+
+A server holds the conversation while it changes it, above all during a turn. In between another one
+may go on with it; whoever takes it then reads the transcript again if that has changed."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import Any, AsyncIterator, Callable, Coroutine
+
+from ...base.background import in_thread
+from ...base.file_lock import FileLock
+from ...base.log import logger
+from ..wording import failure
+from ..wording.failure import AgentError
+from .past_turns import on_disk
+from .transcript_reader import Summary
+from .transcripts import NO_FILE, Stat, Transcript
+
+
+class Hold:
+    """This server's hold of the conversation with this transcript, which is known as it was
+    `seen`; None if it has to be read. `changed` gets the summary of a transcript that has changed
+    since it was known."""
+
+    def __init__(
+        self, transcript: Transcript, seen: Stat | None, changed: Callable[[Summary], None]
+    ) -> None:
+        self._lock = FileLock(transcript.lock)
+        self._transcript = transcript
+        self._changed = changed
+        self._users = 0
+        self._is_known = False
+        self._seen = seen
+        # Held while the lock is taken or given back.
+        self._changing = asyncio.Lock()
+        self._tasks: set[asyncio.Future[None]] = set()
+
+    @property
+    def is_used(self) -> bool:
+        """Whether this server holds it."""
+        return bool(self._users)
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """Nobody else changes the conversation meanwhile. Raises AgentError: SESSION_ELSEWHERE if
+        another server has it, SESSION_NOT_FOUND if another one has deleted it."""
+        async with self._changing:
+            if not self._is_known:
+                await self._take()
+            self._users += 1
+        try:
+            yield
+        finally:
+            await self._give()
+
+    def keep(self) -> None:
+        """Hold it on, until `give_soon`; only while it is held."""
+        self._users += 1
+
+    def give_soon(self) -> None:
+        self._begin(self._give())
+
+    def soon(self, work: Callable[[], None]) -> None:
+        """Do the work while it is held, now or soon; not if another server has gone on."""
+        if self._is_known:
+            work()
+        else:
+            self._begin(self._held_for(work))
+
+    async def look(self) -> None:
+        """Read the transcript again if another server has changed it. Raises AgentError as `held`,
+        but not if another server has it."""
+        async with self._changing:
+            if not self._is_known:
+                await self._read()
+
+    def end(self) -> None:
+        """Blocks; for any thread, once nothing of it is used any more."""
+        self._lock.release()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _held_for(self, work: Callable[[], None]) -> None:
+        seen = self._seen
+        try:
+            async with self.held():
+                if self._seen == seen:
+                    work()
+        except AgentError as error:
+            logger.info("what an agent told between two turns does not count: %s", error)
+
+    async def _take(self) -> None:
+        """Raises AgentError."""
+        if not await on_disk(self._lock.acquire):
+            raise failure.elsewhere()
+        try:
+            await self._read()
+            self._is_known = True
+        finally:
+            if not self._is_known:
+                await in_thread(self._lock.release)
+
+    async def _read(self) -> None:
+        stat = await on_disk(self._transcript.stat)
+        if stat == self._seen:
+            return
+        summary = await on_disk(self._transcript.reader.summary) if stat != NO_FILE else None
+        if summary is None:
+            raise failure.no_session(self._transcript.id)
+        self._seen = stat
+        self._transcript.go_on_after_others()
+        self._changed(summary)
+
+    async def _give(self) -> None:
+        async with self._changing:
+            self._users -= 1
+            if not self._users:
+                try:
+                    await in_thread(self._write_and_release)
+                except OSError as error:
+                    logger.warning("a conversation is not given on: %s", error)
+
+    def _write_and_release(self) -> None:
+        """What the disk refuses is not given on: its lines would come behind those of others."""
+        self._transcript.write()
+        if not self._transcript.is_waiting:
+            self._is_known = False
+            self._seen = self._transcript.stat()
+            self._lock.release()
