@@ -288,6 +288,8 @@ class Agent:
 
     async def _connect(self, conversation: Conversation) -> None:
         """Open a session for the conversation. Raises AgentError."""
+        if conversation.session.is_closed:
+            raise failure.no_session(conversation.id)
         if not conversation.workspace:
             raise AgentError(failure.VALIDATION_ERROR, NO_FOLDER)
         backend = self.backends[conversation.cli.id]

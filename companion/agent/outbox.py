@@ -16,8 +16,8 @@ from .wording.failure import AgentError
 
 
 class Outbox:
-    """`connected` holds a conversation with an open session, `ended` hears the last body of each turn. Once
-    it `is_closed`, what waits in queues stays there."""
+    """`connected` holds a conversation whose session is open, `ended` hears the last body of each
+    turn. Once it `is_closed`, what waits in queues stays there."""
 
     def __init__(
         self,
