@@ -208,7 +208,7 @@ class BehindNginx(Replicas):
             expected = [f"note {number}."] + [f"slow {number}."] * (number in busy)
             for words in expected:
                 self.assertEqual(said.count(words), 1, said)
-                self.assertEqual(self.asked_for(words), 1)
+                self.assertEqual(self.asked_for(words), 1, words)
 
     def broken_off(self, message: str, session: str) -> int:
         """The status of the answer; 0 if there was none."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from time import monotonic
 from typing import Any, AsyncIterator, Callable, Coroutine
 
 from ...base.background import in_thread
@@ -17,6 +18,10 @@ from ..wording.failure import AgentError
 from .past_turns import on_disk
 from .transcript_reader import Summary
 from .transcripts import NO_FILE, Stat, Transcript
+
+# Seconds that another server has to give a conversation on: its client hears the end of a turn a
+# moment before that is written. And seconds between two attempts.
+GIVING_ON, PAUSE = 1.0, 0.02
 
 
 class Hold:
@@ -96,8 +101,11 @@ class Hold:
 
     async def _take(self) -> None:
         """Raises AgentError."""
-        if not await on_disk(self._lock.acquire):
-            raise failure.elsewhere()
+        ends = monotonic() + GIVING_ON
+        while not await on_disk(self._lock.acquire):
+            if monotonic() > ends:
+                raise failure.elsewhere()
+            await asyncio.sleep(PAUSE)
         try:
             await self._read()
             self._is_known = True
