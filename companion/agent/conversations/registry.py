@@ -208,10 +208,13 @@ class Conversations:
 
     def _open_to_all(self, workspace: str, cli: Cli) -> Conversation | None:
         """The last used one of the workspace with this CLI that belongs to nobody."""
+        # Also those that somebody is about to begin, whose summaries name no agent yet.
+        new = [it for it in self._held.values() if it.cli is cli and not it.record.has_begun]
+        told = [it for it in self.summaries() if agent_of(it) == cli.id]
         fitting = [
             it
-            for it in self.summaries()
-            if it.workspace == workspace and agent_of(it) == cli.id and not it.state.is_owned
+            for it in (*told, *(it.record.summary for it in new))
+            if it.workspace == workspace and not it.state.is_owned
         ]
         return self.known(max(fitting, key=last_used).id) if fitting else None
 

@@ -10,8 +10,9 @@ import time
 from dataclasses import dataclass
 from typing import Callable
 
+from ... import __version__
 from ..clis import GEMINI_CLI, LLXPRT
-from ..hooks.extension import NAME, VERSION
+from ..hooks.extension import NAME
 from . import lookup
 from .facts import WINDOWS, Facts
 
@@ -394,9 +395,9 @@ def extension(facts: Facts) -> Ok | Failed | None:
     if not found.is_enabled:
         return Ok(f"switched off; {facts.cli.command} extensions enable {NAME}")
     which = f"version {found.version}" if found.version else f"not in {found.path}"
-    if found.version not in ("", VERSION):
+    if found.version not in ("", __version__):
         # One that could not be renewed when the editor started.
-        which += f' ("Install CLI Extension" writes {VERSION})'
+        which += f' ("Install CLI Extension" writes {__version__})'
     if heard is not None:
         at = time.strftime("%H:%M", time.localtime(heard))
         return Ok(f"{which}, last heard at {at}")
