@@ -126,10 +126,10 @@ def checked(value: Any, head: Head, supported: Sequence[str]) -> Call | None:
     return Call(told, client, _asker(told, capabilities))
 
 
-def refuse_disguised(request: Request, version: str) -> None:
-    """Raise RpcError for a request that says another version in its body than in its header."""
+def refuse_disguised(request: Request) -> None:
+    """Raise RpcError for a request of this version whose header says another one, or none."""
     meta = request.params.get("_meta")
-    if isinstance(meta, dict) and meta.get(PROTOCOL_VERSION, version) != version:
+    if isinstance(meta, dict) and meta.get(PROTOCOL_VERSION) == VERSION:
         raise _mismatch(request, "MCP-Protocol-Version")
 
 

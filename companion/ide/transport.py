@@ -90,11 +90,10 @@ def _sentence(reason: str) -> str:
 
 
 class Examined(NamedTuple):
-    """What the head of a request says: the kind of CLI that asks, and the version of MCP. `head` is
-    what it repeats of the body in 2026-07-28, or in a version that is not known; else None."""
+    """What the head of a request says: the kind of CLI that asks, and what it repeats of the body
+    in MCP 2026-07-28, or in a version that is not known; None in the older ones."""
 
     cli: Cli
-    version: str
     head: Head | None
 
 
@@ -222,10 +221,10 @@ class Endpoint:
                 raise Refusal(406, "Expected an Accept header that admits application/json.")
         version = headers.get("MCP-Protocol-Version", mcp.HEADERLESS_VERSION)
         if version in mcp.VERSIONS:
-            return Examined(cli, version, None)
+            return Examined(cli, None)
         if request.method == "POST" and request.path != HOOKS:
             # The answer has the id of the request, which is in the body.
-            return Examined(cli, version, stateless_transport.head(request))
+            return Examined(cli, stateless_transport.head(request))
         if version == stateless.VERSION and request.path != HOOKS:
             raise Refusal(405, f"Expected a POST; MCP {version} has no other method.", "POST")
         raise stateless.unsupported_version(version, mcp.SUPPORTED)
@@ -261,7 +260,7 @@ class Endpoint:
             return await self._stateless.reply(request, found.cli, call, server)
         message = messages(value)
         if isinstance(message, Request):
-            stateless.refuse_disguised(message, found.version)
+            stateless.refuse_disguised(message)
         if request.path == TOOLS:
             body = await self._asked(message)
         elif isinstance(message, Request) and message.method == "initialize":

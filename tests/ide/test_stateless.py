@@ -238,6 +238,8 @@ class Requests(StatelessTestCase):
         self.assertEqual(older.call("ping")["result"], {})
         message, _headers = self.stateless().message("ping")
         self.assert_error(older.post(message), 400, MISMATCH)
+        message["params"]["_meta"] = {META + "protocolVersion": "2025-11-25"}
+        self.assertEqual(older.post(message).json()["result"], {})
 
 
 class Streams(StatelessTestCase):
