@@ -99,8 +99,7 @@ class Outbox:
         asks: bool,
         queued: str = "",
     ) -> Turn:
-        worded = conversation.cli.text_for
-        make = partial(prompt.message, message, files, conversation.workspace, worded)
+        make = partial(prompt.message, message, files, conversation.workspace, conversation.cli)
         # Without files, a thread would only delay the message.
         said = await in_thread(make) if files else make()
         async with self._connected(conversation):

@@ -51,7 +51,7 @@ class PlainAgent:
 
     def initialized(self) -> dict[str, Any]:
         version = 2 if "--version-2" in self.options else 1
-        resumes = {"resume": {}} if "--resume" in self.options else {}
+        resumes: dict[str, Any] = {"resume": {}} if "--resume" in self.options else {}
         return {
             "protocolVersion": version,
             "agentCapabilities": {

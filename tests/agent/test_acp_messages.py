@@ -10,6 +10,7 @@ import tempfile
 import unittest
 from typing import Any
 
+from GeminiCompanion.companion.agent.acp import protocol_version
 from GeminiCompanion.companion.agent.acp.acp_client import Client, Listener, messages
 from GeminiCompanion.companion.agent.acp.elicitation import ElicitationRequest
 from GeminiCompanion.companion.agent.acp.members import Unreadable
@@ -187,10 +188,10 @@ class Answers(unittest.TestCase):
         )
 
     def test_another_version_of_the_protocol_is_not_understood(self) -> None:
-        read = messages.initialize(writes=True).read
-        self.assertTrue(read({"protocolVersion": 1}).is_understood)
+        read = protocol_version.initialize(writes=True).read
+        self.assertTrue(protocol_version.is_spoken(read({"protocolVersion": 1})))
         for other in (2, "1", None):
-            self.assertFalse(read({"protocolVersion": other}).is_understood)
+            self.assertFalse(protocol_version.is_spoken(read({"protocolVersion": other})))
 
 
 class Heard(Listener):

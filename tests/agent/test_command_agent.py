@@ -98,7 +98,7 @@ class Plain(unittest.IsolatedAsyncioTestCase):
                 agent = self.agent(*filter(None, [option]))
                 await self.told()
                 os.kill(agent.info().pid or 0, 9)
-                await until(lambda agent=agent: not agent.info().is_running)
+                await until(lambda: not self.made.info().is_running)
                 heard = await self.heard("Again")
                 self.assertEqual(heard[:2], ["initialize", expected])
                 # It knows what was said, or is told.

@@ -11,6 +11,9 @@ from typing import Any, Mapping
 from unittest import mock
 
 from GeminiCompanion.companion.agent.agent import Agent, Options
+from GeminiCompanion.companion.agent.agents.cli import Cli
+from GeminiCompanion.companion.agent.agents.codex import Codex
+from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.conversations import prompt
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.wording.failure import (
@@ -22,6 +25,8 @@ from GeminiCompanion.companion.agent.wording.failure import (
 
 
 class Attached(unittest.TestCase):
+    agent: type[Cli] = GeminiCli
+
     def setUp(self) -> None:
         self.folder = os.path.realpath(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder, True)
@@ -30,7 +35,8 @@ class Attached(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def attach(self, path: str) -> Mapping[str, Any]:
-        return prompt.message("look", [path], self.folder, str).parts[1]
+        cli = self.agent("home", False)
+        return prompt.message("look", [path], self.folder, cli).parts[1]
 
     def refused(self, path: str) -> str:
         with self.assertRaises(AgentError) as caught:
@@ -45,6 +51,12 @@ class Attached(unittest.TestCase):
         self.assertEqual(link["uri"], "file://" + self.path("sub/a b.txt"))
         self.assertEqual(link["name"], "a b.txt")
         self.assertEqual(self.attach(self.path("sub"))["uri"], "file://" + self.path("sub"))
+
+    def test_another_agent_gets_a_proper_uri(self) -> None:
+        self.agent = Codex
+        with open(self.path("a b#ä.txt"), "w", encoding="ascii"):
+            pass
+        self.assertTrue(self.attach("a b#ä.txt")["uri"].endswith("/a%20b%23%C3%A4.txt"))
 
     def test_what_is_not_there_or_no_path_is_told(self) -> None:
         for path in ("nowhere", "a\0b", "x" * 5000):
@@ -69,7 +81,7 @@ class Looked(unittest.IsolatedAsyncioTestCase):
         self.addAsyncCleanup(agent.stop)
         threads = []
 
-        def look(_path: str, _workspace: str) -> dict[str, str]:
+        def look(_path: str, _workspace: str, _cli: Cli) -> dict[str, str]:
             threads.append(threading.current_thread())
             return {}
 

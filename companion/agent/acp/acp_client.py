@@ -20,7 +20,7 @@ from ..wording.failure import (
 )
 from ..wording.sentence import sentence
 from ..wording.surrogates import clean
-from . import messages
+from . import messages, protocol_version
 from .elicitation import ElicitationRequest
 from .members import Unreadable
 from .message_lines import MessageLines, OtherProtocol
@@ -227,13 +227,13 @@ class Client:
         """Must be called first. `writes` says whether the agent may write files through us. Raises
         AgentError."""
         self._writes = writes
-        told = await self.request(messages.initialize(writes), timeout)
-        if not told.is_understood:
+        told = await self.request(protocol_version.initialize(writes), timeout)
+        if not protocol_version.is_spoken(told):
             raise AgentError(
                 CLIENT_NOT_INITIALIZED,
                 sentence(
                     "Expected version {expected} of the Agent Client Protocol; {cli} has {got}.",
-                    expected=messages.PROTOCOL_VERSION,
+                    expected=protocol_version.VERSION,
                     cli=self.name,
                     got=repr(told.protocol_version),
                 ),
@@ -348,7 +348,7 @@ class Session:
 
     def prompt(self, blocks: Sequence[messages.Block]) -> asyncio.Future[messages.TurnEnd]:
         """A turn. The future is done when the turn is over, or gets its AgentError."""
-        return self.client.begin(messages.prompt(self.id, blocks))
+        return protocol_version.turn(self.client.begin, self.id, blocks)
 
     def cancel(self) -> None:
         self.client.notify(messages.cancel(self.id))

@@ -1,4 +1,4 @@
-"""The messages of the Agent Client Protocol, version 1, as frozen values. Messages from the agent
+"""The messages of the Agent Client Protocol as frozen values. Messages from the agent
 are read here and messages to it are made here; no other module knows the protocol's names.
 
 An optional member of the wrong type counts as missing. A message whose needed member is missing or
@@ -19,7 +19,6 @@ from .elicitation import ElicitationRequest
 from .members import SHOWN, Unreadable, needed, object_of, objects, string
 from .session_state import BOOLEAN, ConfigOption, ConfigOptions, StateUpdate
 
-PROTOCOL_VERSION = 1
 # Methods of the agent's requests, and its notification.
 ASK_PERMISSION, WRITE_FILE = "session/request_permission", "fs/write_text_file"
 UPDATE = "session/update"
@@ -240,10 +239,6 @@ class Initialized:
     version: str
     auth_methods: tuple[AuthMethod, ...] = ()
 
-    @property
-    def is_understood(self) -> bool:
-        return self.protocol_version == PROTOCOL_VERSION
-
 
 @dataclass(frozen=True)
 class Model:
@@ -298,21 +293,6 @@ class Notification:
 Block = Mapping[str, Any]
 
 
-def initialize(writes: bool) -> Request[Initialized]:
-    """The agent reads files by itself; `writes` says whether it writes them through us
-    (docs/gemini-cli-acp.md 8.46)."""
-    capabilities = {
-        "fs": {"readTextFile": False, "writeTextFile": writes},
-        "session": {"configOptions": {"boolean": {}}},
-        "elicitation": {elicitation.FORM: {}, elicitation.URL: {}},
-    }
-    return Request(
-        "initialize",
-        {"protocolVersion": PROTOCOL_VERSION, "clientCapabilities": capabilities},
-        _initialized,
-    )
-
-
 def authenticate(method: str, meta: Meta | None = None) -> Request[None]:
     """`meta` is the agent's own."""
     params = {"methodId": method, **({"_meta": meta} if meta else {})}
@@ -345,7 +325,7 @@ def reopen_session(
 
 
 def prompt(session: str, blocks: Sequence[Block]) -> Request[TurnEnd]:
-    """In this version of the protocol, and only in this one, the answer is the turn's end."""
+    """For `protocol_version.turn` alone."""
     return Request("session/prompt", {"sessionId": session, "prompt": blocks}, _turn_end)
 
 
@@ -394,6 +374,26 @@ def resource_block(
 
 
 # Reading messages from the agent.
+
+
+def initialized(result: Mapping[str, Any]) -> Initialized:
+    """The answer to `initialize`."""
+    told = object_of(result, "agentCapabilities")
+    said, servers = object_of(told, "promptCapabilities"), object_of(told, "mcpCapabilities")
+    capabilities = AgentCapabilities(
+        bool(said.get("image")),
+        bool(said.get("embeddedContext")),
+        bool(servers.get("http")),
+        bool(told.get("loadSession")),
+        isinstance(object_of(told, "sessionCapabilities").get("resume"), dict),
+    )
+    methods = tuple(
+        AuthMethod(string(each, "id"), clean(string(each, "name")))
+        for each in objects(result, "authMethods")
+        if string(each, "id")
+    )
+    version = string(object_of(result, "agentInfo"), "version")
+    return Initialized(result.get("protocolVersion"), capabilities, version, methods)
 
 
 def session_update(params: Mapping[str, Any]) -> tuple[str, SessionUpdate]:
@@ -520,25 +520,6 @@ _UPDATES: Mapping[str, Callable[[Mapping[str, Any]], SessionUpdate | None]] = {
     "available_commands_update": _commands,
     **session_state.UPDATES,
 }
-
-
-def _initialized(result: Mapping[str, Any]) -> Initialized:
-    told = object_of(result, "agentCapabilities")
-    said, servers = object_of(told, "promptCapabilities"), object_of(told, "mcpCapabilities")
-    capabilities = AgentCapabilities(
-        bool(said.get("image")),
-        bool(said.get("embeddedContext")),
-        bool(servers.get("http")),
-        bool(told.get("loadSession")),
-        isinstance(object_of(told, "sessionCapabilities").get("resume"), dict),
-    )
-    methods = tuple(
-        AuthMethod(string(each, "id"), clean(string(each, "name")))
-        for each in objects(result, "authMethods")
-        if string(each, "id")
-    )
-    version = string(object_of(result, "agentInfo"), "version")
-    return Initialized(result.get("protocolVersion"), capabilities, version, methods)
 
 
 def _id(result: Mapping[str, Any]) -> str:

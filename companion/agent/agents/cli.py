@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Mapping, Sequence
 
 from ...base import jsonrpc
@@ -202,6 +203,10 @@ class Cli(ABC):
         if not message.strip(BLANKS):
             raise AgentError(VALIDATION_ERROR, sentence("The message is empty."))
         return message
+
+    def uri_of(self, path: str) -> str:
+        """The URI of a file that belongs to a message, by its absolute path."""
+        return Path(path).as_uri()
 
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
         """The information about a call, also in a permission request."""

@@ -25,6 +25,12 @@ def acp_arguments(model: str) -> tuple[str, ...]:
     return ("--acp", *(("--model", model) if model else ()))
 
 
+def path_uri(path: str) -> str:
+    """Not a proper URI: Gemini CLI and its relatives cut off seven letters and take the rest as a
+    path."""
+    return "file://" + path
+
+
 def inherited() -> dict[str, str]:
     """Those of these variables that are set."""
     return {name: os.environ[name] for name in INHERITED if name in os.environ}

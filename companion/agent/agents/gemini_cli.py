@@ -20,7 +20,7 @@ from ..wording.sentence import sentence
 from ..wording.surrogates import clean
 from . import gemini_resumption as resumption
 from .cli import Cli, NoGoogleLogin, Resumption, Retry, SessionFiles
-from .cli_home import acp_arguments, inherited, write_settings
+from .cli_home import acp_arguments, inherited, path_uri, write_settings
 from .credentials import API_KEY, GOOGLE, VERTEX, Credentials
 from .gemini_recording import Recording
 from .message_text import BLANKS, NO_COMMAND
@@ -149,6 +149,9 @@ class GeminiCli(Cli):
 
     def text_for(self, message: str) -> str:
         return text_for(message)
+
+    def uri_of(self, path: str) -> str:
+        return path_uri(path)
 
     def outcome_of(self, option: messages.PermissionOption) -> str:
         return SCOPES.get(option.id, super().outcome_of(option))

@@ -18,7 +18,7 @@ from ..events.turn_events import ALWAYS_SERVER, ALWAYS_TOOL, PastTurn, Usage
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .cli import Cli, Resumption, SessionFiles
-from .cli_home import acp_arguments, inherited, write_settings
+from .cli_home import acp_arguments, inherited, path_uri, write_settings
 from .credentials import OPENAI, Credentials
 from .message_text import BLANKS, NO_COMMAND
 from .program import Program
@@ -99,6 +99,9 @@ class QwenCode(Cli):
             return message
         words = re.split(r"\s+", inner[1:])
         return inner if words in ([each] for each in HARMLESS) else NO_COMMAND + inner
+
+    def uri_of(self, path: str) -> str:
+        return path_uri(path)
 
     def outcome_of(self, option: messages.PermissionOption) -> str:
         return SCOPES.get(option.id, super().outcome_of(option))

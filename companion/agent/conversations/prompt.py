@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass, replace
-from typing import Callable, Sequence
+from typing import Sequence
 
 from ..acp.messages import Block, link_block, text_block
+from ..agents.cli import Cli
 from ..events.turn_events import Attachment
 from ..wording.failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
@@ -28,16 +29,14 @@ class Message:
         return replace(self, parts=(*self.parts, *added.blocks), attachments=added.attachments)
 
 
-def message(
-    text: str, files: Sequence[str], workspace: str, worded: Callable[[str], str]
-) -> Message:
-    """Relative paths start at the workspace. `worded` gives the text in the CLI's form. Inspects
-    the files, which may take a while. Raises AgentError."""
-    links = [_link(path, workspace) for path in files]
-    return Message(text, tuple(files), (text_block(worded(text)), *links))
+def message(text: str, files: Sequence[str], workspace: str, cli: Cli) -> Message:
+    """Relative paths start at the workspace. Text and files are in the CLI's form. Inspects the
+    files, which may take a while. Raises AgentError."""
+    links = [_link(path, workspace, cli) for path in files]
+    return Message(text, tuple(files), (text_block(cli.text_for(text)), *links))
 
 
-def _link(path: str, workspace: str) -> Block:
+def _link(path: str, workspace: str, cli: Cli) -> Block:
     whole = os.path.normpath(os.path.join(workspace, path))
     try:
         mode = os.stat(whole).st_mode
@@ -48,5 +47,4 @@ def _link(path: str, workspace: str) -> Block:
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         told = sentence("{path} is neither a file nor a folder.", path=path)
         raise AgentError(VALIDATION_ERROR, told)
-    # Not a proper URI: the CLI cuts off seven letters and takes the rest as a path.
-    return link_block("file://" + whole, os.path.basename(whole))
+    return link_block(cli.uri_of(whole), os.path.basename(whole))

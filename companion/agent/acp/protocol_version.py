@@ -1,0 +1,44 @@
+"""The version of the Agent Client Protocol: which one is asked for, what is offered with it, and
+how a turn ends in it. No other module knows any of that.
+
+In version 1 the answer to a prompt is the end of its turn. In the draft of version 2 the answer
+only acknowledges the prompt, an update tells the end, and clients write no files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Callable, Sequence
+
+from . import elicitation, messages
+from .messages import Block, Initialized, Request, TurnEnd
+
+VERSION = 1
+Begin = Callable[[Request[TurnEnd]], "asyncio.Future[TurnEnd]"]
+
+
+def initialize(writes: bool) -> Request[Initialized]:
+    """The agent reads files by itself; `writes` says whether it writes them through us
+    (docs/gemini-cli-acp.md 8.46). It answers with the version that it will speak: this one, or its
+    own newest."""
+    capabilities = {
+        "fs": {"readTextFile": False, "writeTextFile": writes},
+        "session": {"configOptions": {"boolean": {}}},
+        "elicitation": {elicitation.FORM: {}, elicitation.URL: {}},
+    }
+    return Request(
+        "initialize",
+        {"protocolVersion": VERSION, "clientCapabilities": capabilities},
+        messages.initialized,
+    )
+
+
+def is_spoken(told: Initialized) -> bool:
+    """Whether the agent will speak this version."""
+    return told.protocol_version == VERSION
+
+
+def turn(begin: Begin, session: str, blocks: Sequence[Block]) -> asyncio.Future[TurnEnd]:
+    """Send a prompt with `begin`. The future is done when the turn is over, or gets its
+    AgentError."""
+    return begin(messages.prompt(session, blocks))
