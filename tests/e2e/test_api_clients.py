@@ -109,6 +109,14 @@ class OthersClients(WithModel):
             told = self.run_in(FOLDER, PYTHON, "with_openai.py", self.url, self.token)
             self.assertEqual(told, expected.format("True"))
 
+    def test_structured_output_stop_words_and_limits_are_as_openai_and_langchain_want_them(
+        self,
+    ) -> None:
+        self.model.will_play("point", ['{"x": 1, "y": 2}'])
+        told = self.run_in(FOLDER, "node", "structured.mjs", self.url, self.token)
+        point = '{"x":1,"y":2}\n'
+        self.assertEqual(told, point * 4 + "Hi.\nHi\n400 max_tokens\n")
+
     def test_tools_that_want_a_decision_run_for_openai_only_where_they_are_allowed(self) -> None:
         path = os.path.join(self.workspace, "new.txt")
         write = [call("write_file", file_path=path, content="")], ["Done."]
