@@ -25,6 +25,7 @@ help:
 	@echo "make release-check       all files of a release    make advisories   known against libraries"
 	@echo "make bench               measure            make format   rewrite the format"
 	@echo "make fuzz                many more of the random tests"
+	@echo "make test-agents         each agent in each situation (installs 1.1 GB)"
 	@echo "make mcp                 others' clients of MCP, and its conformance suite"
 	@echo "make soak MINUTES=n      hours of use, with memory and latencies over time"
 	@echo "make setup PYTHON=python3.8   choose the Python of .venv; every target takes it"
@@ -70,6 +71,10 @@ test: setup-python
 # The SDKs' clients of MCP, and the official suite for its servers at each version (docs/protocol.md 10.98)
 mcp: setup-mcp
 	$(PY) -m pytest -q tests/others
+
+# Each agent in each situation, against models on this machine; docs/agents.md has what is seen
+test-agents: setup-node setup-agents
+	@$(PY) -W error -m pytest tests/e2e/test_matrix.py
 
 # Twenty times as much as in the tests, other requests and other orders each time; about half an hour.
 fuzz: setup setup-schema

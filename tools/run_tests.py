@@ -30,6 +30,7 @@ NODE = os.path.join(ROOT, E2E, "node_modules", "node-*-*", "bin")
 # Tests with the real CLI by the names of their files.
 AGENT, API, PAGE = ("test_agent*.py",), ("test_api*.py",), ("test_page.py",)
 DESCRIBED = ("test_api_schema.py", "test_api_clients.py", "test_api_agents.py", "test_api_docs.py")
+MATRIX = ("test_matrix.py",)
 FAULTS, INSTALLED = ("test_faults.py",), ("test_packages.py", "test_doctor.py")
 TOOLS = tuple(os.path.join("tests", name) for name in ("tools", "headless"))
 # Others' clients of MCP and the suite of its makers; `make mcp` runs them alone.
@@ -87,10 +88,11 @@ TESTS = (
     Part("the real CLI and what is installed", with_cli(*INSTALLED), ("node", "carried")),
     Part(
         "the real CLI in its terminal",
-        with_cli("test_*.py", but=(*AGENT, *API, *PAGE, *FAULTS, *INSTALLED)),
+        with_cli("test_*.py", but=(*AGENT, *API, *PAGE, *FAULTS, *INSTALLED, *MATRIX)),
         ("node",),
     ),
     Part("the real CLI and faults", with_cli(*FAULTS), ("node",)),
+    Part("each agent in each situation", with_cli(*MATRIX), ("node",)),
     Part("the API as it is described", with_cli(*DESCRIBED), ("node", "schema", "clients")),
     Part("the clients of others for MCP", (*PYTEST, OTHERS), ("mcp",)),
     Part("tools and the editor without a screen", (*PYTEST, *TOOLS), ("node", "carried", "deploy")),

@@ -105,6 +105,13 @@ class WritesByItself(Story):
         await self.end(self.told("failed"))
         self.assertEqual(len(self.stage.of(ToolResult)), 1)
 
+    async def test_its_refusal_is_not_reported_while_the_users_text_is_written(self) -> None:
+        await self.asked()
+        self.tracker.confirm(WRITE, MODIFY, "mine\n")
+        await self.tracker.change(self.told("failed"))
+        await self.tracker.finish_writes()
+        self.assertEqual([it.success for it in self.stage.of(ToolResult)], [True])
+
     async def test_what_the_agent_wrote_meanwhile_is_not_overwritten(self) -> None:
         await self.asked()
         self.write("the agent's\n")

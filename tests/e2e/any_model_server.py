@@ -26,8 +26,6 @@ MODEL = "local"
 # Of each request and of its answer.
 TOKENS = (1000, 7)
 SIDE_ANSWER = ("{}",)
-# Whether an answer of OpenAI's chat says in a piece of its own why it ends.
-SEPARATE_END = False
 USER, ASSISTANT, TOOL = "user", "assistant", "tool"
 Json = Dict[str, Any]
 Reply = Sequence[Any]
@@ -75,8 +73,7 @@ class Chat(Api):
             yield json.dumps({**head, "object": "chat.completion", "choices": [choice]}).encode()
             return
         reason, calls = "stop", 0
-        last = 0 if SEPARATE_END else sum(not isinstance(step, Gate) for step in reply)
-        for number, step in enumerate(_steps(reply), 1):
+        for step in _steps(reply):
             if isinstance(step, str):
                 delta: Json = {"role": "assistant", "content": step}
             else:
@@ -84,11 +81,9 @@ class Chat(Api):
                 told = {"index": calls, "id": _id(), "type": "function", "function": function}
                 delta = {"role": "assistant", "tool_calls": [told]}
                 reason, calls = "tool_calls", calls + 1
-            end = {"finish_reason": reason} if number == last else {}
-            yield _event({**head, "choices": [{"index": 0, "delta": delta, **end}]})
-        if SEPARATE_END:
-            end = {"index": 0, "delta": {}, "finish_reason": reason}
-            yield _event({**head, "choices": [end]})
+            yield _event({**head, "choices": [{"index": 0, "delta": delta}]})
+        end = {"index": 0, "delta": {}, "finish_reason": reason}
+        yield _event({**head, "choices": [end]})
         given, got = TOKENS
         usage = {"prompt_tokens": given, "completion_tokens": got, "total_tokens": given + got}
         yield _event({**head, "choices": [], "usage": usage})
@@ -157,8 +152,12 @@ class Messages(Api):
         for message in request["messages"]:
             content = message["content"]
             parts = [] if isinstance(content, str) else content
-            is_result = any(part["type"] == "tool_result" for part in parts)
-            yield Said(TOOL if is_result else message["role"], _text(content))
+            results = [part for part in parts if part["type"] == "tool_result"]
+            if results:
+                yield Said(TOOL, _text(results))
+                content = [it for it in parts if it not in results and not _is_reminder(it)]
+            if content:
+                yield Said(message["role"], _text(content))
 
     @staticmethod
     def stream(request: Json, reply: Reply) -> Iterator[bytes]:
@@ -250,9 +249,9 @@ class AnyModelServer:
 
     def will_play(self, text: str, *replies: Reply) -> None:
         """A prompt with these words gets the first reply, what follows from it the others, once
-        each. Among several plays that fit, the one whose words
-        stand last is meant, and then the longest."""
+        each. Among several plays that fit, the newest is meant."""
         with self._asked:
+            self._plays.pop(text, None)
             self._plays[text] = deque(replies)
 
     def wait_for_prompt(self, text: str, timeout: float = PATIENCE) -> str:
@@ -276,10 +275,10 @@ class AnyModelServer:
             api, request = self._requests[-1]
         return [said.text for said in api.messages(request)]
 
-    def requests(self) -> list[Json]:
-        """The bodies of all main turns."""
+    def last_request(self) -> Json:
+        """The body of the newest main turn."""
         with self._asked:
-            return [request for _, request in self._requests]
+            return self._requests[-1][1]
 
     def _reply(self, api: Any, request: Json) -> Reply:
         if not any(api.tools(request)):
@@ -294,7 +293,7 @@ class AnyModelServer:
             for text in (it.text for it in reversed(said) if it.by == USER):
                 fitting = [words for words in self._plays if words in text]
                 if fitting:
-                    meant = max(fitting, key=lambda words: (text.rfind(words), len(words)))
+                    meant = fitting[-1]
                     reply = self._plays[meant].popleft()
                     if not self._plays[meant]:
                         del self._plays[meant]
@@ -326,6 +325,11 @@ def _text(content: Any) -> str:
     if isinstance(content, list):
         return "\n".join(map(_text, content))
     return str(content or "")
+
+
+def _is_reminder(part: Json) -> bool:
+    """Whether it is what Claude Code adds to results."""
+    return str(part.get("text", "")).startswith("<system-reminder>")
 
 
 def _since_the_model(said: list[Said]) -> list[Said]:

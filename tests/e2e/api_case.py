@@ -25,6 +25,7 @@ from typing import Any, AsyncIterator, Mapping
 from agent_case import KEY, LAUNCH, AgentCase
 from aiohttp import ClientResponse, ClientSession
 from GeminiCompanion.companion.agent.agent import Agent
+from GeminiCompanion.companion.agent.agents.credentials import Credentials
 from GeminiCompanion.companion.api.server import Server, Settings, options
 
 from tests.api.contract import Contract
@@ -86,9 +87,10 @@ class Stream:
 
 
 class ApiCase(AgentCase):
-    """`api` are the server's `Settings` that differ."""
+    """`api` are the server's `Settings` that differ; `key` is what its usual agent is given."""
 
     api: dict[str, Any] = {}
+    key: Credentials | None = KEY
     contract = Contract()
     server: Server
     client: ClientSession
@@ -100,7 +102,8 @@ class ApiCase(AgentCase):
         cls.agent = cls.server.agent
         cls.client = cls.run_soon(cls._client())
         cls.addClassCleanup(lambda: cls.run_soon(cls.client.close()))
-        cls.run_soon(cls.agent.account.configure(KEY))
+        if cls.key is not None:
+            cls.run_soon(cls.agent.account.configure(cls.key))
 
     @classmethod
     async def another_agent(cls, *arguments: Any, **more: Any) -> Agent:

@@ -163,7 +163,8 @@ class Qwen(ApiCase):
         told = {it["id"]: it for it in (await self.get("/agents"))["agents"]}
         self.assertEqual((told["gemini"]["isDefault"], told["qwen"]["isDefault"]), (True, False))
         self.assertEqual([it["processes"] for it in told.values()][0], [])
-        self.assertEqual(told["qwen"]["processes"][0]["conversations"], 1)
+        # Beside this one, those that are kept for clients of /v1.
+        self.assertGreaterEqual(told["qwen"]["processes"][0]["conversations"], 1)
 
     async def _restarted(self) -> None:
         changed = await self.ask("PATCH", f"/sessions/{self.session}", {"mode": "plan"})

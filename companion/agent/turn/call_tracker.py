@@ -60,7 +60,8 @@ class CallTracker:
         self._patience = patience
         self._calls = CallEvents(log, agent)
         self._pending: dict[str, PendingPermission] = {}
-        self._writing: set[asyncio.Future[None]] = set()
+        # Writes of the user's texts instead of refused edits, by the ids of the calls.
+        self._writing: dict[str, asyncio.Future[None]] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -92,8 +93,8 @@ class CallTracker:
             self._answer(pending, CANCEL)
             self._calls.state(pending.call, EXECUTING)
             writing = asyncio.ensure_future(self._write_instead(pending.call, new_text))
-            self._writing.add(writing)
-            writing.add_done_callback(self._writing.discard)
+            self._writing[call_id] = writing
+            writing.add_done_callback(lambda _: self._writing.pop(call_id))
         else:
             self.writes.decide(pending.call, new_text)
             # The agent's own editor opens nowhere; the text is changed when it is written.
@@ -103,7 +104,8 @@ class CallTracker:
     async def change(self, told: ToolCallUpdate) -> None:
         """The agent tells of a call: its beginning, more of it, or its end."""
         call = self._calls.take(told)
-        if call is None or call.id in self._pending:
+        # While the user's text is being written, it tells of the refusal of its own.
+        if call is None or call.id in self._pending or call.id in self._writing:
             return
         if call.status in (COMPLETED, FAILED):
             await self._end(call)
@@ -144,7 +146,7 @@ class CallTracker:
     async def finish_writes(self) -> None:
         """Wait for what is being written."""
         if self._writing:
-            await asyncio.wait(set(self._writing))
+            await asyncio.wait(set(self._writing.values()))
 
     def cancel(self) -> None:
         """Calls that wait for a decision will not run, nor will those that the agent asks for

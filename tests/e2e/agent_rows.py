@@ -1,0 +1,129 @@
+"""The agents of test_matrix, one row each: how it is started against a model of this machine, and
+what its tools are called.
+
+A row's model is asked and answered by its own API. Nothing of a row reaches further than this
+machine: what does not go to the model goes to a proxy that nobody serves.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any, Callable, Mapping
+
+from agent_case import HERE, KEY
+from agent_case import MODEL as GEMINI_MODEL
+from any_model_server import MODEL as ANY_MODEL
+from any_model_server import TOKENS, AnyModelServer
+from GeminiCompanion.companion.agent.agents.credentials import ANTHROPIC, OPENAI, Credentials
+from GeminiCompanion.companion.agent.agents.supported import CLIS
+from GeminiCompanion.companion.agent.processes.runner import Launch
+from model_server import ModelServer, call
+
+# A model of which Codex knows what tools it is to get.
+CODEX_MODEL = "gpt-6.1-sol"
+# What makes Qwen Code offer its tool for plans, and do without a program that npm would have to
+# unpack.
+QWEN_SETTINGS = {"tools": {"useRipgrep": False, "todoWrite": {"enabled": True}}}
+NOBODY = "http://127.0.0.1:9"
+PROXIES = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), NOBODY)
+Call = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Agent:
+    """`id` is its name in options, `folder` has its package below node_modules. `key` is what it is
+    given for the model at a URL. `write` and `plan` are calls of its tools: a file with a text, and
+    a plan with one step. `tokens` are what the model counts for each request."""
+
+    id: str
+    key: Callable[[str], Credentials]
+    write: Callable[[str, str], Call]
+    plan: Call
+    folder: str = os.path.join(HERE, "agents")
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    model: str = ""
+    server: Callable[[], Any] = AnyModelServer
+    tokens: tuple[int, int] = TOKENS
+
+    @property
+    def name(self) -> str:
+        return CLIS[self.id].program.name
+
+    @property
+    def setup(self) -> str:
+        """What installs it."""
+        return "make setup" if self.folder == HERE else "make setup-agents"
+
+    def launch(self, url: str) -> Launch:
+        """Raises AgentError where it is not installed."""
+        command = CLIS[self.id].program.find(self.folder)
+        variables = {**PROXIES, **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1")}
+        if self.server is ModelServer:
+            variables["GOOGLE_GEMINI_BASE_URL"] = url
+        return Launch(
+            command,
+            variables,
+            self.settings,
+            self.model,
+            agent=self.id,
+            fallback=self.key(url),
+        )
+
+
+def openai(url: str, model: str = ANY_MODEL) -> Credentials:
+    return Credentials(OPENAI, "a-key", base_url=url + "/v1", model=model)
+
+
+def patch(path: str, text: str) -> Call:
+    """Codex writes with a program of its model's."""
+    lines = "".join(f"+{line}\n" for line in text.splitlines())
+    change = f"*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch\n"
+    return in_code("apply_patch", change)
+
+
+def in_code(tool: str, given: Any) -> Call:
+    return call("exec", input=f"text(await tools.{tool}({json.dumps(given)}))")
+
+
+STEP = "first step"
+ROWS = (
+    Agent(
+        "gemini",
+        lambda url: KEY,
+        lambda path, text: call("write_file", file_path=path, content=text),
+        call("write_todos", todos=[{"description": STEP, "status": "pending"}]),
+        folder=HERE,
+        model=GEMINI_MODEL,
+        server=ModelServer,
+        tokens=(1, 1),
+    ),
+    Agent(
+        "qwen",
+        openai,
+        lambda path, text: call("write_file", file_path=path, content=text),
+        call("todo_write", todos=[{"id": "1", "content": STEP, "status": "pending"}]),
+        folder=HERE,
+        settings=QWEN_SETTINGS,
+    ),
+    Agent(
+        "claude",
+        lambda url: Credentials(ANTHROPIC, "a-key", base_url=url),
+        lambda path, text: call("Write", file_path=path, content=text),
+        call("TaskCreate", subject=STEP, description=STEP),
+    ),
+    Agent(
+        "opencode",
+        openai,
+        lambda path, text: call("write", filePath=path, content=text),
+        call("todowrite", todos=[{"content": STEP, "status": "pending", "priority": "high"}]),
+    ),
+    Agent(
+        "codex",
+        lambda url: openai(url, CODEX_MODEL),
+        patch,
+        in_code("update_plan", {"plan": [{"step": STEP, "status": "pending"}]}),
+    ),
+)
+AGENTS = {row.id: row for row in ROWS}

@@ -1,0 +1,338 @@
+"""Each agent, unmodified, in each situation. What is seen is in the table of docs/agents.md, which
+has to say it in the same words; whatever an agent does, what is told of files is what is on disk.
+
+    make test-agents            all of them; `make test` has those that are set up anyway
+    WRITE_SEEN=1 ...            writes what is seen into the table
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import unittest
+from typing import Any, Dict, List
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_case import ROOT  # noqa: E402
+from agent_rows import AGENTS, STEP  # noqa: E402
+from agent_rows import Agent as Row  # noqa: E402
+from api_case import ApiCase, data, said  # noqa: E402
+from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
+from GeminiCompanion.companion.agent.wording.failure import AgentError  # noqa: E402
+from GeminiCompanion.companion.api.server import Server  # noqa: E402
+from model_server import Gate  # noqa: E402
+
+DOCUMENT = os.path.join(ROOT, "docs", "agents.md")
+ONCE, ALWAYS, MODIFY, NO = "proceed_once", "proceed_always", "modify_with_editor", "cancel"
+# As the table says them.
+OUTCOMES = {ONCE: "once", ALWAYS: "always", NO: "no", MODIFY: "changed"}
+Story = List[Dict[str, Any]]
+
+
+class Cells(ApiCase):
+    """All situations of one agent, whose processes they share. Each ends with the words that its
+    cell in the table has."""
+
+    row: Row
+    folder: str
+    key = None
+    real = True
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        try:
+            cls.row.launch("")
+        except AgentError:
+            raise unittest.SkipTest(f"{cls.row.name} is not installed: {cls.row.setup}") from None
+        cls.model_server = cls.row.server
+        cls.folder = cls.another_folder()
+        super().setUpClass()
+
+    @classmethod
+    def launch(cls, *given: Any, **more: Any) -> Launch:
+        return cls.row.launch(cls.model.url)
+
+    @classmethod
+    async def another_server(cls, *given: Any, **more: Any) -> Server:
+        """With the same state as before."""
+        return await super().another_server(cls.folder)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.file = self.path("file.txt")
+        self.session = ""
+
+    # What happens.
+
+    async def open(self) -> None:
+        made = await self.post("/sessions", {"workspacePath": self.workspace})
+        self.assertEqual(made.status, 200, made)
+        self.session = made["sessionId"]
+
+    async def talk(self, words: str, decide: str = "", **more: Any) -> Story:
+        """All events of a message; `more` goes into the decision on each question. Whatever was
+        done to files is compared with what was told of it."""
+        if not self.session:
+            await self.open()
+        before, story = self.files(), []
+        async with self.stream(self.said_here(words)) as stream:
+            async for event in stream:
+                story.append(event)
+                if event["type"] == "tool_confirmation" and decide:
+                    await self.decide(event["data"]["callId"], decide, **more)
+        await self.assert_true_to_disk(story, before)
+        return story
+
+    async def decide(self, call: str, outcome: str, **more: Any) -> None:
+        reply = await self.post("/tool-confirmation", {"callId": call, "outcome": outcome, **more})
+        self.assertEqual(reply.status, 200, reply)
+
+    def plan(self, words: str, closing: str, text: str | None = None, path: str = "") -> None:
+        """What the model does after these words: writes the file where there is a text, and says
+        the closing."""
+        write = [] if text is None else [[self.row.write(path or self.file, text)]]
+        self.model.will_play(self.own(words), *write, [closing])
+
+    def own(self, words: str) -> str:
+        """The words as no other test says them: its model may still be asked."""
+        return f"{words} ({self._testMethodName})"
+
+    def said_here(self, words: str) -> dict[str, Any]:
+        return {"message": self.own(words), "sessionId": self.session}
+
+    def files(self) -> dict[str, str]:
+        return {name: self.read(name) for name in os.listdir(self.workspace)}
+
+    # What has to be so whatever the agent does.
+
+    async def assert_true_to_disk(self, story: Story, before: dict[str, str]) -> None:
+        """What a turn changed is listed as its files, and nothing else is; edits that nobody was
+        asked about are told with the texts that the files hold now."""
+        turn, after = story[0]["data"]["turnId"], self.files()
+        changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+        listed = (await self.get(f"/sessions/{self.session}/turns/{turn}/files"))["files"]
+        self.assertEqual({os.path.basename(it["path"]) for it in listed}, changed, story)
+        self.assertLessEqual({it["state"] for it in listed}, {"as_left"}, story)
+        for result in data(story, "tool_result"):
+            for diff in result["unaskedEdits"]:
+                self.assertEqual(self.read(os.path.basename(diff["path"])), diff["newText"], story)
+
+    def assert_seen(self, *words: str) -> None:
+        """The cell of this test has the words."""
+        situation = self._testMethodName[len("test_") :].replace("_", " ")
+        seen = "; ".join(word for word in words if word)
+        if os.environ.get("WRITE_SEEN"):
+            write_cell(situation, self.row.name, seen)
+        self.assertEqual(table().get((situation, self.row.name)), seen)
+
+    # The situations.
+
+    async def test_a_turn(self) -> None:
+        self.plan("greet me", "Hello to you.")
+        story = await self.talk("greet me")
+        self.assertEqual(said(story), "Hello to you.")
+        self.assertEqual(data(story, "complete")[0]["reason"], "end_turn")
+        mode = (await self.get(f"/sessions/{self.session}"))["mode"]
+        self.assert_seen(f"answered, in its mode `{mode}`")
+
+    async def test_its_plan_and_usage(self) -> None:
+        self.model.will_play(self.own("plan it"), [self.row.plan], ["Planned."])
+        story = await self.talk("plan it", ONCE)
+        plans = data(story, "plan")
+        for each in plans:
+            self.assertEqual([it["content"] for it in each["entries"]], [STEP])
+        usage = data(story, "complete")[0]["usage"]
+        counted = (usage["inputTokens"], usage["outputTokens"])
+        one, both = self.row.tokens, tuple(2 * it for it in self.row.tokens)
+        tokens = {one: "tokens of the last request", both: "tokens of the turn"}
+        self.assertIn(counted, tokens, story)
+        contexts = data(story, "context_usage")
+        self.assert_seen(
+            "plan" if plans else f"no plan, its tool `{data(story, 'tool_call')[0]['name']}`",
+            tokens[counted],
+            "context" if contexts else "",
+            "cost" if any(it["cost"] for it in contexts) else "",
+        )
+
+    async def test_a_permission_with_a_diff(self) -> None:
+        self.plan("write it", "Not written.", "one\n")
+        await self.open()
+        async with self.stream(self.said_here("write it")) as stream:
+            asked = (await stream.until("tool_confirmation"))["data"]
+            self.assertEqual(self.files(), {})
+            await self.decide(asked["callId"], NO)
+            await stream.rest()
+        diff = asked["diff"]
+        self.assertEqual((diff["path"], diff["oldText"]), (self.file, ""))
+        self.assertEqual(diff["newText"], "one\n")
+        options = ", ".join(OUTCOMES[it["outcome"]] for it in asked["options"])
+        self.assert_seen(f"`{asked['name']}`: {options}")
+
+    async def test_allowed(self) -> None:
+        self.plan("write it", "Written.", "one\n")
+        story = await self.talk("write it", ONCE)
+        self.assertEqual((said(story), self.files()), ("Written.", {"file.txt": "one\n"}))
+        self.assertEqual([it["success"] for it in data(story, "tool_result")], [True])
+        turn = story[0]["data"]["turnId"]
+        undone = await self.post(f"/sessions/{self.session}/turns/{turn}/undo")
+        left = "" if self.files() else " by removing the file"
+        kept = " to an empty file" if self.files() == {"file.txt": ""} else left
+        self.assertNotEqual(self.files(), {"file.txt": "one\n"}, undone)
+        self.assert_seen(f"written; can be undone{kept}")
+
+    async def test_allowed_always(self) -> None:
+        self.plan("write it", "Written.", "one\n")
+        await self.talk("write it", ALWAYS)
+        other = self.path("other.txt")
+        self.plan("write the other", "Written, too.", "two\n", other)
+        story = await self.talk("write the other", NO)
+        if data(story, "tool_confirmation"):
+            self.assertEqual(self.files(), {"file.txt": "one\n"})
+            self.assert_seen("the next file is asked about")
+            return
+        self.assertEqual(self.files(), {"file.txt": "one\n", "other.txt": "two\n"})
+        unasked = data(story, "tool_result")[0]["unaskedEdits"]
+        shown = ", and shown as unasked" if unasked else ""
+        self.assert_seen(f"the next file is not asked about{shown}")
+
+    async def test_changed(self) -> None:
+        self.plan("write it", "Well.", "one\n")
+        story = await self.talk("write it", MODIFY, newContent="mine\n")
+        self.assertEqual(self.files(), {"file.txt": "mine\n"})
+        self.assertEqual([it["success"] for it in data(story, "tool_result")], [True])
+        told = "mine" in str(self.model.last_request())
+        self.assert_seen("the user's text is written" + (", and the model told" if told else ""))
+
+    async def test_rejected(self) -> None:
+        self.plan("write it", "As you wish.", "one\n")
+        story = await self.talk("write it", NO)
+        self.assertEqual(self.files(), {})
+        (result,) = data(story, "tool_result")
+        self.assertEqual((result["success"], result["rejected"]), (False, True))
+        last = data(story, "complete")[0]["reason"]
+        goes_on = said(story) == "As you wish."
+        self.assert_seen("the model goes on" if goes_on else f"the turn ends: `{last}`")
+
+    async def test_cancelled(self) -> None:
+        self.plan("write it", "Never said.", "one\n")
+        await self.open()
+        async with self.stream(self.said_here("write it")) as stream:
+            await stream.until("tool_confirmation")
+            await self.post("/cancel", {"sessionId": self.session})
+            rest = await stream.rest()
+        self.assertEqual(data(rest, "complete")[0]["reason"], "cancelled")
+        self.assertEqual([it["rejected"] for it in data(rest, "tool_result")], [True])
+        self.assertEqual(self.files(), {})
+        self.plan("and now", "Here.")
+        self.assertEqual(said(await self.talk("and now")), "Here.")
+        self.assert_seen("nothing is written; the next message is answered")
+
+    async def test_a_message_in_the_queue(self) -> None:
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play(self.own("the first"), ["One ", gate, "and two."])
+        self.plan("the second", "Three.")
+        await self.open()
+        async with self.stream(self.said_here("the first")) as stream:
+            await stream.until("content")
+            queued = await self.post(
+                f"/sessions/{self.session}/queue", {"message": self.own("the second")}
+            )
+            self.assertEqual(queued.status, 200, queued)
+            gate.set()
+            rest = await stream.rest()
+        self.assertTrue(data(rest, "complete")[0]["success"])
+        await self.until_said("Three.")
+        self.assert_seen("sent after the turn")
+
+    async def test_killed(self) -> None:
+        self.plan("write it", "Written.", "one\n")
+        await self.open()
+        async with self.stream(self.said_here("write it")) as stream:
+            await stream.until("tool_confirmation")
+            await self.kill()
+            rest = await stream.rest()
+        self.assertEqual(rest[-1]["data"]["code"], "STREAM_ERROR")
+        self.assertEqual([it["success"] for it in data(rest, "tool_result")], [False])
+        self.assertEqual(self.files(), {})
+        self.plan("and now", "Here.")
+        self.assertEqual(said(await self.talk("and now")), "Here.")
+        self.assert_seen("the turn ends with `STREAM_ERROR`; the next message is answered")
+
+    async def test_resumed(self) -> None:
+        self.plan("the word is plum", "I see.")
+        self.assertEqual(said(await self.talk("the word is plum")), "I see.")
+        await self.server.stop()
+        type(self).server = await self.another_server()
+        self.plan("which word", "Plum.")
+        story = await self.talk("which word")
+        self.assertEqual(said(story), "Plum.")
+        self.assertIn("the word is plum", str(self.model.last_request()))
+        is_told = bool(data(story, "thought"))
+        self.assert_seen("is told what was said" if is_told else "remembers by itself")
+
+    async def kill(self) -> None:
+        """The agent's process, with what it has started."""
+        (process,) = (await self.get("/agents"))["agents"][0]["processes"]
+        os.killpg(process["pid"], signal.SIGKILL)
+        await self.until_gone(process["pid"])
+
+    async def until_said(self, words: str) -> None:
+        while True:
+            told = await self.get(f"/sessions/{self.session}/messages")
+            if words in str(told.body):
+                return
+            await asyncio.sleep(0.05)
+
+
+def table() -> dict[tuple[str, str], str]:
+    """What the document says was seen, by situation and agent."""
+    with open(DOCUMENT, encoding="utf-8") as file:
+        rows = [line for line in file.read().split("\n") if line.startswith("| ")]
+    start = next(at for at, row in enumerate(rows) if row.startswith("| situation"))
+    cells = [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows[start:]]
+    heads = cells[0][1:]
+    return {(row[0], head): cell for row in cells[1:] for head, cell in zip(heads, row[1:])}
+
+
+def write_cell(situation: str, name: str, seen: str) -> None:
+    with open(DOCUMENT, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    head = next(line for line in lines if line.startswith("| situation"))
+    at = next(at for at, line in enumerate(lines) if line.startswith(f"| {situation} |"))
+    cells = [cell.strip() for cell in lines[at].strip("|").split(" | ")]
+    heads = [cell.strip() for cell in head.strip("|").split(" | ")]
+    cells[heads.index(name)] = seen
+    lines[at] = f"| {' | '.join(cells)} |"
+    with open(DOCUMENT, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+
+
+class GeminiCli(Cells):
+    row = AGENTS["gemini"]
+
+
+class QwenCode(Cells):
+    row = AGENTS["qwen"]
+
+
+class ClaudeCode(Cells):
+    row = AGENTS["claude"]
+
+
+class OpenCode(Cells):
+    row = AGENTS["opencode"]
+
+
+class Codex(Cells):
+    row = AGENTS["codex"]
+
+
+# The others have its tests.
+del Cells
+
+if __name__ == "__main__":
+    unittest.main()
