@@ -25,6 +25,19 @@ USED = {"sessionUpdate": "usage_update", "used": 53_000, "size": 200_000}
 COST = {**USED, "cost": {"amount": 0.25, "currency": "USD"}}
 CHOICES = {"sessionUpdate": "config_option_update", "configOptions": [EFFORT, FAST]}
 TITLE = {"sessionUpdate": "session_info_update", "title": "Mending"}
+CALLED, EDITED = (
+    {
+        "sessionUpdate": event,
+        "toolCallId": "edit__1",
+        "title": "Edit files",
+        "kind": "edit",
+        "status": status,
+        "content": [
+            {"type": "diff", "path": "/nowhere/a.txt", "oldText": "", "newText": "as told\n"}
+        ],
+    }
+    for event, status in (("tool_call", "in_progress"), ("tool_call_update", "completed"))
+)
 LEFT = {"sessionUpdate": "current_mode_update", "currentModeId": "plan"}
 
 
@@ -56,6 +69,12 @@ LEFT = {"sessionUpdate": "current_mode_update", "currentModeId": "plan"}
         | the agent has effort high and fast on; it is sound
         | it is loaded again
         | [data-option=effort] select has the value high
+    an edit that is not on disk as it was told is shown with what is there
+        to mend the model says reports CALLED + reports EDITED + Done.; one is open
+        | mend is said
+        | it is answered; .call > .why tells does not hold what the agent reports
+        ; .unasked tells Nobody was asked about this edit; .unasked figcaption reads /nowhere/a.txt
+        ; .unasked .gone reads - as told; it is accessible; it is sound
     a title and a mode of the agent are shown as it tells them
         to name the model says reports TITLE + reports LEFT + Done.; one is open
         | name is said

@@ -13,7 +13,7 @@ const REACH = { proceed_once: 0, modify_with_editor: 1, [REJECT]: 3 };
 const byReach = (one, other) => (REACH[one.outcome] ?? 2) - (REACH[other.outcome] ?? 2);
 const MODIFY = "modify_with_editor";
 // The tools of the CLIs that write files; another one is known by the difference that it asks about.
-const EDITS = new Set(["write_file", "replace", "edit"]);
+const EDITS = new Set(["write_file", "replace", "edit", "Write", "Edit"]);
 // The one whose argument is a command.
 const SHELL = "run_shell_command";
 // Characters of JSON that are coloured at most.
@@ -84,9 +84,10 @@ export class Call {
     this.box.dataset.status = "pending";
     this.status.textContent = say("pending");
     this.asked = event;
-    const { diff, args, shown } = event;
+    const { diff, moreDiffs = [], args, shown } = event;
     this.showArgs(shown.args ?? args);
     if (diff) this.showDiff(diff);
+    this.box.append(...moreDiffs.map(figureOf));
     this.question = this.decisions.ask({
       title: this.name, choices: this.choices(), ...(diff ? this.aboutEdit() : this.aboutCall()),
     });
@@ -196,15 +197,23 @@ export class Call {
     this.box.append(this.shown);
   }
 
-  finish({ args, result, displayResult, success, rejected, error, shown }) {
+  /** What the agent did to files without a question. */
+  showUnasked(edits) {
+    if (!edits.length) return;
+    this.box.append(make("div", { class: "unasked" },
+      make("p", { class: "why" }, say("unasked")), ...edits.map(figureOf)));
+  }
+
+  finish({ args, result, displayResult, success, rejected, error, unaskedEdits = [], shown }) {
     this.settle();
     this.showArgs(shown.args ?? args);
     this.stand(success ? "completed" : "failed", error || "", rejected);
-    this.hasEdited = success && this.isEdit;
+    this.hasEdited = (success && this.isEdit) || unaskedEdits.length > 0;
     if (!success && error) this.box.append(make("p", { class: "why" }, shown.error ?? error));
     const text = shown.displayResult ?? (displayResult || result);
     if (!rejected && text && displayResult !== error) {
       this.box.append(folded("result", say("result"), block(text)));
     }
+    this.showUnasked(unaskedEdits);
   }
 }
