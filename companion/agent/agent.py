@@ -196,8 +196,8 @@ class Agent:
 
     async def choose_option(self, session_id: str, id: str, value: str | bool) -> Conversation:
         """Choose another value of one of the agent's options. Codes: SESSION_NOT_FOUND;
-        VALIDATION_ERROR for what the agent does not offer; SESSION_BUSY for an option that it
-        cannot change while a turn runs."""
+        OPTION_NOT_FOUND; VALIDATION_ERROR for a value that the agent does not offer; SESSION_BUSY
+        for an option that it cannot change while a turn runs."""
         conversation = self.conversations.known(session_id)
         async with self._connected(conversation):
             await conversation.choose_option(id, value)

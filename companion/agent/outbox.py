@@ -10,6 +10,7 @@ from typing import AsyncContextManager, Callable, Sequence
 from ..base.background import in_thread
 from .conversations import prompt
 from .conversations.conversation import Conversation, attaching
+from .conversations.steering import may_pass
 from .events import turn_events as events
 from .turn.turn import Limits, Turn
 from .wording.failure import AgentError
@@ -53,13 +54,18 @@ class Outbox:
             conversation.release()
 
     def send_next(self, conversation: Conversation, id: str) -> None:
-        """Send a message of the queue before all others: at once, or as soon as the turn that runs
-        is cancelled. Raises AgentError."""
-        conversation.queue.move(id, 0)
+        """Send a message of the queue before all others: at once, within the turn that runs if the
+        agent asks for messages, or as soon as that turn is cancelled, for this or the second time.
+        Raises AgentError."""
+        queue = conversation.queue
+        was_passing = queue.passing == id
+        queue.move(id, 0)
         if not conversation.is_busy:
             self._send_first(conversation)
-        elif not conversation.queue.sending:
-            conversation.queue.is_urgent = True
+        elif not was_passing and may_pass(conversation, queue.get(id)):
+            queue.pass_in(id)
+        elif not queue.sending:
+            queue.is_urgent = True
             conversation.cancel()
 
     def go_on(self, conversation: Conversation) -> None:
@@ -103,6 +109,9 @@ class Outbox:
         # Without files, a thread would only delay the message.
         said = await in_thread(make) if files else make()
         async with self._connected(conversation):
+            if queued:
+                # Another server may have said it, or its user has taken it back there.
+                conversation.queue.get(queued)
             said = await attaching(conversation, said, attachments)
             ended = partial(self._turn_ended, conversation)
             return await conversation.begin(said, self._limits, asks, ended, queued)

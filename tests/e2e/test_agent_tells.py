@@ -114,11 +114,17 @@ class Tells(ApiCase):
 
     async def test_what_the_agent_does_not_offer_is_refused(self) -> None:
         id, _story = await self.told(tells("config_option_update", configOptions=[EFFORT, FAST]))
-        for option, value in (("effort", "most"), ("fast", "true"), ("effort", True), ("x", "low")):
+        other, unknown = (400, "VALIDATION_ERROR"), (404, "OPTION_NOT_FOUND")
+        for option, value, expected in (
+            ("effort", "most", other),
+            ("fast", "true", other),
+            ("effort", True, other),
+            ("x", "low", unknown),
+        ):
             with self.subTest(option, value=value):
                 asked = {"id": option, "value": value}
                 reply = await self.post(f"/sessions/{id}/options", asked)
-                self.assertEqual((reply.status, reply["code"]), (400, "VALIDATION_ERROR"))
+                self.assertEqual((reply.status, reply["code"]), expected)
 
     async def test_the_agents_title_is_the_conversations_until_the_user_gives_one(self) -> None:
         title = tells("session_info_update", title="Its title")

@@ -82,6 +82,32 @@ class Qwen(ApiCase):
         await self._what_it_is_not_asked()
         await self._restarted()
 
+    async def test_a_message_that_waits_is_passed_into_the_turn(self) -> None:
+        await self.configure()
+        here = {"workspacePath": self.workspace, "agent": "qwen"}
+        self.session = (await self.post("/sessions", here))["sessionId"]
+        queue, gate = f"/sessions/{self.session}/queue", Gate()
+        self.addCleanup(gate.set)
+        read = call("read_file", file_path=self.write("a.txt", "apples"))
+        self.openai.will_play("look at it", ["Looking. ", gate, read])
+        self.openai.will_play("and count them", ["One."])
+        async with self.stream({"message": "look at it", "sessionId": self.session}) as stream:
+            await stream.until("content")
+            id = (await self.post(queue, {"message": "and count them"}))["queueId"]
+            told = await self.post(f"{queue}/{id}/now")
+            self.assertEqual((told["passing"], len(told["messages"])), (id, 1))
+            gate.set()
+            events = await stream.rest()
+        (added,) = data(events, "message_added")
+        self.assertEqual((added["text"], added["queueId"]), ("and count them", id))
+        self.assertTrue(said(events).endswith("One."), events)
+        self.assertEqual(events[-1]["data"]["success"], True)
+        self.assertEqual((await self.get(queue))["messages"], [])
+        turns = (await self.get(f"/sessions/{self.session}/messages"))["messages"]
+        self.assertEqual([it["text"] for it in turns], ["look at it"])
+        self.assertEqual(len(data(turns[0]["events"], "message_added")), 1)
+        await self.ask("DELETE", f"/sessions/{self.session}")
+
     async def _text(self) -> None:
         self.write("with space ä%20.txt", "and it is blue")
         self.openai.will_play("the word is plum", ["I see."])

@@ -63,6 +63,11 @@ class Listener(ABC):
         """A session asks to write a file. `Client.answer` or `Client.refuse` must be called once
         with the request's id, whatever happens: the agent waits for ever."""
 
+    def other(self, request: jsonrpc.Request) -> bool:
+        """The agent asks what the protocol does not have. Whether `Client.answer` will be called;
+        otherwise it is refused."""
+        return False
+
     @abstractmethod
     def noise(self, text: str) -> None:
         """A line that is not part of the protocol."""
@@ -322,7 +327,7 @@ class Client:
             self._listener.elicitation(request)
         elif isinstance(request, messages.WriteTextFile) and self._writes:
             self._listener.write_file(request)
-        else:
+        elif request is not None or not self._listener.other(message):
             told = f"There is no method {message.method}."
             self.refuse(message.id, _error(jsonrpc.METHOD_NOT_FOUND, told))
 

@@ -127,7 +127,8 @@ class Cli(ABC):
     it accepts, `login` is the login with Google in its home, `session_files` are there, too. It
     `authenticates_first` if it needs that before anything else, not only where it asks for it. It
     `asks_to_write` if its writes of files come through us. `asking_mode` is the mode for sessions
-    for which nobody chose one, if that could be one in which nobody is asked.
+    for which nobody chose one, if that could be one in which nobody is asked. `asks_for_messages`
+    is the method by which it asks, during a turn, what the user has said meanwhile, or empty.
     """
 
     id = ""
@@ -136,7 +137,7 @@ class Cli(ABC):
     login = NoGoogleLogin()
     session_files = SessionFiles()
     authenticates_first = asks_to_write = False
-    asking_mode = ""
+    asking_mode = asks_for_messages = ""
 
     def __init__(self, folder: str, trusted: bool) -> None:
         self.folder = folder
@@ -215,6 +216,10 @@ class Cli(ABC):
     def outcome_of(self, option: messages.PermissionOption) -> str:
         """The outcome that chooses the option; "" if it is not to be offered."""
         return OUTCOMES.get(option.kind, "")
+
+    def said_meanwhile(self, texts: Sequence[str]) -> Mapping[str, Any]:
+        """The result that answers `asks_for_messages`."""
+        return {}
 
     def usage(self, meta: messages.Meta) -> Usage:
         """The tokens in the `meta` of a piece of an answer or of a turn's end. They are added up

@@ -46,6 +46,7 @@ class QwenCode(Cli):
     program = Program("Qwen Code", "qwen", "@qwen-code/qwen-code", "cli-entry.js")
     kinds = (OPENAI,)
     authenticates_first = asks_to_write = True
+    asks_for_messages = "craft/drainMidTurnQueue"
 
     def __init__(self, folder: str, trusted: bool) -> None:
         super().__init__(folder, trusted)
@@ -108,6 +109,9 @@ class QwenCode(Cli):
 
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
         return tool_call.read(told, str(told.meta.get("toolName") or "tool"), told.raw_input or {})
+
+    def said_meanwhile(self, texts: Sequence[str]) -> Mapping[str, Any]:
+        return {"messages": list(texts)}
 
     def usage(self, meta: messages.Meta) -> Usage:
         """It sends the tokens of each request with the last piece of the answer."""

@@ -66,12 +66,12 @@ class Choices:
         self._record.change(self._record.state.choosing(wanted))
 
     async def choose_option(self, session: Session, id: str, value: str | bool) -> None:
-        """Use another value of one of the options from now on. Raises AgentError; VALIDATION_ERROR
-        if the agent does not offer it."""
+        """Use another value of one of the options from now on. Raises AgentError; OPTION_NOT_FOUND,
+        or VALIDATION_ERROR if the agent does not offer the value."""
         options = self._state.options
         option = options.by_id(id)
         if option is None:
-            raise failure.not_among([each.id for each in options.options], id)
+            raise failure.no_option([each.id for each in options.options], id)
         await self._set(session, _checked(option, value), value)
         state, category = self._record.state, option.category
         is_main = category in (MODEL, MODE) and option is options.of_category(category)

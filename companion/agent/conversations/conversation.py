@@ -72,8 +72,9 @@ class SessionInfo:
 class Conversation:
     """`cli` is the CLI of the conversation, for good. `record` is what is known of it. `session` is
     the agent's session. `past` are its turns as they are on disk; `turn` is the running or last
-    one. `told` gets every event; `changed` is called when the record has changed.
-    `seen` is what the transcript was like when the summary was read, None if that is not known."""
+    one, `log` has its events. `told` gets every event; `changed` is called when the record has
+    changed. `seen` is what the transcript was like when the summary was read, None if that is not
+    known."""
 
     def __init__(
         self,
@@ -95,8 +96,8 @@ class Conversation:
         self.edits = TurnUndo(transcript.folder)
         self._told = told
         self._is_reserved = self._is_cancelled = False
-        # The events of the turn, and the turn that reported that the disk refuses.
-        self._log: EventLog | None = None
+        self.log: EventLog | None = None
+        # The turn that reported that the disk refuses.
         self._warned_in = ""
 
     @property
@@ -183,7 +184,7 @@ class Conversation:
             raise AgentError(VALIDATION_ERROR, told)
         if self.turn is not None:
             self.record.usage = sum_of([self.record.usage, self.turn.usage])
-        log = self._log = EventLog(self.id, self._hear)
+        log = self.log = EventLog(self.id, self._hear)
         agent.recording.skip()
         note = partial(self.edits.note, log.turn_id)
         # Given back with the end of the turn.
@@ -244,7 +245,7 @@ class Conversation:
 
     def tell_unsaved(self) -> None:
         """Report once, in the running turn, that the disk refuses what is said."""
-        log = self._log
+        log = self.log
         if log is None or log.is_over or not self.record.transcript.is_refused:
             return
         if self._warned_in != log.turn_id:

@@ -25,7 +25,8 @@ TOO_MANY = sentence(
 class MessageQueue:
     """`is_held` says that nothing is sent by itself: a turn failed or was cancelled, or the server
     was restarted. `is_urgent` says that the first one goes as soon as the turn that is being
-    cancelled is over. `sending` is the id of the one that is on its way. `problem` says why one
+    cancelled is over. `sending` is the id of the one that is on its way, `passing` of the one that
+    the agent gets within the turn, as soon as it asks. `problem` says why one
     could not be sent. `told` gets the queue after each change."""
 
     def __init__(self, record: ConversationRecord, told: Callable[[Body], None]) -> None:
@@ -33,7 +34,7 @@ class MessageQueue:
         self._told = told
         self.is_held = bool(self.messages)
         self.is_urgent = False
-        self.sending = ""
+        self.sending = self.passing = ""
         self.problem: Words = ""
 
     @property
@@ -42,7 +43,7 @@ class MessageQueue:
 
     @property
     def body(self) -> Queue:
-        return Queue(self.messages, self.is_held, self.problem)
+        return Queue(self.messages, self.is_held, self.problem, self.passing)
 
     def get(self, id: str) -> QueuedMessage:
         """Raises AgentError."""
@@ -88,20 +89,25 @@ class MessageQueue:
         self._loose(id)
         self._set(tuple(each for each in self.messages if each.id != id))
 
+    def pass_in(self, id: str) -> None:
+        """The agent gets it when it asks for messages."""
+        self.passing = id
+        self._told(self.body)
+
     def start(self) -> QueuedMessage:
         """The first one is on its way."""
-        self.sending, self.is_urgent = self.messages[0].id, False
+        self.sending, self.passing, self.is_urgent = self.messages[0].id, "", False
         self.release()
         return self.messages[0]
 
     def taken(self, id: str) -> None:
         """It is a message of the conversation now, whose line in the transcript comes before."""
-        self.sending, self.is_held = "", False
+        self.sending, self.passing, self.is_held = "", "", False
         self._set(tuple(each for each in self.messages if each.id != id))
 
     def hold(self, problem: Words = "") -> None:
         """Nothing is sent by itself until a turn has ended well, or somebody sends one."""
-        self.sending, self.is_urgent = "", False
+        self.sending, self.passing, self.is_urgent = "", "", False
         if self.messages and (not self.is_held or problem != self.problem):
             self.is_held, self.problem = True, problem
             self._told(self.body)

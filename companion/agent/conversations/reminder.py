@@ -43,6 +43,8 @@ def _told(turn: PastTurn) -> Iterator[str]:
         body = event.body
         if isinstance(body, events.Content):
             said.append(body.text)
+        elif isinstance(body, events.MessageAdded):
+            said.append(f"\n[The user added: {body.text}]\n")
         elif isinstance(body, events.ToolResult):
             args = json.dumps(body.args, ensure_ascii=False)
             said.append(f"\n[{body.name} {args}: {body.result or body.error}]\n")

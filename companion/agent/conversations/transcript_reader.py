@@ -51,6 +51,7 @@ BODIES = {
         events.Error,
         events.Elicitation,
         events.ElicitationAnswered,
+        events.MessageAdded,
         Plan,
         ContextUsage,
     )

@@ -356,7 +356,16 @@ def queue(body: events.Queue, language: str) -> dict[str, Any]:
         for it in body.messages
     ]
     problem = said(body.problem, language)
-    return {"messages": messages, "isHeld": body.is_held, "problem": problem}
+    return {
+        "messages": messages,
+        "isHeld": body.is_held,
+        "problem": problem,
+        "passing": body.passing,
+    }
+
+
+def _message_added(body: events.MessageAdded, language: str) -> dict[str, Any]:
+    return {"queueId": body.id, "text": body.text}
 
 
 def state(value: AgentState, language: str) -> dict[str, Any]:
@@ -387,4 +396,5 @@ _DATA: Mapping[str, Any] = {
     SessionTitle.type: _session_title,
     Commands.type: _commands,
     events.Queue.type: queue,
+    events.MessageAdded.type: _message_added,
 }

@@ -224,6 +224,15 @@ class ElicitationAnswered:
 
 
 @dataclass(frozen=True)
+class MessageAdded:
+    """A message of the queue was passed into the turn."""
+
+    type: ClassVar[str] = "message_added"
+    id: str
+    text: str
+
+
+@dataclass(frozen=True)
 class QueuedMessage:
     """A message that waits for its turn. `time` is in UTC. `given` are the files that were named
     beside the text, `files` all that go with it."""
@@ -239,12 +248,14 @@ class QueuedMessage:
 @dataclass(frozen=True)
 class Queue:
     """All messages that wait, the next one first. `is_held` says that nothing is sent by itself,
-    `problem` why the first one could not be sent, or is empty."""
+    `problem` why the first one could not be sent, or is empty. `passing` is the id of the one that
+    the agent gets within the turn, as soon as it asks, or is empty."""
 
     type: ClassVar[str] = "queue"
     messages: tuple[QueuedMessage, ...]
     is_held: bool
     problem: Words = ""
+    passing: str = ""
 
 
 Body = Union[
@@ -261,6 +272,7 @@ Body = Union[
     ContextUsage,
     Elicitation,
     ElicitationAnswered,
+    MessageAdded,
     ConfigOptions,
     SessionTitle,
     Commands,

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Iterator
 
+from ...base import jsonrpc
 from ...base.log import logger
 from ..acp import elicitation, messages, session_state
 from ..acp.acp_client import Client, Listener
@@ -14,6 +15,7 @@ from ..acp.elicitation import ElicitationRequest
 from ..agents.cli import Cli
 from ..agents.credentials import Credentials
 from ..conversations.conversation import Conversation
+from ..conversations.steering import passed
 from ..turn.turn import Turn
 from .idle import IdleWatch
 from .runner import Launch, Runner
@@ -104,6 +106,12 @@ class Place(Listener):
             error = self._cli.refusal("The turn is over, so nothing was written.")
             self.runner.running.refuse(request.id, error)
 
+    def other(self, request: jsonrpc.Request) -> bool:
+        if not request.method or request.method != self._cli.asks_for_messages:
+            return False
+        asyncio.ensure_future(self._pass_in(request))
+        return True
+
     def noise(self, text: str) -> None:
         self.runner.hear(text)
 
@@ -116,6 +124,12 @@ class Place(Listener):
 
     def ended(self) -> None:
         logger.info("%s ended", self._cli.name)
+
+    async def _pass_in(self, request: jsonrpc.Request) -> None:
+        conversation = self._of_session(str(request.params.get("sessionId")))
+        texts = [] if conversation is None else await passed(conversation)
+        if self.runner.running is not None:
+            self.runner.running.answer(request.id, self._cli.said_meanwhile(texts))
 
     def _of_session(self, session: str) -> Conversation | None:
         # The last used ones first, because this is called for every word of an answer.

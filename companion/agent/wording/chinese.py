@@ -109,6 +109,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "The mode {name} is no longer used, because the agent refused it: {reason}": (
         "不再使用模式 {name}，因为 CLI 拒绝了它：{reason}"
     ),
+    "The agent has no option {got}; it has {known}.": "CLI 没有选项 {got}；可用选项：{known}。",
     "No message {message} waits in this conversation.": "此会话中没有等待发送的消息 {message}。",
     "The message is being sent.": "该消息正在发送。",
     "The messages that wait are too many or too long; at most {count} with {characters}"

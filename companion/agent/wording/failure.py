@@ -31,6 +31,7 @@ SESSION_ELSEWHERE = "SESSION_ELSEWHERE"
 ATTACHMENT_NOT_FOUND = "ATTACHMENT_NOT_FOUND"
 ELICITATION_NOT_FOUND = "ELICITATION_NOT_FOUND"
 QUEUED_NOT_FOUND = "QUEUED_NOT_FOUND"
+OPTION_NOT_FOUND = "OPTION_NOT_FOUND"
 TOOL_SERVERS_DISABLED = "TOOL_SERVERS_DISABLED"
 TIMED_OUT = "TIMED_OUT"
 ACCESS_DENIED = "ACCESS_DENIED"
@@ -70,6 +71,13 @@ def no_call(call_id: str) -> AgentError:
 def no_elicitation(id: str) -> AgentError:
     told = sentence("No question {question} waits for an answer.", question=id)
     return AgentError(ELICITATION_NOT_FOUND, told)
+
+
+def no_option(known: Sequence[str], got: str) -> AgentError:
+    told = sentence(
+        "The agent has no option {got}; it has {known}.", got=got, known=", ".join(known)
+    )
+    return AgentError(OPTION_NOT_FOUND, told)
 
 
 def no_queued(id: str) -> AgentError:

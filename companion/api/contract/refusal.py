@@ -62,6 +62,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     failure.AGENT_NOT_FOUND: (404, "Agent not found"),
     failure.ATTACHMENT_NOT_FOUND: (404, "Attachment not found"),
     failure.ELICITATION_NOT_FOUND: (404, "Question not found"),
+    failure.OPTION_NOT_FOUND: (404, "Option not found"),
     failure.QUEUED_NOT_FOUND: (404, "Waiting message not found"),
     TOKEN_NOT_FOUND: (404, "Token not found"),
     TURN_NOT_FOUND: (404, "Turn not found"),

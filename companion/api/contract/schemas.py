@@ -541,6 +541,7 @@ QUEUE = {
     "messages": many(reference("QueuedMessage")),
     "isHeld": BOOLEAN,
     "problem": STRING,
+    "passing": STRING,
 }
 QUEUE_TOLD = record({"message": STRING, **QUEUE}, {"queueId": STRING})
 PAST_TURN = record(
@@ -718,6 +719,7 @@ EVENT_DATA: Mapping[str, Schema] = {
             "action": {"type": "string", "enum": list(elicitation.ACTIONS)},
         }
     ),
+    "message_added": record({**IDS, "queueId": STRING, "text": STRING}),
     "config_options": record({**IDS, "options": many(reference("ConfigOption"))}),
     "session_title": record({**IDS, "title": STRING}),
     "commands": record({**IDS, "commands": many(reference("SlashCommand"))}),
@@ -745,6 +747,7 @@ EVENT_WORDS: Mapping[str, str] = {
     "context_usage": "How full the model's context is, in tokens, and what the session has cost.",
     "elicitation": "The agent asks the user something, and waits for POST /elicitation.",
     "elicitation_answered": "The question waits no more.",
+    "message_added": "A message of the queue was passed into the turn that runs.",
     "config_options": "The agent's options; only in the streams of conversations, without a turn.",
     "session_title": "The conversation's title, by the agent; where `config_options` come, too.",
     "queue": "The messages that wait, all of them; where `config_options` come, too.",

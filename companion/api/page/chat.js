@@ -22,7 +22,7 @@ export class Chat {
     // The agent's options, as far as they are known.
     this.options = [];
     // The messages that wait.
-    this.queue = { messages: [], isHeld: false, problem: "" };
+    this.queue = { messages: [], isHeld: false, problem: "", passing: "" };
     // How often it was told: an answer that comes after that is older.
     this.tellings = 0;
     this.state = "";

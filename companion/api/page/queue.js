@@ -14,8 +14,8 @@ export class Queue {
   }
 
   /** That of the conversation that is looked at; nothing can be done with it where it `isFixed`. */
-  show({ messages, isHeld, problem }, isFixed) {
-    const now = JSON.stringify([messages, isHeld, problem, isFixed]);
+  show({ messages, isHeld, problem, passing }, isFixed) {
+    const now = JSON.stringify([messages, isHeld, problem, passing, isFixed]);
     // Drawn anew, a button would lose the focus, and a field what was typed.
     if (now === this.shown) return;
     this.shown = now;
@@ -23,7 +23,8 @@ export class Queue {
     const field = known ? find("queue").querySelector("textarea")?.value : undefined;
     const focus = find("queue").contains(document.activeElement) ? document.activeElement.dataset.key : "";
     find("queue-box").hidden = !messages.length;
-    find("queue-note").textContent = isHeld ? [problem, say("held")].filter(Boolean).join(" ") : "";
+    const told = isHeld ? [problem, say("held")].filter(Boolean).join(" ") : "";
+    find("queue-note").textContent = passing ? say("passing") : told;
     find("queue").replaceChildren(...messages.map((each, at) => this.item(each, at, isFixed)));
     if (field !== undefined) this.edit(messages.find(({ queueId }) => queueId === this.edited), field);
     if (focus) find("queue").querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus();

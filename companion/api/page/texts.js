@@ -83,9 +83,13 @@ const TEXTS = {
   queue: ["Messages that wait for the answer above", "等待上面的回答完成的消息"],
   queueEdit: ["Edit “{0}”", "编辑“{0}”"],
   queueUp: ["Move up “{0}”", "上移“{0}”"],
-  queueNow: ["Send now instead of the running turn: “{0}”", "中断当前回答并立即发送“{0}”"],
+  queueNow: ["Send now: “{0}”", "立即发送“{0}”"],
   queueNowWord: ["Send now", "立即发送"],
   queueRemove: ["Take back “{0}”", "撤回“{0}”"],
+  passing: [
+    "The first one reaches the agent with its next step. Send it now once more to stop the answer.",
+    "第一条消息将在 CLI 的下一步送达。再次点击“立即发送”可中断当前回答。",
+  ],
   held: [
     "Not sent by itself: send one now, or go on with another message.",
     "不会自动发送：请立即发送其中一条，或继续发送其他消息。",

@@ -62,6 +62,7 @@ export class Turn {
       tool_execution: () => this.call(data).stand(data.status, data.message, data.rejected),
       tool_confirmation: () => this.ask(data),
       tool_result: () => this.call(data).finish(data),
+      message_added: () => this.fresh().append(make("p", { class: "mine" }, data.text)),
       plan: () => this.planned(data),
       context_usage: () => { this.context = data; },
       elicitation: () => this.elicit(data),

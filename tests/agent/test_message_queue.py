@@ -1,0 +1,134 @@
+"""Messages that wait, and when one of them goes: without a CLI."""
+
+from __future__ import annotations
+
+import unittest
+from types import SimpleNamespace
+from typing import Any
+
+from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
+from GeminiCompanion.companion.agent.conversations.message_queue import MessageQueue
+from GeminiCompanion.companion.agent.conversations.steering import passed
+from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.events.event_log import EventLog
+from GeminiCompanion.companion.agent.outbox import Outbox
+from GeminiCompanion.companion.agent.turn.turn import Limits
+from GeminiCompanion.companion.agent.wording import failure
+from GeminiCompanion.companion.agent.wording.failure import AgentError
+
+
+class Record:
+    def __init__(self) -> None:
+        self.state = ConversationState()
+        self.transcript = SimpleNamespace(write=lambda: None)
+
+    def change(self, state: ConversationState) -> None:
+        self.state = state
+
+
+class Queued(unittest.IsolatedAsyncioTestCase):
+    """A conversation whose turn runs, of an agent that asks for messages."""
+
+    def setUp(self) -> None:
+        self.told: list[Any] = []
+        record: Any = Record()
+        self.queue = MessageQueue(record, self.told.append)
+        self.log = EventLog("conversation", lambda event: self.told.append(event.body))
+        self.cancelled = 0
+        self.conversation: Any = SimpleNamespace(
+            queue=self.queue,
+            log=self.log,
+            record=record,
+            is_busy=True,
+            turn=SimpleNamespace(is_over=False),
+            cli=SimpleNamespace(asks_for_messages="ask", text_for=self.worded),
+            cancel=self.cancel,
+        )
+        nothing: Any = None
+        self.outbox = Outbox(Limits(), nothing, nothing)
+
+    def worded(self, text: str) -> str:
+        if text.startswith("/"):
+            raise AgentError(failure.VALIDATION_ERROR, "This would run without asking.")
+        return "The user: " + text
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+
+    def add(self, *texts: str, files: tuple[str, ...] = ()) -> list[str]:
+        return [self.queue.add(text, files, files, ()).id for text in texts]
+
+    def now(self, id: str) -> None:
+        self.outbox.send_next(self.conversation, id)
+
+    async def test_the_agent_gets_what_is_to_be_said_now_once_and_nothing_else(self) -> None:
+        one, two = self.add("first", "second")
+        self.assertEqual(await passed(self.conversation), [])
+        self.now(two)
+        self.assertEqual((self.queue.passing, self.cancelled), (two, 0))
+        self.assertEqual(await passed(self.conversation), ["The user: second"])
+        self.assertEqual(await passed(self.conversation), [])
+        self.assertEqual([it.id for it in self.queue.messages], [one])
+        added = [it for it in self.told if isinstance(it, events.MessageAdded)]
+        self.assertEqual(added, [events.MessageAdded(two, "second")])
+
+    async def test_the_second_time_and_where_there_are_files_the_turn_is_cancelled(self) -> None:
+        (one,) = self.add("first")
+        self.now(one)
+        self.now(one)
+        self.assertEqual((self.cancelled, self.queue.is_urgent), (1, True))
+        self.setUp()
+        self.now(self.add("first", files=("/a",))[0])
+        self.assertEqual((self.cancelled, self.queue.passing), (1, ""))
+        self.setUp()
+        self.conversation.cli.asks_for_messages = ""
+        self.now(self.add("first")[0])
+        self.assertEqual((self.cancelled, self.queue.passing), (1, ""))
+
+    async def test_what_is_changed_before_the_agent_asks_is_passed_as_it_is_then(self) -> None:
+        (one,) = self.add("first")
+        self.now(one)
+        self.queue.change(one, "other", ())
+        self.assertEqual(await passed(self.conversation), ["The user: other"])
+        self.setUp()
+        (one,) = self.add("first")
+        self.now(one)
+        self.queue.remove(one)
+        self.assertEqual(await passed(self.conversation), [])
+
+    async def test_a_command_that_would_run_unasked_is_not_passed_and_stays(self) -> None:
+        (one,) = self.add("/init")
+        self.now(one)
+        self.assertEqual(await passed(self.conversation), [])
+        self.assertEqual([it.id for it in self.queue.messages], [one])
+        self.assertTrue(self.queue.is_held)
+
+    async def test_a_turn_that_is_over_gets_nothing(self) -> None:
+        (one,) = self.add("first")
+        self.now(one)
+        self.log.add(events.Complete(events.END_TURN, events.Usage()))
+        self.assertEqual(await passed(self.conversation), [])
+        self.assertEqual([it.id for it in self.queue.messages], [one])
+
+    async def test_one_that_is_on_its_way_is_neither_changed_nor_overtaken(self) -> None:
+        one, two = self.add("first", "second")
+        self.queue.start()
+        for attempt in (lambda: self.queue.remove(one), lambda: self.queue.change(one, "x", ())):
+            with self.assertRaises(AgentError) as caught:
+                attempt()
+            self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
+        self.queue.move(two, 0)
+        self.assertEqual([it.id for it in self.queue.messages], [one, two])
+        self.now(two)
+        self.assertEqual((self.cancelled, self.queue.is_urgent), (0, False))
+
+    async def test_where_the_server_ends_nothing_more_is_sent(self) -> None:
+        (one,) = self.add("first")
+        self.conversation.is_busy = False
+        self.outbox.is_closed = True
+        self.now(one)
+        self.assertEqual(([it.id for it in self.queue.messages], self.queue.is_held), ([one], True))
+
+
+if __name__ == "__main__":
+    unittest.main()
