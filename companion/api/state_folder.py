@@ -11,11 +11,14 @@ import sys
 from typing import Mapping, Sequence
 
 from ..base import private_files
+from ..base.file_lock import FileLock
 
 NAME, INDEX = "gemini-companion-api", "gemini-companion-api-index"
 TOKEN_FILE, READ_ONLY_FILE, AGENT_FOLDER = "token", "read-only-token", "agent"
 NAMED_FILE = "named-tokens.json"
 OURS = (TOKEN_FILE, READ_ONLY_FILE, NAMED_FILE, AGENT_FOLDER)
+# What the names of the locks of these files have more.
+LOCK = ".lock"
 # 256 random bits, as secrets.token_urlsafe writes them.
 TOKEN_BYTES = 32
 TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -76,12 +79,14 @@ def token_of(folder: str, name: str = TOKEN_FILE, is_new: bool = False) -> str:
     """The token in the folder's file. It is replaced if `is_new`, if the file is missing, or if
     others could have read it. Raises OSError."""
     path = os.path.join(folder, name)
-    kept = _kept(path)
-    if kept and not is_new:
-        return kept
-    token = secrets.token_urlsafe(TOKEN_BYTES)
-    private_files.write(path, (token + "\n").encode("ascii"))
-    return token
+    # Servers that start at the same time have one token.
+    with FileLock(path + LOCK).held():
+        kept = _kept(path)
+        if kept and not is_new:
+            return kept
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        private_files.write(path, (token + "\n").encode("ascii"))
+        return token
 
 
 def is_within(path: str, folder: str) -> bool:
@@ -98,7 +103,10 @@ def _is_ours(folder: str) -> bool:
     """Whether the folder has no other files, or else has a token with the permissions that only
     this module sets."""
     names = os.listdir(folder)
-    strange = [it for it in names if it not in OURS and not it.startswith(private_files.UNFINISHED)]
+    known = {*OURS, *(it + LOCK for it in OURS)}
+    strange = [
+        it for it in names if it not in known and not it.startswith(private_files.UNFINISHED)
+    ]
     return not strange or _kept(os.path.join(folder, TOKEN_FILE)) != ""
 
 

@@ -3,14 +3,19 @@ system releases a lock when the process that has it ends in any way."""
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from contextlib import suppress
+import time
+from contextlib import contextmanager, suppress
+from typing import Iterator
 
 from .log import logger
 
 # The offset of the locked byte on Windows, where nobody else can read locked bytes.
 FAR = 1 << 20
+# Seconds to wait for others, and between two attempts.
+PATIENCE, PAUSE = 5.0, 0.01
 
 
 class FileLock:
@@ -39,6 +44,24 @@ class FileLock:
                 # Its holder has removed it between the two steps.
                 os.close(descriptor)
         return True
+
+    def wait(self, seconds: float = PATIENCE) -> None:
+        """Take the lock as soon as others release it. Raises OSError, also if they have it for so
+        many seconds."""
+        ends = time.monotonic() + seconds
+        while not self.acquire():
+            if time.monotonic() > ends:
+                raise OSError(errno.EAGAIN, "another process has it locked", self.path)
+            time.sleep(PAUSE)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The same, for the time of a block."""
+        self.wait()
+        try:
+            yield
+        finally:
+            self.release()
 
     def release(self) -> None:
         descriptor, self._descriptor = self._descriptor, None

@@ -12,7 +12,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.api import routes, state_folder
 from GeminiCompanion.companion.api.contract import scopes
-from GeminiCompanion.companion.api.operations import tickets
+from GeminiCompanion.companion.api.operations import tickets, tokens
 from GeminiCompanion.companion.api.server import Server
 from GeminiCompanion.companion.base.log import logger
 
@@ -267,6 +267,31 @@ class Tickets(TokenCase):
         given = [many.give("/a", tickets.NOBODY)[0] for _ in range(tickets.MAX_TICKETS + 10)]
         self.assertEqual(len(many._out), tickets.MAX_TICKETS)
         self.assertEqual(len(set(given)), len(given))
+
+
+class OfServersWithOneFolder(TokenCase):
+    def test_what_one_gives_opens_the_other_until_either_withdraws_it(self) -> None:
+        now = mock.patch.object(tokens, "MOMENT", 0)
+        now.start()
+        self.addCleanup(now.stop)
+        other = self.another_server(os.path.dirname(self.server.token_file))
+        both = (self.server, other)
+        for giver, taker in (both, both[::-1]):
+            token = self.give("shared", "read", server=giver)
+            self.assertEqual(self.ask_as(token, "GET", "/sessions", server=taker).status, 200)
+            self.assertEqual(self.ask("DELETE", "/tokens/shared", server=taker).status, 200)
+            self.assertEqual(self.ask_as(token, "GET", "/sessions", server=giver).status, 401)
+
+    def test_a_stream_ends_that_another_server_has_withdrawn_the_token_of(self) -> None:
+        now = mock.patch.object(tokens, "MOMENT", 0)
+        now.start()
+        self.addCleanup(now.stop)
+        other = self.another_server(os.path.dirname(self.server.token_file))
+        response = self.follow(self.give("shared", "read", server=other))
+        self.assertEqual(response.status, 200)
+        self.ask("DELETE", "/tokens/shared", server=other)
+        self.ask("GET", "/sessions")
+        self.until_streams(0)
 
 
 if __name__ == "__main__":

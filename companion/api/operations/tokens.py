@@ -11,15 +11,16 @@ import hashlib
 import json
 import os
 import secrets
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
-from typing import Any, Callable, Iterator, Mapping, Sequence
+from typing import Any, AsyncIterator, Callable, Iterator, Mapping, Sequence
 
 from ...agent.display import wire
 from ...base import private_files
 from ...base.background import in_thread
+from ...base.file_lock import FileLock
 from ...base.log import logger
 from ..contract.refusal import (
     FILE_ERROR,
@@ -34,6 +35,8 @@ from ..contract.scopes import GRANTED, READ
 # The most named tokens.
 MAX_TOKENS = 100
 TOKEN_BYTES = 32
+# What the name of the file's lock has more, and the seconds for which the file counts as known.
+LOCK, MOMENT = ".lock", 1.0
 
 
 @dataclass(frozen=True)
@@ -74,13 +77,18 @@ class NamedToken:
 
 
 class Tokens:
-    """The named tokens. All methods are called on one loop, `load` before all others."""
+    """The named tokens; other servers may have the same file. All methods are called on one loop,
+    `load` before all others."""
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._by_digest: dict[str, NamedToken] = {}
+        self._by_digest: Mapping[str, NamedToken] = {}
         # Held while the file is written.
         self._writing = asyncio.Lock()
+        self._lock = FileLock(path + LOCK)
+        # What the file was like when it was read, and when that was looked at, on the loop's clock.
+        self._seen: tuple[int, int] | None = None
+        self._looked = 0.0
         # What ends the requests that are being answered, by the tokens' ids.
         self._open: dict[str, set[Callable[[], None]]] = {}
 
@@ -89,14 +97,63 @@ class Tokens:
         if forget:
             with suppress(FileNotFoundError):
                 os.remove(self._path)
+        self._seen, self._by_digest = self._stat(), self._read()
+
+    async def look(self) -> None:
+        """Learn what another server has changed, a second ago at the latest."""
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._looked < MOMENT or self._writing.locked():
+            return
+        self._looked = loop.time()
+        # What is known counts while the disk fails.
+        with suppress(OSError):
+            if await in_thread(self._stat) != self._seen:
+                async with self._writing:
+                    await self._read_again()
+
+    async def _read_again(self) -> None:
+        before = list(self)
+        self._seen = await in_thread(self._stat)
+        self._by_digest = dict(await in_thread(self._read))
+        for each in before:
+            if each.digest not in self._by_digest:
+                self._end(each)
+
+    @asynccontextmanager
+    async def _changing(self) -> AsyncIterator[None]:
+        """Nobody else changes the tokens meanwhile. Raises Refusal."""
+        async with self._writing:
+            try:
+                await in_thread(self._lock.wait)
+                if await in_thread(self._stat) != self._seen:
+                    await self._read_again()
+                yield
+                self._seen = await in_thread(self._stat)
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise Refusal(FILE_ERROR, path=self._path, reason=reason) from None
+            finally:
+                await in_thread(self._lock.release)
+
+    def _stat(self) -> tuple[int, int] | None:
+        """Another value after each change of the file; None if there is none. Raises OSError."""
+        try:
+            status = os.stat(self._path)
+        except FileNotFoundError:
+            return None
+        return status.st_ino, status.st_mtime_ns
+
+    def _read(self) -> Mapping[str, NamedToken]:
+        """Raises OSError."""
         try:
             with open(self._path, encoding="utf-8") as file:
-                self._by_digest = {it.digest: it for it in map(_read, json.load(file))}
+                return {it.digest: it for it in map(_read, json.load(file))}
         except FileNotFoundError:
-            pass
+            return {}
         except (ValueError, TypeError, KeyError):
             # Better none than a wrong one.
             logger.error("%s is damaged: no named token works. Give new ones.", self._path)
+            return {}
 
     def __iter__(self) -> Iterator[NamedToken]:
         return iter(list(self._by_digest.values()))
@@ -127,14 +184,13 @@ class Tokens:
         """A new token, with what is kept of it. Nobody gives more than they have. Raises
         Refusal."""
         giver.check(*scopes)
-        async with self._writing:
+        async with self._changing():
             known = list(self)
             if any(it.name == name for it in known) or len(known) >= MAX_TOKENS:
                 raise Refusal(TOKEN_EXISTS, name=name, limit=MAX_TOKENS)
             ordered = tuple(each for each in GRANTED if each in scopes)
             token, made = _made(NamedToken("", name, ordered, "", ""))
             await self._write([*known, made])
-            self._by_digest[made.digest] = made
         return made, token
 
     async def renew(
@@ -142,16 +198,11 @@ class Tokens:
     ) -> tuple[NamedToken, str]:
         """The token anew; the old one stops working, and its requests end, but the one that
         `own` would end. Raises Refusal."""
-        async with self._writing:
+        async with self._changing():
             before = self._named(name)
             giver.check(*before.scopes)
             token, made = _made(before)
             await self._write([made if it is before else it for it in self])
-            if before.digest not in self._by_digest:
-                # Withdrawn meanwhile; who did that writes the file again.
-                raise Refusal(TOKEN_NOT_FOUND, name=name)
-            del self._by_digest[before.digest]
-            self._by_digest[made.digest] = made
         self._end(before, own)
         return made, token
 
@@ -159,10 +210,10 @@ class Tokens:
         """The token stops working at once, and its requests end, but the one that `own` would end.
         Raises Refusal; if the disk failed, the token works again after a restart."""
         before = self._named(name)
-        del self._by_digest[before.digest]
+        self._by_digest = {it.digest: it for it in self if it is not before}
         self._end(before, own)
-        async with self._writing:
-            await self._write(list(self))
+        async with self._changing():
+            await self._write([it for it in self if it.id != before.id])
 
     def _named(self, name: str) -> NamedToken:
         found = next((it for it in self if it.name == name), None)
@@ -170,18 +221,16 @@ class Tokens:
             raise Refusal(TOKEN_NOT_FOUND, name=name[:100])
         return found
 
-    def _end(self, token: NamedToken, own: Callable[[], None]) -> None:
+    def _end(self, token: NamedToken, own: Callable[[], None] | None = None) -> None:
         for end in list(self._open.get(token.id, ())):
             if end != own:
                 end()
 
     async def _write(self, tokens: Sequence[NamedToken]) -> None:
+        """Raises OSError."""
         data = json.dumps([asdict(it) for it in tokens]).encode("ascii")
-        try:
-            await in_thread(partial(private_files.write, self._path, data, lasting=True))
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise Refusal(FILE_ERROR, path=self._path, reason=reason) from None
+        await in_thread(partial(private_files.write, self._path, data, lasting=True))
+        self._by_digest = {it.digest: it for it in tokens}
 
 
 def _made(before: NamedToken) -> tuple[str, NamedToken]:

@@ -138,6 +138,7 @@ class Dispatcher:
         language: str,
         headers: Mapping[str, str],
     ) -> web.StreamResponse:
+        await self._services.tokens.look()
         caller = self._caller(request)
         if request.method == "OPTIONS":
             return self._preflight(request, headers)
