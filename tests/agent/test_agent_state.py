@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unittest
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from GeminiCompanion.companion.agent.acp import elicitation, messages, session_state
@@ -21,6 +23,8 @@ from GeminiCompanion.companion.agent.acp.session_state import (
     PlanEntry,
     SessionTitle,
 )
+from GeminiCompanion.companion.agent.conversations.choices import Choices
+from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.base import jsonrpc
 
 HALF, NOTHING = "\ud83d", ContextUsage(0, 0)
@@ -243,6 +247,23 @@ class State(unittest.TestCase):
         for number in range(MAX_EARLY + 50):
             early.keep(str(number), CurrentMode("plan"))
         self.assertEqual(len(early._told), MAX_EARLY)
+
+
+class Chosen(unittest.TestCase):
+    def test_a_mode_is_no_choice_any_more_where_the_agent_has_left_it_in_a_turn(self) -> None:
+        for in_turn, mode, left in (
+            (True, "default", ""),
+            (True, "plan", "plan"),
+            # A new session tells its first mode before it hears of the choice.
+            (False, "default", "plan"),
+        ):
+            with self.subTest(mode, in_turn=in_turn):
+                record: Any = SimpleNamespace(state=ConversationState(mode="plan"))
+                record.change = partial(setattr, record, "state")
+                state = AgentState()
+                state.open(opened(**OLD), ())
+                Choices(record, state).take(CurrentMode(mode), in_turn)
+                self.assertEqual((state.mode, record.state.mode), (mode, left))
 
 
 if __name__ == "__main__":

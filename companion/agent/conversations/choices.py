@@ -42,11 +42,12 @@ class Choices:
         """The true one, or the one that the next session will have."""
         return self._state.mode or self._record.state.mode
 
-    def take(self, update: StateUpdate) -> bool:
+    def take(self, update: StateUpdate, in_turn: bool) -> bool:
         """The agent tells something of the session; whether it is new."""
         is_new = self._state.take(update)
         chosen = self._record.state.mode
-        if chosen and self._state.mode not in ("", chosen):
+        # Between turns it may still tell the mode that a new session has had at first.
+        if in_turn and chosen and self._state.mode not in ("", chosen):
             # What the agent chose by itself is no choice for later sessions.
             self._record.change(self._record.state.choosing({MODE: ""}))
         return is_new

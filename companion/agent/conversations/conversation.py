@@ -268,7 +268,7 @@ class Conversation:
         if isinstance(update, SessionTitle):
             self.record.tell_title(update.title)
             self._tell(SessionTitle(self.record.title))
-        elif not self.session.choices.take(update):
+        elif not self.session.choices.take(update, self._runs):
             return
         elif not isinstance(update, (Plan, ContextUsage)):
             self._tell(self.session.state.options)
