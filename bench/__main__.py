@@ -35,6 +35,11 @@ cost which ask for a file of 10 MB and do not read it.
 Very many requests that one connection sends ahead of their answers, to either server: the longest
 that other clients wait meanwhile.
 
+Ten thousand conversations that a server of the API has kept, beside a hundred: from the start of
+its process to the first page of the list, with and without the list that an earlier one has left,
+memory, a page, a search in all texts beside reading the same files, and how much smaller a page is
+in gzip.
+
 The Gemini CLI API, with the real CLI and the tests' model, beside the same CLI driven over its
 input and output: turns of both by turns, with the median of their differences; pieces of a long
 answer per second; memory over many turns, and what each conversation adds to it; starts of both up
@@ -49,14 +54,14 @@ import sys
 import time
 from typing import List
 
-from . import api, editor, hooks, large, latency, pipelining, table, throughput
+from . import api, editor, hooks, kept, large, latency, pipelining, table, throughput
 
 
 def main() -> int:
     """The exit status is 1 where something could not be measured; a missed aim is no failure."""
     began = time.monotonic()
     rows: List[table.Row] = []
-    for section in (throughput, latency, editor, hooks, large, pipelining, api):
+    for section in (throughput, latency, editor, hooks, large, pipelining, kept, api):
         name = section.__name__.split(".")[-1]
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         try:

@@ -1,6 +1,7 @@
 """The API without a CLI, as a process: prints port, token and read-only token, ends with its input.
 
-`python -m bench.serve_api LIMIT`: so many requests a minute for each caller, 0 for any number.
+`python -m bench.serve_api LIMIT [FOLDER]`: so many requests a minute for each caller, 0 for any
+number; with what an earlier one has left in the folder.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from companion.api.serving.access import Access
 
 async def _serve(folder: str, limit: int) -> None:
     state, workspace = os.path.join(folder, "state"), os.path.join(folder, "workspace")
-    os.mkdir(workspace)
+    os.makedirs(workspace, exist_ok=True)
     access = Access(has_read_only_token=True, rate_limit=limit)
-    agent = options(state, Launch((os.path.join(folder, "no program"),)))
+    launch = Launch((os.path.join(folder, "no program"),))
+    agent = options(state, launch, cache=os.path.join(folder, "cache"))
     server = Server(Settings(agent, [workspace], port=0, access=access), state)
     await server.start()
     with open(server.read_only_file, encoding="ascii") as file:
@@ -30,4 +32,4 @@ async def _serve(folder: str, limit: int) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as _folder:
-        asyncio.run(_serve(_folder, int(sys.argv[1])))
+        asyncio.run(_serve((sys.argv[2:] or [_folder])[0], int(sys.argv[1])))

@@ -136,7 +136,7 @@ class Kept(IndexCase):
             with self.subTest(data=data[-40:]):
                 with open(self.path(), "wb") as file:
                     file.write(data)
-                self.assertEqual(self.file().read(), [])
+                self.assertEqual(self.file().read(), {})
         with open(self.path(), "wb") as file:
             file.write(whole.replace(b"question 1", b"question 9"))
         found = await self.loaded()
@@ -152,9 +152,9 @@ class Kept(IndexCase):
 
     async def test_another_version_and_another_folder_count_for_nothing(self) -> None:
         await self.loaded()
-        self.assertEqual(IndexFile(self.cache, self.root).read(), [])
+        self.assertEqual(IndexFile(self.cache, self.root).read(), {})
         with mock.patch.object(index_file, "VERSION", index_file.VERSION + 1):
-            self.assertEqual(self.file().read(), [])
+            self.assertEqual(self.file().read(), {})
 
     async def test_only_the_user_can_read_it(self) -> None:
         await self.loaded()
@@ -203,6 +203,35 @@ class Start(IndexCase):
             {id_of(it) for it in (6, 7, 8)},
         )
         self.assertNotIn(id_of(0), self.index.summaries)
+
+    async def test_who_waits_for_all_lets_one_that_is_new_be_read(self) -> None:
+        await self.index.load()
+        await asyncio.wait_for(self.index.whole(), PATIENCE)
+        self.written(9)
+        self.written(10)
+        waiting = [self.index.ready(id_of(9)), self.index.ready(id_of(10)), self.index.whole()]
+        await asyncio.wait_for(asyncio.gather(*waiting), PATIENCE)
+        self.assertEqual(len(self.index.summaries), 11)
+
+    async def test_one_that_nobody_wants_any_more_is_read_for_the_others(self) -> None:
+        await self.index.load()
+        wanting = asyncio.ensure_future(self.index.ready(id_of(0)))
+        await asyncio.sleep(0)
+        wanting.cancel()
+        await asyncio.wait_for(self.index.whole(), PATIENCE)
+        self.assertIn(id_of(0), self.index.summaries)
+
+    async def test_what_cannot_be_used_is_read_once(self) -> None:
+        with open(os.path.join(self.transcripts.folder, id_of(99) + ".jsonl"), "wb") as file:
+            file.write(b'{"type":"conversation","version":99}\n')
+        with self.assertLogs("GeminiCompanion", "WARNING") as logs, self.noting():
+            await self.index.load()
+            await asyncio.wait_for(self.index.whole(), PATIENCE)
+            with mock.patch.object(index, "MOMENT", 0):
+                await self.index.look(())
+                await self.index.look(())
+        self.assertEqual(self.read.count(id_of(99)), 1)
+        self.assertEqual(len(logs.output), 1)
 
     async def test_an_end_in_the_middle_waits_for_no_more(self) -> None:
         await self.index.load()

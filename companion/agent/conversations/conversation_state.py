@@ -49,10 +49,11 @@ class ConversationState:
             **{name: changes.get(name, "") for name in texts},
             is_owned=bool(changes.get("owned")),
             is_temporary=bool(changes.get("temporary")),
-            servers=tool_servers.from_text(changes.get("servers", "[]")),
+            # Nearly all have none of these, and thousands are read at a start.
+            servers=tool_servers.from_text(changes["servers"]) if "servers" in changes else (),
             undone=tuple(filter(None, changes.get("undone", "").split("\n"))),
-            options=_options(changes.get("options", "{}")),
-            queue=queue_of(changes.get("queue", "[]")),
+            options=_options(changes["options"]) if "options" in changes else (),
+            queue=queue_of(changes["queue"]) if "queue" in changes else (),
         )
 
     def choosing(self, wanted: Mapping[str, str]) -> ConversationState:

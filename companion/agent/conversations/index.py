@@ -7,7 +7,7 @@ import asyncio
 from contextlib import suppress
 from datetime import datetime, timezone
 from functools import partial
-from typing import Container, Iterable, Mapping
+from typing import Container, Iterable, Mapping, Sequence
 
 from ...base.background import in_thread
 from ...base.file_lock import FileLock
@@ -17,7 +17,7 @@ from ..agents.cli import Cli
 from ..agents.supported import USUAL
 from .conversation import forget
 from .index_file import IndexFile, Row
-from .transcript_reader import ID, Summary
+from .transcript_reader import DAMAGED, ID, Summary
 from .transcripts import NO_FILE, Stat, Transcript, Transcripts
 
 # Transcripts that are read at a time, and before the server starts.
@@ -44,9 +44,13 @@ class Index:
         self._file = file
         # Of the transcripts that are as they were when they were read; the file has only these.
         self.stats: dict[str, Stat] = {}
-        # Of the transcripts that are still to be read, those changed last first.
+        # Of the transcripts that are still to be read; and what the file has of them.
         self._unread: dict[str, Stat] = {}
-        self._batch: asyncio.Future[None] | None = None
+        self._rows: dict[str, Row] = {}
+        # Of those that cannot be used here; they are not read again and again.
+        self._unusable: dict[str, Stat] = {}
+        # Set when some more were read; then there is another one.
+        self._news = asyncio.Event()
         self._work: asyncio.Future[None] | None = None
         self._writing: asyncio.TimerHandle | None = None
         self._is_closed = False
@@ -54,21 +58,18 @@ class Index:
         self._looked = 0.0
 
     async def load(self) -> None:
-        """Find out what there is. A few transcripts are read at once, more of them later, in the
-        order in which they are probably asked for."""
-        known, there = await in_thread(self._look)
+        """Find out what there is. A few are read at once, the others later, in the order in which
+        they are probably asked for."""
+        kept, there = await in_thread(self._look)
         # The last ones first, because they were written last.
-        order = sorted(there, key=lambda id: there[id][1], reverse=True)
-        for id in order:
-            row = known.get(id)
-            if row is not None and row.stat == there[id] and agent_of(row.summary) in self._clis:
-                self.summaries[id], self.stats[id] = row.summary, row.stat
-            else:
-                self._unread[id] = there[id]
-        is_changed = bool(self._unread) or len(known) > len(self.summaries)
+        for id in sorted(there, key=lambda id: there[id][1], reverse=True):
+            self._unread[id] = there[id]
+            row = kept.pop(id, None)
+            if row is not None and row.stat == there[id]:
+                self._rows[id] = row
+        is_changed = bool(kept) or len(self._rows) < len(self._unread)
         await self._next()
-        self._batch = asyncio.ensure_future(self._next())
-        self._work = asyncio.ensure_future(self._go_on(self._batch, is_changed))
+        self._work = asyncio.ensure_future(self._go_on(is_changed))
 
     def put(self, summary: Summary) -> None:
         """A conversation is new or has changed."""
@@ -102,7 +103,8 @@ class Index:
         there = await in_thread(self._transcripts.stats)
         for id in [it for it in self.summaries if it not in there and it not in used]:
             self.remove(id)
-        changed = [it for it in there if it not in used and self.stats.get(it) != there[it]]
+        known = {**self._unusable, **self.stats}
+        changed = [it for it in there if it not in used and known.get(it) != there[it]]
         self._unread.update((id, there[id]) for id in changed)
         for at in range(0, len(changed), BATCH):
             await self._take(changed[at : at + BATCH])
@@ -115,59 +117,76 @@ class Index:
         """Wait until all are known that were used at this time or later; whether some were not. A
         transcript was written when its conversation was used, or after that."""
         had_to = False
-        while self._unread and self._batch is not None and not self._is_closed:
-            newest = next(iter(self._unread.values()))[1]
+        while self._unread and not self._is_closed:
+            newest = max(changed for _size, changed in self._unread.values())
             if newest < time.timestamp() * 1e9:
                 break
             had_to = True
-            await asyncio.shield(self._batch)
+            await self._news.wait()
         return had_to
 
     async def close(self) -> None:
         """Read and write nothing more."""
         self._is_closed = True
+        self._news.set()
         if self._writing is not None:
             self._writing.cancel()
         if self._work is not None:
             with suppress(asyncio.CancelledError):
                 await self._work
 
-    def _look(self) -> tuple[Mapping[str, Row], Mapping[str, Stat]]:
+    def _look(self) -> tuple[dict[str, Row], Mapping[str, Stat]]:
         with suppress(OSError):
             self._transcripts.sweep()
-        rows = self._file.read() if self._file is not None else ()
-        return {row.summary.id: row for row in rows}, self._transcripts.stats()
+        kept = self._file.read() if self._file is not None else {}
+        return kept, self._transcripts.stats()
 
-    async def _go_on(self, batch: asyncio.Future[None], is_changed: bool) -> None:
-        await batch
+    async def _go_on(self, is_changed: bool) -> None:
         while self._unread and not self._is_closed:
-            self._batch = asyncio.ensure_future(self._next())
-            await self._batch
+            await self._next()
         if is_changed and not self._is_closed:
             await self._write()
 
     async def _next(self) -> None:
         await self._take([id for id, _at in zip(self._unread, range(BATCH))])
 
-    async def _take(self, ids: list[str]) -> None:
-        stats = {id: self._unread[id] for id in ids}
-        found = await in_thread(partial(self._read_all, stats)) if stats else {}
-        for id, summary in found.items():
-            # It may have been read twice, and deleted in between.
-            if self._unread.pop(id, None) is not None and summary is not None:
-                self.summaries[id], self.stats[id] = summary, stats[id]
+    async def _take(self, ids: Iterable[str]) -> None:
+        """To the end, even if the request that wants them is cancelled: others wait, too."""
+        stats = {id: self._unread[id] for id in ids if id in self._unread}
+        rows = {id: self._rows.pop(id) for id in stats if id in self._rows}
+        if stats:
+            await asyncio.shield(asyncio.ensure_future(self._taken(stats, rows)))
 
-    def _read_all(self, stats: Mapping[str, Stat]) -> Mapping[str, Summary | None]:
+    async def _taken(self, stats: Mapping[str, Stat], rows: Mapping[str, Row]) -> None:
+        found: Mapping[str, Summary | None] = {}
+        try:
+            found = await in_thread(partial(self._read_all, list(stats), rows))
+        finally:
+            for id, stat in stats.items():
+                # It may have been read twice, and deleted in between.
+                is_new = self._unread.pop(id, None) is not None
+                summary = found.get(id)
+                if is_new and summary is not None:
+                    self.summaries[id], self.stats[id] = summary, stat
+                elif is_new:
+                    self._unusable[id] = stat
+            self._news.set()
+            self._news = asyncio.Event()
+
+    def _read_all(
+        self, ids: Sequence[str], rows: Mapping[str, Row]
+    ) -> Mapping[str, Summary | None]:
         """One that cannot be read is skipped and stays on disk."""
         found: dict[str, Summary | None] = {}
-        for id in stats:
+        for id in ids:
             if self._is_closed:
                 break
-            found[id] = None
-            try:
-                found[id] = self._read(self._transcripts.of(id))
-            except OSError as error:
-                logger.warning("a conversation cannot be read: %s", error)
+            found[id] = _kept(rows[id], self._clis) if id in rows else None
+            if found[id] is None:
+                try:
+                    found[id] = self._read(self._transcripts.of(id))
+                except OSError as error:
+                    logger.warning("a conversation cannot be read: %s", error)
         return found
 
     def _read(self, transcript: Transcript) -> Summary | None:
@@ -203,17 +222,26 @@ class Index:
     async def _write(self) -> None:
         if self._file is not None:
             stats, summaries = self.stats, self.summaries
-            rows = [Row(summaries[id], stats[id]) for id in stats]
-            await in_thread(partial(_written, self._file, rows))
+            them = [(id, summaries[id], stats[id]) for id in stats]
+            await in_thread(partial(_written, self._file, them))
 
 
 def agent_of(summary: Summary) -> str:
     return summary.state.agent or USUAL
 
 
-def _written(file: IndexFile, rows: Iterable[Row]) -> None:
+def _kept(row: Row, clis: Container[str]) -> Summary | None:
+    """None if the transcript has to be read."""
+    with suppress(*DAMAGED):
+        summary = row.summary
+        return summary if agent_of(summary) in clis else None
+    return None
+
+
+def _written(file: IndexFile, them: Iterable[tuple[str, Summary, Stat]]) -> None:
     try:
-        file.write(rows)
+        # One at a time, so that other threads get their turn.
+        file.write((id, Row.of(summary, stat)) for id, summary, stat in them)
     except (OSError, NotPrivate) as error:
         # The next start takes longer.
         logger.info("the list of conversations cannot be kept: %s", error)

@@ -1,9 +1,9 @@
 """The file that keeps the summaries of conversations over a restart. It is a cache on a local disk:
 all of it can be read from the transcripts again.
 
-The first line is `{"index": VERSION, "of": FOLDER}`, and each further one a summary with the size
-and the time of the transcript that it was read from. The last line is `{"sum": N}`, the checksum of
-all bytes before it.
+The first line is `{"index": VERSION, "of": FOLDER}`. Each further one has the size and the time of
+a transcript, its id, a tab, and the summary that was read from it, as JSON. The last line is
+`{"sum": N}`, the checksum of all bytes before it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,19 @@ NAME = "conversations"
 
 
 class Row(NamedTuple):
-    summary: Summary
+    """What was read from a transcript that had this size and time: a summary as it is written."""
+
     stat: Stat
+    text: bytes
+
+    @classmethod
+    def of(cls, summary: Summary, stat: Stat) -> Row:
+        return cls(stat, _line(_values(summary)))
+
+    @property
+    def summary(self) -> Summary:
+        """Raises one of DAMAGED."""
+        return _summary(json.loads(self.text.decode("utf-8")))
 
 
 class IndexFile:
@@ -40,52 +51,53 @@ class IndexFile:
         self._path = os.path.join(folder, NAME)
         self._head = _line({"index": VERSION, "of": os.path.realpath(of)})
 
-    def read(self) -> list[Row]:
-        """What was written last; nothing if that is missing, damaged, of another version or of
-        other transcripts."""
+    def read(self) -> dict[str, Row]:
+        """What was written last, by ids; nothing if that is missing, damaged, of another version or
+        of other transcripts."""
         try:
             with open(self._path, "rb") as file:
-                return list(self._rows(file))
+                return dict(self._rows(file))
         except FileNotFoundError:
-            return []
+            return {}
         except (OSError, *DAMAGED) as error:
             logger.info("the list of conversations is made anew: %s", error)
-            return []
+            return {}
 
-    def write(self, rows: Iterable[Row]) -> None:
+    def write(self, rows: Iterable[tuple[str, Row]]) -> None:
         """Raises OSError, NotPrivate."""
         private_files.make_parents(self._folder)
         private_files.make_folder(self._folder)
         private_files.sweep(self._folder)
         private_files.write_pieces(self._path, self._lines(rows))
 
-    def _lines(self, rows: Iterable[Row]) -> Iterator[bytes]:
+    def _lines(self, rows: Iterable[tuple[str, Row]]) -> Iterator[bytes]:
         checksum = zlib.crc32(self._head)
         yield self._head
-        # One at a time, so that other threads get their turn.
-        for row in rows:
-            line = _line(_values(row))
+        for id, row in rows:
+            line = b"%d %d %b\t%b" % (*row.stat, os.fsencode(id), row.text)
             checksum = zlib.crc32(line, checksum)
             yield line
         yield _line({"sum": checksum})
 
-    def _rows(self, file: IO[bytes]) -> Iterator[Row]:
-        """Raises one of DAMAGED, perhaps only after the last row."""
+    def _rows(self, file: IO[bytes]) -> Iterator[tuple[str, Row]]:
+        """Raises one of DAMAGED, perhaps only after the last row. Parses as little as possible,
+        because a server waits for it."""
         if file.readline() != self._head:
             raise ValueError("it is of another version or folder")
         checksum, last = zlib.crc32(self._head), b""
         for line in file:
             if last:
-                yield _row(json.loads(last))
+                before, _, text = last.partition(b"\t")
+                size, changed, id = before.split(b" ", 2)
+                yield os.fsdecode(id), Row((int(size), int(changed)), text)
                 checksum = zlib.crc32(last, checksum)
             last = line
         if json.loads(last)["sum"] != checksum:
             raise ValueError("it is damaged")
 
 
-def _values(row: Row) -> list[Any]:
-    it, usage = row.summary, row.summary.usage
-    by_model = None if usage.by_model is None else dict(usage.by_model)
+def _values(it: Summary) -> list[Any]:
+    by_model = None if it.usage.by_model is None else dict(it.usage.by_model)
     return [
         it.id,
         it.workspace,
@@ -93,18 +105,16 @@ def _values(row: Row) -> list[Any]:
         it.last_used.isoformat(),
         it.title,
         it.turns,
-        [usage.input_tokens, usage.output_tokens, by_model],
+        [it.usage.input_tokens, it.usage.output_tokens, by_model],
         it.state.changes_since(ConversationState()),
         sorted(it.unfinished),
-        list(row.stat),
     ]
 
 
-def _row(values: Any) -> Row:
+def _summary(values: Any) -> Summary:
     """Raises one of DAMAGED."""
-    id, workspace, created, last_used, title, turns, usage, changes, unfinished, stat = values
-    state = ConversationState.of({name: sys.intern(changes[name]) for name in changes})
-    summary = Summary(
+    id, workspace, created, last_used, title, turns, usage, changes, unfinished = values
+    return Summary(
         str(id),
         sys.intern(workspace),
         datetime.fromisoformat(created),
@@ -112,10 +122,9 @@ def _row(values: Any) -> Row:
         str(title),
         int(turns),
         Usage(usage[0], usage[1], _by_model(usage[2])),
-        state,
+        ConversationState.of({name: sys.intern(changes[name]) for name in changes}),
         frozenset(unfinished),
     )
-    return Row(summary, (int(stat[0]), int(stat[1])))
 
 
 def _by_model(told: Mapping[str, Any] | None) -> Mapping[str, tuple[int, int]] | None:

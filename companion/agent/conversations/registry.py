@@ -257,7 +257,8 @@ def _of_agent(known: Conversation, agent: str | None) -> Conversation:
 def _is_at_rest(conversation: Conversation) -> bool:
     """Whether nothing would be lost if it were made anew from its transcript."""
     record = conversation.record
-    is_used = conversation.hold.is_used or conversation.is_busy or conversation.session.is_opening
+    waits = conversation.session.is_opening or conversation.queue.messages
+    is_used = conversation.hold.is_used or conversation.is_busy or waits
     return not is_used and record.has_begun and record.transcript.is_saved
 
 
