@@ -167,6 +167,15 @@ class WritesByItself(Story):
         self.assertEqual(result.unasked, (Diff(self.path, "", "new\n"),))
         self.assertTrue(result.success)
 
+    async def test_one_whose_texts_are_not_told_is_shown_with_those_on_disk(self) -> None:
+        self.write("old\n")
+        begun = ToolCallStart(WRITE, "w", "edit", "in_progress", paths=(self.path,))
+        await self.tracker.change(begun)
+        self.write("new\n")
+        result = await self.end(ToolCallUpdate(WRITE, status="completed"))
+        self.assertEqual(result.unasked, (Diff(self.path, "old\n", "new\n"),))
+        self.assertEqual(self.noted, [(self.path, b"old\n", b"new\n")])
+
     async def test_one_that_was_approved_for_good_is_not_unasked(self) -> None:
         await self.asked()
         self.tracker.confirm(WRITE, "proceed_always")

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from typing import Any, Mapping
 
 from ...base import private_files
+from ..acp import messages
+from ..events.tool_call import Call
 from .cli import Cli
 from .cli_home import inherited, merged
 from .credentials import OPENAI, Credentials
@@ -88,6 +91,11 @@ class OpenCode(Cli):
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
         return Credentials.like_openai(environment)
+
+    def read_call(self, told: messages.ToolCallUpdate) -> Call:
+        """It names a file in the arguments only."""
+        call = super().read_call(told)
+        return replace(call, path=call.path or str(call.args.get("filePath") or ""))
 
     @property
     def _settings(self) -> str:

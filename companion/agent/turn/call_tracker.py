@@ -113,6 +113,7 @@ class CallTracker:
         # Of a call that it still prepares, it may have told nothing yet.
         if call.status != PREPARED or call.args or call.diffs:
             self._calls.introduce(call)
+            await self.writes.look(call)
         if call.status not in (PREPARED, ""):
             self._calls.state(call, EXECUTING)
 
@@ -124,7 +125,7 @@ class CallTracker:
             return
         choices = choices_of(request.options, self._agent.cli.outcome_of)
         pending = PendingPermission(request, call, choices, self._is_changeable(call, choices))
-        await self.writes.look(call)
+        await self.writes.look(call, again=True)
         if self.is_cancelled:
             self._session.decide(request, None)
         elif self._approvals.covers(call) and ONCE in choices:

@@ -22,6 +22,8 @@ from ..wording.sentence import Sentence, Words, sentence
 from .agent_session import AgentSession
 from .edited_file import before_edit, difference, edited, like, plain, read_file, write_file
 
+# The protocol's kind of calls that edit files.
+EDIT = "edit"
 # Seconds to read or to write a file.
 WRITING = 60.0
 CHANGED = sentence(
@@ -103,14 +105,15 @@ class FileWrites:
         self._written: dict[str, Ended] = {}
         self._ours: dict[str, bytes] = {}
 
-    async def look(self, call: Call) -> None:
-        """Remember the files of a call that somebody is to decide on, if the agent will write them
-        by itself."""
-        for diff in call.diffs:
-            if not self._agent.writes_through_us(diff.path):
+    async def look(self, call: Call, again: bool = False) -> None:
+        """Remember the files of a call before it runs, if the agent will write them by itself;
+        `again` although they were looked at before."""
+        for path in _paths(call):
+            is_known = (call.id, path) in self._before and not again
+            if not is_known and not self._agent.writes_through_us(path):
                 with suppress(OSError, asyncio.TimeoutError):
-                    found = await in_thread(partial(read_file, diff.path), WRITING)
-                    self._before[call.id, diff.path] = Before(found)
+                    found = await in_thread(partial(read_file, path), WRITING)
+                    self._before[call.id, path] = Before(found)
 
     def decide(self, call: Call, text: str | None) -> None:
         """The user approved the call; `text` is what they want written instead."""
@@ -139,7 +142,7 @@ class FileWrites:
         """The agent reports the call as over; `success` is what it says of that."""
         asked = self._asked.get(call.id)
         # What the user saw has the whole texts, where the report may have pieces.
-        diffs = call.diffs if asked is None else asked.diffs
+        diffs = (call.diffs or await self._untold(call)) if asked is None else asked.diffs
         written = self._written.pop(call.path, None)
         if written is not None:
             success = written.success
@@ -151,6 +154,15 @@ class FileWrites:
         if written is not None:
             return written
         return Ended(success, unasked=diffs if success and asked is None else ())
+
+    async def _untold(self, call: Call) -> tuple[Diff, ...]:
+        """What the agent did to the file of an edit whose texts it does not tell. Both texts are
+        the same if it was done before anybody could look."""
+        before = self._before.get((call.id, call.path))
+        if before is None:
+            return ()
+        found = await self._seen_on_disk(partial(_changed, call.path, before))
+        return () if found is None else (found,)
 
     async def _written_by(self, path: str, put: Callable[[], tuple[bytes, Words]]) -> Ended:
         """The boundary of a write: whatever happens, the agent gets its answer."""
@@ -241,6 +253,19 @@ def _beside(path: str, ours: bytes) -> Diff | None:
         return None
     texts = [plain(data.decode("utf-8", "replace")) for data in (ours, found or b"")]
     return Diff(path, *texts)
+
+
+def _paths(call: Call) -> list[str]:
+    """The files that the call edits."""
+    if not call.diffs and call.kind == EDIT and os.path.isabs(call.path):
+        return [call.path]
+    return [diff.path for diff in call.diffs]
+
+
+def _changed(path: str, before: Before) -> Diff:
+    """Raises OSError."""
+    texts = (before.data or b"", read_file(path) or b"")
+    return Diff(path, *(plain(data.decode("utf-8", "replace")) for data in texts))
 
 
 def _checked(diff: Diff, before: Before | None, note: Note) -> Diff | None:
