@@ -36,13 +36,16 @@ SETS = {"3.8": "python38", "3.13": "python313"}
 PINS = os.path.join(ROOT, "requirements", "carried.txt")
 API = (
     "files/uploads handlers/attachment_handlers handlers/chat_handlers handlers/event_stream"
-    " handlers/handler_types handlers/openai_handlers handlers/operation_handlers"
-    " handlers/page_handlers handlers/session_handlers routes server serving/dispatch serving/once"
+    " handlers/export_handlers handlers/handler_types handlers/openai_handlers"
+    " handlers/operation_handlers handlers/page_handlers handlers/session_handlers"
+    " routes server serving/dispatch serving/once"
 )
 USERS = {
     "companion/base/aiohttp_internals.py": ("aiohttp",),
     "companion/base/connection.py": ("aiohttp",),
     "companion/base/http_server.py": ("aiohttp",),
+    "companion/ide/answers.py": ("aiohttp",),
+    "companion/ide/stateless_transport.py": ("aiohttp",),
     "companion/ide/transport.py": ("aiohttp",),
     "companion/ide/schema_check.py": ("jsonschema",),
     "companion/api/contract/validation.py": ("jsonschema",),

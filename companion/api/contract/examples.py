@@ -47,6 +47,7 @@ QUEUE = {
     ],
     "isHeld": False,
     "problem": "",
+    "passing": "",
 }
 STATE = {
     "plan": [
