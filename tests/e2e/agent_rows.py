@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, Sequence
 
 from agent_case import HERE, KEY
 from agent_case import MODEL as GEMINI_MODEL
@@ -34,16 +34,20 @@ Call = Mapping[str, Any]
 @dataclass(frozen=True)
 class Agent:
     """`id` is its name in options, `folder` has its package below node_modules. `key` is what it is
-    given for the model at a URL. `write` and `plan` are calls of its tools: a file with a text, and
-    a plan with one step. `tokens` are what the model counts for each request."""
+    given for the model at a URL. `write`, `edit` and `plan` are calls of its tools: a file with a
+    text; one text in the place of another, after a call that reads the file; and a plan with one
+    step. `unasking` is a mode in which it writes unasked. `tokens` are what the model counts for
+    each request."""
 
     id: str
     key: Callable[[str], Credentials]
     write: Callable[[str, str], Call]
+    edit: Callable[[str, str, str], Sequence[Call]]
     plan: Call
     folder: str = os.path.join(HERE, "agents")
     settings: Mapping[str, Any] = field(default_factory=dict)
     model: str = ""
+    unasking: str = ""
     server: Callable[[], Any] = AnyModelServer
     tokens: tuple[int, int] = TOKENS
 
@@ -83,6 +87,11 @@ def patch(path: str, text: str) -> Call:
     return in_code("apply_patch", change)
 
 
+def update(path: str, old: str, new: str) -> Sequence[Call]:
+    change = f"*** Begin Patch\n*** Update File: {path}\n@@\n-{old}\n+{new}\n*** End Patch\n"
+    return [in_code("apply_patch", change)]
+
+
 def in_code(tool: str, given: Any) -> Call:
     return call("exec", input=f"text(await tools.{tool}({json.dumps(given)}))")
 
@@ -93,6 +102,10 @@ ROWS = (
         "gemini",
         lambda url: KEY,
         lambda path, text: call("write_file", file_path=path, content=text),
+        lambda path, old, new: (
+            call("read_file", file_path=path),
+            call("replace", file_path=path, instruction="", old_string=old, new_string=new),
+        ),
         call("write_todos", todos=[{"description": STEP, "status": "pending"}]),
         folder=HERE,
         model=GEMINI_MODEL,
@@ -103,6 +116,10 @@ ROWS = (
         "qwen",
         openai,
         lambda path, text: call("write_file", file_path=path, content=text),
+        lambda path, old, new: (
+            call("read_file", file_path=path),
+            call("edit", file_path=path, old_string=old, new_string=new),
+        ),
         call("todo_write", todos=[{"id": "1", "content": STEP, "status": "pending"}]),
         folder=HERE,
         settings=QWEN_SETTINGS,
@@ -111,19 +128,30 @@ ROWS = (
         "claude",
         lambda url: Credentials(ANTHROPIC, "a-key", base_url=url),
         lambda path, text: call("Write", file_path=path, content=text),
+        lambda path, old, new: (
+            call("Read", file_path=path),
+            call("Edit", file_path=path, old_string=old, new_string=new),
+        ),
         call("TaskCreate", subject=STEP, description=STEP),
+        unasking="acceptEdits",
     ),
     Agent(
         "opencode",
         openai,
         lambda path, text: call("write", filePath=path, content=text),
+        lambda path, old, new: (
+            call("read", filePath=path),
+            call("edit", filePath=path, oldString=old, newString=new),
+        ),
         call("todowrite", todos=[{"content": STEP, "status": "pending", "priority": "high"}]),
     ),
     Agent(
         "codex",
         lambda url: openai(url, CODEX_MODEL),
         patch,
+        update,
         in_code("update_plan", {"plan": [{"step": STEP, "status": "pending"}]}),
+        unasking="agent",
     ),
 )
 AGENTS = {row.id: row for row in ROWS}

@@ -72,9 +72,12 @@ class Cells(ApiCase):
         self.assertEqual(made.status, 200, made)
         self.session = made["sessionId"]
 
-    async def talk(self, words: str, decide: str = "", **more: Any) -> Story:
-        """All events of a message; `more` goes into the decision on each question. Whatever was
-        done to files is compared with what was told of it."""
+    async def talk(
+        self, words: str, decide: str = "", instead: tuple[str, str] = ("", ""), **more: Any
+    ) -> Story:
+        """All events of a message; `more` goes into the decision on each question, and the
+        proposed text with another word `instead` of one in it. Whatever was done to files is
+        compared with what was told of it."""
         if not self.session:
             await self.open()
         before, story = self.files(), []
@@ -82,6 +85,8 @@ class Cells(ApiCase):
             async for event in stream:
                 story.append(event)
                 if event["type"] == "tool_confirmation" and decide:
+                    if any(instead):
+                        more["newContent"] = event["data"]["diff"]["newText"].replace(*instead)
                     await self.decide(event["data"]["callId"], decide, **more)
         await self.assert_true_to_disk(story, before)
         return story
@@ -95,6 +100,15 @@ class Cells(ApiCase):
         the closing."""
         write = [] if text is None else [[self.row.write(path or self.file, text)]]
         self.model.will_play(self.own(words), *write, [closing])
+
+    def plan_edit(self, words: str, closing: str, old: str, new: str) -> None:
+        calls = [[call] for call in self.row.edit(self.file, old, new)]
+        self.model.will_play(self.own(words), *calls, [closing])
+
+    async def undo(self, story: Story, expected: dict[str, str]) -> None:
+        turn = story[0]["data"]["turnId"]
+        undone = await self.post(f"/sessions/{self.session}/turns/{turn}/undo")
+        self.assertEqual((undone.status, self.files()), (200, expected), undone)
 
     def own(self, words: str) -> str:
         """The words as no other test says them: its model may still be asked."""
@@ -176,12 +190,13 @@ class Cells(ApiCase):
         story = await self.talk("write it", ONCE)
         self.assertEqual((said(story), self.files()), ("Written.", {"file.txt": "one\n"}))
         self.assertEqual([it["success"] for it in data(story, "tool_result")], [True])
-        turn = story[0]["data"]["turnId"]
-        undone = await self.post(f"/sessions/{self.session}/turns/{turn}/undo")
-        left = "" if self.files() else " by removing the file"
-        kept = " to an empty file" if self.files() == {"file.txt": ""} else left
-        self.assertNotEqual(self.files(), {"file.txt": "one\n"}, undone)
-        self.assert_seen(f"written; can be undone{kept}")
+        await self.undo(story, {})
+        self.write("file.txt", "one\ntwo\n")
+        self.plan_edit("edit it", "Done.", "two", "2")
+        story = await self.talk("edit it", ONCE)
+        self.assertEqual((said(story), self.files()), ("Done.", {"file.txt": "one\n2\n"}))
+        await self.undo(story, {"file.txt": "one\ntwo\n"})
+        self.assert_seen("written; can be undone")
 
     async def test_allowed_always(self) -> None:
         self.plan("write it", "Written.", "one\n")
@@ -203,8 +218,15 @@ class Cells(ApiCase):
         story = await self.talk("write it", MODIFY, newContent="mine\n")
         self.assertEqual(self.files(), {"file.txt": "mine\n"})
         self.assertEqual([it["success"] for it in data(story, "tool_result")], [True])
-        told = "mine" in str(self.model.last_request())
-        self.assert_seen("the user's text is written" + (", and the model told" if told else ""))
+        is_told = ["mine" in str(self.model.last_request())]
+        self.write("file.txt", "one\ntwo\n")
+        self.plan_edit("edit it", "Well.", "two", "2")
+        story = await self.talk("edit it", MODIFY, instead=("2", "ours"))
+        self.assertEqual(self.files(), {"file.txt": "one\nours\n"})
+        self.assertTrue(data(story, "tool_result")[-1]["success"], story)
+        is_told.append("ours" in str(self.model.last_request()))
+        self.assertEqual(is_told, [True, True])
+        self.assert_seen("the user's text is written, and the model told")
 
     async def test_rejected(self) -> None:
         self.plan("write it", "As you wish.", "one\n")
@@ -311,6 +333,18 @@ def write_cell(situation: str, name: str, seen: str) -> None:
         file.write("\n".join(lines))
 
 
+class WithUnaskingMode(Cells):
+    async def test_what_it_writes_in_a_mode_that_does_not_ask_is_shown_as_unasked(self) -> None:
+        await self.open()
+        mode = self.row.unasking
+        changed = await self.ask("PATCH", f"/sessions/{self.session}", {"mode": mode})
+        self.assertEqual((changed.status, changed["mode"]), (200, mode), changed)
+        self.plan("write it", "Written.", "one\n")
+        (result,) = data(await self.talk("write it"), "tool_result")
+        told = [(it["path"], it["newText"]) for it in result["unaskedEdits"]]
+        self.assertEqual((told, self.files()), ([(self.file, "one\n")], {"file.txt": "one\n"}))
+
+
 class GeminiCli(Cells):
     row = AGENTS["gemini"]
 
@@ -319,7 +353,7 @@ class QwenCode(Cells):
     row = AGENTS["qwen"]
 
 
-class ClaudeCode(Cells):
+class ClaudeCode(WithUnaskingMode):
     row = AGENTS["claude"]
 
 
@@ -327,12 +361,12 @@ class OpenCode(Cells):
     row = AGENTS["opencode"]
 
 
-class Codex(Cells):
+class Codex(WithUnaskingMode):
     row = AGENTS["codex"]
 
 
-# The others have its tests.
-del Cells
+# The others have their tests.
+del Cells, WithUnaskingMode
 
 if __name__ == "__main__":
     unittest.main()
