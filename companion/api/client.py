@@ -23,7 +23,7 @@ import sys
 import time
 from contextlib import ExitStack
 from typing import Any, Iterator, Mapping, Sequence
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from ..base.shown_text import spelled
 from . import state_folder
@@ -119,6 +119,17 @@ class Client:
                 if not last or left < 0:
                     raise ApiError(0, "", f"The connection broke off: {error}") from error
                 time.sleep(PAUSE)
+
+    def sessions(self, words: str = "") -> Iterator[Mapping[str, Any]]:
+        """The conversations, page by page, the last used one first; with `words`, those that have
+        them in the title or in what was said. One that is used meanwhile may come twice."""
+        query = {"limit": "100", **({"q": words} if words else {})}
+        while True:
+            told = self.ask("GET", "/sessions?" + urlencode(query))
+            yield from told["sessions"]
+            if "nextCursor" not in told:
+                return
+            query["cursor"] = told["nextCursor"]
 
     def confirm(
         self, event: Mapping[str, Any], outcome: str, new_content: str | None = None

@@ -20,6 +20,7 @@ from GeminiCompanion.companion.agent.conversations.turn_undo import TurnUndo
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
 from GeminiCompanion.companion.api import routes
+from GeminiCompanion.companion.api.client import Client
 from GeminiCompanion.companion.api.server import Server
 
 from .support import ApiTest, Reply
@@ -121,6 +122,14 @@ class Pages(ListingCase):
         listed = self.ask("GET", "/sessions")["sessions"][3]
         self.assertEqual({name: reply[name] for name in listed}, listed)
         self.refused(self.ask("GET", "/sessions/nobody"), 404, "SESSION_NOT_FOUND")
+
+    def test_the_client_gives_all_of_them_or_those_with_some_words(self) -> None:
+        client = Client(self.kept.url, self.kept.token)
+        told = [int(it["sessionId"], 16) for it in client.sessions()]
+        self.assertEqual(told, list(range(COUNT - 1, -1, -1)))
+        with mock.patch.object(listing, "MAX_READ", 1):
+            found = [it["title"] for it in client.sessions("zerteilt-2")]
+        self.assertEqual(found, [f"Title {it}" for it in (*range(24, 19, -1), 2)])
 
 
 class Changing(ListingCase):
