@@ -66,6 +66,7 @@ class Outbox:
             queue.pass_in(id)
         elif not queue.sending:
             queue.is_urgent = True
+            queue.release()
             conversation.cancel()
 
     def go_on(self, conversation: Conversation) -> None:

@@ -85,6 +85,13 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.now(self.add("first")[0])
         self.assertEqual((self.cancelled, self.queue.passing), (1, ""))
 
+    async def test_what_is_sent_while_files_are_being_restored_is_held_no_more(self) -> None:
+        self.conversation.turn.is_over = True
+        (one,) = self.add("first")
+        self.queue.hold()
+        self.now(one)
+        self.assertEqual((self.queue.is_held, self.queue.is_urgent), (False, True))
+
     async def test_what_is_changed_before_the_agent_asks_is_passed_as_it_is_then(self) -> None:
         (one,) = self.add("first")
         self.now(one)

@@ -29,7 +29,11 @@ async def undo(services: Services, inputs: Inputs) -> Answer:
     fields = inputs.fields
     outlive_client(inputs.request)
     conversation = services.agent.conversations.known(fields["sessionId"])
-    told = _told(await conversation.undo(fields["turnId"]), fields["turnId"])
+    try:
+        told = _told(await conversation.undo(fields["turnId"]), fields["turnId"])
+    finally:
+        # What somebody has sent meanwhile had to wait for it.
+        services.agent.outbox.go_on(conversation)
     is_whole = all(it["state"] == UNDONE for it in told)
     return Answer("turn_undone" if is_whole else "turn_undone_partly", {"files": told})
 
