@@ -50,7 +50,7 @@ IDEMPOTENCY_KEY = {
     "in": "header",
     "required": False,
     "description": "The same request with the same key is done once, and gets the same answer.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
 }
 # Statuses that a key may lead to.
 FOR_KEYS = (409, 422)
