@@ -94,15 +94,20 @@ class Hearing(InLoop):
             told["tool_response"]["error"] = {"message": "no"}
         await self.hear(self.names["begins" if which == "begins" else "ends"], **told)
 
-    @word(r"(\S+) is asked about")
-    async def asked(self, name: str) -> None:
+    @word(r"(\S+) is asked about(?: as (\S+))?")
+    async def asked(self, name: str, text: str | None) -> None:
         if self.cli is QWEN_CODE:
             arguments = {"file_path": self.at(name)}
             await self.hear("PermissionRequest", tool_name="edit", tool_input=arguments)
             return
-        details = {"type": "edit", "filePath": self.at(name)}
+        details = {"type": "edit", "filePath": self.at(name), "newContent": text}
         told = {"notification_type": "ToolPermission", "details": details}
         await self.hear("Notification", **told)
+
+    @word(r"a command on (\S+) is asked about")
+    async def asked_to_run(self, name: str) -> None:
+        details = {"type": "exec", "command": f"rm ./{name}"}
+        await self.hear("Notification", notification_type="ToolPermission", details=details)
 
     @word(r"it tells (\S+) to (\S+)( of a new file)?")
     def tell(self, before: str, after: str, is_new: str | None) -> None:
@@ -187,6 +192,17 @@ def _said(found: Any) -> str:
     the question counts for one edit alone
         prompted do; write a.py begins; a.py is asked about; a.py holds one; write a.py ends
         | write a.py begins; a.py holds two; write a.py ends | shown are a.py from one to two
+    an end that comes after the next question leaves that
+        prompted do; write a.py begins; a.py is asked about as one; a.py holds one
+        | write a.py begins; a.py is asked about as two; it tells none to one; write a.py ends
+        | a.py holds two; it tells one to two; write a.py ends | shown are nothing
+    such a question counts for its own edit alone
+        prompted do; write a.py begins; a.py is asked about as one; it tells none to else
+        | write a.py ends; write a.py begins; a.py holds two; it tells none to two
+        | write a.py ends | shown are a.py from nothing to two
+    a question about a command counts for no file
+        prompted do; a command on a.py is asked about; write a.py begins; a.py holds new
+        | write a.py ends | shown are a.py from nothing to new
     a refused question counts for no later turn
         prompted do; write a.py begins; a.py is asked about; prompted again; write a.py begins
         | a.py holds new; write a.py ends | shown are a.py from nothing to new

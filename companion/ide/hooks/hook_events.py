@@ -33,6 +33,7 @@ class HookEvent:
     `tool` is the name of the tool, empty if the event has none; `kind` is None for all tools that
     do not matter here. `subject` is the path that the tool writes, as the CLI knows it, or its
     command. `arguments` are the input of the tool; `response` is its result at TOOL_ENDED.
+    `new_text` is the whole file after an edit, where the CLI tells it at ASKS or TOOL_ENDED.
     `version` is the extension's. `transcript` is the path of the CLI's recording of the session.
     `namespace` is Linux's name for the processes among which `pid` counts, empty if it is not told.
     A hook that is `only_connected` is for the window to which its CLI is connected.
@@ -50,6 +51,7 @@ class HookEvent:
     subject: str = ""
     arguments: Mapping[str, Any] | None = None
     response: Any = None
+    new_text: str | None = None
     version: str = ""
     transcript: str = ""
     namespace: str = ""
@@ -92,6 +94,7 @@ def read(cli: Cli, body: Any) -> HookEvent | None:
         _text(told, "cwd"),
         _text(told, "prompt")[:SHOWN],
         response=told.get("tool_response"),
+        new_text=_new_text(_object(_object(told, "tool_response"), "returnDisplay")),
         version=_text(body, "version")[:SHOWN],
         transcript=_text(told, "transcript_path"),
         namespace=_text(body, "pid_namespace"),
@@ -105,7 +108,8 @@ def _with_tool(event: HookEvent, form: ExtensionForm, told: Mapping[str, Any]) -
     if details:
         kind = _ASKED.get(_text(details, "type"))
         subject = _text(details, "filePath") or _text(details, "command")
-        return replace(event, kind=kind, subject=subject[:MAX_SUBJECT])
+        new_text = _new_text(details)
+        return replace(event, kind=kind, subject=subject[:MAX_SUBJECT], new_text=new_text)
     name, arguments = _text(told, "tool_name"), _object(told, "tool_input")
     tool = form.tools.get(name)
     if tool is None:
@@ -118,6 +122,10 @@ def _object(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """The member; an empty one if there is none."""
     found = value.get(name)
     return found if isinstance(found, dict) else {}
+
+
+def _new_text(value: Mapping[str, Any]) -> str | None:
+    return value["newContent"] if isinstance(value.get("newContent"), str) else None
 
 
 def _text(value: Mapping[str, Any], name: str) -> str:

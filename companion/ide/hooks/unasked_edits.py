@@ -13,10 +13,10 @@ import posixpath
 import time
 import uuid
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, chain, islice
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence, TypeVar
 
 from ...base.background import in_thread
 from ...base.log import logger
@@ -48,17 +48,32 @@ NOT_READ = Original("", exists=True, note=NOT_KNOWN)
 UNDONE = "The user has undone your edit of {}. Do not make it again unless the user asks for it."
 CHANGED = "The user has taken back a part of your edit of {}. Read the file before you edit it."
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Question:
+    """About the edit of a file. `text` is the hash of what the edit makes of the file; None if the
+    CLI has not told it. After another edit has ended, the question is `only_of` this text."""
+
+    text: int | None
+    only_of: bool = False
+
+    def settles(self, text: int | None) -> bool:
+        return None in (self.text, text) or self.text == text
+
 
 @dataclass
 class _Turn:
-    """`asked` are the names of files whose edits the user was asked about. `before` are files by
-    path as they were before each tool that runs, by what the tool works on; `trees` the work trees
-    of git before commands. `paths` are the files that tools were to write, the newest last."""
+    """`asked` are the questions that the user was asked, by the names of files. `before` are files
+    by path as they were before each tool that runs, by what the tool works on; `trees` the work
+    trees of git before commands. `paths` are the files that tools were to write, the newest
+    last."""
 
     prompt: str = ""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     is_over: bool = False
-    asked: dict[str, None] = field(default_factory=dict)
+    asked: dict[str, _Question] = field(default_factory=dict)
     before: dict[str, dict[str, Original]] = field(default_factory=dict)
     trees: dict[str, GitTree] = field(default_factory=dict)
     paths: dict[str, None] = field(default_factory=dict)
@@ -112,16 +127,17 @@ class UnaskedEdits:
     async def heard(self, event: HookEvent, session: Session | None) -> HookAnswer:
         turn = self._turn(event)
         answer = NOTHING
-        if event.moment is Moment.ASKS:
-            _add(turn.asked, _name(event.subject))
+        if event.moment is Moment.ASKS and event.kind in EDITS:
+            _add(turn.asked, _name(event.subject), _Question(_hash(event)))
         elif event.moment is Moment.TOOL_BEGINS and event.kind is not None:
             if self.shows:
                 self._remember(turn, event.subject, await self._read(event, turn))
             answer = self._asking(event, session)
         elif event.moment is Moment.TOOL_ENDED and event.kind is not None:
+            # Before anything is waited for: the CLI may ask about its next edit meanwhile.
+            is_unasked = event.kind not in EDITS or _was_unasked(event, turn)
             if self.shows:
-                await self._compare(event, turn)
-            turn.asked.pop(_name(event.subject), None)
+                await self._compare(event, turn, is_unasked)
         elif event.moment is Moment.ENDED:
             self._forget(_key(event))
         return answer.with_more(self._telling(event))
@@ -218,7 +234,7 @@ class UnaskedEdits:
         """The files that the tool may write; empty if the disk does not answer in time."""
         if event.kind in EDITS:
             paths: Sequence[str] = (self._path(event),)
-            _add(turn.paths, paths[0])
+            _add(turn.paths, paths[0], None)
         else:
             written = (it for it in reversed(turn.paths) if it not in self._context.paths())
             paths = list(islice(chain(self._context.paths(), written), MAX_FILES))
@@ -234,13 +250,13 @@ class UnaskedEdits:
         turn.trees[event.subject] = tree
         return git_files.dirty(tree)
 
-    async def _compare(self, event: HookEvent, turn: _Turn) -> None:
+    async def _compare(self, event: HookEvent, turn: _Turn, is_unasked: bool) -> None:
         """Show what the tool did."""
         before, tree = turn.before.get(event.subject, {}), turn.trees.pop(event.subject, None)
         if tree is not None:
             folder = self._context.path_maps.to_local(event.folder)
             before = {**await self._work_trees.changed(folder, tree), **before}
-        if event.kind in EDITS and not self._was_unasked(event, turn):
+        if not is_unasked:
             turn.before.pop(event.subject, None)
             return
         paths = before or ([self._path(event)] if event.kind in EDITS else [])
@@ -287,13 +303,6 @@ class UnaskedEdits:
         if not self._readings:
             self._moved = []
         return files
-
-    def _was_unasked(self, event: HookEvent, turn: _Turn) -> bool:
-        """Whether the edit was made, and the user was not asked. `modified_by_user` is there
-        whenever a diff of it was open in the editor (docs/protocol.md 9)."""
-        was_asked = _name(event.subject) in turn.asked
-        was_asked = was_asked or (event.arguments or {}).get("modified_by_user") is True
-        return not was_asked and not event.has_failed
 
     def _path(self, event: HookEvent) -> str:
         """The editor's path of the file that the tool writes; a CLI's model may write a relative
@@ -356,16 +365,40 @@ def _response(event: HookEvent) -> Mapping[str, Any]:
     return event.response if isinstance(event.response, dict) else {}
 
 
+def _was_unasked(event: HookEvent, turn: _Turn) -> bool:
+    """Whether the edit was made, and the user was not asked. `modified_by_user` is there whenever
+    a diff of it was open in the editor (docs/protocol.md 9)."""
+    was_asked = _settle(event, turn)
+    was_asked = was_asked or (event.arguments or {}).get("modified_by_user") is True
+    return not was_asked and not event.has_failed
+
+
+def _settle(event: HookEvent, turn: _Turn) -> bool:
+    """Whether the user was asked about the edit. A hook that the CLI no longer waited for may come
+    after the question about the next edit of the file, and leaves that."""
+    name, text = _name(event.subject), _hash(event)
+    question = turn.asked.pop(name, None)
+    if question is None or question.settles(text):
+        return question is not None
+    turn.asked[name] = replace(question, only_of=True)
+    # Its own edit may have become another one on the way.
+    return not question.only_of
+
+
+def _hash(event: HookEvent) -> int | None:
+    return None if event.new_text is None else hash(event.new_text)
+
+
 def _name(subject: str) -> str:
     """The name of a file. A CLI may write its path in two ways, and asks about one edit at a
     time."""
     return subject.replace("\\", "/").rpartition("/")[2]
 
 
-def _add(known: dict[str, None], name: str) -> None:
+def _add(known: dict[str, T], name: str, value: T) -> None:
     """Add it as the newest. Of very many the oldest is forgotten."""
     known.pop(name, None)
-    known[name] = None
+    known[name] = value
     if len(known) > MAX_FILES:
         del known[next(iter(known))]
         logger.info("a CLI writes many files in one turn: not all are looked at")
