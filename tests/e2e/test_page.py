@@ -765,9 +765,9 @@ class Many(PageCase):
         pages = [url for url in self.requests[page] if "/sessions?" in url]
         self.assertTrue(all("limit=50" in url for url in pages), pages)
         self.assertEqual([url for url in self.requests[page] if url.endswith("/sessions")], [])
-        for _ in range(count // 50):
+        for loaded in range(await items.count(), count, 50):
+            await expect(items.nth(loaded - 1)).to_be_attached()
             await page.evaluate("document.querySelector('#conversations').scrollTop = 1e9")
-            await self.settled(page)
         await expect(items).to_have_count(count)
         self.assertEqual(len(set(await items.all_text_contents())), count)
 

@@ -29,8 +29,8 @@ export class List {
     this.isStale = false;
     this.listenForPresses();
     this.listenForWords();
-    this.end = new IntersectionObserver(([entry]) => {
-      if (entry.isIntersecting) this.attempt(() => this.more());
+    this.end = new IntersectionObserver((entries) => {
+      if (entries.at(-1).isIntersecting) this.attempt(() => this.more());
     }, { root: find("conversations"), rootMargin: "100%" });
     find("list-button").addEventListener("click", () => this.unfold(find("list").hidden));
     WIDE.addEventListener("change", () => this.unfold(WIDE.matches));

@@ -410,8 +410,8 @@ async function addEarlier(asked) {
 
 /** Messages before those that are shown come when the reader is about to see the first one. */
 function watchForEarlier() {
-  const top = new IntersectionObserver(([{ isIntersecting }]) => {
-    if (!isIntersecting) return;
+  const top = new IntersectionObserver((entries) => {
+    if (!entries.at(-1).isIntersecting) return;
     top.disconnect();
     attempt(async () => {
       await showEarlier();
