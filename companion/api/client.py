@@ -86,18 +86,22 @@ class Client:
         path: str,
         body: Mapping[str, Any] | None = None,
         seconds: float = SILENCE,
+        key: str = "",
     ) -> Mapping[str, Any]:
-        """Call any endpoint. Gives its answer, which must come within that many seconds."""
-        connection, response = self._send(method, path, body, {"Accept": JSON}, seconds)
+        """Call any endpoint. Gives its answer, which must come within that many seconds. The same
+        request with the same `key` is done once, so it can be sent again if its answer is lost."""
+        headers = {"Accept": JSON, **({"Idempotency-Key": key} if key else {})}
+        connection, response = self._send(method, path, body, headers, seconds)
         try:
             return _object(response.read())
         finally:
             connection.close()
 
-    def chat(self, message: str, **fields: Any) -> Mapping[str, Any]:
-        """Send a message and wait for the whole answer. `fields` are more fields of the endpoint,
-        such as `sessionId` or `workspacePath`. Tool calls that need a decision are rejected."""
-        return self.ask("POST", "/chat", {"message": message, **fields}, WHOLE)
+    def chat(self, message: str, key: str = "", **fields: Any) -> Mapping[str, Any]:
+        """Send a message and wait for the whole answer. `key` is as in `ask`. `fields` are more
+        fields of the endpoint, such as `sessionId` or `workspacePath`. Tool calls that need a
+        decision are rejected."""
+        return self.ask("POST", "/chat", {"message": message, **fields}, WHOLE, key)
 
     def stream(self, message: str, **fields: Any) -> Iterator[Mapping[str, Any]]:
         """Send a message and give the events as they come. If the connection breaks, it is opened

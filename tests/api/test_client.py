@@ -76,6 +76,14 @@ class Talks(unittest.TestCase):
         self.assertGreaterEqual(found[0], 3600.0)
         self.assertEqual(found[1], client.SILENCE)
 
+    def test_a_message_with_a_key_names_itself_so_that_it_can_be_sent_again(self) -> None:
+        answer = b'HTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n{"response": "a"}'
+        told = Client(self.serve([answer], [answer]), "the-token")
+        self.assertEqual(told.chat("hello", key="mine", sessionId="x")["response"], "a")
+        told.chat("hello")
+        self.assertIn(b"Idempotency-Key: mine\r\n", self.requests[0])
+        self.assertNotIn(b"Idempotency-Key", self.requests[1])
+
     def test_the_token_of_this_machine_goes_to_no_other(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, state_folder.TOKEN_FILE), "w", encoding="ascii") as file:
