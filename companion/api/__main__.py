@@ -13,7 +13,6 @@ from contextlib import suppress
 from typing import Any, Callable, Sequence
 
 from .. import __version__
-from ..agent.agents import command_agent
 from ..agent.agents.supported import CLIS, USUAL
 from ..agent.processes.runner import Launch
 from ..agent.turn.turn import Limits
@@ -22,6 +21,7 @@ from ..agent.wording.sentence import CHINESE, ENGLISH
 from ..base.log import logger
 from ..base.private_files import NotPrivate
 from . import remote_options, state_folder
+from .launches import launch_of
 from .operations.json_log import JsonLines
 from .server import Server, Settings, options
 
@@ -144,27 +144,11 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
 
 
 def _launch(asked: argparse.Namespace, named: str, is_first: bool) -> Launch:
-    """`named` is the id of a CLI, or a command. Raises AgentError where it is not found."""
-    cli = CLIS.get(named)
-    if cli is None:
-        words = command_agent.words_of(named)
-        return Launch(
-            command_agent.find(words),
-            agent=command_agent.id_of(words),
-            processes=asked.agents,
-            fallback=command_agent.CommandAgent.from_environment(os.environ),
-        )
+    """Raises AgentError where the CLI is not found."""
     # A path to a program is for one CLI; a folder may contain all of them.
     path = asked.cli if is_first or os.path.isdir(asked.cli) else ""
-    variables = cli.address(asked.gemini_url) if asked.gemini_url else {}
-    return Launch(
-        cli.program.find(path),
-        variables,
-        model=asked.model if is_first else "",
-        agent=named,
-        processes=asked.agents,
-        fallback=cli.from_environment(os.environ),
-    )
+    model = asked.model if is_first else ""
+    return launch_of(named, path, asked.gemini_url, model=model, processes=asked.agents)
 
 
 class _Signals:

@@ -23,6 +23,7 @@ from ..base.log import logger
 from ..base.loop_thread import LoopThread, State
 from ..base.private_files import NotPrivate
 from . import state_folder
+from .launches import launch_of
 
 if TYPE_CHECKING:
     from .server import Server
@@ -37,6 +38,7 @@ NO_CLI = (
     'Gemini CLI was not found as "{}". Install it with "npm install -g @google/gemini-cli", or'
     ' write its full path as "cli_command" in the settings.'
 )
+NO_AGENT = '{} Install it, or change "{}" in "api_agents" in the settings.'
 NO_FOLDER = "{} no longer exists. Open the folder of your project and start the server again."
 NO_PORT = (
     'Port {} cannot be used: {}. End the program that uses it, or set another "api_port" in the'
@@ -57,13 +59,16 @@ class Refused(Exception):
 class ServiceOptions:
     """What to serve. `folder` keeps token and credentials; `roots` are absolute paths, the first
     one is the workspace; `port` 0 means any. `command` has the words that start the CLI in a
-    terminal. `page` is called on the service's thread, and gives the web page's files by name."""
+    terminal. `agents` are ids or commands of what to offer, the first one is the usual one; without
+    any, that is the CLI of `command`. `page` is called on the service's thread, and gives the web
+    page's files by name."""
 
     folder: str
     roots: Sequence[str]
     port: int
     command: Sequence[str]
     page: Callable[[], Mapping[str, bytes]]
+    agents: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -172,9 +177,9 @@ class Service:
         if not os.path.isdir(wanted.roots[0]):
             raise Refused(NO_FOLDER.format(wanted.roots[0]))
         roots = [os.path.realpath(root) for root in wanted.roots if os.path.isdir(root)]
-        launch = Launch(find(wanted.command), fallback=GeminiCli.from_environment(os.environ))
+        launch, *others = launches(wanted)
         cache = state_folder.index_folder(os.environ, wanted.folder, roots)
-        agent = options(wanted.folder, launch, cache=cache)
+        agent = options(wanted.folder, launch, others=tuple(others), cache=cache)
         page = {
             name: it for name, it in wanted.page().items() if os.path.splitext(name)[1] in TYPES
         }
@@ -187,6 +192,22 @@ class Service:
                 raise Refused(NO_PORT.format(wanted.port, error.strerror)) from error
             raise Refused(NO_STATE.format(error.filename, error.strerror)) from error
         return server
+
+
+def launches(wanted: ServiceOptions) -> list[Launch]:
+    """How the CLIs are started. Raises Refused."""
+    usual = [GeminiCli.id]
+    found = []
+    for named in dict.fromkeys(wanted.agents or usual):
+        if named == GeminiCli.id:
+            command = find(wanted.command)
+            found.append(Launch(command, fallback=GeminiCli.from_environment(os.environ)))
+            continue
+        try:
+            found.append(launch_of(named))
+        except AgentError as error:
+            raise Refused(NO_AGENT.format(error, named)) from error
+    return found
 
 
 def find(command: Sequence[str]) -> tuple[str, ...]:

@@ -108,8 +108,8 @@ class Api:
             """Called on the service's thread."""
             queues.on_ui_thread(partial(self._heard, service))
 
-        port, command = settings.of().api_port, settings.of(window).cli_command
-        options = ServiceOptions(folder, folders, port, command, page)
+        own, command = settings.of(), settings.of(window).cli_command
+        options = ServiceOptions(folder, folders, own.api_port, command, page, own.api_agents)
         service = Service(options, told)
         self._service = service
         service.start()

@@ -57,6 +57,7 @@ class Settings:
     extra_bind_address: str = ""
     extra_discovery_folder: str = ""
     api_port: int = 8080
+    api_agents: tuple[str, ...] = ()
     log_level: str = "info"
 
 
@@ -188,6 +189,12 @@ KINDS: dict[str, Kind] = {
         is_global=True,
     ),
     "api_port": Kind("a whole number from 0 to 65535", _is_port, is_global=True),
+    # A project, which may be somebody else's, starts no programs.
+    "api_agents": Kind(
+        'a list of names or commands, such as "claude" or "my-agent acp"',
+        lambda value: _is_words(value) and all(word.strip() for word in value),
+        is_global=True,
+    ),
     "log_level": Kind(_one_of(LOG_LEVELS), lambda value: value in LOG_LEVELS, is_global=True),
 }
 

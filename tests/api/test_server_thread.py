@@ -219,8 +219,22 @@ class Serving(ServiceTest):
         made = self.serve(roots=(self.workspace, os.path.join(self.root, "gone")))
         self.assertIsNotNone(made.serving)
 
+    def test_agents_are_offered_by_name_and_by_command(self) -> None:
+        command = os.path.join(self.bin, "node") + " acp"
+        made = server_thread.launches(
+            ServiceOptions(self.state, (), 0, ("gemini",), dict, ["gemini", command, "gemini"])
+        )
+        self.assertEqual([launch.agent for launch in made], ["gemini", "node-acp"])
+        self.assertEqual(made[1].command[1:], ("acp",))
+
 
 class Refusing(ServiceTest):
+    def test_an_agent_that_is_not_found_names_the_setting(self) -> None:
+        for named in ("opencode", "no-such-agent acp"):
+            problem = self.problem(agents=[named])
+            for part in (named.split()[0], "was not found", "api_agents"):
+                self.assertIn(part, problem)
+
     def test_a_port_that_is_taken_names_the_setting(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
