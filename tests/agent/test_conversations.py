@@ -164,6 +164,19 @@ class WithoutACli(OnDisk):
             (summary.title, transcript.path), ("A title", known.record.transcript.path)
         )
 
+    async def test_another_server_goes_on_once_the_disk_takes_what_it_has_refused(self) -> None:
+        self.written()
+        agent, other = await self.started(), await self.started()
+        known, full = agent.conversations.known(ID), OSError(28, "No space left on device")
+        with mock.patch.object(refusals, "PAUSE", 0.01), mock.patch.object(transcripts, "PAUSE", 0):
+            with mock.patch.object(LineFile, "append", side_effect=full):
+                with self.assertLogs("GeminiCompanion", "ERROR"):
+                    await agent.change(ID, "A title", None, None)
+                self.assertTrue(known.hold.is_used)
+            await until(lambda: not known.hold.is_used)
+        await shared_folder.look(other.conversations, ID)
+        self.assertEqual(other.conversations.known(ID).info.title, "A title")
+
     async def test_at_the_end_it_is_tried_once_more_and_what_is_lost_is_logged(self) -> None:
         self.written()
         full = OSError(28, "No space left on device")

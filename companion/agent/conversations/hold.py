@@ -6,7 +6,7 @@ may go on with it; whoever takes it then reads the transcript again if that has 
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from time import monotonic
 from typing import Any, AsyncIterator, Callable, Coroutine
 
@@ -38,6 +38,8 @@ class Hold:
         self._users = 0
         self._is_known = False
         self._seen = seen
+        # How often it had to be read, because others have changed it.
+        self._readings = 0
         # Held while the lock is taken or given back.
         self._changing = asyncio.Lock()
         self._tasks: set[asyncio.Future[None]] = set()
@@ -45,20 +47,23 @@ class Hold:
     @property
     def is_used(self) -> bool:
         """Whether this server holds it."""
-        return bool(self._users)
+        return bool(self._users) or self._lock.is_held
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
         """Nobody else changes the conversation meanwhile. Raises AgentError: SESSION_ELSEWHERE if
         another server has it, SESSION_NOT_FOUND if another one has deleted it."""
-        async with self._changing:
-            if not self._is_known:
-                await self._take()
-            self._users += 1
+        taking = self._begin(self._enter())
+        try:
+            # Both to the end if the request is cancelled, for a thread works with the lock.
+            await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            self._begin(self._give_after(taking))
+            raise
         try:
             yield
         finally:
-            await self._give()
+            await asyncio.shield(self._begin(self._give()))
 
     def keep(self) -> None:
         """Hold it on, until `give_soon`; only while it is held."""
@@ -66,6 +71,13 @@ class Hold:
 
     def give_soon(self) -> None:
         self._begin(self._give())
+
+    def write_again(self) -> None:
+        """Write what the disk has refused, soon; then it is given back if nobody holds it on."""
+        if self._is_known and not self._users:
+            self._begin(self._give_unused())
+        elif self._transcript.is_waiting:
+            self._transcript.write_soon()
 
     def soon(self, work: Callable[[], None]) -> None:
         """Do the work while it is held, now or soon; not if another server has gone on."""
@@ -85,19 +97,27 @@ class Hold:
         """Blocks; for any thread, once nothing of it is used any more."""
         self._lock.release()
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Future[None]:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _held_for(self, work: Callable[[], None]) -> None:
-        seen = self._seen
+        readings = self._readings
         try:
             async with self.held():
-                if self._seen == seen:
+                if self._readings == readings:
                     work()
         except AgentError as error:
             logger.info("what an agent told between two turns does not count: %s", error)
+
+    async def _enter(self) -> None:
+        """Raises AgentError."""
+        async with self._changing:
+            if not self._is_known:
+                await self._take()
+            self._users += 1
 
     async def _take(self) -> None:
         """Raises AgentError."""
@@ -121,22 +141,39 @@ class Hold:
         if summary is None:
             raise failure.no_session(self._transcript.id)
         self._seen = stat
+        self._readings += 1
         self._transcript.go_on_after_others()
         self._changed(summary)
 
-    async def _give(self) -> None:
-        async with self._changing:
-            self._users -= 1
-            if not self._users:
-                try:
-                    await in_thread(self._write_and_release)
-                except OSError as error:
-                    logger.warning("a conversation is not given on: %s", error)
+    async def _give_after(self, taking: asyncio.Future[None]) -> None:
+        with suppress(AgentError):
+            await taking
+            await self._give()
 
-    def _write_and_release(self) -> None:
-        """What the disk refuses is not given on: its lines would come behind those of others."""
-        self._transcript.write()
-        if not self._transcript.is_waiting:
+    async def _give(self) -> None:
+        self._users -= 1
+        await self._give_unused()
+
+    async def _give_unused(self) -> None:
+        async with self._changing:
+            if self._users or not self._is_known:
+                return
+            # Already now: what is told from here on would be written after the others' lines.
             self._is_known = False
+            try:
+                self._is_known = not await in_thread(self._write_and_release)
+            except OSError as error:
+                logger.warning("a conversation is not given on: %s", error)
+
+    def _write_and_release(self) -> bool:
+        """Whether others can go on. What the disk refuses is not given on: its lines would come
+        behind those of others. Raises OSError."""
+        self._transcript.write()
+        if self._transcript.is_waiting:
+            return False
+        # If that fails, it is read again.
+        self._seen = None
+        with suppress(OSError):
             self._seen = self._transcript.stat()
-            self._lock.release()
+        self._lock.release()
+        return True

@@ -53,5 +53,5 @@ class Refusals:
         self._timer = None
         for each in self._conversations:
             if each.record.transcript.is_waiting:
-                each.record.transcript.write_soon()
                 self._try_later()
+            each.hold.write_again()

@@ -115,7 +115,7 @@ class Transcript:
     @property
     def is_waiting(self) -> bool:
         """Whether the disk may later accept what it has refused."""
-        return self.is_refused and not self._is_lost
+        return self.is_refused and not (self._is_lost or self._is_removed)
 
     def begin(self, workspace: str, created: datetime) -> None:
         """Create the file. Later lines go only into this file: if somebody removed it, a new file

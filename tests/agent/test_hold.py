@@ -1,0 +1,145 @@
+"""One server's hold of a conversation, seen from the lock that other servers would take."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import threading
+import unittest
+from datetime import datetime, timezone
+from typing import Any
+from unittest import mock
+
+from GeminiCompanion.companion.agent.conversations.hold import Hold
+from GeminiCompanion.companion.agent.conversations.transcripts import Transcript, Transcripts
+from GeminiCompanion.companion.base.file_lock import FileLock
+
+from ..support import until
+
+PATIENCE = 30.0
+
+
+class Holding(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        transcripts = Transcripts(os.path.join(temporary.name, "conversations"))
+        self.addCleanup(transcripts.write)
+        self.transcript = transcripts.of("a" * 32)
+        self.transcript.begin(temporary.name, datetime.now(timezone.utc))
+        self.transcript.write()
+        self.read = 0
+        self.hold = Hold(self.transcript, self.transcript.stat(), self.was_read)
+        self.addCleanup(self.hold.end)
+        self.answers = threading.Event()
+        self.addCleanup(self.answers.set)
+
+    def was_read(self, _: Any) -> None:
+        self.read += 1
+
+    def is_free(self) -> bool:
+        lock = FileLock(self.transcript.lock)
+        is_free = lock.acquire()
+        lock.release()
+        return is_free
+
+    def slowly(self, kind: type, name: str) -> tuple[Any, threading.Event]:
+        """A patch with which the method does its work once it `answers`; and what says that it was
+        called."""
+        work, called = getattr(kind, name), threading.Event()
+
+        def slow(it: Any) -> Any:
+            called.set()
+            self.answers.wait(PATIENCE)
+            return work(it)
+
+        return mock.patch.object(kind, name, slow), called
+
+    async def use(self) -> None:
+        async with self.hold.held():
+            pass
+
+    async def cancelled(self, task: asyncio.Future[None]) -> None:
+        task.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await asyncio.wait_for(task, PATIENCE)
+
+    async def test_it_is_let_go_where_the_client_leaves_while_it_is_taken(self) -> None:
+        slow, called = self.slowly(FileLock, "acquire")
+        with slow:
+            task = asyncio.ensure_future(self.use())
+            await until(called.is_set)
+            await self.cancelled(task)
+            self.answers.set()
+            await until(lambda: not self.hold.is_used and not self.hold._tasks)
+        self.assertTrue(self.is_free())
+
+    async def test_who_comes_while_it_is_let_go_holds_it(self) -> None:
+        lock, done = FileLock(self.transcript.lock), threading.Event()
+        release = FileLock.release
+
+        def slow(it: FileLock) -> None:
+            called.set()
+            self.answers.wait(PATIENCE)
+            release(it)
+            done.set()
+
+        called = threading.Event()
+        with mock.patch.object(FileLock, "release", slow):
+            first = asyncio.ensure_future(self.use())
+            await until(called.is_set)
+            await self.cancelled(first)
+            held = self.hold.held()
+            entered = asyncio.ensure_future(held.__aenter__())
+            await asyncio.sleep(0)
+            self.answers.set()
+            await entered
+            await until(done.is_set)
+        self.assertFalse(lock.acquire())
+        await held.__aexit__(None, None, None)
+        self.assertTrue(self.is_free())
+
+    async def test_what_is_told_while_it_is_let_go_is_written_while_it_is_held_again(self) -> None:
+        slow, called = self.slowly(Transcript, "write")
+        free = []
+
+        def work() -> None:
+            free.append(self.is_free())
+            self.transcript.change(title="another")
+
+        with slow:
+            task = asyncio.ensure_future(self.use())
+            await until(called.is_set)
+            self.hold.soon(work)
+            self.assertEqual(free, [])
+            self.answers.set()
+            await task
+            await until(lambda: not self.hold._tasks)
+        self.assertEqual((free, self.read, self.is_free()), ([False], 0, True))
+        # What this server has written itself does not count as the work of others.
+        await self.use()
+        self.assertEqual(self.read, 0)
+
+    async def test_all_is_done_that_is_told_one_after_the_other(self) -> None:
+        done = []
+
+        def tell(title: str) -> None:
+            def work() -> None:
+                self.transcript.change(title=title)
+                done.append(title)
+
+            self.hold.soon(work)
+
+        tell("first")
+        slow, called = self.slowly(Transcript, "write")
+        with slow:
+            await until(called.is_set)
+            tell("second")
+            self.answers.set()
+            await until(lambda: not self.hold._tasks)
+        self.assertEqual(done, ["first", "second"])
+
+
+if __name__ == "__main__":
+    unittest.main()
