@@ -76,7 +76,7 @@ class Health(ApiTest):
         reply = self.ask("POST", "/chat", {"message": "hello"}, server=server)
         self.refused(reply, 503, "DRAINING")
         reply = self.ask("POST", "/v1/chat/completions", message, server=server)
-        self.assertEqual((reply.status, reply["error"]["code"]), (503, "DRAINING"))
+        self.assertEqual((reply.status, reply["error"]["code"]), (503, "draining"))
         for path in ("/healthz", "/status", "/sessions"):
             self.assertEqual(self.ask("GET", path, server=server).status, 200)
 

@@ -264,6 +264,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "SESSION_NOT_FOUND": ("会话不存在：{reason}", "{reason}"),
     "ELICITATION_NOT_FOUND": ("没有等待回答的问题：{reason}", "{reason}"),
     "QUEUED_NOT_FOUND": ("等待的消息不存在：{reason}", "{reason}"),
+    "OPTION_NOT_FOUND": ("选项不存在：{reason}", "{reason}"),
     "SESSION_BUSY": ("会话正忙：{reason}", "{reason}"),
     "SESSION_ELSEWHERE": ("会话在另一台服务器上：{reason}", "{reason}"),
     "ATTACHMENT_NOT_FOUND": ("附件不存在：{reason}", "{reason}"),
