@@ -621,8 +621,8 @@ FAULTS = (
     Fault(
         "a change of the mode is part of the answer",
         TURN,
-        "            if not MODE_UPDATE.fullmatch(said.text):\n                self._log.say",
-        "            if said.text:\n                self._log.say",
+        "            if not self._agent.cli.own_mark.fullmatch(said.text):\n",
+        "            if said.text:\n",
     ),
     Fault(
         "the tokens of the last answer replace those before it",

@@ -4,6 +4,7 @@ the protocol says."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,8 @@ OUTCOMES = {
     messages.REJECT_ONCE: CANCEL,
     messages.REJECT_ALWAYS: CANCEL,
 }
+# Matches nothing.
+NO_MARK = re.compile(r"(?!)")
 # Seconds after which nobody waits any longer for the CLI to record something.
 PATIENCE = 0.15
 
@@ -128,7 +131,8 @@ class Cli(ABC):
     `authenticates_first` if it needs that before anything else, not only where it asks for it. It
     `asks_to_write` if its writes of files come through us. `asking_mode` is the mode for sessions
     for which nobody chose one, if that could be one in which nobody is asked. `asks_for_messages`
-    is the method by which it asks, during a turn, what the user has said meanwhile, or empty.
+    is the method by which it asks, during a turn, what the user has said meanwhile, or empty. A
+    piece of an answer that is an `own_mark` is not for the user.
     """
 
     id = ""
@@ -138,6 +142,7 @@ class Cli(ABC):
     session_files = SessionFiles()
     authenticates_first = asks_to_write = False
     asking_mode = asks_for_messages = ""
+    own_mark = NO_MARK
 
     def __init__(self, folder: str, trusted: bool) -> None:
         self.folder = folder

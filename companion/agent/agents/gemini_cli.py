@@ -43,6 +43,8 @@ LOGIN_MARK = "https://accounts.google.com/"
 RETRY = re.compile(r"Attempt (?P<attempt>\d+) failed(?: with status (?P<status>\d+))?.* Retrying")
 
 
+# Its mark for a change of its mode, within the answer (docs/gemini-cli-acp.md 2.18).
+MODE_UPDATE = re.compile(r"\[MODE_UPDATE\] \w+\s*")
 # The options for tools of servers, which the protocol's kinds cannot tell apart; and one that would
 # approve a tool for good, in a file.
 SCOPES = {
@@ -63,6 +65,7 @@ class GeminiCli(Cli):
     program = Program("Gemini CLI", "gemini", "@google/gemini-cli", "bundle/gemini.js")
     kinds = (API_KEY, GOOGLE, VERTEX)
     authenticates_first = asks_to_write = True
+    own_mark = MODE_UPDATE
 
     def __init__(self, folder: str, trusted: bool) -> None:
         super().__init__(folder, trusted)

@@ -40,8 +40,6 @@ from .file_writes import Note
 
 # Seconds that the agent gets to end a cancelled turn; it needs a twentieth of one.
 CANCELLING = 5.0
-# The agent's mark for a change of its mode, within the answer (docs/gemini-cli-acp.md 2.18).
-MODE_UPDATE = re.compile(r"\[MODE_UPDATE\] \w+\s*")
 THOUGHT = re.compile(r"\*\*(.*?)\*\*\n?(.*)", re.DOTALL)
 RETRYING = "Retrying"
 REASONS = (END_TURN, CANCELLED, MAX_TOKENS, MAX_TURN_REQUESTS)
@@ -213,7 +211,7 @@ class Turn:
             self.elicitations.ask(said)
         elif isinstance(said, messages.AgentMessageChunk):
             self.usage = sum_of([self.usage, self._agent.cli.usage(said.meta)])
-            if not MODE_UPDATE.fullmatch(said.text):
+            if not self._agent.cli.own_mark.fullmatch(said.text):
                 self._log.say(said.text)
         elif isinstance(said, messages.AgentThoughtChunk):
             if said.text.strip():
