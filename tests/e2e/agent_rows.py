@@ -2,13 +2,16 @@
 what its tools are called.
 
 A row's model is asked and answered by its own API. Nothing of a row reaches further than this
-machine: what does not go to the model goes to a proxy that nobody serves.
+machine: what does not go to the model goes to a proxy, which lets nothing through.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import socket
+import socketserver
+import threading
 from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping, Sequence
 
@@ -26,9 +29,29 @@ CODEX_MODEL = "gpt-6.1-sol"
 # What makes Qwen Code offer its tool for plans, and do without a program that npm would have to
 # unpack.
 QWEN_SETTINGS = {"tools": {"useRipgrep": False, "todoWrite": {"enabled": True}}}
-NOBODY = "http://127.0.0.1:9"
-PROXIES = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), NOBODY)
 Call = Mapping[str, Any]
+
+
+class Proxy(socketserver.ThreadingTCPServer):
+    """Keeps whom it was asked for, and connects nobody."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        self.hosts: list[str] = []
+        super().__init__(("127.0.0.1", 0), self._answer)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def _answer(self, connection: socket.socket, *_given: Any) -> None:
+        words = connection.recv(4096).split()
+        self.hosts.extend(word.decode("latin-1") for word in words[1:2])
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        names = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
+        url = f"http://127.0.0.1:{self.server_address[1]}"
+        own = dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1")
+        return {**dict.fromkeys(names, url), **own}
 
 
 @dataclass(frozen=True)
@@ -37,7 +60,7 @@ class Agent:
     given for the model at a URL. `write`, `edit` and `plan` are calls of its tools: a file with a
     text; one text in the place of another, after a call that reads the file; and a plan with one
     step. `unasking` is a mode in which it writes unasked. `tokens` are what the model counts for
-    each request."""
+    each request, `asks` the places that it asks for beside the model."""
 
     id: str
     key: Callable[[str], Credentials]
@@ -48,6 +71,7 @@ class Agent:
     settings: Mapping[str, Any] = field(default_factory=dict)
     model: str = ""
     unasking: str = ""
+    asks: frozenset[str] = frozenset()
     server: Callable[[], Any] = AnyModelServer
     tokens: tuple[int, int] = TOKENS
 
@@ -60,10 +84,10 @@ class Agent:
         """What installs it."""
         return "make setup" if self.folder == HERE else "make setup-agents"
 
-    def launch(self, url: str) -> Launch:
-        """Raises AgentError where it is not installed."""
+    def launch(self, url: str, proxy: Mapping[str, str]) -> Launch:
+        """`proxy` are the variables for it. Raises AgentError where it is not installed."""
         command = CLIS[self.id].program.find(self.folder)
-        variables = {**PROXIES, **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1")}
+        variables = dict(proxy)
         if self.server is ModelServer:
             variables["GOOGLE_GEMINI_BASE_URL"] = url
         return Launch(
@@ -144,6 +168,7 @@ ROWS = (
             call("edit", filePath=path, oldString=old, newString=new),
         ),
         call("todowrite", todos=[{"content": STEP, "status": "pending", "priority": "high"}]),
+        asks=frozenset(["registry.npmjs.org:443"]),
     ),
     Agent(
         "codex",

@@ -17,7 +17,7 @@ from typing import Any, Dict, List
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import ROOT  # noqa: E402
-from agent_rows import AGENTS, STEP  # noqa: E402
+from agent_rows import AGENTS, STEP, Proxy  # noqa: E402
 from agent_rows import Agent as Row  # noqa: E402
 from api_case import ApiCase, data, said  # noqa: E402
 from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
@@ -38,22 +38,26 @@ class Cells(ApiCase):
 
     row: Row
     folder: str
+    proxy: Proxy
     key = None
     real = True
 
     @classmethod
     def setUpClass(cls) -> None:
         try:
-            cls.row.launch("")
+            cls.row.launch("", {})
         except AgentError:
             raise unittest.SkipTest(f"{cls.row.name} is not installed: {cls.row.setup}") from None
         cls.model_server = cls.row.server
+        cls.proxy = Proxy()
+        cls.addClassCleanup(cls.proxy.server_close)
+        cls.addClassCleanup(cls.proxy.shutdown)
         cls.folder = cls.another_folder()
         super().setUpClass()
 
     @classmethod
     def launch(cls, *given: Any, **more: Any) -> Launch:
-        return cls.row.launch(cls.model.url)
+        return cls.row.launch(cls.model.url, cls.proxy.variables)
 
     @classmethod
     async def another_server(cls, *given: Any, **more: Any) -> Server:
@@ -295,6 +299,11 @@ class Cells(ApiCase):
         self.assertIn("the word is plum", str(self.model.last_request()))
         is_told = bool(data(story, "thought"))
         self.assert_seen("is told what was said" if is_told else "remembers by itself")
+
+    async def test_beside_the_model_it_asks_only_for_what_is_known(self) -> None:
+        self.plan("greet me", "Hello to you.")
+        self.assertEqual(said(await self.talk("greet me")), "Hello to you.")
+        self.assertLessEqual({*self.proxy.hosts}, self.row.asks)
 
     async def kill(self) -> None:
         """The agent's process, with what it has started."""

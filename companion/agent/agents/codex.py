@@ -20,6 +20,8 @@ from .program import Program
 WITH_KEY, ASKING = "api-key", "read-only"
 # Our name for the provider in its settings.
 PROVIDER = "api"
+# What it reads before it is told anything: without this it asks its makers and GitHub for plugins.
+AT_START = b"[features]\nplugins = false\napps = false\nremote_plugin = false\n"
 
 
 class Codex(Cli):
@@ -33,6 +35,7 @@ class Codex(Cli):
     def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         private_files.make_folder(self.folder)
         private_files.make_folder(self._own)
+        private_files.write(os.path.join(self._own, "config.toml"), AT_START)
         settings: dict[str, Any] = {
             "analytics": {"enabled": False},
             "check_for_update_on_startup": False,
