@@ -321,6 +321,20 @@ class Live(unittest.TestCase):
         self.hear(body("SessionEnd"))
         self.assertEqual(self.live.all(), ())
 
+    def test_a_cleared_session_is_gone_though_its_end_was_not_heard(self) -> None:
+        self.hear(body("BeforeAgent", "old", prompt="x"))
+        self.hear(body("BeforeAgent", "another", pid=8))
+        self.hear(body("BeforeAgent", "unknown", pid=0))
+        self.hear(body("SessionStart", "new", pid=7, source="clear"))
+        self.hear(body("SessionStart", "elsewhere", pid=0, source="clear"))
+        names = ["another", "unknown", "new", "elsewhere"]
+        self.assertEqual([it.session_id for it in self.live.all()], names)
+
+    def test_a_session_that_starts_beside_others_leaves_them(self) -> None:
+        self.hear(body("BeforeAgent", "one", prompt="x"))
+        self.hear(body("SessionStart", "two", source="startup"))
+        self.assertEqual([it.session_id for it in self.live.all()], ["one", "two"])
+
     def test_qwen_code_asks_by_an_event_of_its_own(self) -> None:
         self.hear(
             body("PermissionRequest", tool_name="edit", tool_input={"file_path": "/w/b"}), QWEN_CODE

@@ -36,7 +36,8 @@ class HookEvent:
     `new_text` is the whole file after an edit, where the CLI tells it at ASKS or TOOL_ENDED.
     `version` is the extension's. `transcript` is the path of the CLI's recording of the session.
     `namespace` is Linux's name for the processes among which `pid` counts, empty if it is not told.
-    A hook that is `only_connected` is for the window to which its CLI is connected.
+    A hook that is `only_connected` is for the window to which its CLI is connected. One that
+    `replaces` begins a session in the place of the process's earlier one, as after /clear.
     """
 
     cli: Cli
@@ -56,6 +57,7 @@ class HookEvent:
     transcript: str = ""
     namespace: str = ""
     only_connected: bool = False
+    replaces: bool = False
 
     @property
     def has_failed(self) -> bool:
@@ -99,6 +101,7 @@ def read(cli: Cli, body: Any) -> HookEvent | None:
         transcript=_text(told, "transcript_path"),
         namespace=_text(body, "pid_namespace"),
         only_connected=body.get("only_connected") is True,
+        replaces=moment is Moment.STARTED and _text(told, "source") == "clear",
     )
     return _with_tool(event, form, told)
 

@@ -66,6 +66,10 @@ class LiveClis:
 
     def heard(self, event: HookEvent, mcp_session: str = "") -> None:
         """A hook ran."""
+        if event.replaces and event.pid:
+            # The hook of its end may be lost, and the process goes on.
+            its = [it for it in self._known.values() if it.pid == event.pid]
+            self.forget([it for it in its if it.session_id != event.session_id])
         known = self._known.pop(_key(event), None)
         if event.moment is not Moment.ENDED:
             before = known or self._new(event)

@@ -58,7 +58,7 @@ class Extension:
 
     async def begin(self) -> None:
         self._begun += 1
-        await self.hook("SessionStart", source="startup")
+        await self.hook("SessionStart", source="startup" if self._begun == 1 else "clear")
 
     async def end(self) -> None:
         await self.hook("SessionEnd", reason="exit")
