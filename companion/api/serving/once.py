@@ -141,12 +141,16 @@ def _refusal(error: Refusal | AgentError) -> Refusal:
     return error if isinstance(error, Refusal) else of_agent(error)
 
 
-def _keep(attempt: Attempt, refusal: Refusal, route: Route[Handler], inputs: Inputs) -> Refusal:
+def _keep(
+    attempt: Attempt, refusal: Refusal, route: Route[Handler], inputs: Inputs
+) -> KeptAnswer | Refusal:
     """Keep an error if a turn had begun; another attempt may do better than any other one."""
-    if attempt.turn_id:
-        envelope = (errors.refused if route.is_openai else refused)(refusal, inputs.language)
-        attempt.keep(KeptAnswer(refusal.status, encoded(envelope), JSON))
-    return refusal
+    if not attempt.turn_id:
+        return refusal
+    envelope = (errors.refused if route.is_openai else refused)(refusal, inputs.language)
+    kept = KeptAnswer(refusal.status, encoded(envelope), JSON)
+    attempt.keep(kept)
+    return kept
 
 
 def _kept(answer: Answer | web.StreamResponse, inputs: Inputs) -> KeptAnswer:
