@@ -6,6 +6,7 @@ import asyncio
 import os
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import AsyncIterator, Sequence
 
 from ..base import private_files
@@ -245,9 +246,7 @@ class Agent:
 
     async def remove(self, session_id: str) -> None:
         """Delete a conversation for good. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
-        conversation = self.conversations.known(session_id)
         await self.conversations.remove(session_id)
-        self.backends.leave(conversation)
 
     async def _find(
         self,
@@ -263,8 +262,14 @@ class Agent:
             await shared_folder.look(self.conversations, session_id)
         elif not new:
             await self.conversations.index.whole()
-        find, usual = self.conversations.find, self.backends.usual
-        found = find(workspace, session_id, new, agent, usual, new_id)
+            await shared_folder.look_at_all(self.conversations)
+        usual = self.backends.usual
+        find = partial(self.conversations.find, workspace, session_id, new, agent, usual, new_id)
+        found = find()
+        while session_id is None and found.record.has_begun:
+            if await shared_folder.is_open_to_all(self.conversations, found):
+                break
+            found = find()
         if session_id is not None and not new and not found.record.state.is_owned:
             # From now on it belongs to somebody.
             async with found.hold.held():

@@ -257,6 +257,34 @@ class WithoutACli(OnDisk):
             await shared_folder.look_at_all(agent.conversations)
             self.assertEqual([it.id for it in agent.sessions()], ["c" * 32])
 
+    async def test_a_list_has_what_others_made_of_conversations_that_were_used_here(self) -> None:
+        for id in (ID, "b" * 32):
+            self.written(id)
+        first, second = await self.started(), await self.started()
+        with mock.patch.object(index, "MOMENT", 0):
+            for id in (ID, "b" * 32):
+                await first.change(id, "first", None, None)
+            await shared_folder.look(second.conversations, ID)
+            await second.change(ID, "second", None, None)
+            await second.remove("b" * 32)
+            await shared_folder.look_at_all(first.conversations)
+            self.assertEqual([(it.id, it.title) for it in first.sessions()], [(ID, "second")])
+
+    async def test_one_that_another_server_has_deleted_is_not_the_newest_any_more(self) -> None:
+        self.written()
+        first, second = await self.started(), await self.started()
+        self.assertEqual(first.conversations.known(ID).info.title, "hello")
+        await second.remove(ID)
+        code = await self.refused(first.chat(self.workspace, "hello"))
+        self.assertEqual(code, failure.CLIENT_NOT_INITIALIZED)
+
+    async def test_two_that_begin_at_a_time_never_have_one_id(self) -> None:
+        agent = await self.started()
+        made = [
+            agent.conversations.find(self.workspace, None, True, None, USUAL, ID) for _ in range(2)
+        ]
+        self.assertEqual([it.id == ID for it in made], [True, False])
+
     async def test_a_start_or_stop_that_fails_lets_go_of_the_folder(self) -> None:
         agent = self.agent()
         for where, name in (
@@ -347,6 +375,25 @@ class WithSessions(OnDisk):
             patch = mock.patch(where + name, stub)
             patch.start()
             self.addCleanup(patch.stop)
+
+    async def test_a_process_lets_go_of_one_that_another_server_has_deleted(self) -> None:
+        self.gate.set()
+        self.written()
+        first, second = await self.started(), await self.started()
+        await first.models(self.workspace, ID)
+        place = first.backends[None].pool.place_of(first.conversations.known(ID))
+        await second.remove(ID)
+        await shared_folder.look(first.conversations, ID)
+        self.assertEqual(len(place), 0)
+
+    async def test_one_that_somebody_uses_by_its_id_at_another_server_belongs_to_them(self) -> None:
+        self.gate.set()
+        self.written()
+        first, second = await self.started(), await self.started()
+        self.assertFalse(first.conversations.known(ID).record.state.is_owned)
+        await second.models(self.workspace, ID)
+        turn = await first.chat(self.workspace, "hello")
+        self.assertNotEqual(turn.session_id, ID)
 
     async def test_one_that_is_deleted_while_its_session_is_opened_does_not_come_back(self) -> None:
         self.written()

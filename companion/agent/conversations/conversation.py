@@ -94,7 +94,7 @@ class Conversation:
         self.hold = Hold(transcript, seen, partial(self._know_again, transcript))
         self.attachments = Attachments(transcript.folder)
         self.edits = TurnUndo(transcript.folder)
-        self._told = told
+        self._told, self._changed = told, changed
         self._is_reserved = self._is_cancelled = False
         self.log: EventLog | None = None
         # The turn that reported that the disk refuses.
@@ -258,6 +258,7 @@ class Conversation:
         self.turn = None
         self.record, self.past, self.session = self._known(transcript, summary)
         self.queue = MessageQueue(self.record, self._tell)
+        self._changed()
 
     @property
     def _runs(self) -> bool:

@@ -49,6 +49,10 @@ class Hold:
         """Whether this server holds it."""
         return bool(self._users) or self._lock.is_held
 
+    def knows(self, stat: Stat) -> bool:
+        """Whether what is known is that of a transcript with this stat, or this server's own."""
+        return self.is_used or self._seen == stat
+
     @asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
         """Nobody else changes the conversation meanwhile. Raises AgentError: SESSION_ELSEWHERE if

@@ -78,6 +78,7 @@ class Index:
 
     def remove(self, id: str) -> None:
         self.summaries.pop(id, None)
+        self._unread.pop(id, None)
         if self.stats.pop(id, None) is not None:
             self._write_later()
 
@@ -92,13 +93,13 @@ class Index:
         if id in self._unread:
             await self._take([id])
 
-    async def look(self, used: Container[str]) -> None:
-        """Learn what other servers have changed, a moment ago at the latest; those in `used` are
-        known better. Raises OSError."""
+    async def look(self, used: Container[str]) -> Mapping[str, Stat] | None:
+        """Learn what other servers have changed, except of those in `used`. Gives all that are
+        there; None if that was looked at a moment ago. Raises OSError."""
         loop = asyncio.get_running_loop()
         if self._unread or loop.time() - self._looked < MOMENT:
             # What is still to be read is new.
-            return
+            return None
         self._looked = loop.time()
         there = await in_thread(self._transcripts.stats)
         for id in [it for it in self.summaries if it not in there and it not in used]:
@@ -108,6 +109,7 @@ class Index:
         self._unread.update((id, there[id]) for id in changed)
         for at in range(0, len(changed), BATCH):
             await self._take(changed[at : at + BATCH])
+        return there
 
     async def whole(self) -> None:
         """Wait until all are known."""

@@ -135,7 +135,8 @@ class Conversations:
             return found
         now = datetime.now(timezone.utc)
         id = new_id
-        if not ID.fullmatch(id) or id in self or os.path.exists(self._transcripts.of(id).path):
+        is_taken = id in self or id in self._held
+        if not ID.fullmatch(id) or is_taken or os.path.exists(self._transcripts.of(id).path):
             id = secrets.token_hex(16)
         summary = Summary(id, real, created=now, last_used=now)
         return self._conversation(summary, cli, NO_FILE)
@@ -186,8 +187,10 @@ class Conversations:
     def drop(self, session_id: str) -> None:
         """Forget one that is deleted."""
         self._used.pop(session_id, None)
-        self._held.pop(session_id, None)
+        found = self._held.pop(session_id, None)
         self.index.remove(session_id)
+        if found is not None:
+            self.rests(found)
 
     async def end(self) -> None:
         """Write everything so far to the disk, then let other servers have the conversations. The
