@@ -34,6 +34,8 @@ class Waiter:
     outcome: asyncio.Future[tuple[str, str | None]]
     hurry: asyncio.Event
     given_up: bool = False
+    # That it asks, if the CLI has hooks.
+    hook: asyncio.Future[None] | None = None
 
 
 class Client:
@@ -265,7 +267,7 @@ class Cli:
                 self.failed(client)  # type: ignore[arg-type]
             return proposal
         if self.extension is not None:
-            world.loop.create_task(self.extension.asks(path, proposal.text))
+            waiter.hook = world.loop.create_task(self.extension.asks(path, proposal.text))
         status, content = await self._decided(waiter)
         if status == "accepted":
             await self._write(waiter, content)
@@ -289,10 +291,16 @@ class Cli:
             if world.random.random() < 0.5:
                 # It goes on to something else, which may be another text for the path.
                 return "given up", None
-        elif self.client is not None:
+        elif self.client is not None and not await self._is_decided_before_it_asks(waiter):
             await self._decide_here(waiter, world.random.random() < 0.5)
         # Without a connection the terminal's answer waits for the editor's.
         return await waiter.outcome
+
+    async def _is_decided_before_it_asks(self, waiter: Waiter) -> bool:
+        """The terminal asks when the hook has ended (docs/protocol.md 9.61)."""
+        if waiter.hook is not None:
+            await asyncio.wait([waiter.outcome, waiter.hook], return_when=asyncio.FIRST_COMPLETED)
+        return waiter.outcome.done() or self.client is None
 
     async def _decide_here(self, waiter: Waiter, accept: bool) -> None:
         """Accept, or Escape, in the terminal."""

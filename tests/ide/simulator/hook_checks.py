@@ -57,9 +57,9 @@ class HookLedger:
         # What was undone, by path, and how often a model was told so.
         self._undone: Counter[str] = Counter()
         self._told_undone: Counter[str] = Counter()
-        # Endpoints that have answered before a command ran, and those that know of a question.
+        # Endpoints that have answered before a command ran, and when they knew of a question.
         self._before: set[tuple[Endpoint, str]] = set()
-        self._asked: set[tuple[Endpoint, str]] = set()
+        self._asked: dict[tuple[Endpoint, str], float] = {}
         # By the companion's process and the CLI's: hooks at work; those heard of while they ran.
         self._at_work: Counter[tuple[int, int]] = Counter()
         self._heard: set[tuple[int, int]] = set()
@@ -149,11 +149,11 @@ class HookLedger:
         is_slow = self.world.ledger.counts["disk is slow"] != begin.slow
         command = told.get("tool_input", {}).get("command", "")
         if event == "Notification":
-            self._asked.add((wire.endpoint, told["details"]["newContent"]))
+            self._asked[wire.endpoint, told["details"]["newContent"]] = self.world.loop.now
         if event == "BeforeTool" and command and not is_slow and not wire.is_cut:
             self._before.add((wire.endpoint, command))
         if event == "AfterTool" and self.world.shows and not is_slow:
-            self._ends(wire, told, command)
+            self._ends(wire, told, command, begin.at)
 
     def _asks(self, endpoint: Endpoint, process: int, begin: Begin) -> None:
         self.world.count("made to ask")
@@ -177,7 +177,7 @@ class HookLedger:
             if self._told_undone[path] > undone:
                 self._violate("told twice of an undone edit", path)
 
-    def _ends(self, wire: Wire, told: Mapping[str, Any], command: str) -> None:
+    def _ends(self, wire: Wire, told: Mapping[str, Any], command: str, at: float) -> None:
         """Each edit that the window has heard of is there by now."""
         shown = told["tool_response"]["returnDisplay"]
         texts = [shown["newContent"]] if isinstance(shown, dict) else []
@@ -185,7 +185,8 @@ class HookLedger:
             texts = [text for text, made in self._made.items() if made.command == command]
         for text in texts:
             proposal, made = self.world.ledger.origin.get(text), self._made.get(text)
-            if proposal and (wire.endpoint, proposal.text) in self._asked and self._shown[text]:
+            asked = self._asked.get((wire.endpoint, proposal.text), at) if proposal else at
+            if asked < at and self._shown[text]:
                 self._violate("an asked edit is shown", repr(text))
             if made and self._is_due(made, text) and not self._shown[text]:
                 self._violate("an edit not shown", f"{text!r} by {command or 'write_file'}")
@@ -240,8 +241,9 @@ class HookLedger:
 
 @dataclass(frozen=True)
 class Begin:
-    """When a hook arrived: how often the disk had been slow, and whether its CLI had a stream with
-    the window."""
+    """When a hook arrived: the time, how often the disk had been slow, and whether its CLI had a
+    stream with the window."""
 
+    at: float
     slow: int
     is_connected: bool

@@ -105,7 +105,7 @@ class Endpoint:
         world: World = self.world
         is_connected = self.has_stream_of(body["pid"])
         world.ledger.hooks.arrived(self, body["pid"])
-        begin = Begin(world.ledger.counts["disk is slow"], is_connected)
+        begin = Begin(world.loop.now, world.ledger.counts["disk is slow"], is_connected)
         event = body["input"]["hook_event_name"]
         late = world.loop.call_later(limit(event), world.ledger.hooks.late, event)
         try:
