@@ -376,6 +376,21 @@ class WithSessions(OnDisk):
             patch.start()
             self.addCleanup(patch.stop)
 
+    async def test_a_process_is_not_asked_to_resume_what_was_said_more_in_elsewhere(self) -> None:
+        self.gate.set()
+        self.written()
+        first, second = await self.started(), await self.started()
+        asked, open_session = [], session_opener.SessionOpener.open
+
+        async def noted(it: Any, client: Any, id: str, last: str, turns: Any) -> Opened:
+            asked.append(last)
+            return await open_session(it, client, id, last, turns)
+
+        with mock.patch.object(session_opener.SessionOpener, "open", noted):
+            for agent in (first, second, first):
+                await agent.models(self.workspace, ID)
+        self.assertEqual(asked, ["12345678-session", "87654321-session", ""])
+
     async def test_a_process_lets_go_of_one_that_another_server_has_deleted(self) -> None:
         self.gate.set()
         self.written()

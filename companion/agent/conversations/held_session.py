@@ -34,11 +34,13 @@ REMINDED = sentence(
 class HeldSession:
     """`agent` is the session as turns use it, None if there is none yet. `reminder` is a text that
     the agent needs with the next message, because its session does not know what was said. `state`
-    is what the agent has told of the session, `choices` what the user chose in it. Once it
-    `is_closed`, nothing is opened any more."""
+    is what the agent has told of the session, `choices` what the user chose in it. `left` is the
+    last session here that does not know what was said at other servers since. Once it `is_closed`,
+    nothing is opened any more."""
 
     def __init__(self, cli: Cli, record: ConversationRecord, past: PastTurns) -> None:
         self.agent: AgentSession | None = None
+        self.left: AgentSession | None = None
         self.reminder = ""
         self.is_closed = False
         self._cli = cli
@@ -123,7 +125,8 @@ class HeldSession:
         self.state.begin()
         # A tool server that does not start would delay all others.
         async with asyncio.Lock() if self._opener.servers else client.opening:
-            opened = await self._opener.open(client, loading, last, turns)
+            known = "" if self._is_left(client, last) else last
+            opened = await self._opener.open(client, loading, known, turns)
         session, self.reminder = opened.session, opened.reminder
         self._opened = session.id
         self.state.open(opened.options, client.early.take(session.id))
@@ -136,6 +139,12 @@ class HeldSession:
         await self.choices.choose_again(session, self._cli.asking_mode)
         # Set only now: while the mode is not the announced one, nothing may be said.
         self.agent = AgentSession(session, self._cli)
+
+    def _is_left(self, client: Client, session: str) -> bool:
+        """Whether the process still has it open: some resume it as they remember it, and do not
+        read what another process has added."""
+        left = self.left.session if self.left is not None else None
+        return left is not None and left.client is client and left.id == session
 
     async def _announce_recording(self) -> str:
         """The id for a recording that the CLI is to load. It is on disk before the recording is, so
