@@ -254,6 +254,10 @@ def _said(found: Any) -> str:
     what was read too late before the edit is not taken for the file before it
         a.py holds new; prompted do; write a.py begins; it tells old to new; write a.py ends
         | shown are a.py from old to new
+    of a tool whose end was not heard nothing is taken that is older than what was shown since
+        a.py holds old; a.py is open; prompted do; write a.py begins; a.py holds one
+        | run sed begins; a.py holds two; run sed ends; a.py holds new; it tells two to new
+        | write a.py ends | shown are a.py from one to two, a.py from two to new
     what the CLI tells of another text than that on disk is not taken
         a.py holds else; it tells old to new; write a.py ends
         | shown are a.py from The file before the edit is not known. to else

@@ -268,7 +268,7 @@ class UnaskedEdits:
             if is_unknown and self._shown.get(path) == now.known_digest:
                 # A command that ran meanwhile was compared first.
                 continue
-            then = _before(event, known, now)
+            then = _before(event, known, now, self._shown.get(path))
             if now.exists and _differ(then, now):
                 client, at = event.cli.name, time.time()
                 self._show(UnaskedEdit(path, then, now, client, turn.id, turn.prompt, at))
@@ -330,11 +330,14 @@ def _read_all(paths: Iterable[str], room: int) -> dict[str, Original]:
     return found
 
 
-def _before(event: HookEvent, known: Original | None, now: Original) -> Original:
-    """The file before the edit. A hook that the CLI no longer waited for may have read it after."""
-    if known is not None and _differ(known, now):
-        return known
+def _before(event: HookEvent, known: Original | None, now: Original, shown: str | None) -> Original:
+    """The file before the edit; `shown` is the digest of the newest text that was shown. A hook
+    that the CLI no longer waited for may have read the file after the edit. What is known from a
+    tool whose end was not heard is older than what was shown since."""
     told = _told(event, now)
+    goes_on = not told.note and told.known_digest == shown
+    if known is not None and _differ(known, now) and not goes_on:
+        return known
     return told if known is None or not told.note else known
 
 
