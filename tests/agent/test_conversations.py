@@ -28,6 +28,7 @@ from GeminiCompanion.companion.agent.conversations import (
     transcripts,
 )
 from GeminiCompanion.companion.agent.conversations import registry as conversations
+from GeminiCompanion.companion.agent.conversations.attachments import Attachments
 from GeminiCompanion.companion.agent.conversations.session_opener import Opened
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcript, Transcripts
 from GeminiCompanion.companion.agent.events import turn_events as events
@@ -240,11 +241,35 @@ class WithoutACli(OnDisk):
         self.written()
         first, second = await self.started(), await self.started()
         async with first.conversations.known(ID).hold.held():
-            for work in (second.change(ID, "another", None, None), second.remove(ID)):
+            for work in (
+                second.change(ID, "another", None, None),
+                second.remove(ID),
+                second.conversations.fork(ID, None),
+            ):
                 with self.assertRaises(AgentError) as caught:
                     await work
                 self.assertEqual(caught.exception.code, failure.SESSION_ELSEWHERE)
         await second.change(ID, "another", None, None)
+
+    async def test_a_server_that_starts_leaves_the_attachments_of_a_fork_in_the_making(
+        self,
+    ) -> None:
+        transcript = self.written()
+        added = Attachments(transcript.folder).add("a.png", b"\x89PNG\r\n\x1a\n")
+        said = events.Message("look", attachments=(added,))
+        transcript.message("second", said)
+        transcript.write()
+        agent, copy = await self.started(), Attachments.copy
+
+        def copied(*of: Any) -> None:
+            copy(*of)
+            self.transcripts.sweep()
+
+        with mock.patch.object(Attachments, "copy", copied):
+            made = await agent.conversations.fork(ID, None)
+        assert made is not None
+        found = Attachments(self.transcripts.of(made.id).folder).all()
+        self.assertEqual(found, [added])
 
     async def test_a_list_has_what_other_servers_made_changed_and_deleted(self) -> None:
         agent = await self.started()

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any, Iterator
 
 from ...base import private_files
+from ...base.file_lock import FileLock
 from .attachments import Attachments
 from .conversation_state import ConversationState
 from .transcript_reader import DAMAGED, MESSAGE, VERSION, Summary, TranscriptReader
@@ -24,6 +25,12 @@ def fork(source: Transcript, summary: Summary, turn: str | None, target: Transcr
     """Write the file of `target`: with the turns of `source` up to this one, or all; False if there
     is no such turn. The choices of the user are copied, the agent's session is not. Edits stay with
     the turns that made them, so only the source can undo them. Blocks. Raises OSError."""
+    with FileLock(target.lock).held():
+        # Servers that start meanwhile would remove files without a conversation.
+        return _fork(source, summary, turn, target)
+
+
+def _fork(source: Transcript, summary: Summary, turn: str | None, target: Transcript) -> bool:
     with source.reader.said_until(turn) as lines:
         if lines is None:
             return False

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from datetime import datetime, timezone
 from functools import partial
 from itertools import chain
@@ -171,15 +171,19 @@ class Conversations:
 
     async def fork(self, session_id: str, turn: str | None) -> SessionInfo | None:
         """A new conversation with everything that was said in this one, or until the end of that
-        turn; None if there is no such turn. Raises AgentError, code SESSION_BUSY if it runs."""
+        turn; None if there is no such turn. Raises AgentError, code SESSION_BUSY if it runs, and
+        SESSION_ELSEWHERE if it may run at another server."""
         source = self.known(session_id)
         if source.is_busy and (turn is None or source.turn is None or turn == source.turn.id):
             raise failure.busy()
         target = self._transcripts.of(secrets.token_hex(16))
-        record = source.record
-        work = partial(fork, record.transcript, record.summary, turn, target)
-        if not record.turns or not await on_disk(work, None):
-            return None
+        async with AsyncExitStack() as stack:
+            if turn is None or turn in source.record.summary.unfinished:
+                await stack.enter_async_context(source.hold.held())
+            record = source.record
+            work = partial(fork, record.transcript, record.summary, turn, target)
+            if not record.turns or not await on_disk(work, None):
+                return None
         made = await on_disk(partial(read, target.reader))
         self.index.put(made)
         return self.info(made)
