@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import tempfile
 import unittest
 from typing import Any
 from unittest import mock
@@ -292,6 +293,43 @@ class OfServersWithOneFolder(TokenCase):
         self.ask("DELETE", "/tokens/shared", server=other)
         self.ask("GET", "/sessions")
         self.until_streams(0)
+
+
+class OfOneFile(unittest.IsolatedAsyncioTestCase):
+    """Two servers' tokens, of which the second looks for changes each time it is asked to."""
+
+    async def asyncSetUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "named-tokens.json")
+        self.first, self.second = self.loaded(), self.loaded()
+        self.giver = tokens.Caller("giver", "giver", frozenset(scopes.GRANTED))
+        now = mock.patch.object(tokens, "MOMENT", 0)
+        now.start()
+        self.addCleanup(now.stop)
+        _made, self.token = await self.first.give("shared", ["read"], self.giver)
+        await self.second.look()
+
+    def loaded(self) -> tokens.Tokens:
+        made = tokens.Tokens(self.path)
+        made.load()
+        return made
+
+    async def test_one_that_another_server_has_renewed_is_withdrawn_by_its_name(self) -> None:
+        ended: list[str] = []
+        renewed, _token = await self.first.renew("shared", self.giver, lambda: None)
+        with self.first.answering(renewed.caller, lambda: ended.append("at the first")):
+            await self.second.withdraw("shared", lambda: None)
+            await self.first.look()
+        self.assertEqual((list(self.loaded()), ended), ([], ["at the first"]))
+
+    async def test_one_that_is_withdrawn_works_no_more_once_the_disk_can_be_read(self) -> None:
+        await self.first.withdraw("shared", lambda: None)
+        with mock.patch.object(tokens.Tokens, "_read", side_effect=OSError(5, "I/O error")):
+            await self.second.look()
+        self.assertNotEqual(self.second.holder(self.token), tokens.NOBODY)
+        await self.second.look()
+        self.assertEqual(self.second.holder(self.token), tokens.NOBODY)
 
 
 if __name__ == "__main__":

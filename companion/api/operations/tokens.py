@@ -113,8 +113,10 @@ class Tokens:
 
     async def _read_again(self) -> None:
         before = list(self)
-        self._seen = await in_thread(self._stat)
+        seen = await in_thread(self._stat)
         self._by_digest = dict(await in_thread(self._read))
+        # Only now: if the disk fails, it is read with the next request.
+        self._seen = seen
         for each in before:
             if each.digest not in self._by_digest:
                 self._end(each)
@@ -213,7 +215,11 @@ class Tokens:
         self._by_digest = {it.digest: it for it in self if it is not before}
         self._end(before, own)
         async with self._changing():
-            await self._write([it for it in self if it.id != before.id])
+            # Another server may have renewed it meanwhile.
+            renewed = [it for it in self if it.name == name]
+            await self._write([it for it in self if it.name != name])
+        for each in renewed:
+            self._end(each, own)
 
     def _named(self, name: str) -> NamedToken:
         found = next((it for it in self if it.name == name), None)
