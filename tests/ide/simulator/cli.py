@@ -299,7 +299,8 @@ class Cli:
     async def _is_decided_before_it_asks(self, waiter: Waiter) -> bool:
         """The terminal asks when the hook has ended (docs/protocol.md 9.61)."""
         if waiter.hook is not None:
-            await asyncio.wait([waiter.outcome, waiter.hook], return_when=asyncio.FIRST_COMPLETED)
+            either: list[asyncio.Future[Any]] = [waiter.outcome, waiter.hook]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         return waiter.outcome.done() or self.client is None
 
     async def _decide_here(self, waiter: Waiter, accept: bool) -> None:
