@@ -416,6 +416,16 @@ class WithSessions(OnDisk):
                 await agent.models(self.workspace, ID)
         self.assertEqual(asked, ["12345678-session", "87654321-session", ""])
 
+    async def test_nothing_stays_of_a_temporary_conversation(self) -> None:
+        self.gate.set()
+        agent = await self.started()
+        made = await agent.new_session(self.workspace, is_temporary=True)
+        lock = self.transcripts.of(made.id).lock
+        self.assertTrue(os.path.exists(lock))
+        await agent.remove(made.id)
+        self.assertFalse(os.path.exists(lock))
+        self.assertEqual(os.listdir(self.folder), [])
+
     async def test_a_process_lets_go_of_one_that_another_server_has_deleted(self) -> None:
         self.gate.set()
         self.written()

@@ -242,6 +242,8 @@ class Conversation:
                 session.is_closed = False
                 raise
             session.forget()
+        # Also where it is kept to its end.
+        await in_thread(self.hold.end)
 
     def tell_unsaved(self) -> None:
         """Report once, in the running turn, that the disk refuses what is said."""
