@@ -101,7 +101,7 @@ function update(which) {
   find("stop").hidden = !which.isBusy;
   find("stop").disabled = false;
   find("workspace").disabled = isBusy;
-  find("workspace").value = find("workspace").title = info.workspacePath;
+  showFolder(info.workspacePath);
   find("agent").disabled = isBusy;
   find("model").disabled = isBusy || !find("model").options.length;
   find("mode").disabled = isBusy;
@@ -205,6 +205,14 @@ async function open(info) {
   // Where a turn runs, it is over only with that turn.
   if (!info.isBusy) await loaded;
   await Promise.all([chat === opened && showModels(), loaded]);
+}
+
+/** What is being typed there stays, whatever comes from the server meanwhile. */
+function showFolder(path) {
+  const field = find("workspace");
+  const isTyped = document.activeElement === field && field.value !== field.title;
+  field.title = path;
+  if (!isTyped) field.value = path;
 }
 
 /** Begins one; in the first folder of the server where none is named, or the named one is refused
@@ -374,6 +382,7 @@ async function beginAnew(isTyped) {
   try {
     await begin(find("workspace").value.trim(), isTyped);
   } catch (error) {
+    find("workspace").value = find("workspace").title;
     if (chat) update(chat);
     throw error;
   }
