@@ -7,6 +7,7 @@ import contextlib
 import gc
 import json
 import os
+import shutil
 import tempfile
 import threading
 import unittest
@@ -36,6 +37,7 @@ from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.base.file_lock import FileLock
 from GeminiCompanion.companion.base.line_file import LineFile
 
 from ..support import until
@@ -213,6 +215,21 @@ class WithoutACli(OnDisk):
         agent = await self.started()
         self.assertEqual([info.id for info in agent.sessions()], [ID])
         self.assertFalse(os.path.exists(temporary.path))
+
+    async def test_what_the_disk_does_not_let_go_of_is_left_to_other_servers(self) -> None:
+        temporary = self.written("b" * 32)
+        temporary.change(owned="yes", temporary="yes")
+        temporary.write()
+        os.makedirs(self.transcripts.of(ID).folder)
+        refusal = OSError(5, "I/O error")
+        rmtree = mock.patch.object(shutil, "rmtree", side_effect=refusal)
+        forget = mock.patch.object(index, "forget", side_effect=refusal)
+        with rmtree, forget, self.assertLogs("GeminiCompanion", "WARNING"):
+            await self.started()
+        for id in (ID, "b" * 32):
+            lock = FileLock(self.transcripts.of(id).lock)
+            self.addCleanup(lock.release)
+            self.assertTrue(lock.acquire(), id)
 
     async def test_what_a_crash_left_of_a_deleted_conversation_is_removed(self) -> None:
         transcript = self.written()

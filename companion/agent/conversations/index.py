@@ -202,8 +202,10 @@ class Index:
             # Its server may have been killed before it could delete it.
             lock = FileLock(transcript.lock)
             if lock.acquire():
-                forget(transcript, self._clis[agent_of(summary)], summary.state)
-                lock.release()
+                try:
+                    forget(transcript, self._clis[agent_of(summary)], summary.state)
+                finally:
+                    lock.release()
             return None
         return summary
 

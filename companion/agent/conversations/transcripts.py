@@ -278,8 +278,10 @@ class Transcripts:
             if beside == BESIDE and not os.path.exists(os.path.join(self.folder, id + SUFFIX)):
                 lock = FileLock(self.of(id).lock)
                 if lock.acquire():
-                    shutil.rmtree(os.path.join(self.folder, name))
-                    lock.release()
+                    try:
+                        shutil.rmtree(os.path.join(self.folder, name))
+                    finally:
+                        lock.release()
 
     def write(self) -> None:
         """Write everything so far of all of them."""
