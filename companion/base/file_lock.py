@@ -19,8 +19,8 @@ PATIENCE, PAUSE = 5.0, 0.01
 
 
 class FileLock:
-    """A lock that is a file of its own at the path. The file is removed with the release; one that
-    a killed process left is taken over. For one thread at a time; all methods block."""
+    """A lock that is a file of its own at the path, which is created where it is missing. For one
+    thread at a time; all methods block."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -64,16 +64,20 @@ class FileLock:
             self.release()
 
     def release(self) -> None:
+        """The file stays: on a network file system others may still see one that was removed, and
+        lock that."""
         descriptor, self._descriptor = self._descriptor, None
-        if descriptor is None:
-            return
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def remove(self) -> None:
+        """Release it, and remove the file of what is no more."""
         if sys.platform == "win32":
             # Files that are open cannot be removed there, and so nobody else's are.
-            os.close(descriptor)
+            self.release()
         with suppress(OSError):
             os.unlink(self.path)
-        if sys.platform != "win32":
-            os.close(descriptor)
+        self.release()
 
 
 def _is_at(descriptor: int, path: str) -> bool:

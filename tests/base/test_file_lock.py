@@ -44,10 +44,13 @@ class FileLocks(unittest.TestCase):
         first.release()
         self.assertTrue(second.acquire())
 
-    def test_nothing_stays_of_it(self) -> None:
+    def test_its_file_stays_until_it_is_removed(self) -> None:
         it = self.lock()
         it.acquire()
         it.release()
+        self.assertTrue(os.path.exists(self.path))
+        it.acquire()
+        it.remove()
         it.release()
         self.assertFalse(os.path.exists(self.path))
 
@@ -69,7 +72,7 @@ class FileLocks(unittest.TestCase):
 
         def lock_late(descriptor: int) -> bool:
             if first.is_held:
-                first.release()
+                first.remove()
                 with mock.patch.object(file_lock, "lock", real):
                     self.assertTrue(third.acquire())
             return real(descriptor)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import sys
 from dataclasses import dataclass
@@ -17,6 +16,9 @@ from ..wording.sentence import sentence
 NATIVE = (
     b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe", b"MZ",
 )  # fmt: skip
+
+# What systems call such a machine.
+ARM = ("arm64", "aarch64")
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ class Program:
 def _machine() -> str:
     """npm's name for machines like this one."""
     system = {"win32": "windows"}.get(sys.platform, sys.platform)
-    is_arm = platform.machine().lower() in ("arm64", "aarch64")
+    windows = os.environ.get("PROCESSOR_ARCHITECTURE", "")
+    is_arm = (windows if sys.platform == "win32" else os.uname().machine).lower() in ARM
     return f"{system}-{'arm64' if is_arm else 'x64'}"
 
 

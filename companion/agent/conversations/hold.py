@@ -179,5 +179,8 @@ class Hold:
         self._seen = None
         with suppress(OSError):
             self._seen = self._transcript.stat()
-        self._lock.release()
+        if self._seen == NO_FILE:
+            self._lock.remove()
+        else:
+            self._lock.release()
         return True

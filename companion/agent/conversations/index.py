@@ -205,7 +205,7 @@ class Index:
                 try:
                     forget(transcript, self._clis[agent_of(summary)], summary.state)
                 finally:
-                    lock.release()
+                    lock.remove()
             return None
         return summary
 

@@ -281,7 +281,7 @@ class Transcripts:
                     try:
                         shutil.rmtree(os.path.join(self.folder, name))
                     finally:
-                        lock.release()
+                        lock.remove()
 
     def write(self) -> None:
         """Write everything so far of all of them."""
