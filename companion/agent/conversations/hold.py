@@ -6,6 +6,7 @@ may go on with it; whoever takes it then reads the transcript again if that has 
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import asynccontextmanager, suppress
 from time import monotonic
 from typing import Any, AsyncIterator, Callable, Coroutine
@@ -99,6 +100,8 @@ class Hold:
 
     def end(self) -> None:
         """Blocks; for any thread, once nothing of it is used any more."""
+        if self._lock.is_held and not os.path.exists(self._transcript.path):
+            self._lock.remove()
         self._lock.release()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Future[None]:
@@ -179,8 +182,5 @@ class Hold:
         self._seen = None
         with suppress(OSError):
             self._seen = self._transcript.stat()
-        if self._seen == NO_FILE:
-            self._lock.remove()
-        else:
-            self._lock.release()
+        self.end()
         return True
