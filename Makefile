@@ -43,7 +43,7 @@ setup-cli: setup-api
 
 # What only some tests need: the browser for those of the API's page, `schema` and `clients` to ask all of
 # the API by its description, `deploy` to look at what starts it in containers, `carried` to build packages.
-setup-node setup-schema setup-clients setup-mcp setup-deploy setup-carried: setup-python
+setup-node setup-schema setup-clients setup-mcp setup-deploy setup-carried setup-agents: setup-python
 	@$(PY) tools/setup.py $(@:setup-%=%)
 
 setup-browser: setup-node

@@ -60,7 +60,7 @@ class Agent:
     given for the model at a URL. `write`, `edit` and `plan` are calls of its tools: a file with a
     text; one text in the place of another, after a call that reads the file; and a plan with one
     step. `unasking` is a mode in which it writes unasked. `tokens` are what the model counts for
-    each request, `asks` the places that it asks for beside the model."""
+    each request, `asks` the begin of the only hosts that it asks for beside the model."""
 
     id: str
     key: Callable[[str], Credentials]
@@ -71,7 +71,7 @@ class Agent:
     settings: Mapping[str, Any] = field(default_factory=dict)
     model: str = ""
     unasking: str = ""
-    asks: frozenset[str] = frozenset()
+    asks: str = ""
     server: Callable[[], Any] = AnyModelServer
     tokens: tuple[int, int] = TOKENS
 
@@ -168,7 +168,7 @@ ROWS = (
             call("edit", filePath=path, oldString=old, newString=new),
         ),
         call("todowrite", todos=[{"content": STEP, "status": "pending", "priority": "high"}]),
-        asks=frozenset(["registry.npmjs.org:443"]),
+        asks="registry.",
     ),
     Agent(
         "codex",

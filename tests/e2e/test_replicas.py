@@ -183,6 +183,7 @@ class BehindNginx(Replicas):
             replies = list(
                 pool.map(lambda it: self.say(self.proxy, f"note {it}."), range(CONVERSATIONS))
             )
+            self.assertEqual([reply["http"] for reply in replies], [200] * CONVERSATIONS)
             ids = [reply["sessionId"] for reply in replies]
             busy, gates = range(IN_A_TURN), [Gate() for _ in range(IN_A_TURN)]
             for number in busy:

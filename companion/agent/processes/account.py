@@ -52,12 +52,17 @@ class Account:
     async def look(self) -> None:
         """Use what another server with the same folder has configured, if there is nothing here
         that counts."""
-        if self._credentials is None or self._is_refused:
+        if self._credentials is not None and not self._is_refused:
+            return
+        async with self._changing:
             found = await in_thread(self._store.load)
-            if found not in (None, self._credentials):
-                self._credentials = found
-                self._is_refused = self._is_verified = False
+            if found in (None, self._credentials):
+                return
+            if self._credentials is not None:
+                # Whoever else asks waits: a process that they start now would end as well.
                 await self._pool.stop()
+            self._credentials = found
+            self._is_refused = self._is_verified = False
 
     def status(self) -> AuthStatus:
         credentials = self._credentials
