@@ -46,7 +46,7 @@ class PoolTest(unittest.IsolatedAsyncioTestCase):
         self.addCleanup(patch.stop)
         cli: Any = mock.Mock()
         cli.retry.side_effect = lambda line: mock.Mock(attempt=1, status="503")
-        self.pool = Pool(Launch((), processes=2), cli)
+        self.pool = Pool(Launch((), processes=2), cli, "unused")
 
     async def asyncTearDown(self) -> None:
         self.pool.stop_watching()

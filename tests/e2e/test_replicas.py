@@ -183,7 +183,7 @@ class BehindNginx(Replicas):
             replies = list(
                 pool.map(lambda it: self.say(self.proxy, f"note {it}."), range(CONVERSATIONS))
             )
-            self.assertEqual([reply["http"] for reply in replies], [200] * CONVERSATIONS)
+            self.assertEqual([reply for reply in replies if reply["http"] != 200], [])
             ids = [reply["sessionId"] for reply in replies]
             busy, gates = range(IN_A_TURN), [Gate() for _ in range(IN_A_TURN)]
             for number in busy:
@@ -203,7 +203,7 @@ class BehindNginx(Replicas):
             self.assertEqual(statuses.count(200), IN_A_TURN - max(counts))
             # Straight after, through the same address.
             after = list(pool.map(lambda it: self.go_on(it, ids[it]), range(CONVERSATIONS)))
-        self.assertEqual([reply["http"] for reply in after], [200] * CONVERSATIONS)
+        self.assertEqual([reply for reply in after if reply["http"] != 200], [])
         for number in range(CONVERSATIONS):
             said = self.said_to_model(f"again {number}.")
             expected = [f"note {number}."] + [f"slow {number}."] * (number in busy)

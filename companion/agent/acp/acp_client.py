@@ -7,7 +7,7 @@ import asyncio
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Awaitable, Callable, Mapping, Sequence, TypeVar
+from typing import Any, AsyncContextManager, Awaitable, Callable, Mapping, Sequence, TypeVar
 
 from ...base import jsonrpc
 from ...base.log import logger
@@ -157,7 +157,7 @@ class Client:
     """
 
     def __init__(
-        self, process: Process, listener: Listener, name: str, opening: asyncio.Lock
+        self, process: Process, listener: Listener, name: str, opening: AsyncContextManager[None]
     ) -> None:
         self.process = process
         self.name = name

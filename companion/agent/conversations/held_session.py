@@ -7,7 +7,7 @@ import asyncio
 import uuid
 from dataclasses import replace
 from functools import partial
-from typing import Iterable, Mapping, Sequence
+from typing import AsyncContextManager, Iterable, Mapping, Sequence
 
 from ...base.background import in_thread
 from ..acp import messages, slash_commands
@@ -124,7 +124,8 @@ class HeldSession:
         loading = "" if turns is None else await self._announce_recording()
         self.state.begin()
         # A tool server that does not start would delay all others.
-        async with asyncio.Lock() if self._opener.servers else client.opening:
+        alone: AsyncContextManager[None] = asyncio.Lock()
+        async with alone if self._opener.servers else client.opening:
             known = "" if self._is_left(client, last) else last
             opened = await self._opener.open(client, loading, known, turns)
         session, self.reminder = opened.session, opened.reminder

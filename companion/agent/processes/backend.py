@@ -72,7 +72,7 @@ class Backend:
         folder = _folder(state, cli.id)
         private_files.make_folder(folder)
         self.cli = cli
-        self.pool = Pool(launch, cli)
+        self.pool = Pool(launch, cli, os.path.join(folder, "opening.lock"))
         store = Store(folder, cli.check)
         self.account = Account(store, launch.fallback, cli, self.pool, turns)
         self._launch = launch

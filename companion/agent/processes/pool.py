@@ -17,6 +17,7 @@ from ..agents.credentials import Credentials
 from ..conversations.conversation import Conversation
 from ..conversations.steering import passed
 from ..turn.turn import Turn
+from .home_lock import HomeLock
 from .idle import IdleWatch
 from .runner import Launch, Runner
 
@@ -37,7 +38,7 @@ class Place(Listener):
     that died is started again there. It gets what the process sends, for these conversations
     only."""
 
-    def __init__(self, launch: Launch, cli: Cli, opening: asyncio.Lock) -> None:
+    def __init__(self, launch: Launch, cli: Cli, opening: HomeLock) -> None:
         self.runner = Runner(launch, cli, self, opening)
         self.idle = IdleWatch(self.runner, lambda: any(each.is_busy for each in self))
         self._cli = cli
@@ -144,11 +145,11 @@ class Place(Listener):
 
 
 class Pool:
-    """As many places as `launch` says. All methods are called on one loop."""
+    """As many places as `launch` says, whose processes share a home; `lock` is the path of a lock
+    beside that. All methods are called on one loop."""
 
-    def __init__(self, launch: Launch, cli: Cli) -> None:
-        # They share one home, and so one lock in it.
-        opening = asyncio.Lock()
+    def __init__(self, launch: Launch, cli: Cli, lock: str) -> None:
+        opening = HomeLock(lock)
         self._places = [Place(launch, cli, opening) for _ in range(launch.processes)]
 
     @property

@@ -25,6 +25,7 @@ from ..wording.failure import (
     AgentError,
 )
 from ..wording.sentence import sentence
+from .home_lock import HomeLock
 
 NO_LOGIN = sentence(
     "{cli} asks for a login of its own, and offers: {methods}. Log in with it in a terminal, and"
@@ -54,7 +55,7 @@ class Runner:
     """All methods are called on one loop. `listener` gets what the agent sends. `opening` is held
     while a session is opened, in any process with the same home."""
 
-    def __init__(self, launch: Launch, cli: Cli, listener: Listener, opening: asyncio.Lock) -> None:
+    def __init__(self, launch: Launch, cli: Cli, listener: Listener, opening: HomeLock) -> None:
         self.starts = 0
         self._launch = launch
         self._cli = cli
