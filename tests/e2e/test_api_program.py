@@ -174,7 +174,7 @@ class Serving(ProgramCase):
         asking = threading.Thread(target=lambda: replies.append(self.ask("POST", "/chat", body)))
         asking.start()
         self.addCleanup(asking.join, PATIENCE)
-        self.until(lambda: any(it["isBusy"] for it in self.ask("GET", "/sessions")["sessions"]))
+        self.assertTrue(gate.reached.wait(PATIENCE))
         process.send_signal(signal.SIGTERM)
         self.until(lambda: not self.ask("GET", "/readyz")["success"])
         return process, lambda: (asking.join(PATIENCE), replies[0])[1], gate
@@ -206,6 +206,23 @@ class Serving(ProgramCase):
             self.assertEqual(answer()["reason"], "cancelled")
             process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0)
+
+    @unittest.skipIf(sys.platform == "win32", "it is ended at once there")
+    def test_who_asks_twice_waits_for_no_agent_that_does_not_start(self) -> None:
+        process = self.serve("--language", "en", "--agent", "sleep 600")
+        replies: list[Any] = []
+        asking = threading.Thread(
+            target=lambda: replies.append(self.ask("POST", "/chat", {"message": "hello"}))
+        )
+        asking.start()
+        self.addCleanup(asking.join, PATIENCE)
+        self.until(lambda: any(it["isBusy"] for it in self.ask("GET", "/sessions")["sessions"]))
+        process.send_signal(signal.SIGTERM)
+        self.until(lambda: not self.ask("GET", "/readyz")["success"])
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE)
+        asking.join(PATIENCE)
+        self.assertIn("was ended while it started", replies[0]["message"])
 
     def test_a_log_of_json_has_an_object_in_each_line_and_no_token(self) -> None:
         arguments = ("--workspace", self.workspace, "--port", "0", "--log-format", "json")

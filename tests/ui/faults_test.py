@@ -445,16 +445,7 @@ class Faults(RuleBasedStateMachine):
             and not ask_companion(UnwrittenTexts(self.window.id()))
         ):
             return
-        plugin.plugin_unloaded()
-        shutil.rmtree(os.path.join(sublime.cache_path(), "GeminiCompanion"), True)
-        for view in self.window.views():
-            view.settings().erase(record.STAMP)
-            view.set_scratch(True)
-            view.close()
-        self.window.settings().erase(open_diffs.DIFFS)
-        self.window.run_command("set_layout", ONE_GROUP)
-        plugin.plugin_loaded()
-        until(lambda: plugin._host.environment(self.window), "an environment")
+        forget_everything(self.window)
 
     def clean_up(self) -> None:
         for cli in self.clis:
@@ -470,6 +461,20 @@ class Faults(RuleBasedStateMachine):
         shutil.rmtree(self.folder, True)
 
 
+def forget_everything(window: sublime.Window) -> None:
+    """An editor that was never used before."""
+    plugin.plugin_unloaded()
+    shutil.rmtree(os.path.join(sublime.cache_path(), "GeminiCompanion"), True)
+    for view in window.views():
+        view.settings().erase(record.STAMP)
+        view.set_scratch(True)
+        view.close()
+    window.settings().erase(open_diffs.DIFFS)
+    window.run_command("set_layout", ONE_GROUP)
+    plugin.plugin_loaded()
+    until(lambda: plugin._host.environment(window), "an environment")
+
+
 def profile() -> Iterator[tuple[str, Any]]:
     yield "max_examples", 50 if ROUNDS == 1 else 200 * ROUNDS
     yield "stateful_step_count", 30
@@ -481,5 +486,10 @@ def profile() -> Iterator[tuple[str, Any]]:
     yield "phases", (Phase.generate,) if ROUNDS == 1 else (Phase.generate, Phase.shrink)
 
 
-TestFaults = Faults.TestCase
-TestFaults.settings = settings(**dict(profile()))
+class TestFaults(Faults.TestCase):  # type: ignore[misc, valid-type]
+    settings = settings(**dict(profile()))
+
+    def tearDown(self) -> None:
+        # A text that was told last, and whose folder is gone, would come back in the next test.
+        forget_everything(sublime.active_window())
+        super().tearDown()

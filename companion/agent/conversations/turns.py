@@ -123,14 +123,11 @@ class Turns:
             await asyncio.sleep(LOOKING)
 
     async def end(self) -> None:
-        """Cancel all turns and wait for their ends, for two seconds at most. A cancelled CLI ends
-        the commands of its tools, including those that `end_tree` would not find."""
-        ends = [asyncio.ensure_future(end_of(turn)) for turn in self if not turn.is_over]
+        """Cancel all turns, those too that wait for the agent's start, and wait for their ends, for
+        two seconds at most. A cancelled CLI ends the commands of its tools, including those that
+        `end_tree` would not find."""
         self.cancel()
-        if ends:
-            _done, late = await asyncio.wait(ends, timeout=ENDING)
-            for each in late:
-                each.cancel()
+        await self.finish(ENDING)
 
 
 async def end_of(turn: Turn) -> None:

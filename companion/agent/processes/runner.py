@@ -63,6 +63,7 @@ class Runner:
         self._opening = opening
         self._client: Client | None = None
         self._lock = asyncio.Lock()
+        self._starting: asyncio.Future[Client] | None = None
         self._wants_login = asyncio.Event()
 
     @property
@@ -72,25 +73,40 @@ class Runner:
         return client if client is not None and client.is_running else None
 
     async def client(self, credentials: Credentials) -> Client:
-        """An authenticated client; starts the process if none runs. Raises AgentError."""
+        """An authenticated client; starts the process if none runs. Raises AgentError, also if
+        `stop` comes while it starts."""
         async with self._lock:
             running = self.running
             if running is not None:
                 return running
-            if credentials.kind == GOOGLE and not self._cli.login.is_there:
-                told = sentence("Nobody has logged in with Google yet.")
-                raise AgentError(AUTH_REQUIRED, told)
-            client = await self.connect(credentials, self._listener)
+            starting = self._starting = asyncio.ensure_future(self._start(credentials))
             try:
-                if self._cli.authenticates_first:
-                    await self._authenticate(client, credentials)
-                else:
-                    client.log_in = partial(self._authenticate, client, credentials)
-                self._client = client
+                await asyncio.wait([starting])
             finally:
-                if self._client is not client:
-                    await client.kill()
-            return client
+                self._starting = None
+                # Nobody waits for it any more; or it is done.
+                starting.cancel()
+                await asyncio.wait([starting])
+            if starting.cancelled():
+                told = sentence("{cli} was ended while it started.", cli=self._cli.name)
+                raise AgentError(CLIENT_NOT_INITIALIZED, told)
+            return starting.result()
+
+    async def _start(self, credentials: Credentials) -> Client:
+        if credentials.kind == GOOGLE and not self._cli.login.is_there:
+            told = sentence("Nobody has logged in with Google yet.")
+            raise AgentError(AUTH_REQUIRED, told)
+        client = await self.connect(credentials, self._listener)
+        try:
+            if self._cli.authenticates_first:
+                await self._authenticate(client, credentials)
+            else:
+                client.log_in = partial(self._authenticate, client, credentials)
+            self._client = client
+        finally:
+            if self._client is not client:
+                await client.kill()
+        return client
 
     async def connect(self, credentials: Credentials, listener: Listener) -> Client:
         """A new process that is not authenticated yet. Raises AgentError."""
@@ -130,7 +146,9 @@ class Runner:
             self._wants_login.set()
 
     async def stop(self) -> None:
-        """End the process, if one runs."""
+        """End the process, if one runs or starts."""
+        if self._starting is not None:
+            self._starting.cancel()
         async with self._lock:
             client, self._client = self._client, None
             if client is not None:

@@ -196,6 +196,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "{cli} was not found in {place}.": "在 {place} 中找不到 {cli}。",
     "Other users can read the folder of {cli}.": "其他用户可以读取 {cli} 的目录。",
     "{cli} cannot be started: {reason}.": "无法启动 {cli}：{reason}。",
+    "{cli} was ended while it started.": "{cli} 在启动过程中被结束。",
     "{cli} ended unexpectedly.": "{cli} 意外退出。",
     "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else."
     " Check whether its command is the right one.": (
