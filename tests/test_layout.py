@@ -19,7 +19,8 @@ ROOMS = {
     "ide": {"base"},
     "agent": {"base"},
     "api": {"base", "agent"},
-    "ui": {"base", "ide", "agent", "api"},
+    "chat": {"base", "agent"},
+    "ui": {"base", "ide", "agent", "api", "chat"},
 }  # fmt: skip
 # The folders of a room, each below those that it may use; "" is the modules beside the folders.
 # Where it is not named, they use the folders and are used by them.

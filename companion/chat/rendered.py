@@ -1,0 +1,82 @@
+"""A text with what a view draws on it, as frozen values. All offsets count code points; ranges end
+before their second number.
+
+The lines that are ours begin with a character of `MARKERS`, and no other line of the document does,
+so a syntax can tell them apart whatever an answer contains. A message of the user begins with
+`MESSAGE`, and so does nothing else: these lines are the document's symbols. All that is between our
+lines is Markdown of the agent, or a fenced block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# At the beginning of a line: a message of the user, and every other line of ours.
+MESSAGE, LINE = "▎", "▏"
+MARKERS = MESSAGE + LINE
+
+# The kinds of marks.
+HEADING, ADDED, REMOVED, DIM = "heading", "added", "removed", "dim"
+ERROR, WARNING, QUESTION, BUTTON = "error", "warning", "question", "button"
+MARKS = (HEADING, ADDED, REMOVED, DIM, ERROR, WARNING, QUESTION, BUTTON)
+
+# The actions of links, each with the members of its argument. Every argument also has "turn", the
+# turn's id.
+OPEN_FILE = "open_file"  # path
+OPEN_EDIT = "open_edit"  # call, path
+SHOW_OUTPUT = "show_output"  # call
+DECIDE = "decide"  # call, outcome
+ANSWER = "answer"  # elicitation; opens its form or its address
+DECLINE = "decline"  # elicitation
+RETRY = "retry"
+OPEN_CHANGES = "open_changes"
+ACTIONS = (OPEN_FILE, OPEN_EDIT, SHOW_OUTPUT, DECIDE, ANSWER, DECLINE, RETRY, OPEN_CHANGES)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """`kind` is one of MARKS."""
+
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Text that is folded at first."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Link:
+    """`action` is one of ACTIONS, `argument` its JSON object as a string."""
+
+    start: int
+    end: int
+    action: str
+    argument: str
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """`text` is empty or ends with a line end."""
+
+    text: str
+    marks: tuple[Mark, ...] = ()
+    folds: tuple[Fold, ...] = ()
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True)
+class Patch:
+    """Replaces the range of the document's text as the patches before have left it. Marks, folds
+    and links of the document lie either in that range, and go with it, or outside of it. `block` is
+    the id of the block that changes."""
+
+    block: str
+    start: int
+    end: int
+    rendered: Rendered
