@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import tempfile
 import unittest
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -120,6 +121,17 @@ class WritesByItself(Story):
         self.assertFalse(result.success)
         self.assertIn("has changed since", str(result.error))
         self.assertIn("has changed since", self.stage.agent.notes[0])
+
+    async def test_a_later_edit_of_a_file_that_the_user_changed_is_one_like_others(self) -> None:
+        await self.asked()
+        await self.changed("mine\n")
+        told = replace(self.told("pending", "mine\n", "mine\ntoo\n"), id="write_file__2")
+        await self.tracker.ask(self.stage.asked(told))
+        self.tracker.confirm(told.id, "proceed_once")
+        self.write("mine\ntoo\n")
+        result = await self.end(replace(told, status="completed"))
+        self.assertEqual((result.success, result.error, result.unasked), (True, None, ()))
+        self.assertEqual(self.noted[-1], (self.path, b"mine\n", b"mine\ntoo\n"))
 
     async def test_of_an_edit_that_shows_a_piece_the_piece_is_written(self) -> None:
         self.write("one\r\ntwo\r\nthree\r\n")

@@ -101,7 +101,7 @@ class FileWrites:
         self._seen: dict[str, Seen] = {}
         # The bytes of the files before calls that the agent writes by itself; by id and path.
         self._before: dict[tuple[str, str], Before] = {}
-        # What was told of writes by us, and the bytes of them; by the paths.
+        # What was told of writes that the agent asked us for, and the bytes of them; by the paths.
         self._written: dict[str, Ended] = {}
         self._ours: dict[str, bytes] = {}
 
@@ -124,7 +124,9 @@ class FileWrites:
     async def write(self, path: str, content: str) -> Words:
         """The agent asks us to write. Gives what it has to be told, "" if all went as it wanted."""
         seen = next((it for it in self._seen.values() if it.diff.path == path), None)
-        done = await self._written_by(path, lambda: write(path, content, seen, self._note))
+        done, data = await self._put(path, lambda: write(path, content, seen, self._note))
+        if data is not None:
+            self._ours[path] = data
         if done.told:
             self._written[path] = done
         return done.told
@@ -136,7 +138,8 @@ class FileWrites:
         if diff is None:
             return Ended(False)
         self._forget(call)
-        return await self._written_by(diff.path, lambda: write_instead(diff, text, self._note))
+        # What the agent writes there later is its own.
+        return (await self._put(diff.path, lambda: write_instead(diff, text, self._note)))[0]
 
     async def end(self, call: Call, success: bool) -> Ended:
         """The agent reports the call as over; `success` is what it says of that."""
@@ -164,23 +167,25 @@ class FileWrites:
         found = await self._seen_on_disk(partial(_changed, call.path, before))
         return () if found is None else (found,)
 
-    async def _written_by(self, path: str, put: Callable[[], tuple[bytes, Words]]) -> Ended:
-        """The boundary of a write: whatever happens, the agent gets its answer."""
+    async def _put(
+        self, path: str, put: Callable[[], tuple[bytes, Words]]
+    ) -> tuple[Ended, bytes | None]:
+        """The boundary of a write: whatever happens, the agent gets its answer. Gives the bytes as
+        well, None if nothing was written."""
         try:
             if self.is_cancelled:
                 raise NotWritten(CANCELLED)
-            self._ours[path], told = await in_thread(put, WRITING)
-            return Ended(True, told)
+            data, told = await in_thread(put, WRITING)
+            return Ended(True, told), data
         except NotWritten as refused:
-            return Ended(False, refused.told)
+            words: Words = refused.told
         except (OSError, asyncio.TimeoutError) as error:
             reason = getattr(error, "strerror", None) or sentence("the disk does not answer")
-            return Ended(
-                False, sentence("{path} cannot be written: {reason}.", path=path, reason=reason)
-            )
+            words = sentence("{path} cannot be written: {reason}.", path=path, reason=reason)
         except Exception:
             logger.exception("a file was not written")
-            return Ended(False, sentence("Nothing was written; something went wrong."))
+            words = sentence("Nothing was written; something went wrong.")
+        return Ended(False, words), None
 
     async def _others(self, call: Call, diffs: tuple[Diff, ...]) -> tuple[Diff, ...]:
         """What is on disk beyond what the agent reports."""
