@@ -89,6 +89,21 @@ class Rows(unittest.TestCase):
         self.assertEqual(settings["model_providers"]["api"]["base_url"], URL)
         self.assertEqual(environment["INITIAL_AGENT_MODE"], codex.asking_mode)
 
+    def test_codex_keeps_its_login_while_the_key_is_the_same(self) -> None:
+        codex, environment = self.prepared(Codex, OPENAI)
+        login = os.path.join(environment["CODEX_HOME"], "auth.json")
+        for text, stays in (
+            (json.dumps({"auth_mode": "apikey", "OPENAI_API_KEY": SECRET}), True),
+            (json.dumps({"auth_mode": "apikey", "OPENAI_API_KEY": "another"}), False),
+            ("damaged", False),
+            (json.dumps([SECRET]), False),
+        ):
+            with self.subTest(text):
+                with open(login, "w", encoding="utf-8") as file:
+                    file.write(text)
+                codex.prepare(Credentials(OPENAI, SECRET), {})
+                self.assertEqual(os.path.exists(login), stays)
+
     def test_credentials_are_found_where_the_agents_users_have_them(self) -> None:
         variables = {"OPENAI_API_KEY": " k ", "ANTHROPIC_API_KEY": "c", "ANTHROPIC_MODEL": "m"}
         for cli, expected in (

@@ -195,6 +195,8 @@ class AnyModelServer:
         # All state belongs to whoever holds the condition.
         self._plays: dict[str, deque[Reply]] = {}
         self._requests: list[tuple[Any, Json]] = []
+        # The keys of the requests, as they came.
+        self.keys: list[str] = []
         # The paths of requests that belong to no API.
         self.strays: list[str] = []
         self._asked = threading.Condition()
@@ -214,6 +216,8 @@ class AnyModelServer:
                     self.refuse()
                     return
                 request = json.loads(data)
+                bearer = self.headers.get("Authorization", "").partition(" ")[2]
+                server.keys.append(self.headers.get("x-api-key") or bearer)
                 reply = server._reply(api, request)
                 self.close_connection = True
                 self.send_response(200)

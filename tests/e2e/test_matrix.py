@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import unittest
+from dataclasses import replace
 from typing import Any, Dict, List
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -306,6 +307,32 @@ class Cells(ApiCase):
         allowed = self.row.asks
         others = {it for it in self.proxy.hosts if not allowed or not it.startswith(allowed)}
         self.assertEqual(others, set())
+
+    async def test_the_key_that_was_configured_last_is_used_and_a_cleared_one_is_nowhere(
+        self,
+    ) -> None:
+        await self.open()
+        first = self.row.key(self.model.url)
+        agent = self.server.agent
+        for number in range(2):
+            key = f"configured-{number}-{os.urandom(8).hex()}"
+            await agent.account.configure(replace(first, api_key=key))
+            self.plan(f"greet me {number}", "Hello to you.")
+            self.assertEqual(said(await self.talk(f"greet me {number}")), "Hello to you.")
+            self.assertEqual(self.model.keys[-1], key)
+        await agent.account.clear()
+        self.assertEqual(self.having(b"configured-"), [])
+        await agent.account.configure(first)
+
+    def having(self, key: bytes) -> list[str]:
+        """The files of the server's state that have the key."""
+        found = []
+        for folder, _folders, names in os.walk(self.folder):
+            for path in (os.path.join(folder, name) for name in names):
+                if os.path.isfile(path):
+                    with open(path, "rb") as file:
+                        found.extend([path] if key in file.read() else [])
+        return found
 
     async def kill(self) -> None:
         """The agent's process, with what it has started."""

@@ -23,6 +23,8 @@ FIXED = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
 }
+# The file of its home with the key.
+KEY = "key"
 # Options that would change its mode so far that nobody is asked any more.
 NOT_OFFERED = ("bypassPermissions", "auto")
 
@@ -40,13 +42,14 @@ class ClaudeAgent(Cli):
     kinds = (ANTHROPIC,)
     # It starts in the mode that the workspace's settings name.
     asking_mode = "default"
+    key_files = (KEY,)
 
     def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         """The key is in a file of its own, because its tools see its environment."""
         settings: dict[str, Any] = {}
         private_files.make_folder(self.folder)
         if credentials.api_key:
-            key = os.path.join(self.folder, "key")
+            key = os.path.join(self.folder, KEY)
             private_files.write(key, credentials.api_key.encode("utf-8"))
             settings["apiKeyHelper"] = shlex.join(["cat", key.replace(os.sep, "/")])
         write_settings(self.folder, os.path.join(self.folder, ".claude"), settings, more)

@@ -132,7 +132,8 @@ class Cli(ABC):
     `asks_to_write` if its writes of files come through us. `asking_mode` is the mode for sessions
     for which nobody chose one, if that could be one in which nobody is asked. `asks_for_messages`
     is the method by which it asks, during a turn, what the user has said meanwhile, or empty. A
-    piece of an answer that is an `own_mark` is not for the user.
+    piece of an answer that is an `own_mark` is not for the user. `key_files` are the files that
+    have the key, as paths in its home; each is written again when it is needed.
     """
 
     id = ""
@@ -142,6 +143,7 @@ class Cli(ABC):
     session_files = SessionFiles()
     authenticates_first = asks_to_write = False
     asking_mode = asks_for_messages = ""
+    key_files: tuple[str, ...] = ()
     own_mark = NO_MARK
 
     def __init__(self, folder: str, trusted: bool) -> None:

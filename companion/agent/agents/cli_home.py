@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Mapping
+from contextlib import suppress
+from typing import Any, Mapping, Sequence
 
 from ...base import private_files
 
@@ -47,6 +48,13 @@ def write_settings(
     private_files.write(os.path.join(home, ".env"), b"")
     data = json.dumps(merged(settings, more), ensure_ascii=False).encode("utf-8")
     private_files.write(os.path.join(folder, "settings.json"), data)
+
+
+def forget_keys(home: str, names: Sequence[str]) -> None:
+    """Remove these files of the home. Raises OSError."""
+    for name in names:
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(home, name))
 
 
 def merged(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from typing import Any, Mapping, Sequence
 
 from ...base import private_files
 from ..acp import messages
 from .cli import Cli
-from .cli_home import inherited, merged
+from .cli_home import forget_keys, inherited, merged
 from .credentials import OPENAI, Credentials
 from .program import Program
 
 # Its way to log in with a key, and the mode in which it asks before it writes.
 WITH_KEY, ASKING = "api-key", "read-only"
+# The file of its home in which it keeps the key.
+LOGIN = os.path.join(".codex", "auth.json")
 # Our name for the provider in its settings.
 PROVIDER = "api"
 # What it reads before it is told anything: without this it asks its makers and GitHub for plugins.
@@ -31,10 +34,12 @@ class Codex(Cli):
     program = Program("Codex", "codex-acp", "@agentclientprotocol/codex-acp", "dist/index.js")
     kinds = (OPENAI,)
     asking_mode = ASKING
+    key_files = (LOGIN,)
 
     def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         private_files.make_folder(self.folder)
         private_files.make_folder(self._own)
+        self._forget_other_keys(credentials)
         private_files.write(os.path.join(self._own, "config.toml"), AT_START)
         settings: dict[str, Any] = {
             "analytics": {"enabled": False},
@@ -78,6 +83,15 @@ class Codex(Cli):
         self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
     ) -> messages.Request[None]:
         return messages.authenticate(WITH_KEY, {WITH_KEY: {"apiKey": credentials.api_key}})
+
+    def _forget_other_keys(self, credentials: Credentials) -> None:
+        """It asks for no key as long as it has one, whichever that is. Raises OSError."""
+        with suppress(FileNotFoundError, ValueError):
+            with open(os.path.join(self.folder, LOGIN), encoding="utf-8") as file:
+                kept = json.load(file)
+            if isinstance(kept, dict) and credentials.api_key in kept.values():
+                return
+        forget_keys(self.folder, self.key_files)
 
     @property
     def _own(self) -> str:

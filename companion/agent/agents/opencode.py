@@ -18,6 +18,8 @@ from .cli_home import inherited, merged
 from .credentials import OPENAI, Credentials
 from .program import Program
 
+# The file of its home with its settings, and the key among them.
+SETTINGS = "opencode.json"
 # Our name for the provider in its settings, and for a model where none is named.
 PROVIDER, MODEL = "api", "gpt-5"
 
@@ -38,6 +40,7 @@ class OpenCode(Cli):
         "opencode-{machine}/bin/opencode" + (".exe" if os.name == "nt" else ""),
     )
     kinds = (OPENAI,)
+    key_files = (SETTINGS,)
 
     def arguments(self, model: str) -> tuple[str, ...]:
         return ("acp",)
@@ -99,4 +102,4 @@ class OpenCode(Cli):
 
     @property
     def _settings(self) -> str:
-        return os.path.join(self.folder, "opencode.json")
+        return os.path.join(self.folder, SETTINGS)

@@ -47,6 +47,7 @@ class QwenCode(Cli):
     kinds = (OPENAI,)
     authenticates_first = asks_to_write = True
     asks_for_messages = "craft/drainMidTurnQueue"
+    key_files = (os.path.join(".qwen", "settings.json"),)
 
     def __init__(self, folder: str, trusted: bool) -> None:
         super().__init__(folder, trusted)

@@ -9,6 +9,7 @@ from typing import AsyncIterator
 
 from ...base.background import in_thread
 from ..agents.cli import Cli
+from ..agents.cli_home import forget_keys
 from ..agents.credentials import GOOGLE, AuthStatus, Credentials, Store
 from ..conversations.turns import Turns
 from ..events import turn_events as events
@@ -178,6 +179,7 @@ class Account:
     async def _forget(self) -> None:
         # The file first: it takes seconds to end the process, and we may be ended meanwhile.
         self._store.clear()
+        forget_keys(self._cli.folder, self._cli.key_files)
         await self._use(None)
 
     async def _use(self, credentials: Credentials | None) -> None:
