@@ -69,7 +69,7 @@ class Shapes(unittest.TestCase):
                     shape.fitted(bad)
 
     def test_a_fence_and_space_around_the_json_are_taken_away(self) -> None:
-        for answer in ("  {}\n", "```json\n{}\n```", "```\n{}\n```\n"):
+        for answer in ("  {}\n", "```json\n{}\n```", "```\n{}\n```\n", "```JSON \n\n{}```"):
             self.assertEqual(OutputShape(None).fitted(answer), "{}")
 
     def test_a_check_that_would_take_long_ends(self) -> None:
@@ -82,6 +82,9 @@ class Shapes(unittest.TestCase):
             ({}, "9" * 100_000),
             ({}, '"' + "a" * output_shape.MAX_ANSWER + '"'),
             ({}, "[" * 100_000),
+            ({}, "```" + "\n" * 100_000 + "x"),
+            ({"multipleOf": 0.5}, "1e999"),
+            ({"multipleOf": 10**400}, "1.5"),
         ):
             with self.subTest(answer[:10]), self.assertRaises(Unfit):
                 OutputShape(schema).fitted(answer)
@@ -99,8 +102,39 @@ class Shapes(unittest.TestCase):
             self.assertEqual(caught.exception.code, "UNSUPPORTED_PARAMETER")
             self.assertEqual(caught.exception.field, output_shape.FIELD)
 
+    def test_data_that_a_reference_makes_a_schema_is_looked_through_as_well(self) -> None:
+        slow, far = {"pattern": "(a+)+$"}, {"$ref": "http://localhost/a"}
+        schemas: tuple[dict[str, Any], ...] = (
+            {"default": slow, "items": {"$ref": "#/default"}},
+            {"enum": [far], "items": {"$ref": "#/enum/0"}},
+            {"const": {"$ref": "#/examples/0"}, "examples": [slow], "not": {"$ref": "#/const"}},
+            {"own": {"properties": slow}, "items": {"$ref": "#/own/properties"}},
+            {"a/b": {}, "a": {"b": slow}, "items": {"$ref": "#/a%2Fb"}},
+        )
+        for schema in schemas:
+            with self.subTest(schema), self.assertRaises(Refusal) as caught:
+                OutputShape(schema)
+            self.assertEqual(caught.exception.code, "UNSUPPORTED_PARAMETER")
+
+    def test_a_reference_leads_where_it_says_and_nowhere_else(self) -> None:
+        named = {"id": "#/$defs/a", "$anchor": "/$defs/a", "type": "null"}
+        shape = OutputShape(
+            {"$defs": {"a": {"type": "integer"}}, "default": named, "$ref": "#/$defs/a",
+             "unevaluatedProperties": False}
+        )  # fmt: skip
+        self.assertEqual(shape.fitted("1"), "1")
+        with self.assertRaises(Unfit):
+            shape.fitted("null")
+
+    def test_a_schema_too_long_for_a_message_is_refused(self) -> None:
+        names = {f"name{at}": {"type": "string"} for at in range(20_000)}
+        with self.assertRaises(Refusal) as caught:
+            OutputShape({"properties": names})
+        self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
+
     def test_a_schema_that_is_none_is_refused(self) -> None:
-        for schema in ({"type": 1}, {"$ref": "#/a/b"}, {"$ref": "#a"}, {"required": "a"}):
+        for schema in ({"type": 1}, {"$ref": "#/a/b"}, {"$ref": "#a"}, {"required": "a"},
+                       {"default": {"type": 1}, "not": {"$ref": "#/default"}}):  # fmt: skip
             with self.subTest(schema), self.assertRaises(Refusal) as caught:
                 OutputShape(schema)
             self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)

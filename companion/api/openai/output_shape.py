@@ -3,13 +3,14 @@ is told in words, and its answer is checked.
 
 The schema comes from outside, so nothing in it may make the server load something or compute for
 long: references lead into the schema itself, there are no regular expressions, and the check has a
-limited number of steps. What is not supported is refused, never left out.
+limited number of steps. What is not supported is refused, never left out; also where a reference
+makes a schema of what is data otherwise.
 """
 
 from __future__ import annotations
 
 import json
-import re
+import math
 from functools import partial
 from typing import Any, Callable, Iterator, Mapping
 from urllib.parse import unquote
@@ -22,15 +23,16 @@ from ..contract.refusal import UNSUPPORTED_PARAMETER, Refusal
 # The steps of one check; an answer of ten thousand values takes about as many.
 MAX_STEPS = 200_000
 # The most characters of an answer that is checked, of a number in it, and of what the model is told
-# of an error.
+# of an error; and of a schema, which the model reads with each message.
 MAX_ANSWER, MAX_NUMBER, MAX_REASON = 1 << 20, 300, 500
+MAX_SCHEMA = 1 << 18
 # Keywords whose check can take very long or that lead out of the schema.
 REFUSED = ("pattern", "patternProperties", "$schema", "$id", "$anchor", "$dynamicRef",
            "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")  # fmt: skip
 # Keywords whose values are data or names, not schemas.
-DATA = ("enum", "const", "default", "examples")
+DATA = ("enum", "const", "default", "examples", "dependentRequired")
 NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
-FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL | re.IGNORECASE)
+FENCE = "```"
 ASKED = "Answer with JSON only: no words around it and no code fence."
 OBJECT = "The JSON must be one object."
 BY_SCHEMA = "The JSON must be valid by this JSON Schema{about}:\n{schema}"
@@ -56,9 +58,12 @@ class OutputShape:
         if schema is not None:
             # It names the language of the whole, which is always this one.
             schema = {name: it for name, it in schema.items() if name != "$schema"}
+            written = json.dumps(schema, ensure_ascii=False)
+            if len(written) > MAX_SCHEMA:
+                raise Refusal(VALIDATION_ERROR, "field_long", field=FIELD, limit=MAX_SCHEMA)
             _check_schema(schema)
             told = f" ({about})" if about else ""
-            words = BY_SCHEMA.format(about=told, schema=json.dumps(schema, ensure_ascii=False))
+            words = BY_SCHEMA.format(about=told, schema=written)
         self._schema = schema
         # Requests with the same shape have the same.
         self.instructions = f"{ASKED} {words}"
@@ -69,20 +74,21 @@ class OutputShape:
 
     def fitted(self, answer: str) -> str:
         """The JSON of the answer, without a fence around it. Takes time. Raises Unfit."""
-        text = answer.strip()
-        fenced = FENCED.fullmatch(text)
-        text = fenced[1].strip() if fenced else text
+        text = _unfenced(answer.strip())
         if len(text) > MAX_ANSWER:
             raise Unfit(f"It is longer than {MAX_ANSWER} characters.")
         try:
-            value = json.loads(text, parse_constant=_no_number, parse_int=_whole_number)
+            value = json.loads(
+                text, parse_constant=_no_number, parse_int=_whole_number, parse_float=_number
+            )
             if self._schema is None and not isinstance(value, dict):
                 raise Unfit("It is not a JSON object.")
             problem = None if self._schema is None else _problem(self._schema, value)
         except ValueError as error:
             raise Unfit(f"It is not JSON: {error}.") from None
-        except (RecursionError, _TooMuch):
-            raise Unfit("It is nested too deeply or has too many values to be checked.") from None
+        except (RecursionError, OverflowError, _TooMuch):
+            reason = "It is nested too deeply, or has too many or too large values to be checked."
+            raise Unfit(reason) from None
         if problem is not None:
             where = "/".join(map(str, problem.absolute_path))
             raise Unfit(f"At /{where}: {problem.message[:MAX_REASON]}.")
@@ -102,25 +108,52 @@ def of_format(wanted: Mapping[str, Any]) -> OutputShape | None:
     return OutputShape(given.get("schema") or {}, given.get("description") or "")
 
 
+class _Within:
+    """Follows references for jsonschema, whose own way would load addresses."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._schema = schema
+
+    def resolve(self, reference: str) -> tuple[str, Any]:
+        return reference, _found(self._schema, reference)
+
+    def push_scope(self, scope: str) -> None:
+        """References depend on no scope: `$id` is refused."""
+
+    def pop_scope(self) -> None:
+        pass
+
+
 def _check_schema(schema: Mapping[str, Any]) -> None:
     """Raises Refusal if the schema is wrong or has what is not supported."""
+    # By reference, what it leads to. That is a schema, too, wherever it stands.
+    led = {"#": schema}
+    left: list[Any] = [schema]
     try:
-        for keyword, value in _keywords(schema):
-            is_far = keyword == "$ref" and not str(value).startswith("#")
-            if keyword in REFUSED or is_far:
-                key = "schema_far" if is_far else "schema_keyword"
-                raise Refusal(UNSUPPORTED_PARAMETER, key, field=FIELD, keyword=keyword)
-        Draft202012Validator.check_schema(schema)
-        # A reference that leads nowhere shows only when it is followed.
-        for keyword, value in _keywords(schema):
-            if keyword == "$ref":
-                _follow(schema, str(value))
+        while left:
+            part = left.pop()
+            _refuse_unsupported(part)
+            Draft202012Validator.check_schema(part)
+            # A reference that leads nowhere shows only when it is followed.
+            references = {str(value) for keyword, value in _keywords(part) if keyword == "$ref"}
+            new = {each: _found(schema, each) for each in references.difference(led)}
+            led.update(new)
+            left.extend(new.values())
     except SchemaError as error:
         where = "/".join(map(str, error.absolute_path))
         reason = f"/{where}: {error.message[:MAX_REASON]}"
         raise Refusal(VALIDATION_ERROR, "schema_wrong", field=FIELD, problem=reason) from None
     except RecursionError:
         raise Refusal(VALIDATION_ERROR, "body_deep", field=FIELD) from None
+
+
+def _refuse_unsupported(schema: Any) -> None:
+    """Raises Refusal."""
+    for keyword, value in _keywords(schema):
+        is_far = keyword == "$ref" and not str(value).startswith("#")
+        if keyword in REFUSED or is_far:
+            key = "schema_far" if is_far else "schema_keyword"
+            raise Refusal(UNSUPPORTED_PARAMETER, key, field=FIELD, keyword=keyword)
 
 
 def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
@@ -139,11 +172,12 @@ def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
             yield from _keywords(value)
 
 
-def _follow(schema: Mapping[str, Any], reference: str) -> None:
-    """Raises Refusal if the reference leads nowhere."""
-    found: Any = schema if reference == "#" or reference.startswith("#/") else None
-    for part in reference.split("/")[1:]:
-        name = unquote(part).replace("~1", "/").replace("~0", "~")
+def _found(schema: Mapping[str, Any], reference: str) -> Any:
+    """What the reference leads to (RFC 6901, section 6). Raises Refusal if that is nothing."""
+    first, *parts = unquote(reference[1:]).split("/")
+    found: Any = None if first else schema
+    for part in parts:
+        name = part.replace("~1", "/").replace("~0", "~")
         if isinstance(found, list) and name.isdigit() and int(name) < len(found):
             found = found[int(name)]
         elif isinstance(found, dict) and name in found:
@@ -153,6 +187,7 @@ def _follow(schema: Mapping[str, Any], reference: str) -> None:
     if found is None:
         reason = f"there is no {reference[:MAX_REASON]}"
         raise Refusal(VALIDATION_ERROR, "schema_wrong", field=FIELD, problem=reason)
+    return found
 
 
 def _problem(schema: Mapping[str, Any], value: Any) -> ValidationError | None:
@@ -164,7 +199,8 @@ def _problem(schema: Mapping[str, Any], value: Any) -> ValidationError | None:
     }
     extend: Any = validators.extend
     counting = extend(Draft202012Validator, checks)
-    found: ValidationError | None = next(counting(schema).iter_errors(value), None)
+    validator = counting(schema, resolver=_Within(schema))
+    found: ValidationError | None = next(validator.iter_errors(value), None)
     return found
 
 
@@ -185,6 +221,20 @@ def _counted(
     if left[0] < 0:
         raise _TooMuch
     yield from check(validator, rule, value, schema) or ()
+
+
+def _unfenced(text: str) -> str:
+    """The text without a code fence around it."""
+    first, newline, rest = text.partition("\n")
+    is_fenced = first.strip().lower() in (FENCE, FENCE + "json") and rest.endswith(FENCE)
+    return rest[: -len(FENCE)].strip() if newline and is_fenced else text
+
+
+def _number(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError("a number is too large")
+    return value
 
 
 def _whole_number(digits: str) -> int:
