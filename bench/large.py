@@ -20,7 +20,8 @@ from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Optional
 
 from companion.agent.processes.runner import Launch
-from companion.api.server import Server, Settings, options
+from companion.api import state_folder
+from companion.api.server import Server, Settings
 from companion.ide.service import Companion
 
 from .fake_editor import FakeEditor
@@ -102,7 +103,7 @@ def _servers(folder: str) -> Iterator[Dict[str, Any]]:
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     launch = Launch((os.path.join(folder, "no program"),))
-    server = Server(Settings(options(state, launch), [workspace], port=0), state)
+    server = Server(Settings(state_folder.options(state, launch), [workspace], port=0), state)
     asyncio.run_coroutine_threadsafe(server.start(), loop).result(PATIENCE)
     companion = Companion(FakeEditor(), os.getpid())
     variables = started(companion, workspace)

@@ -16,7 +16,8 @@ from typing import Any, Awaitable, List
 from companion.agent.agents.credentials import API_KEY, Credentials
 from companion.agent.agents.gemini_cli import GeminiCli
 from companion.agent.processes.runner import Launch
-from companion.api.server import Server, Settings, options
+from companion.api import state_folder
+from companion.api.server import Server, Settings
 
 from .walk_recorder import ROOT, Recorder
 
@@ -66,7 +67,9 @@ class Client:
         variables = {"GOOGLE_GEMINI_BASE_URL": model_url, "NO_PROXY": "127.0.0.1"}
         launch = Launch(GeminiCli.program.find(TESTS), variables, {}, MODEL)
         state = os.path.join(folder, "state")
-        self._server = Server(Settings(options(state, launch), [self._workspace], port=0), state)
+        self._server = Server(
+            Settings(state_folder.options(state, launch), [self._workspace], port=0), state
+        )
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
 

@@ -14,6 +14,7 @@ from typing import Any, Callable, Sequence
 
 from .. import __version__
 from ..agent.agents.supported import CLIS, USUAL
+from ..agent.processes.launches import launch_of
 from ..agent.processes.runner import Launch
 from ..agent.turn.turn import Limits
 from ..agent.wording.failure import AgentError
@@ -21,9 +22,8 @@ from ..agent.wording.sentence import CHINESE, ENGLISH
 from ..base.log import logger
 from ..base.private_files import NotPrivate
 from . import remote_options, state_folder
-from .launches import launch_of
 from .operations.json_log import JsonLines
-from .server import Server, Settings, options
+from .server import Server, Settings
 
 PORT = 8080
 # A day.
@@ -122,7 +122,7 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
         _launch(asked, named, is_first=not number)
         for number, named in enumerate(dict.fromkeys(asked.agent or [USUAL]))
     ]
-    agent = options(
+    agent = state_folder.options(
         folder,
         launch,
         trusts_workspaces=asked.trust,

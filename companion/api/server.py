@@ -12,12 +12,11 @@ import asyncio
 import os
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Sequence
+from typing import Mapping, Sequence
 
 from aiohttp import web
 
 from ..agent.agent import Agent, Options
-from ..agent.processes.runner import Launch
 from ..agent.wording.sentence import CHINESE
 from ..base.http_server import JSON, MAX_CONNECTIONS, HttpServer, end_with_client
 from . import routes, state_folder
@@ -52,13 +51,14 @@ SHUTDOWN = 1.0
 
 @dataclass(frozen=True)
 class Settings:
-    """What the operator decides. `agent` is made by `options`. `roots` are existing folders; the
-    first one is the workspace. `port` 0 means any free port. `language` is for clients that ask for
-    none. `origins` are those of web pages that may use the API. `page` has the files of the
-    server's own page by name; None reads them from the checkout, which a packed package lacks.
-    `new_tokens` replaces the saved tokens."""
+    """What the operator decides. `agent` are the options of the server's own agent, made by
+    `state_folder.options`, or an agent that is there already and outlives the server. `roots` are
+    existing folders; the first one is the workspace. `port` 0 means any free port. `language` is
+    for clients that ask for none. `origins` are those of web pages that may use the API. `page` has
+    the files of the server's own page by name; None reads them from the checkout, which a packed
+    package lacks. `new_tokens` replaces the saved tokens."""
 
-    agent: Options
+    agent: Options | Agent
     roots: Sequence[str]
     port: int = 8080
     language: str = CHINESE
@@ -70,11 +70,6 @@ class Settings:
     page: Mapping[str, bytes] | None = None
     access: Access = LOCAL
     new_tokens: bool = False
-
-
-def options(folder: str, launch: Launch, **others: Any) -> Options:
-    """The options of an agent that keeps its state in the server's `folder`."""
-    return Options(launch, os.path.join(folder, state_folder.AGENT_FOLDER), **others)
 
 
 class Server:
@@ -103,14 +98,16 @@ class Server:
         state_folder.check_apart(self._folder, settings.roots)
         state_folder.prepare(self._folder)
         self._audit = AuditLog(access.audit_log) if access.audit_log else None
-        self.agent = Agent(settings.agent)
+        lent = settings.agent
+        self.agent = lent if isinstance(lent, Agent) else Agent(lent)
         listeners = self._listeners = Listeners(settings.grace)
         self._metrics = Metrics(self.agent, lambda: listeners.streams) if metrics.IS_THERE else None
         not_http = encoded(refused(NOT_HTTP, settings.language)), JSON
         self._http = HttpServer(self._handle, not_http, MAX_UNAUTHENTICATED)
-        await self.agent.load()
         async with AsyncExitStack() as failing:
-            failing.push_async_callback(self.agent.stop)
+            if self.agent is not lent:
+                await self.agent.load()
+                failing.push_async_callback(self.agent.stop)
             failing.callback(self._http.stop_accepting)
             self._tokens = self._kept_tokens()
             self._named = Tokens(os.path.join(self._folder, state_folder.NAMED_FILE))
@@ -148,14 +145,18 @@ class Server:
         await self.agent.turns.finish(seconds)
 
     async def stop(self) -> None:
-        """Refuse new connections, and end the turns, the agent and all other requests within about
-        eight seconds."""
+        """Refuse new connections, and end the turns, the server's own agent and all other requests
+        within about eight seconds. Of an agent that was there already, the turns are ended that
+        need a listener."""
         self._http.stop_accepting()
         self._listeners.close()
         try:
             await self._dispatcher.close()
             await self._kept.close()
-            await self.agent.stop()
+            if self.agent is self._settings.agent:
+                await self.agent.turns.end_attended()
+            else:
+                await self.agent.stop()
         finally:
             if self._metrics is not None:
                 self._counting.cancel()

@@ -8,8 +8,10 @@ import re
 import secrets
 import stat
 import sys
-from typing import Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
+from ..agent.agent import Options
+from ..agent.processes.runner import Launch
 from ..base import private_files
 from ..base.file_lock import FileLock
 
@@ -28,6 +30,11 @@ def default_folder(environment: Mapping[str, str], platform: str = sys.platform)
     """A folder in the user's cache folder, as the platform (named as in `sys.platform`) defines
     it."""
     return os.path.join(_cache(environment, platform), NAME)
+
+
+def options(folder: str, launch: Launch, **others: Any) -> Options:
+    """The options of an agent that keeps its state in the server's `folder`."""
+    return Options(launch, os.path.join(folder, AGENT_FOLDER), **others)
 
 
 def index_folder(environment: Mapping[str, str], folder: str, roots: Sequence[str]) -> str:

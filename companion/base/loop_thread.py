@@ -35,7 +35,7 @@ class LoopThread(Generic[T]):
 
     `serve` runs on the loop, and the thread ends with it. It gets a function, and calls it once
     with the object that receives the calls; calls that were posted before wait for that. If `serve`
-    fails, `problem` becomes a sentence for the user: the name of a missing library, else `sorry`.
+    fails, `problem` becomes a sentence for the user, as `sentence_of` says.
     `on_over` is called on the thread, after the end.
     """
 
@@ -101,21 +101,12 @@ class LoopThread(Generic[T]):
                 thread.join(HANDOVER)
             asyncio.run(self._serve(self._ready))
         except Exception as error:
-            self._fail(error)
+            self.problem = sentence_of(error, self._name, self._sorry)
         finally:
             self._wake = None
             self._calls = deque(maxlen=0)
             self._states.append(State.OVER)
             self._on_over()
-
-    def _fail(self, error: Exception) -> None:
-        missing = import_errors.sentence(error)
-        self.problem = missing or self._sorry
-        if missing:
-            # The traceback of a missing library helps nobody.
-            logger.error("%s (%s)", missing, error)
-        else:
-            logger.error("the thread %s ended", self._name, exc_info=error)
 
     def _ready(self, receiver: T) -> None:
         loop = asyncio.get_running_loop()
@@ -137,3 +128,15 @@ class LoopThread(Generic[T]):
             call(receiver)
         except Exception:
             logger.exception("a call to the thread %s failed", self._name)
+
+
+def sentence_of(error: Exception, name: str, sorry: str) -> str:
+    """The sentence for the user about an error that ended something of this name: the name of a
+    missing library, else `sorry`. It is logged."""
+    missing = import_errors.sentence(error)
+    if missing:
+        # The traceback of a missing library helps nobody.
+        logger.error("%s (%s)", missing, error)
+    else:
+        logger.error("%s ended", name, exc_info=error)
+    return missing or sorry

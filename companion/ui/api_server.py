@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Callable
 
 import sublime
 
-from ..base.answer import Answer
 from . import queues, settings, views
+from .engines import Engines
 from .stories import Stories
 
 if TYPE_CHECKING:
     # Imported with the first server, because most editors never have one.
-    from ..api.server_thread import Service, Serving
+    from ..api.editor_server import Service, Serving
 
 PANEL = "gemini_companion_api"
 # The folder in the package's resources with the files of the web page.
@@ -28,8 +28,9 @@ NO_FOLDER = "Open the folder of your project first: the API server works in it."
 class Api:
     """Used by the commands. Before the start and after the stop it does nothing."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
+    def __init__(self, tell: Callable[[str], None], engines: Engines) -> None:
         self._tell = tell
+        self._engines = engines
         self._stories = Stories(tell)
         self._service: Service | None = None
         self._is_importing = False
@@ -56,7 +57,7 @@ class Api:
             return
         self._is_importing, self._window = True, window
         self._tell("The API server is being started ...")
-        self._stories.begin(self._serve(window, folders))
+        self._stories.begin(self._serve(folders))
 
     def stop(self) -> None:
         if self._service is not None and self.can_stop:
@@ -64,7 +65,7 @@ class Api:
             self._service.stop()
 
     def unload(self) -> None:
-        """The package is unloaded: end the server without a message. The thread needs nothing of
+        """The package is unloaded: end the server without a message. Its thread needs nothing of
         the package."""
         self._stories.stop()
         self._stories = Stories(self._tell)
@@ -72,13 +73,6 @@ class Api:
         self._close_panel()
         if service is not None:
             service.stop()
-
-    def quit(self) -> None:
-        """The editor quits and its API no longer works."""
-        self._is_importing = False
-        service, self._service = self._service, None
-        if service is not None:
-            service.quit()
 
     def text(self) -> str:
         """A line for the status; empty if there is no server."""
@@ -90,27 +84,21 @@ class Api:
         is_serving = self._service is not None and self._service.is_running
         return self._is_importing or is_serving
 
-    async def _serve(self, window: sublime.Window, folders: tuple[str, ...]) -> None:
-        imported: Answer[None] = Answer()
-        queues.on_worker(partial(_import, imported))
+    async def _serve(self, folders: tuple[str, ...]) -> None:
         try:
-            await imported
+            engine = await self._engines.needed()
         finally:
             self._is_importing = False
         from ..api import state_folder
-        from ..api.server_thread import Service, ServiceOptions
-
-        # The folder of `python -m companion.api`, not one in Sublime's cache: token and login stay
-        # the same for the user's other programs, whoever starts the server.
-        folder = state_folder.default_folder(os.environ)
+        from ..api.editor_server import Service, ServiceOptions
 
         def told() -> None:
-            """Called on the service's thread."""
+            """Called on the engine's thread."""
             queues.on_ui_thread(partial(self._heard, service))
 
-        own, command = settings.of(), settings.of(window).cli_command
-        options = ServiceOptions(folder, folders, own.api_port, command, page, own.api_agents)
-        service = Service(options, told)
+        folder = state_folder.default_folder(os.environ)
+        options = ServiceOptions(folder, folders, settings.of().api_port, page)
+        service = Service(engine, options, told)
         self._service = service
         service.start()
 
@@ -155,16 +143,6 @@ class Api:
             f"The Gemini CLI API already listens at {serving.url}, for {serving.workspace}. To have"
             ' it for this window, run "Gemini Companion: Stop API Server" first.'
         )
-
-
-def _import(imported: Answer[None]) -> None:
-    """Runs on the worker, which the import may block."""
-    try:
-        from ..api import server_thread, state_folder  # noqa: F401
-    except ImportError as error:
-        imported.fail(error)
-    else:
-        imported.give(None)
 
 
 def page() -> dict[str, bytes]:

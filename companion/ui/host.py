@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..base.log import RecentLines
     from ..ide.service import Companion
     from .api_server import Api
+    from .engines import Engines
     from .running import Running
     from .sublime_editor import SublimeEditor
 
@@ -50,11 +51,13 @@ def forget_modules(modules: MutableMapping[str, ModuleType]) -> None:
 
 class Host:
     """`running` is None before `start` has finished and after `stop`; both can be called again and
-    again. `api` is the API's server, which continues when the companion is restarted."""
+    again. `api` is the API's server and `engines` has the engine, which both continue when the
+    companion is restarted."""
 
     def __init__(self) -> None:
         self.running: Running | None = None
         self.api: Api | None = None
+        self.engines: Engines | None = None
         # Whether there were modules of an earlier load, which may still be importing others.
         self.is_reloaded = False
         self._wanted = False
@@ -84,10 +87,12 @@ class Host:
         if not self._wanted:
             return
         from .api_server import Api
+        from .engines import Engines
         from .running import Running
 
-        if self.api is None:
-            self.api = Api(self.tell)
+        if self.api is None or self.engines is None:
+            self.engines = Engines()
+            self.api = Api(self.tell, self.engines)
         if self.running is None:
             self.running = Running()
             self.running.start()
@@ -110,8 +115,8 @@ class Host:
         running, self.running = self.running, None
         if running is not None:
             running.quit()
-        if self.api is not None:
-            self.api.quit()
+        if self.engines is not None:
+            self.engines.quit()
 
     @property
     def is_running(self) -> bool:

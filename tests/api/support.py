@@ -22,7 +22,8 @@ import unittest
 from typing import Any, Awaitable, Callable, Mapping
 
 from GeminiCompanion.companion.agent.processes.runner import Launch
-from GeminiCompanion.companion.api.server import Server, Settings, options
+from GeminiCompanion.companion.api import state_folder
+from GeminiCompanion.companion.api.server import Server, Settings
 
 from .contract import Contract
 
@@ -83,7 +84,7 @@ class ApiTest(unittest.TestCase):
         folder = folder or os.path.join(tempfile.mkdtemp(dir=cls.root), "state")
         launch = Launch((os.path.join(cls.root, "no program"),))
         chosen = {"roots": [cls.workspace], "port": 0, **cls.api, **settings}
-        server = Server(Settings(options(folder, launch), **chosen), folder)
+        server = Server(Settings(state_folder.options(folder, launch), **chosen), folder)
         cls.on_loop(server.start())
         cls.addClassCleanup(lambda: cls.on_loop(server.stop()))
         return server

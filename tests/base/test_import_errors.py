@@ -51,7 +51,7 @@ for cross in (sublime.set_timeout_async, sublime.set_timeout):
     cross(crossed.set, 0)
     crossed.wait()
 for thread in threading.enumerate():
-    if thread.name == "GeminiCompanion API":
+    if thread.name == "GeminiCompanion Agent":
         thread.join()
 
 # Who tells something crosses to the editor's thread twice.

@@ -26,7 +26,8 @@ from agent_case import KEY, LAUNCH, AgentCase
 from aiohttp import ClientResponse, ClientSession
 from GeminiCompanion.companion.agent.agent import Agent
 from GeminiCompanion.companion.agent.agents.credentials import Credentials
-from GeminiCompanion.companion.api.server import Server, Settings, options
+from GeminiCompanion.companion.api import state_folder
+from GeminiCompanion.companion.api.server import Server, Settings
 
 from tests.api.contract import Contract
 
@@ -121,7 +122,7 @@ class ApiCase(AgentCase):
         the server's or those of `launch`."""
         launch = cls.launch(**{name: settings.pop(name) for name in LAUNCH if name in settings})
         folder = folder or cls.another_folder()
-        agent = options(folder, launch, **cls.options)
+        agent = state_folder.options(folder, launch, **cls.options)
         chosen = {"roots": [cls.root], "port": 0, "grace": GRACE, **cls.api, **settings}
         server = Server(Settings(agent, **chosen), folder)
         await server.start()

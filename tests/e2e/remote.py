@@ -225,7 +225,7 @@ def advertised() -> list[str]:
 
 
 def api_runs() -> bool:
-    return any(thread.name == "GeminiCompanion API" for thread in threading.enumerate())
+    return any(thread.name == "GeminiCompanion Agent" for thread in threading.enumerate())
 
 
 def choose_in_palette(caption: str) -> bool:

@@ -26,7 +26,7 @@ START, STOP = "gemini_companion_start_api_server", "gemini_companion_stop_api_se
 
 
 def threads() -> list[str]:
-    return [it.name for it in threading.enumerate() if it.name == "GeminiCompanion API"]
+    return [it.name for it in threading.enumerate() if it.name == "GeminiCompanion Agent"]
 
 
 @unittest.skipIf(sys.platform == "win32", "programs have other names there")
@@ -157,7 +157,7 @@ class ApiServer(AdapterTestCase):
             other.run_command(START)
             sentence = yield from self.until_said("already listens")
             self.assertIn(f"{url}, for {self.folder}", sentence)
-            self.assertEqual(threads(), ["GeminiCompanion API"])
+            self.assertEqual(threads(), ["GeminiCompanion Agent"])
             other.run_command(STOP)
             yield from self.until_said("has stopped")
         finally:

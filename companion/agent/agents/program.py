@@ -45,10 +45,19 @@ class Program:
                 return (_node(), candidate)
             if _is_native(candidate):
                 return (candidate,)
-        if self.file.endswith(".js"):
-            _node()
+        self.check_node()
         told = sentence("{cli} was not found in {place}.", cli=self.name, place=path or "PATH")
         raise AgentError(CLIENT_NOT_INITIALIZED, told)
+
+    def check_node(self) -> None:
+        """Raises AgentError if it needs Node and there is none."""
+        if self.file.endswith(".js"):
+            _node()
+
+    @property
+    def install(self) -> str:
+        """The command that installs it."""
+        return f"npm install -g {self.package}"
 
     def _candidates(self, start: str) -> list[str]:
         real = os.path.realpath(start)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Iterator, Mapping, Protocol
+from typing import Any, Callable, Iterator, Mapping, Protocol
 
 from ..events import turn_events as events
 from ..turn.turn import Turn
@@ -117,10 +117,7 @@ class Turns:
 
     async def finish(self, seconds: float) -> None:
         """Wait until no turn runs, for so many seconds at most."""
-        loop = asyncio.get_running_loop()
-        ends = loop.time() + seconds
-        while self.are_busy and loop.time() < ends:
-            await asyncio.sleep(LOOKING)
+        await _until(lambda: not self.are_busy, seconds)
 
     async def end(self) -> None:
         """Cancel all turns, those too that wait for the agent's start, and wait for their ends, for
@@ -128,6 +125,20 @@ class Turns:
         `end_tree` would not find."""
         self.cancel()
         await self.finish(ENDING)
+
+    async def end_attended(self) -> None:
+        """The same for those alone that end where nobody reads them."""
+        running = [it for it in self if not (it.is_over or it.is_detached)]
+        for turn in running:
+            turn.cancel()
+        await _until(lambda: all(turn.is_over for turn in running), ENDING)
+
+
+async def _until(condition: Callable[[], bool], seconds: float) -> None:
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + seconds
+    while not condition() and loop.time() < ends:
+        await asyncio.sleep(LOOKING)
 
 
 async def end_of(turn: Turn) -> None:

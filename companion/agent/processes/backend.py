@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Iterator, Mapping, Sequence
 
@@ -66,7 +67,8 @@ class Clis(Mapping[str, Cli]):
 
 
 class Backend:
-    """`state` is the engine's folder, which exists."""
+    """`launch` says how its next process is started. `state` is the engine's folder, which
+    exists."""
 
     def __init__(self, launch: Launch, cli: Cli, state: str, turns: Turns) -> None:
         folder = _folder(state, cli.id)
@@ -75,12 +77,21 @@ class Backend:
         self.pool = Pool(launch, cli, os.path.join(folder, "opening.lock"))
         store = Store(folder, cli.check)
         self.account = Account(store, launch.fallback, cli, self.pool, turns)
-        self._launch = launch
+        self.launch = launch
 
     @property
     def can_start(self) -> bool:
         """Whether a process runs, or its program exists and can be started."""
-        return bool(self.pool.running) or is_there(self._launch.command)
+        if self.pool.running:
+            return True
+        with suppress(AgentError):
+            return is_there(self.launch.found())
+        return False
+
+    def renew(self, launch: Launch) -> None:
+        """The next processes are started in this way."""
+        self.launch = launch
+        self.pool.renew(launch)
 
     async def stop(self) -> None:
         """End a login and all processes, within about six seconds."""
@@ -97,7 +108,7 @@ class Backend:
             self.cli.kinds,
             self.cli.login.is_offered,
             self.account.status().is_authenticated,
-            self._launch.processes,
+            self.launch.processes,
             self.pool.starts,
             self.pool.running,
         )
@@ -119,10 +130,21 @@ class Backends:
         state: str,
         turns: Turns,
     ) -> None:
+        self._clis, self._state, self._turns = clis, state, turns
+        self._by_id: dict[str, Backend] = {}
+        self.offer(launches)
+
+    def offer(self, launches: Sequence[Launch]) -> None:
+        """These, too, from now on, the usual one first. One that is offered already is started in
+        this way from its next process on."""
+        for each in launches:
+            known = self._by_id.get(each.agent)
+            if known is None:
+                cli = self._clis[each.agent]
+                self._by_id[each.agent] = Backend(each, cli, self._state, self._turns)
+            else:
+                known.renew(each)
         self.usual = launches[0].agent
-        self._by_id = {
-            each.agent: Backend(each, clis[each.agent], state, turns) for each in launches
-        }
 
     def __iter__(self) -> Iterator[Backend]:
         return iter(self._by_id.values())

@@ -173,6 +173,11 @@ class Pool:
         for place in self._places:
             place.leave(conversation)
 
+    def renew(self, launch: Launch) -> None:
+        """The next processes are started in this way. Their number stays."""
+        for place in self._places:
+            place.runner.launch = launch
+
     async def prepare(self, credentials: Credentials) -> None:
         """Start the first process."""
         place = self._places[0]

@@ -7,9 +7,10 @@ import os
 import sys
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
 
 from ...base import private_files
+from ...base.background import in_thread
 from ...base.log import logger
 from ..acp.acp_client import Client, Listener
 from ..acp.process import Process
@@ -40,7 +41,8 @@ class Launch:
     """How the agent is started. `environment` and `settings` are the operator's own additions:
     variables of the process, members of the CLI's settings.json. `model` is that of new sessions.
     `agent` is the CLI's id. `processes` is the number of its processes that may run. `fallback`
-    counts until somebody configures, clears or logs out."""
+    counts until somebody configures, clears or logs out. `look` finds the command anew for each
+    process, in place of `command`; it may block, and raises AgentError."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -49,15 +51,21 @@ class Launch:
     agent: str = USUAL
     processes: int = 1
     fallback: Credentials | None = None
+    look: Callable[[], tuple[str, ...]] | None = None
+
+    def found(self) -> tuple[str, ...]:
+        """The command. Raises AgentError."""
+        return self.command if self.look is None else self.look()
 
 
 class Runner:
-    """All methods are called on one loop. `listener` gets what the agent sends. `opening` is held
-    while a session is opened, in any process with the same home."""
+    """All methods are called on one loop. `launch` counts for the next process. `listener` gets
+    what the agent sends. `opening` is held while a session is opened, in any process with the same
+    home."""
 
     def __init__(self, launch: Launch, cli: Cli, listener: Listener, opening: HomeLock) -> None:
         self.starts = 0
-        self._launch = launch
+        self.launch = launch
         self._cli = cli
         self._listener = listener
         self._opening = opening
@@ -110,12 +118,15 @@ class Runner:
 
     async def connect(self, credentials: Credentials, listener: Listener) -> Client:
         """A new process that is not authenticated yet. Raises AgentError."""
-        if self._launch.model:
-            credentials = replace(credentials, model=self._launch.model)
+        launch = self.launch
+        if launch.model:
+            credentials = replace(credentials, model=launch.model)
+        found = launch.command if launch.look is None else await in_thread(launch.found)
         try:
-            self._cli.prepare(credentials, self._launch.settings)
-            environment = self._cli.environment(credentials, self._launch.environment)
-            process = await Process.start(self._command, environment, self._cli.folder)
+            self._cli.prepare(credentials, launch.settings)
+            environment = self._cli.environment(credentials, launch.environment)
+            command = (*found, *self._cli.arguments(launch.model))
+            process = await Process.start(command, environment, self._cli.folder)
         except private_files.NotPrivate as error:
             told = sentence("Other users can read the folder of {cli}.", cli=self._cli.name)
             raise AgentError(CLIENT_NOT_INITIALIZED, told, str(error)) from error
@@ -172,10 +183,6 @@ class Runner:
                 return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
         except (OSError, ValueError, IndexError, AttributeError):
             return 0
-
-    @property
-    def _command(self) -> tuple[str, ...]:
-        return (*self._launch.command, *self._cli.arguments(self._launch.model))
 
     async def _authenticate(self, client: Client, credentials: Credentials) -> None:
         self._wants_login.clear()

@@ -13,16 +13,19 @@ import tempfile
 import threading
 import time
 import unittest
-from typing import Any
+from typing import Any, Sequence
 from unittest import mock
 
-from GeminiCompanion.companion.api import server, server_thread
-from GeminiCompanion.companion.api.server_thread import Service, ServiceOptions
+from GeminiCompanion.companion.agent import engine
+from GeminiCompanion.companion.agent.engine import Engine
+from GeminiCompanion.companion.agent.processes.launches import Chosen
+from GeminiCompanion.companion.api import editor_server, server
+from GeminiCompanion.companion.api.editor_server import Service, ServiceOptions
 from GeminiCompanion.companion.base import log
 
 from ..support import PATIENCE, wait_for
 
-NAME = "GeminiCompanion API"
+NAME = engine.NAME
 PAGE = {"index.html": b"<p>of the package</p>", "page.js": b"1", "notes.txt": b"of nobody"}
 
 
@@ -52,12 +55,11 @@ class ServiceTest(unittest.TestCase):
             os.chmod(path, 0o700)
         return path
 
-    def make(self, **more: Any) -> Service:
+    def make(self, agents: Sequence[Chosen] = (Chosen("gemini"),), **more: Any) -> Service:
         options = {
             "folder": self.state,
             "roots": (self.workspace,),
             "port": 0,
-            "command": ("gemini",),
             "page": lambda: PAGE,
             **more,
         }
@@ -65,7 +67,10 @@ class ServiceTest(unittest.TestCase):
         def told() -> None:
             self.told.append((made.serving is not None, made.is_running))
 
-        made = Service(ServiceOptions(**options), told)
+        self.engine = Engine(
+            lambda: editor_server.engine_options(self.state, [each.launch for each in agents])
+        )
+        made = Service(self.engine, ServiceOptions(**options), told)
         self.addCleanup(self.end, made)
         return made
 
@@ -171,14 +176,14 @@ class StartAndStop(ServiceTest):
         made = self.make()
         made.stop()
         made.stop()
-        made.quit()
+        self.engine.quit()
         self.assertFalse(made.is_running)
 
     def test_an_editor_that_quits_waits_for_a_moment_only_and_is_told_nothing(self) -> None:
-        made = self.serve()
+        self.serve()
         wait_for(lambda: self.told)
         began = time.monotonic()
-        made.quit()
+        self.engine.quit()
         self.assertLess(time.monotonic() - began, PATIENCE)
         wait_for(lambda: not self.threads())
         self.assertEqual(len(self.told), 1)
@@ -219,20 +224,12 @@ class Serving(ServiceTest):
         made = self.serve(roots=(self.workspace, os.path.join(self.root, "gone")))
         self.assertIsNotNone(made.serving)
 
-    def test_agents_are_offered_by_name_and_by_command(self) -> None:
-        command = os.path.join(self.bin, "node") + " acp"
-        made = server_thread.launches(
-            ServiceOptions(self.state, (), 0, ("gemini",), dict, ["gemini", command, "gemini"])
-        )
-        self.assertEqual([launch.agent for launch in made], ["gemini", "node-acp"])
-        self.assertEqual(made[1].command[1:], ("acp",))
-
 
 class Refusing(ServiceTest):
     def test_an_agent_that_is_not_found_names_the_setting(self) -> None:
-        for named in ("opencode", "no-such-agent acp"):
-            problem = self.problem(agents=[named])
-            for part in (named.split()[0], "was not found", "api_agents"):
+        for chosen in (Chosen("opencode"), Chosen("no-such-agent", ("no-such-agent", "acp"))):
+            problem = self.problem(agents=[chosen])
+            for part in (chosen.id, "was not found", '"agents" in the settings'):
                 self.assertIn(part, problem)
 
     def test_a_port_that_is_taken_names_the_setting(self) -> None:
@@ -243,17 +240,17 @@ class Refusing(ServiceTest):
 
     def test_without_node_the_user_is_told_to_install_it(self) -> None:
         os.unlink(os.path.join(self.bin, "node"))
-        self.assertEqual(self.problem(), server_thread.NO_NODE)
+        self.assertIn("Node.js 20 or newer", self.problem())
 
     def test_without_the_cli_the_user_is_told_how_to_get_it_and_where_to_name_it(self) -> None:
         os.unlink(os.path.join(self.bin, "gemini"))
         problem = self.problem()
-        for part in ('"gemini"', "npm install -g @google/gemini-cli", '"cli_command"'):
+        for part in ('"gemini"', "npm install -g @google/gemini-cli", '"agents"'):
             self.assertIn(part, problem)
 
     def test_a_folder_that_is_gone_is_told(self) -> None:
         gone = os.path.join(self.root, "gone")
-        self.assertEqual(self.problem(roots=(gone,)), server_thread.NO_FOLDER.format(gone))
+        self.assertEqual(self.problem(roots=(gone,)), editor_server.NO_FOLDER.format(gone))
 
     def test_a_state_that_others_could_change_is_told(self) -> None:
         os.makedirs(os.path.dirname(self.state))
@@ -264,7 +261,7 @@ class Refusing(ServiceTest):
     def test_a_state_that_cannot_be_written_is_told_by_its_name(self) -> None:
         os.makedirs(os.path.dirname(self.state))
         with mock.patch("os.mkdir", side_effect=PermissionError(13, "No", self.state)):
-            self.assertEqual(self.problem(), server_thread.NO_STATE.format(self.state, "No"))
+            self.assertEqual(self.problem(), engine.NO_STATE.format(self.state, "No"))
 
     def test_a_library_that_is_missing_is_told_as_that_of_the_companion(self) -> None:
         error = ModuleNotFoundError("no aiohttp", name="aiohttp")
@@ -276,30 +273,5 @@ class Refusing(ServiceTest):
             made = self.make()
             made.start()
             wait_for(lambda: not made.is_running)
-        self.assertEqual(made.problem, server_thread.STOPPED)
+        self.assertEqual(made.problem, editor_server.STOPPED)
         self.assertIn("ZeroDivisionError: played", "\n".join(self.log.lines()))
-
-
-class Finding(ServiceTest):
-    def test_the_program_is_found_by_the_words_that_start_it_in_a_terminal(self) -> None:
-        node, program = (os.path.join(self.bin, it) for it in ("node", "gemini.js"))
-        for words in (
-            ("gemini",),
-            ("gemini", "--model", "gemini-2.5-flash"),
-            (os.path.join(self.bin, "gemini"),),
-            ("node", program),
-            ("env", "A=1", "gemini"),
-        ):
-            with self.subTest(words):
-                self.assertEqual(server_thread.find(words), (node, program))
-
-    def test_nothing_is_found_by_a_relative_path(self) -> None:
-        before = os.getcwd()
-        self.addCleanup(os.chdir, before)
-        os.chdir(self.bin)
-        for word in ("gemini.js", "./gemini.js", "no-such-program"):
-            with self.subTest(word), self.assertRaises(server_thread.Refused):
-                with mock.patch.dict(os.environ, PATH=os.path.join(self.bin, "node-only")):
-                    os.makedirs(os.environ["PATH"], exist_ok=True)
-                    self.program(os.path.join(os.environ["PATH"], "node"))
-                    server_thread.find((word,))

@@ -1,0 +1,78 @@
+"""The engine of this editor: imported and made when it is first needed, by chat and API alike.
+
+Everything runs on the UI thread, unless a method says otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..base.answer import Answer
+from . import queues, settings
+
+if TYPE_CHECKING:
+    # Imported with the first engine, because many editors never have one.
+    from ..agent.agent import Options
+    from ..agent.engine import Engine
+    from ..agent.processes.launches import Chosen
+
+
+class Engines:
+    """At most one engine, for as long as the package is loaded."""
+
+    def __init__(self) -> None:
+        self._engine: Engine | None = None
+        # Replaced, never changed, because the engine's thread reads it.
+        self._chosen: tuple[Chosen, ...] = ()
+
+    async def needed(self) -> Engine:
+        """The engine, with the agents of the settings as they are now. Raises ImportError."""
+        imported: Answer[None] = Answer()
+        queues.on_worker(partial(_import, imported))
+        await imported
+        from ..agent.engine import Engine
+
+        self._chosen = chosen_agents()
+        if self._engine is None:
+            self._engine = Engine(self._options)
+        return self._engine
+
+    def quit(self) -> None:
+        """The editor quits and its API no longer works."""
+        if self._engine is not None:
+            self._engine.quit()
+
+    def _options(self) -> Options:
+        """On the engine's thread. Raises OSError, NotPrivate."""
+        from ..api import editor_server, state_folder
+
+        folder = state_folder.default_folder(os.environ)
+        return editor_server.engine_options(folder, [each.launch for each in self._chosen])
+
+
+def chosen_agents() -> tuple[Chosen, ...]:
+    """Those of the settings, the usual one first."""
+    from ..agent.agents.command_agent import id_of, words_of
+    from ..agent.agents.supported import CLIS, USUAL
+    from ..agent.processes.launches import Chosen
+
+    own, found = settings.of(), []
+    for named in own.api_agents or (USUAL,):
+        words = () if named in CLIS else tuple(words_of(named))
+        command = own.cli_command if named == USUAL else words
+        found.append(Chosen(named if named in CLIS else id_of(words), command))
+    return tuple(found)
+
+
+def _import(imported: Answer[None]) -> None:
+    """Runs on the worker, which the import may block."""
+    try:
+        from ..agent import engine  # noqa: F401
+        from ..agent.processes import launches  # noqa: F401
+        from ..api import editor_server, state_folder  # noqa: F401
+    except ImportError as error:
+        imported.fail(error)
+    else:
+        imported.give(None)

@@ -1,0 +1,86 @@
+"""How the agents are found that a user names in the settings. None is started."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+from GeminiCompanion.companion.agent.processes.launches import Chosen
+from GeminiCompanion.companion.agent.wording.failure import AgentError
+
+
+@unittest.skipIf(sys.platform == "win32", "programs have other names there")
+class Finding(unittest.TestCase):
+    """`self.bin` is all of PATH, with a Node and a CLI that nobody can run."""
+
+    def setUp(self) -> None:
+        self.bin = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.bin, True)
+        self.node, self.cli = self.program("node"), self.program("gemini.js")
+        os.symlink("gemini.js", os.path.join(self.bin, "gemini"))
+        patch = mock.patch.dict(os.environ, PATH=self.bin)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def program(self, name: str) -> str:
+        path = os.path.join(self.bin, name)
+        with open(path, "w"):
+            os.chmod(path, 0o700)
+        return path
+
+    def test_the_program_is_found_by_the_words_that_start_it_in_a_terminal(self) -> None:
+        for words in (
+            (),
+            ("gemini",),
+            ("gemini", "--model", "gemini-2.5-flash"),
+            (os.path.join(self.bin, "gemini"),),
+            ("node", self.cli),
+            ("env", "A=1", "gemini"),
+        ):
+            with self.subTest(words):
+                self.assertEqual(Chosen("gemini", words).found(), (self.node, self.cli))
+
+    def test_nothing_is_found_by_a_relative_path(self) -> None:
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(self.bin)
+        os.unlink(os.path.join(self.bin, "gemini"))
+        for word in ("gemini.js", "./gemini.js", "no-such-program"):
+            with self.subTest(word), mock.patch.dict(os.environ, PATH=self.apart("node")):
+                with self.assertRaises(AgentError):
+                    Chosen("gemini", (word,)).found()
+
+    def apart(self, name: str) -> str:
+        """A folder with this program alone."""
+        folder = tempfile.mkdtemp(dir=self.bin)
+        os.symlink(os.path.join(self.bin, name), os.path.join(folder, name))
+        return folder
+
+    def test_an_unknown_agent_is_started_by_its_own_words(self) -> None:
+        own = self.program("my-agent")
+        self.assertEqual(Chosen("mine", ("my-agent", "acp")).found(), (own, "acp"))
+        self.assertEqual(Chosen("my-agent").found(), (own,))
+
+    def test_one_that_is_installed_later_is_found_then(self) -> None:
+        os.unlink(os.path.join(self.bin, "gemini"))
+        launch = Chosen("gemini").launch
+        with self.assertRaises(AgentError):
+            launch.found()
+        os.symlink("gemini.js", os.path.join(self.bin, "gemini"))
+        self.assertEqual(launch.found(), (self.node, self.cli))
+
+    def test_one_that_is_not_there_is_told_with_its_way_to_install_it(self) -> None:
+        os.unlink(os.path.join(self.bin, "gemini"))
+        for chosen, words in (
+            (Chosen("gemini"), "npm install -g @google/gemini-cli"),
+            (Chosen("claude"), "npm install -g @agentclientprotocol/claude-agent-acp"),
+            (Chosen("mine", ("my-agent",)), "my-agent was not found"),
+        ):
+            with self.assertRaises(AgentError) as caught:
+                chosen.found()
+            for part in (words, '"agents" in the settings'):
+                self.assertIn(part, str(caught.exception))
