@@ -22,11 +22,11 @@ def unified_rows(comparison: Comparison, old_name: str, new_name: str) -> Iterat
     if comparison.in_force:
         yield f"--- {old_name}\n"
         yield f"+++ {new_name}\n"
-    for group in _groups(comparison.in_force):
+    for group in groups(comparison.in_force):
         yield from _hunk(comparison, group)
 
 
-def _groups(changes: Sequence[Change]) -> Iterator[list[Change]]:
+def groups(changes: Sequence[Change]) -> Iterator[list[Change]]:
     """Changes whose contexts meet are in one group."""
     group: list[Change] = []
     for change in changes:

@@ -1,0 +1,344 @@
+"""Many files' changes below each other, as one text, with the place of each row in its file. Knows
+no view.
+
+Each file is a section: a heading, and the changed rows with some rows around them. Rows are
+numbered from 0, ranges end before their second number, and points count code points. Sections are
+frozen and know nothing of the others, so one file can change without the rest being made again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+from operator import is_
+from typing import Iterator, NamedTuple, Sequence, Tuple
+
+from .changes import Change, changes_between
+from .comparison import Comparison
+from .unified import CONTEXT, NO_LINE_END, groups
+
+# The kinds of rows. Only added rows can be typed in.
+HEADING, NOTE, PLACE, EQUAL, REMOVED, ADDED, NO_END, BLANK = (
+    "heading", "note", "place", "equal", "removed", "added", "no end", "blank",
+)  # fmt: skip
+# How headings, and the rows that name a line, begin; the syntax of the sheet knows them.
+HEADS, PLACES = "\u2501\u2501 ", "\u00b7\u00b7\u00b7 "
+# The most code points of the text of one update, so that drawing it takes a moment only.
+SLICE = 64 * 1024
+
+
+@dataclass(frozen=True)
+class FileChanges:
+    """What is to be shown of a file. `id` is unique in the sheet, `title` is one line, `state` is
+    shown behind the counts. Without a comparison there is only the heading and the note. `made_of`
+    names what the comparison was made of: as long as it is equal, nothing has changed."""
+
+    id: str
+    title: str
+    comparison: Comparison | None
+    note: str = ""
+    state: str = ""
+    can_type: bool = True
+    made_of: object = None
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """The numbers of added and of removed rows."""
+        return self.comparison.counts if self.comparison is not None else (0, 0)
+
+
+@dataclass(frozen=True)
+class Run:
+    """The rows `start` to `end` of a section, all of one kind. `row` is the number of the first one
+    in the old text for removed rows, else in the new one. `change` is the number of the change they
+    belong to. `point` is where added rows begin in the new text; they are open if the last one has
+    no line end there."""
+
+    kind: str
+    start: int
+    end: int
+    row: int = 0
+    change: int | None = None
+    point: int = 0
+    is_open: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """The rows of one file, each with its line end."""
+
+    file: FileChanges
+    rows: tuple[str, ...]
+    runs: tuple[Run, ...]
+
+    @cached_property
+    def text(self) -> str:
+        return "".join(self.rows)
+
+    @cached_property
+    def starts(self) -> Sequence[int]:
+        """The point of each row and of the end."""
+        return list(accumulate(map(len, self.rows), initial=0))
+
+    def run_at(self, row: int) -> Run:
+        """The run that has the row."""
+        return self.runs[self._index(row)]
+
+    def open_run(self, start: int, end: int) -> int | None:
+        """The number of the added run in which these rows are, or at an end of which no rows are;
+        None if there is none."""
+        if not self.file.can_type:
+            return None
+        at = self._index(start)
+        for number in (at, at - 1, at - 2):
+            run = self.runs[number] if number >= 0 else None
+            if run is not None and run.kind == ADDED and run.start <= start and end <= run.end:
+                return number
+        return None
+
+    def text_of(self, run: Run) -> str:
+        """The part of the new text that the added rows are."""
+        return _text_of(self.rows[run.start : run.end], run)
+
+    def with_rows(self, number: int, rows: Sequence[str]) -> Section:
+        """The same with other rows in this added run: what is below moves, in the new text, too."""
+        run = self.runs[number]
+        more = len(rows) - (run.end - run.start)
+        all_rows = (*self.rows[: run.start], *rows, *self.rows[run.end :])
+        now = replace(run, end=run.end + more)
+        runs = [*self.runs[:number], now]
+        shift = len(_text_of(rows, run)) - len(self.text_of(run))
+        for each in self.runs[number + 1 :]:
+            row = each.row if each.kind == REMOVED else each.row + more
+            start, end, point = each.start + more, each.end + more, each.point + shift
+            runs.append(replace(each, start=start, end=end, row=row, point=point))
+        return replace(self, rows=all_rows, runs=tuple(runs))
+
+    def _index(self, row: int) -> int:
+        """Of runs without rows, the one below is meant."""
+        return max(bisect_right(self._run_starts, row) - 1, 0)
+
+    @cached_property
+    def _run_starts(self) -> Sequence[int]:
+        return [it.start for it in self.runs]
+
+
+class Place(NamedTuple):
+    """Where a row of the sheet is: the number of its section, its run, and its own number in the
+    text that the run says."""
+
+    section: int
+    run: Run
+    row: int
+
+
+# A region of a text, by its ends, and what comes in its place.
+Part = Tuple[int, int, str]
+
+
+class Update(NamedTuple):
+    """A step from one sheet to another: the regions of the old text, in order, with their new
+    texts; and the sheet afterwards."""
+
+    parts: tuple[Part, ...]
+    sheet: Sheet
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """All sections below each other; the first one is the head of the sheet."""
+
+    sections: tuple[Section, ...]
+
+    @cached_property
+    def text(self) -> str:
+        return "".join([it.text for it in self.sections])
+
+    @cached_property
+    def rows(self) -> Sequence[int]:
+        """The row at which each section begins, and the number of all."""
+        return list(accumulate((len(it.rows) for it in self.sections), initial=0))
+
+    @cached_property
+    def points(self) -> Sequence[int]:
+        """The same in code points."""
+        return list(accumulate((it.starts[-1] for it in self.sections), initial=0))
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each section, by the id of its file."""
+        return {it.file.id: number for number, it in enumerate(self.sections)}
+
+    def place(self, row: int) -> Place:
+        """Of the row behind the last one: the place of the last one."""
+        number = bisect_right(self.rows, min(max(row, 0), self.rows[-1] - 1)) - 1
+        section, within = self.sections[number], row - self.rows[number]
+        run = section.run_at(min(max(within, 0), len(section.rows) - 1))
+        return Place(number, run, run.row + max(within, 0) - run.start)
+
+    def section_at(self, row: int) -> int:
+        """The number of the section that has the row."""
+        return bisect_right(self.rows, min(row, self.rows[-1] - 1)) - 1
+
+    def row_at(self, point: int) -> int:
+        """The row that has the point; of the end of the text, the row behind the last one."""
+        if point >= self.points[-1]:
+            return self.rows[-1]
+        number = bisect_right(self.points, point) - 1
+        starts = self.sections[number].starts
+        return self.rows[number] + bisect_right(starts, point - self.points[number]) - 1
+
+    def point_at(self, row: int) -> int:
+        """Where the row begins."""
+        if row >= self.rows[-1]:
+            return self.points[-1]
+        number = self.section_at(row)
+        return self.points[number] + self.sections[number].starts[row - self.rows[number]]
+
+    def rows_between(self, start: int, end: int) -> list[str]:
+        """The texts of these rows."""
+        found: list[str] = []
+        while start < end:
+            number = self.section_at(start)
+            first = self.rows[number]
+            found += self.sections[number].rows[start - first : end - first]
+            start = self.rows[number + 1]
+        return found
+
+    def row_text(self, row: int) -> str:
+        number = self.section_at(row)
+        return self.sections[number].rows[row - self.rows[number]]
+
+    def regions(self, kind: str) -> Iterator[tuple[int, int]]:
+        """The regions of all runs of the kind, those that have rows."""
+        for at, section in zip(self.points, self.sections):
+            for run in section.runs:
+                if run.kind == kind and run.start < run.end:
+                    yield at + section.starts[run.start], at + section.starts[run.end]
+
+    def with_section(self, number: int, section: Section) -> Sheet:
+        """The same with another section in this place."""
+        return Sheet((*self.sections[:number], section, *self.sections[number + 1 :]))
+
+    def toward(self, wanted: Sequence[Section], limit: int = SLICE) -> Update | None:
+        """The first step from this sheet to one with the wanted sections, which draws at most
+        `limit` code points or one section; None if nothing is left to do."""
+        parts: list[Part] = []
+        done: list[Section] = []
+        drawn = at = 0
+        for section in wanted:
+            found = self.numbers.get(section.file.id, -1)
+            if found < at:
+                found = at
+            else:
+                parts += self._without(at, found)
+            at = found
+            is_there = at < len(self.sections) and self.sections[at].file.id == section.file.id
+            if not is_there or self.sections[at] is not section:
+                if drawn and drawn + section.starts[-1] > limit:
+                    return Update(tuple(parts), Sheet((*done, *self.sections[at:])))
+                drawn += section.starts[-1]
+                parts += self._parts(at, is_there, section)
+            done.append(section)
+            at += is_there
+        parts += self._without(at, len(self.sections))
+        is_same = len(done) == len(self.sections) and all(map(is_, done, self.sections))
+        return None if is_same else Update(tuple(parts), Sheet(tuple(done)))
+
+    def _without(self, start: int, end: int) -> list[Part]:
+        return [(self.points[start], self.points[end], "")] if start < end else []
+
+    def _parts(self, at: int, is_there: bool, section: Section) -> list[Part]:
+        """What changes in the text if the section comes before the one at that number; or in its
+        place, if that is of the same file."""
+        start = self.points[at]
+        if not is_there:
+            return [(start, start, section.text)]
+        old = self.sections[at]
+        return [
+            (
+                start + old.starts[it.old_start],
+                start + old.starts[it.old_end],
+                "".join(section.rows[it.new_start : it.new_end]),
+            )
+            for it in changes_between(old.rows, section.rows)
+        ]
+
+
+def plain_section(id: str, rows: Sequence[str]) -> Section:
+    """A section of rows that are no file's, without their line ends: the head of a sheet."""
+    return Section(
+        FileChanges(id, "", None),
+        tuple(f"{row}\n" for row in rows),
+        (Run(NOTE, 0, len(rows)),),
+    )
+
+
+def section_of(file: FileChanges) -> Section:
+    """The section of a file."""
+    found = _Rows()
+    added, removed = file.counts
+    counts = [f"+{added} -{removed}"] if file.comparison is not None else []
+    heading = ", ".join((*counts, *([file.state] if file.state else ())))
+    found.add(HEADING, [f"{HEADS}{file.title}  {heading}\n"], 0)
+    if file.note:
+        found.add(NOTE, [f"{file.note}\n"], 0)
+    if file.comparison is not None:
+        _add_changes(found, file.comparison)
+    found.add(BLANK, ["\n"], 0)
+    return Section(file, tuple(found.rows), tuple(found.runs))
+
+
+class _Rows:
+    """The rows of a section, as they come."""
+
+    def __init__(self) -> None:
+        self.rows: list[str] = []
+        self.runs: list[Run] = []
+
+    def add(
+        self, kind: str, rows: Sequence[str], row: int, change: int | None = None, point: int = 0
+    ) -> None:
+        """Add these rows of a text, which begin at the row and at the point."""
+        if not rows:
+            return
+        start = len(self.rows)
+        is_open = not rows[-1].endswith("\n")
+        self.rows += [*rows[:-1], rows[-1] + "\n"] if is_open else rows
+        self.runs.append(Run(kind, start, len(self.rows), row, change, point, is_open))
+        if is_open and kind != EQUAL:
+            self.add(NO_END, [NO_LINE_END], row + len(rows) - 1, change)
+
+
+def _add_changes(found: _Rows, comparison: Comparison) -> None:
+    old, new = comparison.old, comparison.new
+    number = 0
+    for group in groups(comparison.changes):
+        at = max(group[0].new_start - CONTEXT, 0)
+        found.add(PLACE, [f"{PLACES}line {_line(comparison, group[0], at)}\n"], at, number)
+        for change in group:
+            found.add(EQUAL, new.rows[at : change.new_start], at)
+            added = new.rows[change.new_start : change.new_end]
+            if comparison.keys[number] in comparison.dropped:
+                found.add(EQUAL, added, change.new_start, number)
+            else:
+                removed = old.rows[change.old_start : change.old_end]
+                found.add(REMOVED, removed, change.old_start, number)
+                point = new.starts[change.new_start]
+                found.add(ADDED, added, change.new_start, number, point)
+            at, number = change.new_end, number + 1
+        found.add(EQUAL, new.rows[at : at + CONTEXT], at)
+
+
+def _line(comparison: Comparison, change: Change, at: int) -> int:
+    """The number of the line in the file, from 1; behind the last row, that of the old text."""
+    if at < len(comparison.new.rows):
+        return comparison.new.number(at) + 1
+    return comparison.old.number(max(change.old_start - CONTEXT, 0)) + 1
+
+
+def _text_of(rows: Sequence[str], run: Run) -> str:
+    text = "".join(rows)
+    return text[:-1] if run.is_open and text else text
