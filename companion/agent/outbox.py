@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from functools import partial
 from typing import AsyncContextManager, Callable, Sequence
 
@@ -44,13 +43,15 @@ class Outbox:
         """Send a message now. Raises AgentError."""
         conversation.reserve()
         conversation.queue.release()
+        before, is_sent = conversation.turn, False
         try:
-            return await self._send(conversation, message, files, attachments, asks)
-        except AgentError:
-            # No turn will end that the queue could wait for.
-            conversation.queue.hold()
-            raise
+            turn = await self._send(conversation, message, files, attachments, asks)
+            is_sent = True
+            return turn
         finally:
+            # It may be cancelled, too.
+            if not is_sent:
+                _leave(conversation, before)
             conversation.release()
 
     def send_next(self, conversation: Conversation, id: str) -> None:
@@ -65,7 +66,7 @@ class Outbox:
         elif not was_passing and may_pass(conversation, queue.get(id)):
             queue.pass_in(id)
         elif not queue.sending:
-            queue.is_urgent = True
+            queue.urgent = id
             queue.release()
             conversation.cancel()
 
@@ -95,6 +96,9 @@ class Outbox:
         except AgentError as error:
             conversation.queue.hold(error.message)
         finally:
+            if conversation.queue.sending == first.id:
+                # What came in between is no reason to wait for ever.
+                conversation.queue.hold()
             conversation.release()
 
     async def _send(
@@ -127,8 +131,17 @@ class Outbox:
         went_well = isinstance(body, events.Complete) and body.success
         if not queue.messages:
             return
-        if (went_well or queue.is_urgent) and not self.is_closed:
-            with suppress(AgentError):
-                self._send_first(conversation)
-                return
-        queue.hold()
+        if not (went_well or queue.is_urgent) or self.is_closed:
+            queue.hold()
+        elif not conversation.is_busy:
+            self._send_first(conversation)
+        # Whatever else it is busy with goes on with the queue.
+
+
+def _leave(conversation: Conversation, before: Turn | None) -> None:
+    """A message is not sent, or nobody waits for its turn any more; `before` is the turn before."""
+    if conversation.turn is not None and conversation.turn is not before:
+        conversation.turn.cancel()
+    else:
+        # No turn will end that the queue could wait for.
+        conversation.queue.hold()

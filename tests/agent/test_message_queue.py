@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import unittest
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, AsyncIterator
 
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.message_queue import MessageQueue
@@ -15,6 +17,8 @@ from GeminiCompanion.companion.agent.outbox import Outbox
 from GeminiCompanion.companion.agent.turn.turn import Limits
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
+
+PATIENCE = 10.0
 
 
 class Record:
@@ -43,6 +47,10 @@ class Queued(unittest.IsolatedAsyncioTestCase):
             turn=SimpleNamespace(is_over=False),
             cli=SimpleNamespace(asks_for_messages="ask", text_for=self.worded),
             cancel=self.cancel,
+            reserve=lambda: None,
+            release=lambda: None,
+            workspace="/work",
+            session=SimpleNamespace(agent=None),
         )
         nothing: Any = None
         self.outbox = Outbox(Limits(), nothing, nothing)
@@ -54,6 +62,10 @@ class Queued(unittest.IsolatedAsyncioTestCase):
 
     def cancel(self) -> None:
         self.cancelled += 1
+
+    def over(self, reason: str) -> None:
+        """The turn has ended so."""
+        self.outbox._after_turn(self.conversation, events.Complete(reason, events.Usage()))
 
     def add(self, *texts: str, files: tuple[str, ...] = ()) -> list[str]:
         return [self.queue.add(text, files, files, ()).id for text in texts]
@@ -135,6 +147,84 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.outbox.is_closed = True
         self.now(one)
         self.assertEqual(([it.id for it in self.queue.messages], self.queue.is_held), ([one], True))
+
+    async def test_nothing_is_urgent_any_more_once_what_was_to_go_now_is_taken_back(self) -> None:
+        self.conversation.cli.asks_for_messages = ""
+        one, two = self.add("first", "second")
+        self.now(one)
+        self.queue.remove(one)
+        self.over(events.CANCELLED)
+        self.assertEqual([it.id for it in self.queue.messages], [two])
+        self.assertEqual((self.queue.is_held, self.queue.sending), (True, ""))
+
+    async def test_one_that_is_taken_back_is_not_told_as_passed_in(self) -> None:
+        one, _two = self.add("first", "second")
+        self.now(one)
+        self.queue.remove(one)
+        self.assertEqual(self.queue.body.passing, "")
+
+    async def test_while_files_are_being_restored_after_a_turn_the_rest_is_not_held(self) -> None:
+        self.add("first")
+        self.over(events.END_TURN)
+        self.assertFalse(self.queue.is_held)
+
+    async def test_where_a_client_leaves_before_its_turn_begins_the_rest_is_held(self) -> None:
+        self.add("first")
+        self.queue.hold()
+        beginning = asyncio.Event()
+
+        @asynccontextmanager
+        async def connected(conversation: Any) -> AsyncIterator[None]:
+            beginning.set()
+            await asyncio.Event().wait()
+            yield
+
+        nothing: Any = None
+        self.outbox = Outbox(Limits(), connected, nothing)
+        sending = asyncio.ensure_future(self.outbox.send(self.conversation, "hi", (), (), True))
+        await asyncio.wait_for(beginning.wait(), PATIENCE)
+        self.assertFalse(self.queue.is_held)
+        sending.cancel()
+        await asyncio.wait([sending])
+        self.assertTrue(self.queue.is_held)
+
+    async def test_where_a_client_leaves_as_its_turn_begins_the_turn_is_cancelled(self) -> None:
+        giving = asyncio.Event()
+
+        @asynccontextmanager
+        async def connected(conversation: Any) -> AsyncIterator[None]:
+            yield
+            giving.set()
+            await asyncio.Event().wait()
+
+        async def begin(*given: Any) -> Any:
+            self.conversation.turn = SimpleNamespace(cancel=self.cancel)
+
+        nothing: Any = None
+        self.conversation.begin = begin
+        self.outbox = Outbox(Limits(), connected, nothing)
+        sending = asyncio.ensure_future(self.outbox.send(self.conversation, "hi", (), (), True))
+        await asyncio.wait_for(giving.wait(), PATIENCE)
+        sending.cancel()
+        await asyncio.wait([sending])
+        self.assertEqual(self.cancelled, 1)
+
+    async def test_one_that_something_unforeseen_keeps_from_being_sent_can_be_taken_back(
+        self,
+    ) -> None:
+        def connected(conversation: Any) -> Any:
+            raise ValueError("unforeseen")
+
+        nothing: Any = None
+        self.outbox = Outbox(Limits(), connected, nothing)
+        (one,) = self.add("first")
+        self.conversation.is_busy = False
+        self.outbox.go_on(self.conversation)
+        (task,) = self.outbox._sending
+        await asyncio.wait([task])
+        self.assertIsInstance(task.exception(), ValueError)
+        self.assertTrue(self.queue.is_held)
+        self.queue.remove(one)
 
 
 if __name__ == "__main__":

@@ -24,17 +24,16 @@ TOO_MANY = sentence(
 
 class MessageQueue:
     """`is_held` says that nothing is sent by itself: a turn failed or was cancelled, or the server
-    was restarted. `is_urgent` says that the first one goes as soon as the turn that is being
-    cancelled is over. `sending` is the id of the one that is on its way, `passing` of the one that
-    the agent gets within the turn, as soon as it asks. `problem` says why one
-    could not be sent. `told` gets the queue after each change."""
+    was restarted. `urgent` is the id of the one for which the turn is being cancelled: then the
+    first one goes as soon as that is over. `sending` is the id of the one that is on its way,
+    `passing` of the one that the agent gets within the turn, as soon as it asks. `problem` says why
+    one could not be sent. `told` gets the queue after each change."""
 
     def __init__(self, record: ConversationRecord, told: Callable[[Body], None]) -> None:
         self._record = record
         self._told = told
         self.is_held = bool(self.messages)
-        self.is_urgent = False
-        self.sending = self.passing = ""
+        self.sending = self.passing = self.urgent = ""
         self.problem: Words = ""
 
     @property
@@ -44,6 +43,10 @@ class MessageQueue:
     @property
     def body(self) -> Queue:
         return Queue(self.messages, self.is_held, self.problem, self.passing)
+
+    @property
+    def is_urgent(self) -> bool:
+        return any(each.id == self.urgent for each in self.messages)
 
     def get(self, id: str) -> QueuedMessage:
         """Raises AgentError."""
@@ -87,6 +90,7 @@ class MessageQueue:
     def remove(self, id: str) -> None:
         """Take one back. Raises AgentError."""
         self._loose(id)
+        self.passing = "" if self.passing == id else self.passing
         self._set(tuple(each for each in self.messages if each.id != id))
 
     def pass_in(self, id: str) -> None:
@@ -96,7 +100,7 @@ class MessageQueue:
 
     def start(self) -> QueuedMessage:
         """The first one is on its way."""
-        self.sending, self.passing, self.is_urgent = self.messages[0].id, "", False
+        self.sending, self.passing, self.urgent = self.messages[0].id, "", ""
         self.release()
         return self.messages[0]
 
@@ -107,7 +111,7 @@ class MessageQueue:
 
     def hold(self, problem: Words = "") -> None:
         """Nothing is sent by itself until a turn has ended well, or somebody sends one."""
-        self.sending, self.passing, self.is_urgent = "", "", False
+        self.sending = self.passing = self.urgent = ""
         if self.messages and (not self.is_held or problem != self.problem):
             self.is_held, self.problem = True, problem
             self._told(self.body)
