@@ -125,6 +125,15 @@ class Kept(IndexCase):
         with open(self.path(), "rb") as file:
             self.assertNotIn(b"question 1", file.read())
 
+    async def test_so_is_what_was_changed_before_it_is_deleted(self) -> None:
+        made = await self.loaded()
+        made.put(made.summaries[id_of(1)]._replace(title="Changed"))
+        with mock.patch.object(index, "SOON", 0):
+            made.remove(id_of(1))
+        await until(lambda: len(self.file().read()) == 2)
+        with open(self.path(), "rb") as file:
+            self.assertNotIn(b"question 1", file.read())
+
     async def test_any_damage_makes_it_anew(self) -> None:
         await self.loaded()
         with open(self.path(), "rb") as file:
@@ -194,6 +203,17 @@ class Start(IndexCase):
         await self.index.ready(id_of(0))
         self.assertEqual(self.index.summaries[id_of(0)].title, "question 0")
         self.assertLess(len(self.index.summaries), 9)
+
+    async def test_what_changes_while_it_is_read_stays_as_it_is_now(self) -> None:
+        await self.index.load()
+        reading = asyncio.ensure_future(self.index.ready(id_of(0)))
+        await asyncio.sleep(0)
+        now = self.index.summaries[id_of(8)]._replace(id=id_of(0), title="As it is now")
+        self.index.put(now)
+        await asyncio.wait_for(reading, PATIENCE)
+        await asyncio.wait_for(self.index.whole(), PATIENCE)
+        self.assertEqual(self.index.summaries[id_of(0)], now)
+        self.assertNotIn(id_of(0), self.index.stats)
 
     async def test_what_was_used_since_some_time_is_waited_for(self) -> None:
         await self.index.load()

@@ -44,6 +44,8 @@ class Index:
         self._file = file
         # Of the transcripts that are as they were when they were read; the file has only these.
         self.stats: dict[str, Stat] = {}
+        # Those that have changed since; the file may have them as they were.
+        self._changed: set[str] = set()
         # Of the transcripts that are still to be read; and what the file has of them.
         self._unread: dict[str, Stat] = {}
         self._rows: dict[str, Row] = {}
@@ -74,12 +76,14 @@ class Index:
     def put(self, summary: Summary) -> None:
         """A conversation is new or has changed."""
         self.summaries[summary.id] = summary
-        self.stats.pop(summary.id, None)
+        if self.stats.pop(summary.id, None) is not None:
+            self._changed.add(summary.id)
 
     def remove(self, id: str) -> None:
         self.summaries.pop(id, None)
         self._unread.pop(id, None)
-        if self.stats.pop(id, None) is not None:
+        if self.stats.pop(id, None) is not None or id in self._changed:
+            self._changed.discard(id)
             self._write_later()
 
     async def ready(self, id: str) -> None:
@@ -157,16 +161,23 @@ class Index:
         stats = {id: self._unread[id] for id in ids if id in self._unread}
         rows = {id: self._rows.pop(id) for id in stats if id in self._rows}
         if stats:
-            await asyncio.shield(asyncio.ensure_future(self._taken(stats, rows)))
+            before = {id: self.summaries.get(id) for id in stats}
+            await asyncio.shield(asyncio.ensure_future(self._taken(stats, rows, before)))
 
-    async def _taken(self, stats: Mapping[str, Stat], rows: Mapping[str, Row]) -> None:
+    async def _taken(
+        self,
+        stats: Mapping[str, Stat],
+        rows: Mapping[str, Row],
+        before: Mapping[str, Summary | None],
+    ) -> None:
         found: Mapping[str, Summary | None] = {}
         try:
             found = await in_thread(partial(self._read_all, list(stats), rows))
         finally:
             for id, stat in stats.items():
-                # It may have been read twice, and deleted in between.
+                # It may have been read twice, and deleted or changed in between.
                 is_new = self._unread.pop(id, None) is not None
+                is_new = is_new and self.summaries.get(id) is before[id]
                 summary = found.get(id)
                 if is_new and summary is not None:
                     self.summaries[id], self.stats[id] = summary, stat
