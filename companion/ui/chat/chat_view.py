@@ -1,0 +1,158 @@
+"""The tab of one conversation: its transcript, and the composer at its end. UI thread only.
+
+`document` is the truth about the transcript, `composer` about the unsent text. Every change of the
+buffer is looked at: one in the composer is the user's, one that touches the transcript is taken
+back as a whole (docs/adr/0028).
+"""
+
+from __future__ import annotations
+
+from typing import Callable, Iterable, Sequence
+
+import sublime
+
+from ...chat.rendered import LINE, Link, Patch, Rendered
+from .. import queues
+from .composer import Composer
+from .decorations import Decorations, fold, is_opened
+from .drawn import DrawnDocument
+from .surface import Surface
+from .unsent import difference
+
+# Public, for key bindings: the conversation's id, on each view of a chat.
+CONVERSATION = "gemini_companion_chat"
+SYNTAX = "Packages/GeminiCompanion/Gemini Companion Chat.sublime-syntax"
+# The line above the composer. No line of a transcript is like it: LINE is followed by words there.
+COMPOSER = LINE + "━" * 40 + "\n"
+SETTINGS = {
+    # What would change a text on its way into the view.
+    "translate_tabs_to_spaces": False,
+    "auto_indent": False,
+    "trim_trailing_white_space_on_save": "none",
+    "ensure_newline_at_eof_on_save": False,
+    # What an answer is not measured by.
+    "line_numbers": False,
+    "rulers": [],
+    "word_wrap": True,
+    "scroll_past_end": False,
+    "spell_check": False,
+}
+
+
+class ChatView:
+    """`typed` is called when the composer's text has changed. With a `draft`, the composer has that
+    instead of what is in the view."""
+
+    def __init__(
+        self,
+        view: sublime.View,
+        conversation: str,
+        draft: str | None,
+        typed: Callable[[ChatView], None],
+    ) -> None:
+        self.conversation = conversation
+        self._decorations = Decorations()
+        self._is_damaged = False
+        _set_up(view, conversation)
+        self._surface = Surface(view.buffer(), self._changed)
+        transcript, _, unsent = self._surface.text.partition(COMPOSER)
+        self.document = DrawnDocument()
+        self.document.apply(Patch("", 0, 0, Rendered(transcript)))
+        self.composer = Composer(
+            self._surface,
+            unsent if draft is None else draft,
+            lambda: self.document.size + len(COMPOSER),
+            lambda: typed(self),
+        )
+        self.repair()
+
+    def close(self) -> None:
+        """Nobody draws in the buffer any more."""
+        self._surface.close()
+
+    @property
+    def views(self) -> list[sublime.View]:
+        return self._surface.views
+
+    def name(self, title: str) -> None:
+        for view in self.views:
+            if view.name() != title:
+                view.set_name(title)
+
+    # The transcript
+
+    def draw(self, patches: Iterable[Patch]) -> None:
+        """Draw what has changed in the transcript. Raises Misplaced."""
+        self.look()
+        for patch in patches:
+            self._draw(patch)
+
+    def _draw(self, patch: Patch) -> None:
+        views, composer = self.views, self.composer.start
+        begin, block = self.document.find(patch)
+        opened = {view.id() for view in views if is_opened(view, block, begin)}
+        self.document.apply(patch)
+        self._surface.replace(patch.start, patch.end, patch.rendered.text, composer)
+        for view in views:
+            self._decorations.draw(view, block, begin)
+            if view.id() not in opened:
+                fold(view, patch.rendered, patch.start)
+
+    def reset(self, patches: Iterable[Patch]) -> None:
+        """The whole transcript anew; only what differs is drawn. Raises Misplaced."""
+        self._decorations.erase()
+        self.document = DrawnDocument()
+        for patch in patches:
+            self.document.apply(patch)
+        self.repair()
+        for view in self.views:
+            self.decorate(view)
+
+    def decorate(self, view: sublime.View) -> None:
+        """Draw the marks in a view that has none: a clone."""
+        self._decorations.draw_all(view, self.document)
+
+    def links_at(self, point: int) -> list[Link]:
+        return self.document.links_at(point)
+
+    # What others change
+
+    def _changed(self, changes: Sequence[sublime.TextChange]) -> None:
+        """Somebody else has changed the buffer."""
+        if self._is_damaged:
+            # Between the damage and its repair.
+            self.composer.keep("".join(it.str for it in changes))
+        elif any(it.a.pt < self.composer.start for it in changes) or not self._has_line():
+            self._is_damaged = True
+            queues.on_ui_thread(self.look)
+        else:
+            self.composer.read()
+
+    def _has_line(self) -> bool:
+        return self._surface.part(self.document.size, self.composer.start) == COMPOSER
+
+    def look(self) -> None:
+        """Repair what has been damaged, and read what Sublime has not told yet."""
+        if not self.views:
+            return
+        if self._is_damaged or not self._has_line():
+            self.repair()
+        elif not self.composer.is_read:
+            self.composer.read()
+
+    def repair(self) -> None:
+        """Make the buffer what it has to be; its carets stay where they can."""
+        self._is_damaged = False
+        wanted = self.document.text + COMPOSER + self.composer.text
+        change = difference(self._surface.text, wanted)
+        if change is not None:
+            end = change.at + len(change.removed)
+            self._surface.replace(change.at, end, change.inserted, self.composer.start)
+
+
+def _set_up(view: sublime.View, conversation: str) -> None:
+    view.set_scratch(True)
+    for name, value in {**SETTINGS, CONVERSATION: conversation}.items():
+        view.settings().set(name, value)
+    if view.settings().get("syntax") != SYNTAX:
+        view.assign_syntax(SYNTAX)

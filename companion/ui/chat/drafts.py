@@ -1,0 +1,112 @@
+"""The unsent texts of all conversations, kept in a file. On the UI thread; a writer has the disk.
+
+Sublime keeps the texts of tabs as well, but may bring an older one back after a crash
+(docs/sublime.md 5.8), and none of a closed tab.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import asdict, dataclass
+from typing import Any, Callable, Mapping
+
+from ...base import private_files
+from ...base.log import logger
+from ...base.write_behind import WriteBehind
+from .. import queues
+
+# Milliseconds after a change within which it is given to the writer.
+SOON = 400
+# The most conversations with an unsent text; those that were typed longest ago go.
+MOST = 200
+
+
+@dataclass(frozen=True)
+class Draft:
+    """`folder` is the first one of the window, or empty; `at` is in seconds since the epoch."""
+
+    text: str
+    folder: str = ""
+    at: float = 0.0
+
+
+class Drafts:
+    """Drafts by the ids of conversations. `now` is a clock, for `at`."""
+
+    def __init__(self, path: str, now: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._now = now
+        self._writer = WriteBehind("drafts")
+        self._drafts = _read(path)
+        self._is_due = False
+
+    def text(self, conversation: str) -> str | None:
+        """None if nothing is known of it."""
+        draft = self._drafts.get(conversation)
+        return draft.text if draft is not None else None
+
+    def put(self, conversation: str, text: str, folder: str) -> None:
+        """Keep the text; an empty one, too, which a restored tab has to have."""
+        self._drafts.pop(conversation, None)
+        self._drafts[conversation] = Draft(text, folder, self._now())
+        while len(self._drafts) > MOST:
+            del self._drafts[next(iter(self._drafts))]
+        if not self._is_due:
+            self._is_due = True
+            queues.on_ui_thread(self._save, SOON)
+
+    def forget(self, conversation: str) -> None:
+        if self._drafts.pop(conversation, None) is not None:
+            self._save()
+
+    def latest(self, folder: str) -> str | None:
+        """The conversation of the folder with a text that was typed last; None if there is none."""
+        found = [id for id, it in self._drafts.items() if it.folder == folder and it.text.strip()]
+        return found[-1] if found else None
+
+    def finish(self) -> None:
+        """Write all now. Needs nothing of the editor."""
+        if self._is_due:
+            self._save()
+        self._writer.finish()
+
+    def _save(self) -> None:
+        self._is_due = False
+        data = json.dumps({id: asdict(it) for id, it in self._drafts.items()}).encode("ascii")
+        self._writer.soon(lambda: self._write(data))
+
+    def _write(self, data: bytes) -> None:
+        try:
+            private_files.make_parents(self._path)
+            private_files.write(self._path, data)
+        except OSError as error:
+            logger.error("unsent texts are not saved: %s", error)
+
+
+def _read(path: str) -> dict[str, Draft]:
+    """Those that were typed longest ago first; damaged ones are left out."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            stored = json.load(file)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        logger.error("unsent texts cannot be read: %s", error)
+        return {}
+    found = {} if not isinstance(stored, Mapping) else {id: _draft(it) for id, it in stored.items()}
+    return {id: it for id, it in found.items() if it is not None}
+
+
+def _draft(stored: Any) -> Draft | None:
+    if not isinstance(stored, Mapping) or not isinstance(stored.get("text"), str):
+        return None
+    folder, at = stored.get("folder", ""), stored.get("at", 0.0)
+    if not isinstance(folder, str) or not isinstance(at, (int, float)):
+        return None
+    return Draft(stored["text"], folder, float(at))
+
+
+def path_in(cache: str) -> str:
+    return os.path.join(cache, "chats", "drafts.json")

@@ -1,0 +1,112 @@
+"""The buffer of a chat as something to write into: carets, scroll positions and the user's undo do
+not notice. Knows no conversation. UI thread only."""
+
+from __future__ import annotations
+
+from typing import Callable, Sequence
+
+import sublime
+import sublime_plugin
+
+from .. import texts
+from .following import Following
+
+
+class Changes(sublime_plugin.TextChangeListener):
+    """Hears of each change of one buffer. It is attached by hand, so Sublime makes none itself."""
+
+    @classmethod
+    def is_applicable(cls, buffer: sublime.Buffer) -> bool:
+        return False
+
+    def __init__(self, tell: Callable[[Sequence[sublime.TextChange]], None]) -> None:
+        super().__init__()
+        self._tell = tell
+
+    def on_text_changed(self, changes: Sequence[sublime.TextChange]) -> None:
+        self._tell(changes)
+
+
+class Surface:
+    """`changed` is called with each change that is not made here, until `close`."""
+
+    def __init__(
+        self, buffer: sublime.Buffer, changed: Callable[[Sequence[sublime.TextChange]], None]
+    ) -> None:
+        self._buffer = buffer
+        self._tell = changed
+        self._is_writing = False
+        # The state of the buffer that was written last.
+        self._written = -1
+        self._changes = Changes(self._changed)
+        self._changes.attach(buffer)
+
+    def close(self) -> None:
+        if self._changes.is_attached():
+            self._changes.detach()
+
+    @property
+    def views(self) -> list[sublime.View]:
+        """The tab and its clones."""
+        return [view for view in self._buffer.views() if view.is_valid()]
+
+    @property
+    def text(self) -> str:
+        return texts.text_of(self.views[0])
+
+    @property
+    def size(self) -> int:
+        return self.views[0].size()
+
+    def part(self, start: int, end: int) -> str:
+        return self.views[0].substr(sublime.Region(start, end))
+
+    def replace(self, start: int, end: int, text: str, composer: int) -> None:
+        """Put the text in the place of the range. `composer` is where the composer begins: who has
+        that in sight goes on seeing the end."""
+        followings = [Following(view, composer) for view in self.views]
+        carets = [[(it.a, it.b) for it in view.sel()] for view in self.views]
+        self._write(start, end, text)
+        for view, before in zip(self.views, carets):
+            _keep_carets(view, before, start, end, len(text))
+        for following in followings:
+            following.restore(start, end - start, len(text))
+
+    def _write(self, start: int, end: int, text: str) -> None:
+        view = self.views[0]
+        is_read_only = view.is_read_only()
+        self._is_writing = True
+        try:
+            if is_read_only:
+                view.set_read_only(False)
+            texts.pending.put(view, [(sublime.Region(start, end), text)])
+        finally:
+            view.set_read_only(is_read_only)
+            self._is_writing = False
+        # Undo is ours (docs/adr/0028), and what an agent writes would fill the session file.
+        if int(sublime.version()) >= 4114:
+            view.clear_undo_stack()
+        self._written = view.change_count()
+
+    def _changed(self, changes: Sequence[sublime.TextChange]) -> None:
+        # Whether Sublime tells of a change within the command or later is unsure.
+        is_ours = self._is_writing or self._written == self.views[0].change_count()
+        if not is_ours:
+            self._tell(changes)
+
+
+def _keep_carets(
+    view: sublime.View, before: Sequence[tuple[int, int]], start: int, end: int, size: int
+) -> None:
+    """The selections as they were, around a range that has become `size` characters long."""
+
+    def moved(point: int) -> int:
+        if point >= end:
+            return point + size - (end - start)
+        return min(point, start + size)
+
+    wanted = [(moved(a), moved(b)) for a, b in before]
+    selection = view.sel()
+    if [(it.a, it.b) for it in selection] != wanted:
+        selection.clear()
+        selection.add_all([sublime.Region(a, b) for a, b in wanted])

@@ -1,0 +1,115 @@
+"""The text in a composer, with an undo of its own. Knows no view.
+
+The view's undo would also take back what the agent has written (docs/adr/0028).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# The most steps of undo, and the most characters in them.
+STEPS = 1000
+CHARACTERS = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Change:
+    """`inserted` stands at `at` in the place of `removed`."""
+
+    at: int
+    removed: str
+    inserted: str
+
+    @property
+    def size(self) -> int:
+        return len(self.removed) + len(self.inserted)
+
+
+class Unsent:
+    """`text` is what the composer has."""
+
+    def __init__(self, text: str = "") -> None:
+        self.text = text
+        self._done: list[Change] = []
+        self._undone: list[Change] = []
+        # Whether the next character belongs to the last step.
+        self._is_typing = False
+
+    def edited(self, text: str) -> None:
+        """The user or a plugin has changed the text to this one."""
+        change = difference(self.text, text)
+        if change is None:
+            return
+        self.text = text
+        self._undone.clear()
+        last = self._done[-1] if self._done and self._is_typing else None
+        joined = _joined(last, change) if last is not None else None
+        if joined is not None:
+            self._done[-1] = joined
+        else:
+            self._done.append(change)
+        self._is_typing = True
+        self._forget()
+
+    def undo(self) -> Change | None:
+        """Take the last step back; gives what that changes in the text, None if nothing is left."""
+        self._is_typing = False
+        if not self._done:
+            return None
+        done = self._done.pop()
+        self._undone.append(done)
+        return self._apply(Change(done.at, done.inserted, done.removed))
+
+    def redo(self) -> Change | None:
+        self._is_typing = False
+        if not self._undone:
+            return None
+        done = self._undone.pop()
+        self._done.append(done)
+        return self._apply(done)
+
+    def _apply(self, change: Change) -> Change:
+        end = change.at + len(change.removed)
+        self.text = self.text[: change.at] + change.inserted + self.text[end:]
+        return change
+
+    def _forget(self) -> None:
+        """The oldest steps go; the last one always stays."""
+        del self._done[:-STEPS]
+        while len(self._done) > 1 and sum(it.size for it in self._done) > CHARACTERS:
+            del self._done[0]
+
+
+def difference(old: str, new: str) -> Change | None:
+    """What makes the new text of the old one, as one change; None if nothing does."""
+    if old == new:
+        return None
+    least = min(len(old), len(new))
+    before = _common(old, new, least)
+    behind = _common(old[before:][::-1], new[before:][::-1], least - before)
+    return Change(before, old[before : len(old) - behind], new[before : len(new) - behind])
+
+
+def _common(first: str, second: str, least: int) -> int:
+    """How many characters at the beginning are the same, at most `least`."""
+    low, high = 0, least
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _joined(last: Change, change: Change) -> Change | None:
+    """A word that is being typed, or characters that are deleted one by one, are one step."""
+    if len(change.inserted) == 1 and not (change.removed or last.removed):
+        is_next = change.at == last.at + len(last.inserted)
+        begins_word = last.inserted[-1:].isspace() and not change.inserted.isspace()
+        if is_next and not begins_word and "\n" not in change.inserted:
+            return Change(last.at, "", last.inserted + change.inserted)
+    if len(change.removed) == 1 and not (change.inserted or last.inserted):
+        if change.at + 1 == last.at:
+            return Change(change.at, change.removed + last.removed, "")
+    return None

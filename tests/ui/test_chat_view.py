@@ -1,0 +1,242 @@
+"""The tab of a conversation: who may change what in it, and what comes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sublime
+from GeminiCompanion.companion.chat.rendered import Fold, Mark, Patch, Rendered
+from GeminiCompanion.companion.ui import texts
+from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION, ChatView
+
+from .adapter import AdapterTestCase, text_of
+from .reviewing import Steps
+
+
+class ChatViewCase(AdapterTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.typed: list[str] = []
+        self.chat = self.adopt(self.window.new_file())
+        self.view = self.chat.views[0]
+
+    def adopt(self, view: sublime.View, draft: str | None = None) -> ChatView:
+        chat = ChatView(view, "c", draft, lambda it: self.typed.append(it.composer.text))
+        self.addCleanup(chat.close)
+        return chat
+
+    def append(self, text: str, block: str = "b", **more: Any) -> None:
+        end = self.chat.document.size
+        self.chat.draw([Patch(block, end, end, Rendered(text, **more))])
+
+    def type(self, text: str) -> None:
+        """As a person does, one character after the other."""
+        for character in text:
+            self.view.run_command("insert", {"characters": character})
+
+    def at_end(self) -> None:
+        self.select((self.view.size(),) * 2)
+
+    def select(self, *regions: tuple[int, int]) -> None:
+        self.view.sel().clear()
+        self.view.sel().add_all([sublime.Region(*it) for it in regions])
+        self.chat.composer.protect(self.view)
+
+    def parts(self) -> tuple[str, str]:
+        """The transcript and the composer as the view shows them."""
+        transcript, line, composer = text_of(self.view).partition(COMPOSER)
+        self.assertTrue(line)
+        return transcript, composer
+
+
+class Drawing(ChatViewCase):
+    def test_what_is_typed_between_patches_stays_with_its_carets(self) -> None:
+        self.at_end()
+        for number in range(5):
+            self.type(f"w{number} ")
+            self.append(f"line {number}\n")
+        self.assertEqual(
+            self.parts(), ("".join(f"line {n}\n" for n in range(5)), "w0 w1 w2 w3 w4 ")
+        )
+        self.assertEqual(self.view.sel()[0].a, self.view.size())
+        self.assertEqual(self.typed[-1], "w0 w1 w2 w3 w4 ")
+
+    def test_a_selection_in_the_composer_survives_a_patch(self) -> None:
+        self.at_end()
+        self.type("abc")
+        start = self.chat.composer.start
+        self.select((start, start + 2), (start + 3, start + 3))
+        self.append("more\n")
+        start = self.chat.composer.start
+        regions = [(it.a, it.b) for it in self.view.sel()]
+        self.assertEqual(regions, [(start, start + 2), (start + 3, start + 3)])
+
+    def test_marks_follow_their_block_and_go_with_it(self) -> None:
+        self.append("one\n", "a", marks=(Mark("error", 0, 3),))
+        self.append("two\n", "b", marks=(Mark("error", 0, 3),))
+        self.chat.draw([Patch("a", 0, 0, Rendered("first\n"))])
+        key = "gemini_companion_chat_{}_error"
+        self.assertEqual(self.view.get_regions(key.format(2)), [sublime.Region(6, 9)])
+        self.assertEqual(self.view.get_regions(key.format(3)), [sublime.Region(10, 13)])
+        self.chat.draw([Patch("a", 6, 10, Rendered("fine\n"))])
+        self.assertEqual(self.view.get_regions(key.format(2)), [])
+
+    def test_what_the_user_has_unfolded_is_not_folded_by_the_next_patch(self) -> None:
+        self.append("call\noutput\n", folds=(Fold(5, 11),))
+        self.assertTrue(self.view.is_folded(sublime.Region(5, 11)))
+        self.chat.draw([Patch("b", 0, 12, Rendered("done\noutput\n", folds=(Fold(5, 11),)))])
+        self.assertTrue(self.view.is_folded(sublime.Region(5, 11)))
+        self.view.unfold(sublime.Region(0, self.view.size()))
+        self.chat.draw([Patch("b", 0, 12, Rendered("told\noutput\n", folds=(Fold(5, 11),)))])
+        self.assertFalse(self.view.is_folded(sublime.Region(5, 11)))
+
+    def test_the_end_is_followed_while_it_is_in_sight_and_not_otherwise(self) -> None:
+        self.append("".join(f"line {number}\n" for number in range(300)))
+        self.view.show(self.view.size())
+        self.append("".join(f"more {number}\n" for number in range(100)))
+        self.assertTrue(self.view.visible_region().contains(self.view.size()))
+        self.view.set_viewport_position((0.0, 500.0), False)
+        self.append("".join(f"more {number}\n" for number in range(100)))
+        self.assertEqual(self.view.viewport_position(), (0.0, 500.0))
+
+    def test_what_is_read_stays_in_its_place_when_something_above_it_grows(self) -> None:
+        self.append("call\n", "a")
+        self.append("".join(f"line {number}\n" for number in range(300)))
+        self.view.set_viewport_position((0.0, 500.0), False)
+        first = self.view.substr(self.view.line(self.view.visible_region().begin()))
+        self.chat.draw([Patch("a", 5, 5, Rendered("output\n" * 40))])
+        now = self.view.substr(self.view.line(self.view.visible_region().begin()))
+        self.assertEqual(now, first)
+
+    def test_a_transcript_that_is_loaded_again_replaces_only_what_differs(self) -> None:
+        self.append("one\ntwo\n")
+        self.at_end()
+        self.type("mine")
+        count = self.view.change_count()
+        self.chat.reset([Patch("x", 0, 0, Rendered("one\ntwo\n"))])
+        self.assertEqual(self.view.change_count(), count)
+        self.chat.reset([Patch("x", 0, 0, Rendered("one\n2\n"))])
+        self.assertEqual(self.parts(), ("one\n2\n", "mine"))
+
+
+class Protection(ChatViewCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.append("said\nanswered\n")
+        self.at_end()
+        self.type("mine")
+
+    def test_carets_outside_the_composer_change_nothing(self) -> None:
+        for regions in (
+            ((0, 4),),
+            ((2, 2),),
+            ((2, self.view.size()),),
+            ((1, 1), (self.view.size(),) * 2),
+        ):
+            with self.subTest(regions):
+                self.select(*regions)
+                self.type("x")
+                sublime.set_clipboard("pasted")
+                for name in ("paste", "cut", "left_delete", "right_delete"):
+                    self.view.run_command(name)
+                self.assertEqual(self.parts(), ("said\nanswered\n", "mine"))
+        self.at_end()
+        self.type("!")
+        self.assertEqual(self.parts()[1], "mine!")
+
+    def test_a_patch_is_drawn_while_the_caret_is_in_the_transcript(self) -> None:
+        self.select((0, 4))
+        self.append("more\n")
+        self.assertEqual(self.parts(), ("said\nanswered\nmore\n", "mine"))
+        self.assertEqual([(it.a, it.b) for it in self.view.sel()], [(0, 4)])
+        self.assertTrue(self.view.is_read_only())
+
+    def test_what_another_plugin_changes_in_the_transcript_is_taken_back(self) -> Steps:
+        size = self.view.size()
+        for parts in (
+            [((0, 4), "")],
+            [((0, 4), "sand")],
+            [((0, 0), "new")],
+            [((0, size), "")],
+            [((8, size - 2), "across")],
+            [((1, 2), "-"), ((size - 2, size - 1), "-")],
+            [((self.chat.composer.start - 3, self.chat.composer.start), "")],
+        ):
+            with self.subTest(parts):
+                self.at_end()
+                texts.pending.put(
+                    self.view, [(sublime.Region(*region), text) for region, text in parts]
+                )
+                yield from self.until_turn()
+                self.assertEqual(self.parts(), ("said\nanswered\n", "mine"))
+
+    def test_what_is_typed_before_the_repair_is_kept(self) -> Steps:
+        texts.pending.put(self.view, [(sublime.Region(0, 4), "")])
+        self.at_end()
+        self.view.set_read_only(False)
+        self.type("!")
+        yield from self.until_turn()
+        self.assertEqual(self.parts(), ("said\nanswered\n", "mine!"))
+
+    def test_forced_text_of_another_plugin_is_the_composers(self) -> None:
+        self.select((0, 0))
+        self.view.run_command("append", {"characters": " more", "force": True})
+        self.assertEqual(self.parts(), ("said\nanswered\n", "mine more"))
+
+
+class Undo(ChatViewCase):
+    def test_undo_and_redo_are_the_composers_alone(self) -> None:
+        self.at_end()
+        self.type("one ")
+        self.append("answer\n")
+        self.type("two")
+        self.append("more\n")
+        self.chat.composer.undo(self.view)
+        self.assertEqual(self.parts(), ("answer\nmore\n", "one "))
+        self.chat.composer.undo(self.view)
+        self.assertEqual(self.parts(), ("answer\nmore\n", ""))
+        self.chat.composer.undo(self.view)
+        self.chat.composer.redo(self.view)
+        self.chat.composer.redo(self.view)
+        self.assertEqual(self.parts(), ("answer\nmore\n", "one two"))
+        self.assertEqual(self.view.sel()[0].b, self.view.size())
+
+    def test_an_undo_of_the_editors_own_takes_back_nothing_of_the_transcript(self) -> Steps:
+        self.at_end()
+        self.type("one")
+        self.append("answer\n")
+        self.view.run_command("undo")
+        yield from self.until_turn()
+        self.assertEqual(self.parts(), ("answer\n", "one"))
+
+
+class Restored(ChatViewCase):
+    def test_a_tab_that_was_there_before_keeps_transcript_and_unsent_text(self) -> None:
+        self.append("said\n")
+        self.at_end()
+        self.type("mine")
+        self.chat.close()
+        self.chat = self.adopt(self.view)
+        self.assertEqual(self.parts(), ("said\n", "mine"))
+        self.chat.close()
+        self.chat = self.adopt(self.view, draft="newer")
+        self.assertEqual(self.parts(), ("said\n", "newer"))
+
+    def test_a_tab_without_its_line_gets_it_again(self) -> None:
+        view = self.window.new_file()
+        view.run_command("append", {"characters": "what is left"})
+        self.adopt(view, "mine")
+        self.assertEqual(text_of(view), "what is left" + COMPOSER + "mine")
+
+    def test_a_clone_shows_the_same(self) -> None:
+        self.append("call\noutput\n", marks=(Mark("error", 0, 4),))
+        self.window.focus_view(self.view)
+        self.window.run_command("clone_file")
+        clone = self.window.active_view()
+        self.chat.decorate(clone)
+        self.append("more\n", "c", marks=(Mark("error", 0, 4),))
+        self.assertEqual(text_of(clone), "call\noutput\nmore\n" + COMPOSER)
+        for view in (self.view, clone):
+            regions = view.get_regions("gemini_companion_chat_3_error")
+            self.assertEqual(regions, [sublime.Region(12, 16)])
+        self.assertEqual(clone.settings().get(CONVERSATION), "c")
