@@ -4,23 +4,41 @@ questions of the agent."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Sequence
 
 from ..agent.acp.elicitation import Field
-from ..agent.events.turn_events import Diff, Option
+from ..agent.events.turn_events import (
+    ALWAYS,
+    ALWAYS_SERVER,
+    ALWAYS_TOOL,
+    CANCEL,
+    MODIFY,
+    ONCE,
+    Diff,
+    Elicitation,
+    Option,
+    ToolConfirmation,
+)
+from ..base.shown_text import shown, shown_line
 
 PERMISSION, ELICITATION = "permission", "elicitation"
+# Our order of decisions, whatever the agent's: what allows less is before what allows more.
+ORDER = (ONCE, ALWAYS, ALWAYS_TOOL, ALWAYS_SERVER, MODIFY, CANCEL)
+# The word for a decision that is always possible, where the agent has none.
+REJECT = "Reject"
 
 
 @dataclass(frozen=True)
 class Question:
-    """`kind` is PERMISSION or ELICITATION.
+    """`kind` is PERMISSION or ELICITATION; `turn` is the id of the turn.
 
-    A permission's `id` is that of the call. `title` says in one line what it is about, `command` is
-    the whole command with invisible characters spelled out, or empty. `options` are the possible
-    decisions in our order: once, always, no. `diffs` are all edits that it would make.
+    A permission's `id` is that of the call. `title` is the name of the tool. `command` is all of
+    what would run or be written, with its lines, and with invisible characters spelled out.
+    `options` are the possible decisions in our order: once, always, no; their labels can be shown
+    as they are. `diffs` are all edits that it would make, unchanged.
 
-    An elicitation's `id` is its own; `title` is the agent's message. `mode`, `fields` and `url` are
-    as in `agent/acp/elicitation`.
+    An elicitation's `id` is its own; `title` is the agent's message, with its lines. `mode`,
+    `fields` and `url` are as in `agent/acp/elicitation`.
     """
 
     kind: str
@@ -33,3 +51,36 @@ class Question:
     mode: str = ""
     fields: tuple[Field, ...] = ()
     url: str = ""
+
+
+def permission(turn: str, body: ToolConfirmation) -> Question:
+    return Question(
+        PERMISSION,
+        turn,
+        body.call_id,
+        shown_line(body.display_name or body.name),
+        shown(body.command),
+        ordered(body.options),
+        (*([body.diff] if body.diff else []), *body.more),
+    )
+
+
+def elicited(turn: str, body: Elicitation) -> Question:
+    return Question(
+        ELICITATION,
+        turn,
+        body.id,
+        shown(body.message),
+        mode=body.mode,
+        fields=body.fields,
+        url=body.url,
+    )
+
+
+def ordered(options: Sequence[Option]) -> tuple[Option, ...]:
+    """In our order. A rejection is always possible; outcomes that we do not know come before it."""
+    known = {each.outcome: each for each in options}
+    known.setdefault(CANCEL, Option(CANCEL, REJECT))
+    places = {outcome: place for place, outcome in enumerate(ORDER)}
+    chosen = sorted(known.values(), key=lambda it: places.get(it.outcome, len(ORDER) - 1.5))
+    return tuple(Option(it.outcome, shown_line(it.label)) for it in chosen)

@@ -5,53 +5,78 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from ..agent.events.turn_events import Content, Message, PastTurn, TurnEvent
+from ..agent.acp.session_state import ConfigOptions
+from ..agent.events.turn_events import LOST, Message, PastTurn, TurnEvent
+from .block import Blocks
 from .question import Question
-from .rendered import HEADING, MESSAGE, Mark, Patch, Rendered
+from .rendered import Patch
+from .turn_blocks import TurnBlocks
+from .waiting_block import WaitingBlock
 
 
 class Transcript:
-    """Any chunking of the same events, with `take` anywhere between them, gives the same text.
-    Adding an event costs the same however long the document is."""
+    """Any chunking of the same text, with `take` anywhere between the events, gives the same
+    document, and so do past turns that are loaded, as far as they were kept. Adding an event costs
+    the same however long the document is.
 
-    def __init__(self) -> None:
-        self._text = ""
-        self._patches: list[Patch] = []
+    `folder` is the one that paths are shown from.
+    """
+
+    def __init__(self, folder: str = "") -> None:
+        self._waiting = WaitingBlock(folder)
+        self._blocks = Blocks(self._waiting)
+        self._folder = folder
+        self._turn = self._new_turn("")
+        # The number of the newest event of each turn.
+        self._seen: dict[str, int] = {}
+        self._options: ConfigOptions | None = None
 
     def add(self, event: TurnEvent) -> None:
-        """Any event of the conversation, its messages included. Events that were added before are
-        ignored."""
-        body = event.body
-        if isinstance(body, Message):
-            text = f"{MESSAGE} {body.text}\n"
-            self._append(event.turn_id, Rendered(text, (Mark(HEADING, 0, len(text) - 1),)))
-        elif isinstance(body, Content):
-            self._append(event.turn_id, Rendered(body.text + "\n"))
+        """Any event of the conversation, its messages included; what is no part of the document is
+        ignored, and so are events that were added before."""
+        if isinstance(event.body, ConfigOptions):
+            self._options = event.body
+        if not event.turn_id or event.number <= self._seen.get(event.turn_id, -1):
+            return
+        self._seen[event.turn_id] = event.number
+        self._handle(event)
 
     def load(self, turns: Sequence[PastTurn]) -> None:
-        """Past turns, the oldest first, after what is there; their messages included."""
+        """Past turns, the oldest first, after what is there; their messages included. Which options
+        were chosen is not known of them."""
+        options, self._options = self._options, None
         for turn in turns:
-            message = Message(turn.said, turn.files, turn.attachments)
+            text = turn.text or ("" if turn.is_whole else LOST)
+            message = Message(text, turn.files, turn.attachments)
+            is_new = turn.id not in self._seen
             self.add(TurnEvent(0, turn.time, "", turn.id, message))
             for event in turn.events:
-                self.add(event)
+                # What is noted about the whole turn has no place among its events.
+                if event.number:
+                    self.add(event)
+                elif is_new:
+                    self._handle(event)
+        self._options = options
 
     def take(self) -> tuple[Patch, ...]:
         """What changed since the last call, in the order in which it has to be done."""
-        taken, self._patches = tuple(self._patches), []
-        return taken
+        return self._blocks.take()
 
     @property
     def text(self) -> str:
         """All of it, with what is not taken yet."""
-        return self._text
+        return self._blocks.text
 
     @property
     def waiting(self) -> tuple[Question, ...]:
         """The questions that wait for the user, the oldest first."""
-        return ()
+        return self._waiting.questions
 
-    def _append(self, block: str, rendered: Rendered) -> None:
-        at = len(self._text)
-        self._patches.append(Patch(block, at, at, rendered))
-        self._text += rendered.text
+    def _handle(self, event: TurnEvent) -> None:
+        if event.turn_id != self._turn.id:
+            self._turn.end()
+            self._turn = self._new_turn(event.turn_id)
+        self._turn.add(event, self._options)
+
+    def _new_turn(self, id: str) -> TurnBlocks:
+        return TurnBlocks(id, self._blocks, self._waiting, self._folder)

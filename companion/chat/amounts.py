@@ -1,0 +1,38 @@
+"""Numbers, times and paths as the chat shows them."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timedelta
+
+
+def duration(span: timedelta) -> str:
+    """0.4 s, 12 s, 3 min 5 s, 2 h 10 min."""
+    seconds = max(span.total_seconds(), 0.0)
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest} s"
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def clock(time: datetime) -> str:
+    """The time of day where the user is."""
+    return time.astimezone().strftime("%H:%M")
+
+
+def many(count: int, one: str) -> str:
+    """1 line, 1,234 lines."""
+    return f"{count:,} {one}" if count == 1 else f"{count:,} {one}s"
+
+
+def path_in(folder: str, path: str) -> str:
+    """The path as seen from the folder, if it is below it."""
+    inside = folder and path.startswith(os.path.join(folder, ""))
+    return path[len(os.path.join(folder, "")) :] if inside else path
+
+
+def short(text: str, most: int) -> str:
+    """At most so many code points."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"

@@ -1,0 +1,202 @@
+"""The block of one call of a tool: a line with its state, the edits that it makes, and below them,
+folded, its arguments and its result."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from datetime import datetime, timedelta
+from typing import Any, Mapping
+
+from ..agent.display.wire import SUBJECTS
+from ..agent.events.turn_events import (
+    COMPLETED,
+    EXECUTING,
+    FAILED,
+    PENDING,
+    Diff,
+    ToolCall,
+    ToolConfirmation,
+    ToolExecution,
+    ToolResult,
+)
+from ..base.shown_text import shown, shown_line, spelled
+from .amounts import duration, path_in, short
+from .block import Block
+from .edit_counts import EditCount, counted, total
+from .excerpt import Excerpt, excerpt, shortened
+from .markdown import fenced
+from .pen import Pen
+from .rendered import BUTTON, DIM, ERROR, LINE, OPEN_EDIT, OPEN_FILE, SHOW_OUTPUT, Rendered
+
+# The state of a call that waits for the user, of one that was rejected, and of one that never
+# ended.
+ASKED, REJECTED, STOPPED = "asked", "rejected", "stopped"
+SIGNS: Mapping[str, str] = {
+    PENDING: "○",
+    ASKED: "?",
+    EXECUTING: "●",
+    COMPLETED: "✓",
+    FAILED: "✗",
+    REJECTED: "⊘",
+    STOPPED: "–",
+}
+# The states with a sign that is an error.
+BAD = (FAILED, REJECTED)
+# Code points of a tool's name and of what it works on; a longer command stands below the line.
+MAX_NAME, MAX_SUBJECT = 60, 100
+# Code points of an error.
+MAX_ERROR = 2_000
+# The arguments that are paths of files.
+PATHS = ("file_path", "filePath", "path", "dir_path")
+
+
+class CallBlock(Block):
+    """Of the agent's texts it keeps what it shows. `id` is the block's, `call` the call's."""
+
+    is_compact = True
+
+    def __init__(self, id: str, turn: str, call: str, folder: str) -> None:
+        super().__init__(id, turn)
+        self.call = call
+        self._folder = folder
+        self._name = self._title = self._command = ""
+        self._args: Mapping[str, Any] = {}
+        self._state = PENDING
+        self._begun: datetime | None = None
+        self._took: timedelta | None = None
+        self._edits: dict[str, EditCount] = {}
+        self._error = ""
+        self._output = Excerpt("")
+
+    # What is told of it.
+
+    def begin(self, body: ToolCall, time: datetime) -> None:
+        self._name, self._title = body.display_name or body.name, body.description
+        self._begun = time
+        self._take_args(body.args)
+
+    def ask(self, body: ToolConfirmation) -> tuple[EditCount, ...]:
+        """The edits that it would make."""
+        self._state = ASKED
+        self._name = self._name or body.display_name or body.name
+        self._take_args(body.args)
+        diffs = (*([body.diff] if body.diff else []), *body.more)
+        return self._take_diffs(diffs)
+
+    def run(self, body: ToolExecution, time: datetime) -> None:
+        self._name = self._name or body.name
+        self._state = REJECTED if body.rejected else body.status
+        if body.status == EXECUTING:
+            self._begun = time
+
+    def end(self, body: ToolResult, time: datetime) -> None:
+        self._name = self._name or body.name
+        self._state = COMPLETED if body.success else REJECTED if body.rejected else FAILED
+        self._took = time - self._begun if self._begun and not body.rejected else None
+        self._take_args(body.args)
+        self._take_diffs(body.unasked)
+        self._error = str(body.error or "")
+        text = str(body.display_result) or body.result
+        self._output = excerpt("" if text == self._error else text)
+        self.is_over = True
+
+    def stop(self) -> None:
+        """The turn ended before it."""
+        self._state = STOPPED
+        self.is_over = True
+
+    def _take_args(self, args: Mapping[str, Any]) -> None:
+        if not args:
+            return
+        self._args = shortened(args)
+        command = args.get("command")
+        if isinstance(command, (list, tuple)):
+            command = shlex.join(map(str, command))
+        self._command = shown(command) if isinstance(command, str) else ""
+
+    def _take_diffs(self, diffs: tuple[Diff, ...]) -> tuple[EditCount, ...]:
+        found = tuple(map(counted, diffs))
+        self._edits.update((it.path, it) for it in found)
+        return found
+
+    # How it looks.
+
+    def rendered(self) -> Rendered:
+        pen = Pen(self.turn, self.leading)
+        pen.write(f"{LINE} ")
+        pen.write(SIGNS[self._state], *([ERROR] if self._state in BAD else []))
+        pen.write(f" {short(shown_line(self._name), MAX_NAME)} ")
+        is_long = self._subject(pen)
+        if self._took is not None:
+            pen.write(f"  {duration(self._took)}", DIM)
+        pen.write("\n")
+        # While it waits, its question shows it.
+        if is_long and self._state != ASKED:
+            pen.write(fenced(self._command, "sh"))
+        if len(self._edits) > 1:
+            self._files(pen)
+        if self._error:
+            pen.lines(" ", shown(short(self._error, MAX_ERROR)), ERROR)
+        self._details(pen)
+        return pen.rendered()
+
+    def _subject(self, pen: Pen) -> bool:
+        """What it works on; whether that is a command that stands below the line."""
+        if len(self._edits) == 1:
+            (edit,) = self._edits.values()
+            self._edit(pen, edit)
+        elif self._edits:
+            edits = tuple(self._edits.values())
+            pen.write(f"{len(edits)} files  ")
+            total(edits).write(pen)
+        elif "\n" in self._command or len(self._command) > MAX_SUBJECT:
+            pen.write(short(shown_line(self._command.partition("\n")[0]), MAX_SUBJECT), DIM)
+            return True
+        elif self._command:
+            pen.write(self._command)
+        else:
+            self._named(pen)
+        return False
+
+    def _named(self, pen: Pen) -> None:
+        """The argument that says what it works on."""
+        for name in (*PATHS, *SUBJECTS):
+            value = self._args.get(name)
+            if isinstance(value, str) and value:
+                break
+        else:
+            pen.write(short(shown_line(self._title), MAX_SUBJECT))
+            return
+        if name in PATHS:
+            text = short(shown_line(path_in(self._folder, value)), MAX_SUBJECT)
+            pen.link(text, OPEN_FILE, path=value)
+        else:
+            pen.write(short(shown_line(value), MAX_SUBJECT))
+
+    def _files(self, pen: Pen) -> None:
+        for edit in self._edits.values():
+            pen.write(f"{LINE}   ")
+            self._edit(pen, edit)
+            pen.write("\n")
+
+    def _edit(self, pen: Pen, edit: EditCount) -> None:
+        path = short(shown_line(path_in(self._folder, edit.path)), MAX_SUBJECT)
+        pen.link(path, OPEN_EDIT, call=self.call, path=edit.path)
+        pen.write("  ")
+        edit.write(pen)
+
+    def _details(self, pen: Pen) -> None:
+        start = pen.at
+        if set(self._args) - {"command", *PATHS}:
+            told = json.dumps(self._args, ensure_ascii=False, indent=2, default=str)
+            pen.write(fenced(spelled(told), "json"))
+        output = self._output
+        if output.head:
+            pen.write(fenced(spelled(output.head)))
+        if output.cut:
+            pen.write(f"{LINE}   … {output.cut} are left out here  ", DIM)
+            pen.link("[Show all]", SHOW_OUTPUT, BUTTON, call=self.call)
+            pen.write("\n")
+            pen.write(fenced(spelled(output.tail)))
+        pen.fold(start)

@@ -1,0 +1,54 @@
+"""What is shown of texts that are too long for a document: their beginning and their end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Mapping
+
+from .amounts import many
+
+# Code points of a text that are shown at its beginning and at its end.
+HEAD, TAIL = 12_000, 4_000
+# Within so many code points from there, a text is cut at the end of a line.
+NEAR = 1_000
+# Code points of a text, and entries of a list, that are shown of arguments.
+MAX_TEXT, MAX_ENTRIES = 2_000, 100
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """`head` is all of a text that is not cut; of one that is, `cut` says how much is left out
+    before `tail`."""
+
+    head: str
+    cut: str = ""
+    tail: str = ""
+
+
+def excerpt(text: str, head: int = HEAD) -> Excerpt:
+    """`head` is the number of code points at the beginning."""
+    if len(text) <= head + TAIL:
+        return Excerpt(text)
+    end, start = head, len(text) - TAIL
+    end = text.rfind("\n", end - NEAR, end) + 1 or end
+    start = text.find("\n", start, start + NEAR) + 1 or start
+    lines = text.count("\n", end, start)
+    cut = f"{lines:,} lines" if lines > 1 else many(start - end, "character")
+    return Excerpt(text[:end], cut, text[start:])
+
+
+def shortened(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments whose long texts and lists are cut."""
+    return {str(name): _short(value) for name, value in list(args.items())[:MAX_ENTRIES]}
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > MAX_TEXT:
+        return f"{value[:MAX_TEXT]}… {many(len(value) - MAX_TEXT, 'more character')}"
+    if isinstance(value, Mapping):
+        return shortened(value)
+    if isinstance(value, (list, tuple)):
+        left = len(value) - MAX_ENTRIES
+        more = [f"… {left:,} more"] if left > 0 else []
+        return [*map(_short, value[:MAX_ENTRIES]), *more]
+    return value

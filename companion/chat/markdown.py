@@ -1,0 +1,176 @@
+"""Markdown of others within our document, which cannot reach beyond its own part: fences that it
+leaves open are closed, no line of it begins as ours do, and other texts are put between fences.
+
+A text may come in any pieces; the result depends on the whole only.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .rendered import MARKERS
+
+# Code points of a line that are looked at: no fence that anybody writes is longer.
+MAX_LINE = 1000
+# Line ends in a row that are kept.
+MAX_BLANK = 1000
+
+FENCE = re.compile(r"`{3,}")
+FENCE_LINE = re.compile(r" *(?:```|~~~)")
+_OPENING = re.compile(r"(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
+_ITEM = re.compile(r" *(?:[-*+]|\d{1,9}[.)])(?: +|$)")
+_BLANK = re.compile(rf"([\r\n]{{{MAX_BLANK}}})[\r\n]+")
+# At the beginning of a line of somebody else.
+_LIKE_OURS = re.compile(rf"\n(?=[{MARKERS}])")
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Between fences that are longer than every one in the text; ends with a line end."""
+    text = foreign(lined(text)).rstrip("\n")
+    fence = "`" * (1 + max((len(it) for it in FENCE.findall(text)), default=2))
+    return f"{fence}{language}\n{text}\n{fence}\n"
+
+
+def lined(text: str) -> str:
+    """With line ends as a view has them."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def foreign(text: str, is_line_start: bool = True) -> str:
+    """With a space before each line that would look like one of ours."""
+    text = _LIKE_OURS.sub("\n ", text)
+    return " " + text if is_line_start and text[:1] and text[0] in MARKERS else text
+
+
+@dataclass(frozen=True)
+class Fence:
+    """One that is open: its characters, the quotation that it stands in, the column of the list's
+    item that it belongs to, and its own."""
+
+    characters: str
+    quote: str
+    item: int
+    column: int
+
+    @property
+    def closing(self) -> str:
+        return f"{self.quote}{' ' * self.column}{self.characters}"
+
+    @property
+    def depth(self) -> int:
+        """Of the quotation."""
+        return self.quote.count(">")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a text stands after a line: the open fence, and the columns of the items of the list,
+    the innermost last."""
+
+    fence: Fence | None = None
+    items: tuple[int, ...] = ()
+
+    def after(self, line: str) -> Place:
+        """Source: CommonMark 0.31.2, "Container blocks", "Fenced code blocks"."""
+        line, fence = line[:MAX_LINE].expandtabs(4), self.fence
+        prefix, rest = _unquoted(line, MAX_LINE if fence is None else fence.depth)
+        if fence is None:
+            return self._outside(prefix, rest)
+        told, column = rest.strip(), _column(rest)
+        # Quotations and items of lists end their fences.
+        if prefix.count(">") < fence.depth or (told and column < fence.item):
+            return Place(None, self.items).after(line)
+        is_close = told.startswith(fence.characters) and not told.strip(fence.characters[0])
+        return Place(None, self.items) if is_close and column < fence.item + 4 else self
+
+    def _outside(self, prefix: str, rest: str) -> Place:
+        if not rest.strip():
+            return self
+        items = [0, *(it for it in self.items if it <= _column(rest))]
+        found = _ITEM.match(rest)
+        while found is not None and _column(rest) < items[-1] + 4:
+            items.append(found.end())
+            rest = " " * found.end() + rest[found.end() :]
+            found = _ITEM.match(rest)
+        column = _column(rest)
+        opening = _OPENING.match(rest.strip()) if column < items[-1] + 4 else None
+        fence = opening and Fence(opening.group("fence"), prefix, items[-1], column)
+        return Place(fence, tuple(items[1:]))
+
+
+def _unquoted(line: str, depth: int) -> tuple[str, str]:
+    """The signs of so many quotations at most, and the rest of the line."""
+    found = re.match(f"(?: {{0,3}}> ?){{0,{depth}}}", line)
+    end = found.end() if found else 0
+    return line[:end], line[end:]
+
+
+def _column(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+class Prose:
+    """Markdown that grows. The last line ends of what is there are held back, because nothing may
+    follow. `limit` is the number of code points that are kept."""
+
+    def __init__(self, limit: int) -> None:
+        # The code points that are left out.
+        self.cut = 0
+        self._left = limit
+        self._parts: list[str] = []
+        self._size = 0
+        self._held = ""
+        self._place = Place()
+        # The beginning of the last line.
+        self._line = ""
+
+    @property
+    def size(self) -> int:
+        """The code points of `text`."""
+        return self._size
+
+    @property
+    def text(self) -> str:
+        """Without the last line end."""
+        if len(self._parts) > 1:
+            self._parts = ["".join(self._parts)]
+        return self._parts[0] if self._parts else ""
+
+    @property
+    def end(self) -> str:
+        """What has to follow the text: a line end, and the fence that closes it."""
+        fence = self._place.after(self._line).fence
+        return "\n" if fence is None else f"\n{fence.closing}\n"
+
+    def add(self, piece: str) -> str:
+        """What is new at the end of `text`; may be empty."""
+        self.cut += max(len(piece) - self._left, 0)
+        piece = piece[: self._left]
+        self._left -= len(piece)
+        whole = _BLANK.sub(r"\1", self._held + piece)
+        told = whole.rstrip("\r\n")
+        self._held = whole[len(told) :] if told or self._size else ""
+        if not self._size:
+            told = told.lstrip("\r\n")
+        if not told:
+            return ""
+        told = foreign(lined(told), is_line_start=not self._size)
+        self._parts.append(told)
+        self._size += len(told)
+        self._follow(told)
+        return told
+
+    def _follow(self, told: str) -> None:
+        *lines, last = told.split("\n")
+        for line in lines:
+            self._place = self._place.after(self._line + line[: MAX_LINE - len(self._line)])
+            self._line = ""
+        self._line += last[: MAX_LINE - len(self._line)]
+
+
+def closed(text: str) -> str:
+    """A whole text of Markdown; ends with a line end."""
+    prose = Prose(len(text))
+    prose.add(text)
+    return prose.text + prose.end

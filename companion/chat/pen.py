@@ -1,0 +1,58 @@
+"""Writes one text with its marks, folds and links."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..base.shown_text import shown_line
+from .rendered import LINE, Fold, Link, Mark, Rendered
+
+
+class Pen:
+    """`turn` is the id of the turn that all links belong to."""
+
+    def __init__(self, turn: str = "", leading: str = "") -> None:
+        self.turn = turn
+        self._parts = [leading]
+        self._marks: list[Mark] = []
+        self._folds: list[Fold] = []
+        self._links: list[Link] = []
+        # The code points that are written.
+        self.at = len(leading)
+
+    def write(self, text: str, *kinds: str) -> None:
+        """With marks of these kinds."""
+        start, self.at = self.at, self.at + len(text)
+        self._parts.append(text)
+        self._marks += [Mark(kind, start, self.at) for kind in kinds if text]
+
+    def line(self, text: str, *kinds: str) -> None:
+        """A line of ours, which is shown whatever is in it."""
+        self.write(f"{LINE} ")
+        self.write(shown_line(text), *kinds)
+        self.write("\n")
+
+    def lines(self, sign: str, text: str, *kinds: str) -> None:
+        """Lines of ours with a text that can be shown as it is, the first one behind the sign."""
+        for each in text.rstrip("\n").split("\n"):
+            self.write(f"{LINE} {sign} ")
+            self.write(each, *kinds)
+            self.write("\n")
+            sign = " " * len(sign)
+
+    def link(self, text: str, action: str, *kinds: str, **argument: Any) -> None:
+        start = self.at
+        self.write(text, *kinds)
+        told = json.dumps({"turn": self.turn, **argument}, ensure_ascii=False, sort_keys=True)
+        self._links.append(Link(start, self.at, action, told))
+
+    def fold(self, start: int) -> None:
+        """From there to before the last line end, with the line end before it: what is folded
+        stands behind the line above."""
+        if self.at > start:
+            self._folds.append(Fold(start - 1, self.at - 1))
+
+    def rendered(self) -> Rendered:
+        text = "".join(self._parts)
+        return Rendered(text, tuple(self._marks), tuple(self._folds), tuple(self._links))

@@ -1,0 +1,291 @@
+"""The blocks of what is said: by the user, by the agent, and by us about a turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Sequence
+
+from ..agent.acp.elicitation import ACCEPT, DECLINE
+from ..agent.acp.session_state import MODE, MODEL, ConfigOptions, ContextUsage, Plan
+from ..agent.display.wire import REASONS
+from ..agent.events import turn_events as events
+from ..base.shown_text import shown, shown_line, spelled
+from .amounts import clock, duration, many, path_in, short
+from .block import Block, Drawing
+from .markdown import FENCE_LINE, Prose, closed, fenced, lined
+from .pen import Pen
+from .rendered import (
+    BUTTON,
+    DIM,
+    ERROR,
+    HEADING,
+    LINE,
+    MESSAGE,
+    OPEN_FILE,
+    RETRY,
+    WARNING,
+    Mark,
+    Rendered,
+)
+
+# Code points of a heading, and of what a thought is about.
+MAX_HEADING, MAX_SUBJECT = 120, 80
+# Code points that are kept of one text of an answer, and of thoughts that follow each other.
+MAX_ANSWER, MAX_THOUGHTS = 4 << 20, 16_000
+# The signs of a plan's entries.
+SIGNS = {"pending": "○", "in_progress": "●", "completed": "✓"}
+BETWEEN = " · "
+# The heading of a message without words.
+UNTITLED = "Message"
+
+
+class MessageBlock(Block):
+    """What the user said. The heading is its first line, because symbols are read without the text
+    below them."""
+
+    def __init__(self, id: str, turn: str, message: events.Message, folder: str) -> None:
+        super().__init__(id, turn)
+        self.is_over = True
+        self._message, self._folder = message, folder
+
+    def rendered(self) -> Rendered:
+        pen = Pen(self.turn, self.leading)
+        heading, rest = _parted(self._message.text)
+        pen.write(f"{MESSAGE} {heading}", HEADING)
+        pen.write("\n")
+        pen.write(closed(rest) if rest else "")
+        self._enclosed(pen)
+        return pen.rendered()
+
+    def _enclosed(self, pen: Pen) -> None:
+        """What went with it."""
+        message, before = self._message, f"{LINE} with "
+        for path in message.files:
+            pen.write(before, DIM)
+            pen.link(shown_line(path_in(self._folder, path)), OPEN_FILE, DIM, path=path)
+            before = ", "
+        for each in message.attachments:
+            pen.write(before + shown_line(each.name), DIM)
+            before = ", "
+        pen.write("\n" if before == ", " else "")
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The heading, and the text below it: the rest, or all of it where the first line is no
+    heading."""
+    text = lined(text).strip("\n")
+    first, _line_end, rest = text.partition("\n")
+    if len(first) > MAX_HEADING or FENCE_LINE.match(first):
+        words = (it.strip() for it in text.split("\n") if not FENCE_LINE.match(it))
+        return short(next(filter(None, words), UNTITLED), MAX_HEADING), text
+    return first.strip() or UNTITLED, rest
+
+
+class AnswerBlock(Block):
+    """Text of the agent as it comes. What was drawn is not drawn again, but for its end."""
+
+    def __init__(self, id: str, turn: str) -> None:
+        super().__init__(id, turn)
+        self._prose = Prose(MAX_ANSWER)
+        self._news: list[str] = []
+        # The code points that were drawn without the end, and that end.
+        self._kept, self._end = 0, Rendered("")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to be seen yet."""
+        return not self._prose.size
+
+    def add(self, piece: str) -> None:
+        self._news.append(self._prose.add(piece))
+
+    def draw(self) -> Drawing:
+        news, end = "".join(self._news), self._ending()
+        if not news and end == self._end:
+            return None
+        kept = self._kept
+        news = news if kept else self.leading + news
+        self._news, self._end, self._kept = [], end, kept + len(news)
+        marks = [Mark(it.kind, it.start + len(news), it.end + len(news)) for it in end.marks]
+        return kept, Rendered(news + end.text, tuple(marks))
+
+    @property
+    def text(self) -> str:
+        return self.leading + self._prose.text + self._ending().text
+
+    def _ending(self) -> Rendered:
+        pen = Pen()
+        pen.write(self._prose.end)
+        if self._prose.cut:
+            pen.line(f"… {many(self._prose.cut, 'more character')} are not shown", DIM)
+        return pen.rendered()
+
+
+class ThoughtBlock(Block):
+    """Thoughts that follow each other, as one line with a folded text."""
+
+    is_compact = True
+
+    def __init__(self, id: str, turn: str) -> None:
+        super().__init__(id, turn)
+        self._subject = ""
+        self._prose = Prose(MAX_THOUGHTS)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to be seen."""
+        return not self._subject and not self._prose.size
+
+    def add(self, thought: events.Thought) -> None:
+        self._subject = thought.subject or self._subject
+        before = f"\n\n**{shown_line(thought.subject)}**\n" if thought.subject else ""
+        self._prose.add(before + str(thought.description))
+
+    def rendered(self) -> Rendered:
+        pen = Pen(self.turn, self.leading)
+        text = self._prose.text
+        first = next((it for it in text.split("\n") if it.strip()), "")
+        pen.line("thinking: " + short(self._subject or first.strip(" *#"), MAX_SUBJECT), DIM)
+        start = pen.at
+        if text:
+            pen.write(text + self._prose.end)
+        if self._prose.cut:
+            pen.line(f"… {many(self._prose.cut, 'more character')}", DIM)
+        pen.fold(start)
+        return pen.rendered()
+
+
+class PlanBlock(Block):
+    """The agent's plan as it stands now."""
+
+    def __init__(self, id: str, turn: str) -> None:
+        super().__init__(id, turn)
+        self.plan = Plan(())
+
+    def rendered(self) -> Rendered:
+        pen = Pen(self.turn, self.leading)
+        pen.line("plan", DIM)
+        for each in self.plan.entries:
+            is_done = each.status == "completed"
+            pen.line(f"{SIGNS[each.status]} {each.content}", *([DIM] if is_done else []))
+        return pen.rendered()
+
+
+class NoticeBlock(Block):
+    """A sentence for the user."""
+
+    is_compact = True
+
+    def __init__(self, id: str, turn: str, text: str) -> None:
+        super().__init__(id, turn)
+        self.is_over = True
+        self._text = text
+
+    def rendered(self) -> Rendered:
+        pen = Pen(self.turn, self.leading)
+        pen.lines("!", shown(self._text), WARNING)
+        return pen.rendered()
+
+
+class AskedBlock(Block):
+    """What the agent asked the user, and what became of that; what they answered stays between
+    them."""
+
+    is_compact = True
+    SIGNS = {"": "?", ACCEPT: "✓", DECLINE: "⊘"}
+    WORDS = {"": "it waits", ACCEPT: "answered", DECLINE: "declined"}
+
+    def __init__(self, id: str, turn: str, message: str) -> None:
+        super().__init__(id, turn)
+        self.action = ""
+        self._message = message
+
+    def rendered(self) -> Rendered:
+        pen = Pen(self.turn, self.leading)
+        pen.lines(self.SIGNS.get(self.action, "–"), shown(self._message))
+        pen.lines(" ", self.WORDS.get(self.action, "cancelled"), DIM)
+        return pen.rendered()
+
+
+class ErrorBlock(Block):
+    """Why a turn broke off, and what to do."""
+
+    def __init__(self, id: str, turn: str, error: events.Error) -> None:
+        super().__init__(id, turn)
+        self.is_over = True
+        self._error = error
+
+    def rendered(self) -> Rendered:
+        pen = Pen(self.turn, self.leading)
+        pen.lines("✗", shown(str(self._error.message)), ERROR)
+        pen.write(f"{LINE}   ")
+        pen.link("[Try again]", RETRY, BUTTON)
+        pen.write("\n")
+        start = pen.at
+        if self._error.details:
+            pen.write(fenced(spelled(short(self._error.details, MAX_THOUGHTS))))
+        pen.fold(start)
+        return pen.rendered()
+
+
+@dataclass(frozen=True)
+class TurnFacts:
+    """What is known at the end of a turn. `begun` is None where its beginning is not known."""
+
+    begun: datetime | None
+    ended: datetime
+    usage: ContextUsage | None
+    options: ConfigOptions | None
+
+
+class EndBlock(Block):
+    """One line at the end of a turn."""
+
+    def __init__(self, id: str, turn: str, body: events.Complete, facts: TurnFacts) -> None:
+        super().__init__(id, turn)
+        self.is_over = True
+        self._body, self._facts = body, facts
+
+    def rendered(self) -> Rendered:
+        pen = Pen(self.turn, self.leading)
+        pen.write(f"{LINE} ")
+        if not self._body.success:
+            pen.write(str(REASONS[self._body.reason]), WARNING)
+            pen.write(BETWEEN)
+        pen.write(BETWEEN.join(self._told()), DIM)
+        pen.write("\n")
+        return pen.rendered()
+
+    def _told(self) -> Sequence[str]:
+        facts, usage = self._facts, self._body.usage
+        found = [clock(facts.ended)]
+        if facts.begun is not None:
+            found.append(duration(facts.ended - facts.begun))
+        found += [shown_line(it) for it in _chosen(facts.options)]
+        found += _context(facts.usage)
+        if usage.input_tokens or usage.output_tokens:
+            found.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
+        return found
+
+
+def _chosen(options: ConfigOptions | None) -> Sequence[str]:
+    """The names of the mode and the model that the agent uses."""
+    found = []
+    for category in (MODE, MODEL):
+        option = options.of_category(category) if options else None
+        if option is not None and option.current:
+            names = {each.value: each.name for each in option.choices}
+            found.append(names.get(str(option.current), str(option.current)))
+    return found
+
+
+def _context(usage: ContextUsage | None) -> Sequence[str]:
+    """How full the context is, and the cost."""
+    if usage is None:
+        return ()
+    told = f"{usage.used:,} tokens of context"
+    if usage.size:
+        told = f"context {100 * usage.used / usage.size:.0f}% of {usage.size:,}"
+    cost = usage.cost
+    return [told, *([f"{cost.amount:.2f} {shown_line(cost.currency)}"] if cost else [])]

@@ -1,0 +1,188 @@
+"""The blocks of one turn: each event of it becomes a block, or changes one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Callable, ClassVar, Mapping
+
+from ..agent.acp.session_state import ConfigOptions, ContextUsage, Plan
+from ..agent.events import turn_events as events
+from ..agent.events.turn_events import BESIDE, WARNING, Message, TurnEvent
+from ..agent.wording.sentence import Sentence
+from .block import Block, Blocks
+from .call_block import CallBlock
+from .question import ELICITATION, PERMISSION, elicited, permission
+from .said_blocks import (
+    AnswerBlock,
+    AskedBlock,
+    EndBlock,
+    ErrorBlock,
+    MessageBlock,
+    NoticeBlock,
+    PlanBlock,
+    ThoughtBlock,
+    TurnFacts,
+)
+from .waiting_block import WaitingBlock
+
+
+class TurnBlocks:
+    """`blocks` and `waiting` are those of the whole conversation."""
+
+    def __init__(self, id: str, blocks: Blocks, waiting: WaitingBlock, folder: str) -> None:
+        self.id = id
+        self._blocks, self._waiting = blocks, waiting
+        self._folder = folder
+        self._begun: datetime | None = None
+        self._usage: ContextUsage | None = None
+        self._options: ConfigOptions | None = None
+        # The text that goes on with the next piece.
+        self._growing: AnswerBlock | ThoughtBlock | None = None
+        self._plan: PlanBlock | None = None
+        self._calls: dict[str, CallBlock] = {}
+        self._asked: dict[str, AskedBlock] = {}
+
+    def add(self, event: TurnEvent, options: ConfigOptions | None) -> None:
+        """`options` are those that the agent has told last."""
+        self._options = options
+        handler = self._HANDLERS.get(type(event.body))
+        if handler is None:
+            return
+        if not isinstance(event.body, (*BESIDE, events.Content, events.Thought)):
+            self._close_text()
+        # A note about the whole turn has the number of its message.
+        is_note = not event.number and not isinstance(event.body, Message)
+        handler(self, f"{self.id}:{'note' if is_note else event.number}", event, event.body)
+
+    def end(self) -> None:
+        """Nothing of it changes any more."""
+        self._close_text()
+        for call in self._calls.values():
+            call.stop()
+        left = (*self._calls.values(), *self._asked.values(), *([self._plan] if self._plan else []))
+        for block in left:
+            self._close(block)
+        self._calls, self._asked, self._plan = {}, {}, None
+        self._waiting.end(self.id)
+
+    # What is said.
+
+    def _message(self, id: str, event: TurnEvent, body: Message) -> None:
+        self._begun = event.time
+        self._blocks.show(MessageBlock(id, self.id, body, self._folder))
+
+    def _message_added(self, id: str, event: TurnEvent, body: events.MessageAdded) -> None:
+        self._blocks.show(MessageBlock(id, self.id, Message(body.text), self._folder))
+
+    def _content(self, id: str, event: TurnEvent, body: events.Content) -> None:
+        answer = self._growing
+        if not isinstance(answer, AnswerBlock):
+            self._close_text()
+            answer = self._growing = AnswerBlock(id, self.id)
+        answer.add(body.text)
+        if not answer.is_empty:
+            self._blocks.show(answer)
+        if not body.is_partial:
+            self._close_text()
+
+    def _thought(self, id: str, event: TurnEvent, body: events.Thought) -> None:
+        # Our own sentences are for the user, whatever their subject.
+        if body.subject == WARNING or isinstance(body.description, Sentence):
+            self._close_text()
+            self._blocks.show(NoticeBlock(id, self.id, str(body.description)))
+            return
+        thought = self._growing
+        if not isinstance(thought, ThoughtBlock):
+            self._close_text()
+            thought = self._growing = ThoughtBlock(id, self.id)
+        thought.add(body)
+        if not thought.is_empty:
+            self._blocks.show(thought)
+
+    def _close_text(self) -> None:
+        growing, self._growing = self._growing, None
+        if growing is not None and not growing.is_empty:
+            self._close(growing)
+
+    def _close(self, block: Block) -> None:
+        block.is_over = True
+        self._blocks.show(block)
+
+    # What is done.
+
+    def _tool_call(self, id: str, event: TurnEvent, body: events.ToolCall) -> None:
+        call = self._calls[body.call_id] = CallBlock(id, self.id, body.call_id, self._folder)
+        call.begin(body, event.time)
+        self._blocks.show(call)
+
+    def _tool_execution(self, id: str, event: TurnEvent, body: events.ToolExecution) -> None:
+        call = self._call(id, body.call_id)
+        call.run(body, event.time)
+        self._blocks.show(call)
+        if body.status != events.PENDING:
+            self._waiting.settle(PERMISSION, self.id, body.call_id)
+
+    def _tool_confirmation(self, id: str, event: TurnEvent, body: events.ToolConfirmation) -> None:
+        call = self._call(id, body.call_id)
+        self._waiting.ask(permission(self.id, body), call.ask(body))
+        self._blocks.show(call)
+
+    def _tool_result(self, id: str, event: TurnEvent, body: events.ToolResult) -> None:
+        call = self._call(id, body.call_id)
+        call.end(body, event.time)
+        self._close(self._calls.pop(body.call_id))
+        self._waiting.settle(PERMISSION, self.id, body.call_id)
+
+    def _call(self, id: str, call_id: str) -> CallBlock:
+        """The call, also if its beginning was lost."""
+        return self._calls.setdefault(call_id, CallBlock(id, self.id, call_id, self._folder))
+
+    def _plan_told(self, id: str, event: TurnEvent, body: Plan) -> None:
+        self._plan = self._plan or PlanBlock(id, self.id)
+        self._plan.plan = body
+        self._blocks.show(self._plan)
+
+    def _context_usage(self, id: str, event: TurnEvent, body: ContextUsage) -> None:
+        self._usage = body
+
+    # What is asked.
+
+    def _elicitation(self, id: str, event: TurnEvent, body: events.Elicitation) -> None:
+        self._waiting.ask(elicited(self.id, body))
+        self._asked[body.id] = AskedBlock(id, self.id, body.message)
+        self._blocks.show(self._asked[body.id])
+
+    def _answered(self, id: str, event: TurnEvent, body: events.ElicitationAnswered) -> None:
+        self._waiting.settle(ELICITATION, self.id, body.id)
+        asked = self._asked.pop(body.id, None)
+        if asked is not None:
+            asked.action = body.action
+            self._close(asked)
+
+    # Its end.
+
+    def _complete(self, id: str, event: TurnEvent, body: events.Complete) -> None:
+        self.end()
+        facts = TurnFacts(self._begun, event.time, self._usage, self._options)
+        self._blocks.show(EndBlock(id, self.id, body, facts))
+
+    def _error(self, id: str, event: TurnEvent, body: events.Error) -> None:
+        self.end()
+        self._blocks.show(ErrorBlock(id, self.id, body))
+
+    _HANDLERS: ClassVar[Mapping[type, Callable[..., None]]] = {
+        Message: _message,
+        events.MessageAdded: _message_added,
+        events.Content: _content,
+        events.Thought: _thought,
+        events.ToolCall: _tool_call,
+        events.ToolExecution: _tool_execution,
+        events.ToolConfirmation: _tool_confirmation,
+        events.ToolResult: _tool_result,
+        Plan: _plan_told,
+        ContextUsage: _context_usage,
+        events.Elicitation: _elicitation,
+        events.ElicitationAnswered: _answered,
+        events.Complete: _complete,
+        events.Error: _error,
+    }

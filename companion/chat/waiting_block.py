@@ -1,0 +1,118 @@
+"""The block of all that waits for the user; it stands below all others."""
+
+from __future__ import annotations
+
+from typing import Tuple
+
+from ..base.shown_text import shown, shown_line
+from .amounts import path_in
+from .block import FOOT, Block, Drawing
+from .edit_counts import EditCount
+from .excerpt import excerpt
+from .markdown import fenced
+from .pen import Pen
+from .question import PERMISSION, Question
+from .rendered import (
+    ANSWER,
+    BUTTON,
+    DECIDE,
+    DECLINE,
+    DIM,
+    LINE,
+    OPEN_EDIT,
+    QUESTION,
+    SHOW_OUTPUT,
+    WARNING,
+    Rendered,
+)
+
+# Code points of a command at its beginning: what is left out of a longer one has to be looked at.
+MAX_COMMAND = 256 * 1024
+# Fields of a form that are named in the document.
+MAX_FIELDS = 20
+Key = Tuple[str, str, str]
+
+
+class WaitingBlock(Block):
+    """Empty as long as nothing waits."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(FOOT, "")
+        self._folder = folder
+        self._questions: dict[Key, tuple[Question, tuple[EditCount, ...]]] = {}
+        self._is_changed = False
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        return tuple(question for question, _edits in self._questions.values())
+
+    def ask(self, question: Question, edits: tuple[EditCount, ...] = ()) -> None:
+        self._questions[(question.kind, question.turn, question.id)] = question, edits
+        self._is_changed = True
+
+    def settle(self, kind: str, turn: str, id: str) -> None:
+        """It waits no more."""
+        if self._questions.pop((kind, turn, id), None) is not None:
+            self._is_changed = True
+
+    def end(self, turn: str) -> None:
+        """Nothing of this turn waits any more."""
+        for kind, _turn, id in [it for it in self._questions if it[1] == turn]:
+            self.settle(kind, turn, id)
+
+    def draw(self) -> Drawing:
+        """Not with every event of a turn: a command can be long."""
+        is_changed, self._is_changed = self._is_changed, False
+        return super().draw() if is_changed else None
+
+    def rendered(self) -> Rendered:
+        pen = Pen("", self.leading if self._questions else "")
+        for number, (question, edits) in enumerate(self._questions.values()):
+            pen.turn = question.turn
+            pen.write("\n" if number else "")
+            if question.kind == PERMISSION:
+                self._permission(pen, question, edits)
+            else:
+                self._elicitation(pen, question)
+        return pen.rendered()
+
+    def _permission(self, pen: Pen, question: Question, edits: tuple[EditCount, ...]) -> None:
+        pen.line(f"? May it use {question.title}?", QUESTION)
+        for edit in edits:
+            pen.write(f"{LINE}   ")
+            path = shown_line(path_in(self._folder, edit.path))
+            pen.link(path, OPEN_EDIT, call=question.id, path=edit.path)
+            pen.write("  ")
+            edit.write(pen)
+            pen.write("\n")
+        if not edits:
+            self._command(pen, question)
+        for number, option in enumerate(question.options):
+            pen.write("  " if number else f"{LINE}   ")
+            pen.link(f"[{option.label}]", DECIDE, BUTTON, call=question.id, outcome=option.outcome)
+        pen.write("\n")
+
+    def _command(self, pen: Pen, question: Question) -> None:
+        """All of it, as far as an editor can show it at once."""
+        command = excerpt(question.command, MAX_COMMAND)
+        pen.write(fenced(command.head, "sh"))
+        if command.cut:
+            pen.write(f"{LINE}   … {command.cut} are left out here  ", WARNING)
+            pen.link("[Show all]", SHOW_OUTPUT, BUTTON, call=question.id)
+            pen.write("\n")
+            pen.write(fenced(command.tail, "sh"))
+
+    def _elicitation(self, pen: Pen, question: Question) -> None:
+        pen.lines("?", question.title, QUESTION)
+        for field in question.fields[:MAX_FIELDS]:
+            pen.lines(" ", shown(field.title or field.name), DIM)
+        left = len(question.fields) - MAX_FIELDS
+        if left > 0:
+            pen.lines(" ", f"… {left} more", DIM)
+        if question.url:
+            pen.lines(" ", shown_line(question.url))
+        pen.write(f"{LINE}   ")
+        pen.link("[Answer]", ANSWER, BUTTON, elicitation=question.id)
+        pen.write("  ")
+        pen.link("[Decline]", DECLINE, BUTTON, elicitation=question.id)
+        pen.write("\n")
