@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import AsyncContextManager, Callable, Sequence
 
@@ -113,13 +114,16 @@ class Outbox:
         make = partial(prompt.message, message, files, conversation.workspace, conversation.cli)
         # Without files, a thread would only delay the message.
         said = await in_thread(make) if files else make()
-        async with self._connected(conversation):
+        connected = AsyncExitStack()
+        async with connected:
+            await conversation.prepare(connected.enter_async_context(self._connected(conversation)))
             if queued:
                 # Another server may have said it, or its user has taken it back there.
                 conversation.queue.get(queued)
             said = await attaching(conversation, said, attachments)
             ended = partial(self._turn_ended, conversation)
-            return await conversation.begin(said, self._limits, asks, ended, queued)
+            turn = await conversation.begin(said, self._limits, asks, ended, queued)
+        return turn
 
     def _turn_ended(self, conversation: Conversation, body: events.Body) -> None:
         self._ended(conversation, body)

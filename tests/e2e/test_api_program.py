@@ -207,6 +207,20 @@ class Serving(ProgramCase):
             process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0)
 
+    def test_a_message_is_taken_back_before_its_agent_has_started(self) -> None:
+        self.serve("--language", "en", "--agent", "sleep 600")
+        replies: list[Any] = []
+        asking = threading.Thread(
+            target=lambda: replies.append(self.ask("POST", "/chat", {"message": "hello"}))
+        )
+        asking.start()
+        self.addCleanup(asking.join, PATIENCE)
+        self.until(lambda: any(it["isBusy"] for it in self.ask("GET", "/sessions")["sessions"]))
+        self.assertTrue(self.ask("POST", "/cancel", {})["success"])
+        asking.join(PATIENCE)
+        self.assertEqual(replies[0]["code"], "NOT_SENT")
+        self.assertFalse(any(it["isBusy"] for it in self.ask("GET", "/sessions")["sessions"]))
+
     @unittest.skipIf(sys.platform == "win32", "it is ended at once there")
     def test_who_asks_twice_waits_for_no_agent_that_does_not_start(self) -> None:
         process = self.serve("--language", "en", "--agent", "sleep 600")
@@ -222,7 +236,7 @@ class Serving(ProgramCase):
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=PATIENCE)
         asking.join(PATIENCE)
-        self.assertIn("was ended while it started", replies[0]["message"])
+        self.assertEqual(replies[0]["code"], "NOT_SENT")
 
     def test_a_log_of_json_has_an_object_in_each_line_and_no_token(self) -> None:
         arguments = ("--workspace", self.workspace, "--port", "0", "--log-format", "json")

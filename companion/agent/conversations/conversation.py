@@ -4,11 +4,12 @@ agent's own memory can always be made from it."""
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
-from typing import Callable, Mapping, Sequence
+from typing import Any, Callable, Coroutine, Mapping, Sequence
 
 from ...base.background import in_thread
 from ..acp import messages, session_state
@@ -19,7 +20,7 @@ from ..events.event_log import EventLog
 from ..events.turn_events import sum_of
 from ..turn.turn import Limits, Turn
 from ..wording import failure
-from ..wording.failure import VALIDATION_ERROR, AgentError
+from ..wording.failure import NOT_SENT, VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .attachments import Attachments
 from .conversation_record import ConversationRecord
@@ -96,6 +97,8 @@ class Conversation:
         self.edits = TurnUndo(transcript.folder)
         self._told, self._changed = told, changed
         self._is_reserved = self._is_cancelled = False
+        # What a reserved conversation waits for before its message is sent.
+        self._preparing: asyncio.Future[None] | None = None
         self.log: EventLog | None = None
         # The turn that reported that the disk refuses.
         self._warned_in = ""
@@ -133,8 +136,25 @@ class Conversation:
     def cancel(self) -> None:
         """End the turn; or, if the conversation is reserved, keep its message from being sent."""
         self._is_cancelled = self._is_reserved
+        if self._preparing is not None:
+            self._preparing.cancel()
         if self.turn is not None:
             self.turn.cancel()
+
+    async def prepare(self, preparing: Coroutine[Any, Any, None]) -> None:
+        """Wait for what a message needs, such as an agent that has to be started, while the
+        conversation is reserved. Raises AgentError, code NOT_SENT if the message is cancelled."""
+        self._preparing = asyncio.ensure_future(preparing)
+        try:
+            await self._preparing
+        except asyncio.CancelledError:
+            if not self._is_cancelled:
+                raise
+            told = sentence("The message was not sent: it was cancelled while {cli} started.",
+                            cli=self.cli.name)  # fmt: skip
+            raise AgentError(NOT_SENT, told) from None
+        finally:
+            self._preparing = None
 
     def update(self, update: messages.SessionUpdate) -> None:
         """The agent reports something: of the session, part of a turn, or of the session that it

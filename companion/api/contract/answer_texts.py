@@ -266,6 +266,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "QUEUED_NOT_FOUND": ("等待的消息不存在：{reason}", "{reason}"),
     "OPTION_NOT_FOUND": ("选项不存在：{reason}", "{reason}"),
     "SESSION_BUSY": ("会话正忙：{reason}", "{reason}"),
+    "NOT_SENT": ("消息未发送：{reason}", "{reason}"),
     "SESSION_ELSEWHERE": ("会话在另一台服务器上：{reason}", "{reason}"),
     "ATTACHMENT_NOT_FOUND": ("附件不存在：{reason}", "{reason}"),
     "TOOL_SERVERS_DISABLED": ("工具服务器已禁用：{reason}", "{reason}"),

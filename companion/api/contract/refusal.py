@@ -70,6 +70,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     METHOD_NOT_ALLOWED: (405, "Method not allowed"),
     REQUEST_TIMEOUT: (408, "Request timeout"),
     failure.SESSION_BUSY: (409, "Session busy"),
+    failure.NOT_SENT: (409, "Message not sent"),
     TOKEN_EXISTS: (409, "Token exists"),
     IDEMPOTENCY_LOST: (409, "Answer lost"),
     failure.SESSION_ELSEWHERE: (409, "Session elsewhere"),
