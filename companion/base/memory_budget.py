@@ -61,6 +61,12 @@ class MemoryShare:
         """Take `size` more bytes. Raises asyncio.TimeoutError."""
         self._size += await self._budget.take(size)
 
+    def moved(self) -> MemoryShare:
+        """Another share that holds these bytes from now on, for work that outlives the request."""
+        other = MemoryShare(self._budget)
+        other._size, self._size = self._size, 0
+        return other
+
     def __enter__(self) -> MemoryShare:
         return self
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import threading
 import unittest
+from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.api.contract.refusal import Refusal
+from GeminiCompanion.companion.api.files import served_files
+from GeminiCompanion.companion.api.handlers import file_handlers
 from GeminiCompanion.companion.api.operations import attempts
 from GeminiCompanion.companion.api.operations.attempts import Attempt, Attempts, KeptAnswer
+
+from .support import ApiTest, until
 
 PATIENCE = 30.0
 SAME = b"same"
@@ -69,6 +77,38 @@ class Remembering(unittest.IsolatedAsyncioTestCase):
         await asyncio.wait_for(waiting, PATIENCE)
         self.assertTrue(attempt.is_void)
         self.assertTrue(self.is_new(known, "nothing"))
+
+
+class Leaving(ApiTest):
+    def test_what_a_client_that_left_takes_is_given_back_with_the_end_of_its_request(
+        self,
+    ) -> None:
+        path = os.path.join(self.workspace, "large.txt")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("x" * (2 * file_handlers.SMALL))
+        began, goes_on = threading.Event(), threading.Event()
+        read, budget = served_files.read, self.server._dispatcher._memory
+        free = budget._free
+
+        def slow(*arguments: Any) -> Any:
+            began.set()
+            goes_on.wait(PATIENCE)
+            return read(*arguments)
+
+        with mock.patch.object(served_files, "read", slow):
+            connection = self.open()
+            headers = {"Authorization": f"Bearer {self.server.token}", "Idempotency-Key": "large"}
+            body = json.dumps({"path": path})
+            headers["Content-Type"] = "application/json"
+            connection.request("POST", "/read-file", body, headers)
+            self.assertTrue(began.wait(PATIENCE))
+            connection.close()
+            until(lambda: not self.server._http._server.connections)
+            goes_on.set()
+            reply = self.ask("POST", "/read-file", body.encode("ascii"), headers)
+        self.assertEqual(len(reply["content"]), 2 * file_handlers.SMALL)
+        self.assertEqual(reply.headers["Idempotency-Replayed"], "true")
+        until(lambda: budget._free == free)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,14 @@ import sys
 import unittest
 from typing import Any
 
+from aiohttp import ClientError
+
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from api_case import ApiCase, Reply, said  # noqa: E402
 from model_server import Failure, Gate  # noqa: E402
+
+PATIENCE = 30.0
 
 
 class RepeatCase(ApiCase):
@@ -162,6 +166,22 @@ class Repeating(RepeatCase):
         while self.server._dispatcher._once._tasks:
             await asyncio.sleep(0.01)
         await self.until_over(turn.id)
+
+    async def test_a_stream_that_is_repeated_ends_with_its_token(self) -> None:
+        given = await self.post("/tokens", {"name": "gone", "scopes": ["chat"]})
+        headers = {"Authorization": f"Bearer {given['token']}", "Idempotency-Key": "streams"}
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("told twice", ["one ", gate, "two"])
+        body = {"message": "told twice", "newSession": True}
+        async with self.stream(body, headers=headers) as first:
+            await first.until("content")
+            async with self.stream(body, headers=headers) as again:
+                await again.until("content")
+                await self.ask("DELETE", "/tokens/gone")
+                for each in (first, again):
+                    with self.assertRaises(ClientError):
+                        await asyncio.wait_for(each.rest(), PATIENCE)
 
 
 if __name__ == "__main__":

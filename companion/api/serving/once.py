@@ -52,9 +52,10 @@ class Once:
                 return await first(route, services, inputs, attempt)
             # A stream goes on with the turn; for its answer one would have to wait until the end.
             has_turn = streams and not route.is_openai
-            await (attempt.has_turn() if has_turn else attempt.over())
-            if not attempt.is_void:
-                return await self._again(route, services, inputs, attempt, has_turn)
+            with services.tokens.answering(inputs.caller, inputs.end):
+                await (attempt.has_turn() if has_turn else attempt.over())
+                if not attempt.is_void:
+                    return await self._again(route, services, inputs, attempt, has_turn)
 
     async def close(self) -> None:
         """End what still runs."""
@@ -120,8 +121,8 @@ class Once:
         self, route: Route[Handler], services: Services, inputs: Inputs, attempt: Attempt
     ) -> KeptAnswer | Refusal:
         try:
-            with services.tokens.answering(inputs.caller, inputs.end):
-                answer = await route.handler(services, inputs)
+            with services.tokens.answering(inputs.caller, inputs.end), inputs.memory.moved() as own:
+                answer = await route.handler(services, replace(inputs, memory=own))
             kept = _kept(answer, inputs)
             attempt.keep(kept)
             return kept
