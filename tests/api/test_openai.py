@@ -12,12 +12,14 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.api import routes
 from GeminiCompanion.companion.api.contract.refusal import Refusal
 from GeminiCompanion.companion.api.openai import kept_conversations, output_shape
 from GeminiCompanion.companion.api.openai.kept_conversations import Held, KeptConversations
 from GeminiCompanion.companion.api.openai.output_shape import OutputShape, Unfit, of_format
 from GeminiCompanion.companion.api.openai.request import Wanted, read
 from GeminiCompanion.companion.api.openai.stop_words import StopWords
+from GeminiCompanion.companion.api.serving.routing import Table
 
 PATIENCE = 30.0
 
@@ -146,6 +148,15 @@ class Shapes(unittest.TestCase):
         self.assertIsNone(of_format({"type": "text"}))
         with self.assertRaises(Refusal):
             of_format({"type": "json_schema"})
+
+
+class Models(unittest.TestCase):
+    def test_the_id_of_a_model_may_have_slashes_and_no_other_id(self) -> None:
+        table = Table(routes.API)
+        _route, fields = table.find("GET", "/v1/models/anthropic/claude")
+        self.assertEqual(fields, {"model": "anthropic/claude"})
+        with self.assertRaises(Refusal):
+            table.find("GET", "/sessions/a/b")
 
 
 def wanted(*texts: str, **more: Any) -> Wanted:

@@ -317,6 +317,26 @@ class Refusing(OpenAiCase):
         last = (await self.chunks(user("breaks")))[-1]
         self.assertIn(last.get("error", {}).get("code"), ("network_error", "gemini_error"), last)
 
+    async def test_half_an_answer_of_a_cancelled_turn_does_not_look_like_a_whole_one(self) -> None:
+        for more in ({}, {"stream": True}, {"response_format": {"type": "json_object"}}):
+            with self.subTest(more):
+                gate = Gate()
+                self.addCleanup(gate.set)
+                self.model.will_play("stopped", ["half ", gate, "rest"])
+                asking = asyncio.ensure_future(self.stopped(more))
+                while not gate.reached.is_set():
+                    await asyncio.sleep(0.01)
+                await self.post("/cancel", {})
+                self.assertEqual((await asking)["code"], "turn_cancelled")
+                gate.set()
+
+    async def stopped(self, more: dict[str, Any]) -> Any:
+        if "stream" in more:
+            return (await self.chunks(user("stopped")))[-1]["error"]
+        reply = await self.complete(user("stopped"), **more)
+        self.assertEqual(reply.status, 422)
+        return reply["error"]
+
     async def test_without_the_token_the_error_has_the_same_shape(self) -> None:
         reply = await self.get("/v1/models", headers={"Authorization": "Bearer wrong"})
         self.refused(reply, 401, "invalid_api_key", None)

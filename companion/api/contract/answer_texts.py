@@ -323,6 +323,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "模型两次回答均不符合 response_format：{problem}",
         "The model's answer did not have the shape of response_format, twice. {problem}",
     ),
+    "TURN_CANCELLED": (
+        "对话在回答完成前已被取消",
+        "The turn was cancelled before its answer was complete.",
+    ),
     "openai_last": (
         "{field} 的最后一条消息的角色必须是 user",
         "Expected the last of the {field} to have the role user.",

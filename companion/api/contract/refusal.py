@@ -33,6 +33,7 @@ TURN_NOT_FOUND = "TURN_NOT_FOUND"
 MODEL_NOT_FOUND = "MODEL_NOT_FOUND"
 UNSUPPORTED_PARAMETER = "UNSUPPORTED_PARAMETER"
 OUTPUT_INVALID = "OUTPUT_INVALID"
+TURN_CANCELLED = "TURN_CANCELLED"
 PATH_REFUSED = "PATH_REFUSED"
 FILE_TOO_LARGE = "FILE_TOO_LARGE"
 FILE_ERROR = "FILE_ERROR"
@@ -79,6 +80,8 @@ KINDS: Mapping[str, tuple[int, str]] = {
     UNSUPPORTED_MEDIA_TYPE: (415, "Unsupported media type"),
     IDEMPOTENCY_MISMATCH: (422, "Key used before"),
     OUTPUT_INVALID: (422, "Answer of another shape"),
+    # No status that clients of OpenAI's API try again by themselves.
+    TURN_CANCELLED: (422, "Turn cancelled"),
     failure.QUOTA_EXCEEDED: (429, "Quota exceeded"),
     RATE_LIMITED: (429, "Too many requests"),
     failure.AUTH_CONFIG_FAILED: (500, "Authentication configuration failed"),

@@ -80,7 +80,8 @@ async def _models(services: Services) -> dict[str, str]:
     infos = services.agent.backends.infos()
     found = await services.agent.models(services.roots.folder(""))
     names = [ANY_MODEL[0], *(each.id for each in infos), *(each.id for each in found.available)]
-    return {name: "google" if name == ANY_MODEL[0] else infos[0].id for name in names}
+    own = {each.id: each.id for each in infos}
+    return {name: own.get(name, infos[0].id) for name in names}
 
 
 def _model(id: str, owner: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ...agent.events.turn_events import ONCE
 from ...agent.turn.turn import RETRYING, Turn
 from ...agent.wording.failure import AgentError
 from ..contract.answer_texts import say
-from ..contract.refusal import of_agent
+from ..contract.refusal import TURN_CANCELLED, Refusal, of_agent
 from .kept_conversations import Held
 from .request import Wanted
 from .stop_words import StopWords
@@ -23,7 +23,6 @@ STOP = "stop"
 NOTICES = (events.WARNING, RETRYING)
 REASONS = {
     events.END_TURN: STOP,
-    events.CANCELLED: STOP,
     events.MAX_TOKENS: "length",
     events.MAX_TURN_REQUESTS: "length",
     events.EMPTY: "content_filter",
@@ -126,7 +125,13 @@ class Talk:
             self._usages.append(body.usage)
             self._end = body.reason
             # A turn that ends with a rejection has an answer: what was not run.
-            self.reason = STOP if is_cut or self._rejected else REASONS[body.reason]
+            if is_cut or self._rejected:
+                self.reason = STOP
+            elif body.reason == events.CANCELLED:
+                # Half an answer must not look like a whole one.
+                raise Refusal(TURN_CANCELLED)
+            else:
+                self.reason = REASONS[body.reason]
         elif isinstance(body, events.Error) and not is_cut:
             raise of_agent(AgentError(body.code, body.message, body.details))
 

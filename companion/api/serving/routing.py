@@ -36,11 +36,10 @@ class Table:
             if method not in known:
                 raise _wrong_method(known)
             return known[method], {}
-        parts = path.split("/")
         fitting = [
             (route, fields)
             for pattern, route in self._patterns
-            for fields in [_matched(pattern, parts)]
+            for fields in [_matched(pattern, _parts(path, pattern, route))]
             if fields is not None
         ]
         for route, fields in fitting:
@@ -61,8 +60,11 @@ class Table:
     def allowed(self, path: str) -> str:
         """The methods of a path, for the header Allow."""
         known = list(self._plain.get(path, {}))
-        parts = path.split("/")
-        known += [it.method for at, it in self._patterns if _matched(at, parts) is not None]
+        known += [
+            route.method
+            for pattern, route in self._patterns
+            if _matched(pattern, _parts(path, pattern, route)) is not None
+        ]
         return ", ".join([*known, "OPTIONS"])
 
 
@@ -72,6 +74,11 @@ def _read_as(method: str) -> str:
 
 def _wrong_method(known: Any) -> Refusal:
     return Refusal(METHOD_NOT_ALLOWED, allowed=", ".join([*known, "OPTIONS"]))
+
+
+def _parts(path: str, pattern: list[str], route: Route[Handler]) -> list[str]:
+    # The ids of some models have slashes.
+    return path.split("/", len(pattern) - 1) if route.is_openai else path.split("/")
 
 
 def _matched(pattern: list[str], parts: list[str]) -> dict[str, str] | None:
