@@ -67,8 +67,10 @@ class ListingCase(ApiTest):
             for place, text in enumerate(pieces, 1):
                 body = events.Content(text, place < len(pieces))
                 transcript.event(TurnEvent(place, at, id_of(number), turn, body))
+            added = events.MessageAdded("queued", f"More of the {turn} turn, {number}")
+            transcript.event(TurnEvent(3, at, id_of(number), turn, added))
             over = events.Complete(events.END_TURN, events.Usage(5, 1, {}))
-            transcript.event(TurnEvent(3, at, id_of(number), turn, over))
+            transcript.event(TurnEvent(4, at, id_of(number), turn, over))
         return transcript
 
     def ask(self, *arguments: Any, **more: Any) -> Reply:
@@ -175,6 +177,8 @@ class Search(ListingCase):
             "'zerteilt-20'": [20],
             "ist SÜSS": [],
             "ist SÜß und": list(range(COUNT - 1, -1, -1)),
+            # Passed into a turn that ran.
+            "more of the first turn, 4": [4],
             "nobody said this": [],
             '"text"': [],
             "end_turn": [],
@@ -298,6 +302,7 @@ class Export(ListingCase):
         text = reply.data.decode("utf-8")
         self.assertTrue(text.startswith("# Title 3\n"), text)
         self.assertIn("> Question of the first turn, 3\n", text)
+        self.assertIn("\n\n> More of the first turn, 3\n\n", text)
         self.assertEqual(text.count("Die Antwort ist süß und 'zerteilt-3'.\n"), 2)
 
     def test_the_token_that_only_reads_will_do_and_unknown_ones_are_told(self) -> None:

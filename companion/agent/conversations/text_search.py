@@ -11,6 +11,8 @@ BLOCK = 1 << 18
 # Any text in a line as JSON.
 TEXT = re.compile(rb'"text":"([^"\\]*(?:\\.[^"\\]*)*)"')
 MESSAGE, CONTENT = b'{"type":"message",', b'"body":{"type":"content",'
+# A message that was passed into a turn.
+ADDED = b'"body":{"type":"message_added",'
 # Characters of the excerpt before and after the words.
 BEFORE, AFTER = 40, 80
 
@@ -61,7 +63,7 @@ def _texts(file: IO[bytes]) -> Iterator[str]:
     """Each message, and each run of pieces of an answer."""
     run: list[str] = []
     for line in file:
-        is_message = line.startswith(MESSAGE)
+        is_message = line.startswith(MESSAGE) or ADDED in line
         text = _text(line) if is_message or CONTENT in line else None
         if text is not None and not is_message:
             run.append(text)

@@ -51,6 +51,8 @@ def _told(body: events.Body, language: str) -> str:
         return body.text
     if isinstance(body, events.ToolResult):
         return _tool(body, language)
+    if isinstance(body, events.MessageAdded):
+        return _quoted(body.text) + "\n"
     if isinstance(body, events.Error):
         return _quoted(f"{body.code}: {said(body.message, language)}") + "\n"
     if isinstance(body, events.Thought) and body.subject == events.WARNING:

@@ -95,15 +95,13 @@ def _check(request: ElicitationRequest, content: Mapping[str, Any]) -> None:
     fields = {field.name: field for field in request.fields}
     for name in content:
         if name not in fields:
-            raise _refusal(sentence("The form has no field {name}.", name=repr(name)))
+            raise _refusal(NO_FIELD, name)
         if not fields[name].takes(content[name]):
-            raise _refusal(
-                sentence("The form does not take this value of {name}.", name=repr(name))
-            )
+            raise _refusal(OTHER_VALUE, name)
     for field in request.fields:
         if field.is_required and field.name not in content:
-            raise _refusal(sentence("The form needs the field {name}.", name=repr(field.name)))
+            raise _refusal(NEEDED, field.name)
 
 
-def _refusal(told: Sentence) -> AgentError:
-    return AgentError(failure.VALIDATION_ERROR, told)
+def _refusal(told: Sentence, field: str) -> AgentError:
+    return AgentError(failure.VALIDATION_ERROR, told.filled(name=repr(field)))
