@@ -188,6 +188,26 @@ class Chat(PageTable):
         | POST /sessions is held; #new is clicked; second is said
         | second waits, for as soon as the conversation is open
         | it goes on | .mine reads second; .prose reads Two.
+    one that is opened while a new one begins stays
+        to apples the model says Red.; to pears the model says Green.; one is open
+        ; to more the model says Redder.
+        | apples is said | it is answered
+        | #new is clicked | there is no article
+        | pears is said | it is answered
+        | POST /sessions is held; #new is clicked; text=apples is clicked | .prose reads Red.
+        | more is said | .prose reads Red. // Redder.
+        | it goes on; what is there is handled
+        | .mine reads apples // more; there are 2 #conversations li; it is sound
+        | text=pears is clicked | .prose reads Green.
+    what was sent for a new conversation does not go to one that is opened meanwhile
+        to apples the model says Red.; to pears the model says Green.; one is open
+        | apples is said | it is answered
+        | #new is clicked | there is no article
+        | pears is said | it is answered
+        | POST /sessions is held; #new is clicked; second is said
+        | second waits, for as soon as the conversation is open
+        | text=apples is clicked | second is kept; .mine reads apples
+        | it goes on; what is there is handled | second is kept; .mine reads apples
     what is sent while a conversation opens comes below what it holds
         to first the model says One.; to second the model says Two.; one is open
         | first is said | it is answered

@@ -30,7 +30,7 @@ const REFRESHING = new Set(["message", "complete", "error", "session_title"]);
 const stored = sessionStorage;
 const scroll = new Scroll();
 const account = new Account((isLoggedIn) => attempt(() => changedLogin(isLoggedIn)), agent);
-const list = new List({ open, renamed, removed, attempt });
+const list = new List({ open: look, renamed, removed, attempt });
 const attached = new Attached({ added, removed: (file) => attempt(() => chat.detach(file)) });
 const options = new Options((id, value) => attempt(() => chooseOption(id, value)));
 const queue = new Queue({
@@ -51,6 +51,10 @@ let chat = null;
 // it is for the one that is brought.
 let arrivals = 0;
 let meant = null;
+// How often another conversation was wanted; and the one of these for which one is being brought, which
+// is shown only as long as no other is wanted.
+let wishes = 0;
+let brought = 0;
 // The CLIs that the server offers.
 let agents = [];
 // The loading of earlier messages.
@@ -128,9 +132,14 @@ function keep() {
   if (composer.isWaiting) composer.hold("notSent");
 }
 
+/** Whether a conversation is being brought, and is still wanted. */
+function isComing() {
+  return arrivals > 0 && brought === wishes;
+}
+
 /** What is in the way of a message, as the name of the text that says so. */
 function obstacle() {
-  if (arrivals) return "waitsForConversation";
+  if (isComing()) return "waitsForConversation";
   return chat ? chat.obstacle : "waitsForLogin";
 }
 
@@ -191,6 +200,13 @@ function drop({ info, path }) {
 }
 
 /** Opens one of the list. */
+function look(info) {
+  // What waits was for the one that is being brought.
+  if (isComing()) keep();
+  wishes += 1;
+  return open(info);
+}
+
 async function open(info) {
   const known = chats.get(info.sessionId);
   if (known) {
@@ -216,20 +232,25 @@ function showFolder(path) {
 }
 
 /** Begins one; in the first folder of the server where none is named, or the named one is refused
- * though nobody typed it. */
-async function begin(workspacePath, isTyped = false) {
+ * though nobody typed it. Whether it is the one that is looked at: meanwhile another may be wanted. */
+async function begin(workspacePath, isTyped = false, wish = wishes) {
   try {
     const where = workspacePath ? { workspacePath } : {};
     const info = await wire.post("/sessions", { ...where, agent: find("agent").value });
-    show(new Chat(info, nameOf(info.agent), { changed: update, failed }));
+    const made = new Chat(info, nameOf(info.agent), { changed: update, failed });
+    if (wish !== wishes) {
+      drop(made);
+      return false;
+    }
+    show(made);
   } catch (error) {
     if (["AUTH_REQUIRED", "ACCESS_DENIED"].includes(error.code)) account.open();
     if (isTyped || !workspacePath || error.code !== "PATH_REFUSED") throw error;
     stored.removeItem("workspace");
-    await begin("");
-    return;
+    return begin("", false, wish);
   }
   await Promise.all([showModels(), list.refresh()]);
+  return true;
 }
 
 async function showModels() {
@@ -310,7 +331,7 @@ async function chooseOption(id, value) {
 
 /** Enter, or the button. */
 async function press() {
-  meant = arrivals ? null : chat;
+  meant = isComing() ? null : chat;
   // Without a conversation something has failed, or nobody is logged in: it may be otherwise now.
   if (composer.press() && !chat && !arrivals) await start();
 }
@@ -335,8 +356,7 @@ async function send(message) {
 async function recover(asked, error) {
   if (error.code === "SESSION_NOT_FOUND") {
     chats.delete(asked.info.sessionId);
-    await bring(() => begin(asked.info.workspacePath));
-    chat.fail(error);
+    if (await bring(() => begin(asked.info.workspacePath))) chat.fail(error);
   } else {
     fail(error, asked);
   }
@@ -442,10 +462,13 @@ async function changedLogin(isLoggedIn) {
  * is chosen meanwhile. */
 async function bring(work) {
   arrivals += 1;
+  wishes += 1;
+  brought = wishes;
   find("agent").disabled = true;
   composer.go();
+  let found;
   try {
-    await work();
+    found = await work();
   } catch (error) {
     keep();
     throw error;
@@ -454,6 +477,7 @@ async function bring(work) {
     find("agent").disabled = mayOnlyRead || Boolean(chat?.isBusy);
   }
   composer.go();
+  return found;
 }
 
 function wantToken(why = "") {
@@ -484,9 +508,12 @@ async function start() {
 /** The conversation that this tab had before a reload, if the server still has it: what was said can be
  * read, whoever is logged in. Otherwise a new one, or how to log in. */
 async function arrive() {
+  const wish = wishes;
   const newest = await list.refresh();
   const { authType } = await account.refresh();
   const found = await kept(newest);
+  // Somebody has opened another one.
+  if (wish !== wishes) return;
   if (found) {
     await open(found);
   } else if (authType) {
