@@ -116,7 +116,8 @@ class Outbox:
         said = await in_thread(make) if files else make()
         connected = AsyncExitStack()
         async with connected:
-            await conversation.prepare(connected.enter_async_context(self._connected(conversation)))
+            entering = connected.enter_async_context(self._connected(conversation))
+            await conversation.reservation.wait(entering)
             if queued:
                 # Another server may have said it, or its user has taken it back there.
                 conversation.queue.get(queued)

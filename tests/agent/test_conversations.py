@@ -575,8 +575,10 @@ class WithSessions(OnDisk):
         while not agent.sessions()[0].is_busy:
             await asyncio.sleep(0)
         agent.turns.cancel(ID)
+        with self.assertRaises(AgentError) as told:
+            await said
+        self.assertEqual(told.exception.code, failure.NOT_SENT)
         self.gate.set()
-        self.assertTrue((await said).is_over)
         self.client.begin.assert_not_called()
         await agent.chat(self.workspace, "which?", session_id=ID)
         (request,), _named = self.client.begin.call_args

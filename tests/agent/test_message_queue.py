@@ -10,6 +10,7 @@ from typing import Any, AsyncIterator
 
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.message_queue import MessageQueue
+from GeminiCompanion.companion.agent.conversations.reservation import Reservation
 from GeminiCompanion.companion.agent.conversations.steering import passed
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.event_log import EventLog
@@ -47,6 +48,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
             turn=SimpleNamespace(is_over=False),
             cli=SimpleNamespace(asks_for_messages="ask", text_for=self.worded),
             cancel=self.cancel,
+            reservation=Reservation(),
             reserve=lambda: None,
             release=lambda: None,
             workspace="/work",

@@ -4,12 +4,11 @@ agent's own memory can always be made from it."""
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
-from typing import Any, Callable, Coroutine, Mapping, Sequence
+from typing import Callable, Mapping, Sequence
 
 from ...base.background import in_thread
 from ..acp import messages, session_state
@@ -20,7 +19,7 @@ from ..events.event_log import EventLog
 from ..events.turn_events import sum_of
 from ..turn.turn import Limits, Turn
 from ..wording import failure
-from ..wording.failure import NOT_SENT, VALIDATION_ERROR, AgentError
+from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .attachments import Attachments
 from .conversation_record import ConversationRecord
@@ -31,6 +30,7 @@ from .message_queue import MessageQueue
 from .past_turns import PastTurns, on_disk
 from .prompt import Message
 from .reminder import as_resources
+from .reservation import Reservation
 from .transcript_reader import Summary
 from .transcripts import Stat, Transcript
 from .turn_undo import UNDONE, FileChange, TurnUndo
@@ -96,16 +96,14 @@ class Conversation:
         self.attachments = Attachments(transcript.folder)
         self.edits = TurnUndo(transcript.folder)
         self._told, self._changed = told, changed
-        self._is_reserved = self._is_cancelled = False
-        # What a reserved conversation waits for before its message is sent.
-        self._preparing: asyncio.Future[None] | None = None
+        self.reservation = Reservation()
         self.log: EventLog | None = None
         # The turn that reported that the disk refuses.
         self._warned_in = ""
 
     @property
     def is_busy(self) -> bool:
-        return self._is_reserved or self._runs
+        return self.reservation.is_held or self._runs
 
     @property
     def info(self) -> SessionInfo:
@@ -128,33 +126,16 @@ class Conversation:
         """
         if self.is_busy:
             raise failure.busy()
-        self._is_reserved = True
+        self.reservation.take()
 
     def release(self) -> None:
-        self._is_reserved = self._is_cancelled = False
+        self.reservation.release()
 
     def cancel(self) -> None:
         """End the turn; or, if the conversation is reserved, keep its message from being sent."""
-        self._is_cancelled = self._is_reserved
-        if self._preparing is not None:
-            self._preparing.cancel()
+        self.reservation.cancel()
         if self.turn is not None:
             self.turn.cancel()
-
-    async def prepare(self, preparing: Coroutine[Any, Any, None]) -> None:
-        """Wait for what a message needs, such as an agent that has to be started, while the
-        conversation is reserved. Raises AgentError, code NOT_SENT if the message is cancelled."""
-        self._preparing = asyncio.ensure_future(preparing)
-        try:
-            await self._preparing
-        except asyncio.CancelledError:
-            if not self._is_cancelled:
-                raise
-            told = sentence("The message was not sent: it was cancelled while {cli} started.",
-                            cli=self.cli.name)  # fmt: skip
-            raise AgentError(NOT_SENT, told) from None
-        finally:
-            self._preparing = None
 
     def update(self, update: messages.SessionUpdate) -> None:
         """The agent reports something: of the session, part of a turn, or of the session that it
@@ -219,7 +200,7 @@ class Conversation:
             # If the server is killed, the message is either in the queue or was said, never both.
             with suppress(AgentError):
                 await on_disk(self.record.transcript.write)
-        if self._is_cancelled:
+        if self.reservation.is_cancelled:
             turn.cancel()
         self._say(turn, said)
         return turn

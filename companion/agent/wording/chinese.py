@@ -202,9 +202,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "Other users can read the folder of {cli}.": "其他用户可以读取 {cli} 的目录。",
     "{cli} cannot be started: {reason}.": "无法启动 {cli}：{reason}。",
     "{cli} was ended while it started.": "{cli} 在启动过程中被结束。",
-    "The message was not sent: it was cancelled while {cli} started.": (
-        "消息未发送：{cli} 启动时已被取消。"
-    ),
+    "The message was cancelled before it was sent.": "消息在发送前已被取消。",
     "{cli} ended unexpectedly.": "{cli} 意外退出。",
     "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else."
     " Check whether its command is the right one.": (
