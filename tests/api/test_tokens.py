@@ -7,6 +7,7 @@ import json
 import os
 import re
 import tempfile
+import threading
 import unittest
 from typing import Any
 from unittest import mock
@@ -15,9 +16,11 @@ from GeminiCompanion.companion.api import routes, state_folder
 from GeminiCompanion.companion.api.contract import scopes
 from GeminiCompanion.companion.api.operations import tickets, tokens
 from GeminiCompanion.companion.api.server import Server
+from GeminiCompanion.companion.base import file_lock
+from GeminiCompanion.companion.base.file_lock import FileLock
 from GeminiCompanion.companion.base.log import logger
 
-from .support import ApiTest, Reply, until
+from .support import PATIENCE, ApiTest, Reply, until
 
 
 class TokenCase(ApiTest):
@@ -235,6 +238,13 @@ class Tickets(TokenCase):
         url = self.ticket("/cancel")
         self.refused(self.ask_without_token(url, "POST"), 401, "UNAUTHORIZED")
 
+    def test_its_path_may_be_written_with_percent_signs_but_has_no_query(self) -> None:
+        url = self.ticket("/sessions/a%20b")
+        self.refused(self.ask_without_token(url), 404, "SESSION_NOT_FOUND")
+        for path in ("/events?lastEventId=1", "/events#a"):
+            reply = self.ask("POST", "/tickets", {"path": path})
+            self.refused(reply, 400, "VALIDATION_ERROR")
+
     def test_it_is_forgotten_after_its_time(self) -> None:
         with mock.patch.object(tickets, "LIFETIME", 0.0):
             url = self.ticket("/sessions")
@@ -314,6 +324,18 @@ class OfOneFile(unittest.IsolatedAsyncioTestCase):
         made = tokens.Tokens(self.path)
         made.load()
         return made
+
+    async def test_all_are_forgotten_only_once_nobody_writes_them(self) -> None:
+        waits, lock = threading.Event(), FileLock(self.path + tokens.LOCK)
+        self.assertTrue(lock.acquire())
+        forgetting = threading.Thread(target=tokens.Tokens(self.path).load, args=(True,))
+        with mock.patch.object(file_lock.time, "sleep", lambda _seconds: waits.set()):
+            forgetting.start()
+            self.assertTrue(waits.wait(PATIENCE))
+            self.assertTrue(os.path.exists(self.path))
+            lock.release()
+            forgetting.join(PATIENCE)
+        self.assertFalse(os.path.exists(self.path))
 
     async def test_one_that_another_server_has_renewed_is_withdrawn_by_its_name(self) -> None:
         ended: list[str] = []

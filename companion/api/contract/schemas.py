@@ -329,7 +329,8 @@ NEW_TOKEN = form(
     }
 )
 THE_TOKEN = form({"name": NAME})
-NEW_TICKET = form({"path": text(MAX_PATH, 1, pattern=r"^/[!-~]*$")})
+# Without a query: the ticket is one.
+NEW_TICKET = form({"path": text(MAX_PATH, 1, pattern=r'^/[!"$->@-~]*$')})
 LIST_DIRECTORY = form({}, {"path": PATH})
 READ_FILE = form({"path": PATH})
 WRITE_FILE = form({"path": PATH, "content": text(MAX_FILE)})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 from ...agent.display import wire
 from ...base.http_server import outlive_client
 from ..operations.tickets import FIELD
@@ -43,7 +45,7 @@ async def ticket(services: Services, inputs: Inputs) -> Answer:
     EventSource, which can send no token. It works for thirty seconds, once; `url` is the path with
     it."""
     path = inputs.fields["path"]
-    given, expires = services.tickets.give(path, inputs.caller)
+    given, expires = services.tickets.give(unquote(path), inputs.caller)
     told = {"ticket": given, "url": f"{path}?{FIELD}={given}"}
     return Answer("ticket_given", {**told, "expiresAt": wire.timestamp(expires)})
 

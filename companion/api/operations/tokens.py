@@ -95,7 +95,7 @@ class Tokens:
     def load(self, forget: bool = False) -> None:
         """Read the file; with `forget`, withdraw all tokens. Blocks. Raises OSError."""
         if forget:
-            with suppress(FileNotFoundError):
+            with self._lock.held(), suppress(FileNotFoundError):
                 os.remove(self._path)
         self._seen, self._by_digest = self._stat(), self._read()
 
