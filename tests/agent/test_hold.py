@@ -65,6 +65,18 @@ class Holding(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(asyncio.CancelledError):
             await asyncio.wait_for(task, PATIENCE)
 
+    async def test_who_goes_while_others_hold_it_on_does_not_wait(self) -> None:
+        held = self.hold.held()
+        await held.__aenter__()
+        self.hold.keep()
+        leaving = held.__aexit__(None, None, None)
+        with self.assertRaises(StopIteration):
+            leaving.__await__().__next__()
+        self.assertTrue(self.hold.is_used)
+        self.hold.give_soon()
+        await until(lambda: not self.hold.is_used and not self.hold._tasks)
+        self.assertTrue(self.is_free())
+
     async def test_it_is_let_go_where_the_client_leaves_while_it_is_taken(self) -> None:
         slow, called = self.slowly(FileLock, "acquire")
         with slow:

@@ -68,7 +68,11 @@ class Hold:
         try:
             yield
         finally:
-            await asyncio.shield(self._begin(self._give()))
+            self._users -= 1
+            # Where somebody holds it on, at once: a request that is cancelled while it waits would
+            # not tell of the turn that it has begun.
+            if not self._users:
+                await asyncio.shield(self._begin(self._give_unused()))
 
     def keep(self) -> None:
         """Hold it on, until `give_soon`; only while it is held."""
