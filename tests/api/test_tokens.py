@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -324,6 +325,28 @@ class OfOneFile(unittest.IsolatedAsyncioTestCase):
         made = tokens.Tokens(self.path)
         made.load()
         return made
+
+    async def test_no_request_waits_for_a_disk_that_does_not_answer(self) -> None:
+        answers, asked = threading.Event(), []
+        self.addCleanup(answers.set)
+        stat = tokens.Tokens._stat
+
+        def slow(it: tokens.Tokens) -> Any:
+            asked.append(it)
+            answers.wait(PATIENCE)
+            return stat(it)
+
+        await self.first.withdraw("shared", lambda: None)
+        with mock.patch.object(tokens, "LOOKING", 0.01):
+            with mock.patch.object(tokens.Tokens, "_stat", slow):
+                for _ in range(3):
+                    await asyncio.wait_for(self.second.look(), PATIENCE / 2)
+                self.assertEqual(len(asked), 1)
+                self.assertNotEqual(self.second.holder(self.token), tokens.NOBODY)
+                answers.set()
+                assert self.second._looking is not None
+                await self.second._looking
+        self.assertEqual(self.second.holder(self.token), tokens.NOBODY)
 
     async def test_all_are_forgotten_only_once_nobody_writes_them(self) -> None:
         waits, lock = threading.Event(), FileLock(self.path + tokens.LOCK)

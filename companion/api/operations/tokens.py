@@ -37,6 +37,8 @@ MAX_TOKENS = 100
 TOKEN_BYTES = 32
 # What the name of the file's lock has more, and the seconds for which the file counts as known.
 LOCK, MOMENT = ".lock", 1.0
+# Seconds that a request waits for the file's disk.
+LOOKING = 1.0
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class Tokens:
         # What the file was like when it was read, and when that was looked at, on the loop's clock.
         self._seen: tuple[int, int] | None = None
         self._looked = 0.0
+        self._looking: asyncio.Future[None] | None = None
         # What ends the requests that are being answered, by the tokens' ids.
         self._open: dict[str, set[Callable[[], None]]] = {}
 
@@ -100,12 +103,20 @@ class Tokens:
         self._seen, self._by_digest = self._stat(), self._read()
 
     async def look(self) -> None:
-        """Learn what another server has changed, a second ago at the latest."""
+        """Learn what another server has changed, a second ago at the latest. What is known counts
+        while the disk fails, or does not answer."""
         loop = asyncio.get_running_loop()
         if loop.time() - self._looked < MOMENT or self._writing.locked():
             return
+        if self._looking is not None and not self._looking.done():
+            return
         self._looked = loop.time()
-        # What is known counts while the disk fails.
+        self._looking = asyncio.ensure_future(self._look())
+        done, _waiting = await asyncio.wait([self._looking], timeout=LOOKING)
+        for each in done:
+            each.result()
+
+    async def _look(self) -> None:
         with suppress(OSError):
             if await in_thread(self._stat) != self._seen:
                 async with self._writing:
