@@ -33,6 +33,11 @@ def path_in(folder: str, path: str) -> str:
     return path[len(os.path.join(folder, "")) :] if inside else path
 
 
+def one_line(text: str) -> str:
+    """With single spaces between the words."""
+    return " ".join(text.split())
+
+
 def short(text: str, most: int) -> str:
     """At most so many code points."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"

@@ -9,8 +9,6 @@ from .rendered import Patch, Rendered
 
 # What is to be drawn: how many of the block's code points stay as they are, and what follows them.
 Drawing = Optional[Tuple[int, Rendered]]
-# The id of what stands below all blocks.
-FOOT = "foot"
 
 
 class Block:
@@ -55,11 +53,15 @@ class Past(Block):
 
 
 class Blocks:
-    """Those that change are looked at, and no others. `foot` stands below all of them."""
+    """Those that change are looked at, and no others. `foot` stands below all of them; its patches
+    have another id whenever it was empty, because blocks that came meanwhile are below that
+    place."""
 
     def __init__(self, foot: Block) -> None:
         self._foot = foot
         self._foot_length = 0
+        # How often there was something in it after nothing.
+        self._feet = 0
         self._blocks: list[Block] = []
         self._lengths = Lengths()
         self._numbers: dict[str, int] = {}
@@ -84,9 +86,11 @@ class Blocks:
         patches = [patch for number in changed for patch in self._patch(number)]
         drawing = self._foot.draw()
         if drawing is not None:
-            start = self._lengths.total
-            patches.append(Patch(FOOT, start, start + self._foot_length, drawing[1]))
-            self._foot_length = len(drawing[1].text)
+            start, rendered = self._lengths.total, drawing[1]
+            self._feet += not self._foot_length
+            id = f"{self._foot.id}:{self._feet}"
+            patches.append(Patch(id, start, start + self._foot_length, rendered))
+            self._foot_length = len(rendered.text)
         return tuple(patches)
 
     @property

@@ -126,7 +126,7 @@ class CallBlock(Block):
         pen = Pen(self.turn, self.leading)
         pen.write(f"{LINE} ")
         pen.write(SIGNS[self._state], *([ERROR] if self._state in BAD else []))
-        pen.write(f" {short(shown_line(self._name), MAX_NAME)} ")
+        pen.write(f" {short(shown_line(self._name), MAX_NAME)}")
         is_long = self._subject(pen)
         if self._took is not None:
             pen.write(f"  {duration(self._took)}", DIM)
@@ -143,6 +143,8 @@ class CallBlock(Block):
 
     def _subject(self, pen: Pen) -> bool:
         """What it works on; whether that is a command that stands below the line."""
+        if self._edits or self._command:
+            pen.write(" ")
         if len(self._edits) == 1:
             (edit,) = self._edits.values()
             self._edit(pen, edit)
@@ -166,8 +168,8 @@ class CallBlock(Block):
             if isinstance(value, str) and value:
                 break
         else:
-            pen.write(short(shown_line(self._title), MAX_SUBJECT))
-            return
+            name, value = "", self._title
+        pen.write(" " if value else "")
         if name in PATHS:
             text = short(shown_line(path_in(self._folder, value)), MAX_SUBJECT)
             pen.link(text, OPEN_FILE, path=value)

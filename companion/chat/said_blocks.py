@@ -11,7 +11,7 @@ from ..agent.acp.session_state import MODE, MODEL, ConfigOptions, ContextUsage, 
 from ..agent.display.wire import REASONS
 from ..agent.events import turn_events as events
 from ..base.shown_text import shown, shown_line, spelled
-from .amounts import clock, duration, many, path_in, short
+from .amounts import clock, duration, many, one_line, path_in, short
 from .block import Block, Drawing
 from .markdown import FENCE_LINE, Prose, closed, fenced, lined
 from .pen import Pen
@@ -146,7 +146,9 @@ class ThoughtBlock(Block):
         pen = Pen(self.turn, self.leading)
         text = self._prose.text
         first = next((it for it in text.split("\n") if it.strip()), "")
-        pen.line("thinking: " + short(self._subject or first.strip(" *#"), MAX_SUBJECT), DIM)
+        pen.line(
+            "thinking: " + short(one_line(self._subject or first.strip(" *#")), MAX_SUBJECT), DIM
+        )
         start = pen.at
         if text:
             pen.write(text + self._prose.end)
@@ -168,7 +170,7 @@ class PlanBlock(Block):
         pen.line("plan", DIM)
         for each in self.plan.entries:
             is_done = each.status == "completed"
-            pen.line(f"{SIGNS[each.status]} {each.content}", *([DIM] if is_done else []))
+            pen.line(f"{SIGNS[each.status]} {one_line(each.content)}", *([DIM] if is_done else []))
         return pen.rendered()
 
 

@@ -6,7 +6,7 @@ from typing import Tuple
 
 from ..base.shown_text import shown, shown_line
 from .amounts import path_in
-from .block import FOOT, Block, Drawing
+from .block import Block, Drawing
 from .edit_counts import EditCount
 from .excerpt import excerpt
 from .markdown import fenced
@@ -37,7 +37,7 @@ class WaitingBlock(Block):
     """Empty as long as nothing waits."""
 
     def __init__(self, folder: str) -> None:
-        super().__init__(FOOT, "")
+        super().__init__("foot", "")
         self._folder = folder
         self._questions: dict[Key, tuple[Question, tuple[EditCount, ...]]] = {}
         self._is_changed = False

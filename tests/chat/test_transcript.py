@@ -1,26 +1,255 @@
-"""The document of a conversation."""
+"""The document of a conversation: whatever happens between two looks at it, it is the same."""
 
 from __future__ import annotations
 
+import gc
+import sys
 import unittest
-from datetime import datetime, timezone
+from dataclasses import replace
+from types import FrameType
+from typing import Any, Sequence
 
-from GeminiCompanion.companion.agent.events.turn_events import Content, Message, TurnEvent
+from GeminiCompanion.companion.agent.acp.elicitation import ACTIONS, FORM
+from GeminiCompanion.companion.agent.acp.session_state import (
+    MODEL,
+    SELECT,
+    STATUSES,
+    ConfigOption,
+    ConfigOptions,
+    ContextUsage,
+    Plan,
+    PlanEntry,
+    SessionTitle,
+)
+from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.events.turn_events import (
+    Body,
+    Content,
+    Message,
+    PastTurn,
+    TurnEvent,
+)
+from GeminiCompanion.companion.agent.wording.sentence import sentence
+from GeminiCompanion.companion.chat.block import Block, Past
 from GeminiCompanion.companion.chat.transcript import Transcript
+from GeminiCompanion.companion.chat.waiting_block import WaitingBlock
+from hypothesis import given
+from hypothesis import strategies as st
 
-TIME = datetime(2026, 5, 4, 12, 30, tzinfo=timezone.utc)
+from .drawing import Drawing
+from .events import BEGIN, FOLDER, numbered, past
+
+IDS = st.sampled_from("abc")
+WORDS = st.sampled_from(("a", "b c", "\n", "```", "▎ x", "▏", "\u202e", "~~~", "- ", "\r\n", "𝄞"))
+TEXTS = st.lists(WORDS, max_size=6).map("".join)
+LINES = st.integers(0, 3).map(lambda count: "row\n" * count)
+DIFFS = st.builds(events.Diff, st.sampled_from(("/project/a.py", "/b")), LINES, LINES)
+ARGS = st.sampled_from(
+    ({}, {"command": "ls"}, {"command": "ls\nrm a"}, {"file_path": "/b", "n": 1})
+)
+OPTIONS = st.lists(st.sampled_from(events.OUTCOMES).map(lambda it: events.Option(it, it)))
+STATES = (events.PENDING, events.EXECUTING, events.COMPLETED, events.FAILED)
+REASONS = (events.END_TURN, events.CANCELLED, events.EMPTY)
+BODIES = st.one_of(
+    st.builds(Content, TEXTS.filter(bool), st.booleans()),
+    st.builds(events.Thought, st.sampled_from(("", "Look", events.WARNING)), TEXTS),
+    st.just(events.Thought("Again", sentence("It is asked again."))),
+    st.builds(events.ToolCall, IDS, WORDS, WORDS, TEXTS, ARGS, st.booleans()),
+    st.builds(events.ToolExecution, IDS, WORDS, st.sampled_from(STATES), st.booleans()),
+    st.builds(
+        events.ToolConfirmation,
+        *(IDS, WORDS, WORDS, TEXTS, TEXTS, ARGS, OPTIONS.map(tuple), st.none() | DIFFS),
+    ),
+    st.builds(
+        events.ToolResult,
+        *(IDS, WORDS, ARGS, TEXTS, TEXTS, st.booleans(), st.none() | TEXTS, st.booleans()),
+        st.lists(DIFFS, max_size=2).map(tuple),
+    ),
+    st.builds(events.Elicitation, IDS, st.just(FORM), TEXTS),
+    st.builds(events.ElicitationAnswered, IDS, st.sampled_from(ACTIONS)),
+    st.builds(events.MessageAdded, IDS, TEXTS),
+    st.builds(events.Complete, st.sampled_from(REASONS), st.just(events.Usage(1, 2))),
+    st.just(events.Error("STREAM_ERROR", "It ended.", "More\nof it")),
+    st.builds(
+        Plan, st.lists(st.builds(PlanEntry, WORDS, WORDS, st.sampled_from(STATUSES))).map(tuple)
+    ),
+    st.builds(ContextUsage, st.integers(0, 9), st.integers(0, 9)),
+    st.builds(Message, TEXTS, st.sampled_from(((), ("/project/a.py", "/b")))),
+)
+# Pieces of an answer are by far the most.
+MANY = st.lists(st.one_of(BODIES, st.builds(Content, TEXTS.filter(bool))), max_size=25)
+CONVERSATIONS = st.builds(lambda first, rest: [first, *rest], st.builds(Message, TEXTS), MANY)
 
 
-class Document(unittest.TestCase):
-    def test_the_patches_give_the_text(self) -> None:
+def followed(told: Sequence[TurnEvent], looks: Sequence[bool] = ()) -> tuple[str, list[Any]]:
+    """The document as a view has it at the end, which looks at it after some of the events."""
+    transcript, drawing = Transcript(FOLDER), Drawing()
+    for number, event in enumerate(told):
+        transcript.add(event)
+        if looks and looks[number % len(looks)]:
+            drawing.apply(transcript.take())
+            assert drawing.text == transcript.text
+    drawing.apply(transcript.take())
+    assert drawing.text == transcript.text and transcript.take() == ()
+    return drawing.text, drawing.items
+
+
+def in_pieces(bodies: Sequence[Body], size: int) -> list[Body]:
+    """The same answers, told in pieces of this many code points."""
+    found: list[Body] = []
+    for body in bodies:
+        if isinstance(body, Content):
+            parts = [body.text[at : at + size] for at in range(0, len(body.text), size)]
+            found += [Content(part) for part in parts[:-1]]
+            body = Content(parts[-1], body.is_partial)
+        found.append(body)
+    return found
+
+
+class Same(unittest.TestCase):
+    @given(CONVERSATIONS, st.lists(st.booleans(), min_size=1))
+    def test_looks_in_between_change_nothing(self, bodies: list[Body], looks: list[bool]) -> None:
+        told = list(numbered(bodies))
+        self.assertEqual(followed(told, looks), followed(told))
+
+    @given(CONVERSATIONS, st.integers(1, 4))
+    def test_answers_may_come_in_any_pieces(self, bodies: list[Body], size: int) -> None:
+        # Without the calls, whose times would differ.
+        some = [it for it in bodies if not isinstance(it, (events.ToolResult, events.Complete))]
+        pieces = list(numbered(in_pieces(some, size)))
+        self.assertEqual(followed(pieces, [True]), followed(list(numbered(some))))
+
+    @given(CONVERSATIONS)
+    def test_past_turns_are_drawn_as_they_were_when_they_ran(self, bodies: list[Body]) -> None:
+        told = list(numbered(bodies))
+        transcript, drawing = Transcript(FOLDER), Drawing()
+        transcript.load(past(told))
+        drawing.apply(transcript.take())
+        self.assertEqual((drawing.text, drawing.items), followed(told))
+
+    @given(CONVERSATIONS, st.integers(0, 25))
+    def test_what_was_loaded_may_come_again(self, bodies: list[Body], count: int) -> None:
+        told = list(numbered(bodies))
+        transcript, drawing = Transcript(FOLDER), Drawing()
+        transcript.load(past(told[: count + 1]))
+        for event in told:
+            transcript.add(event)
+        drawing.apply(transcript.take())
+        self.assertEqual((drawing.text, drawing.items), followed(told))
+
+    @given(CONVERSATIONS)
+    def test_only_our_own_messages_are_headings(self, bodies: list[Body]) -> None:
+        text, _items = followed(list(numbered(bodies)))
+        said = [it for it in bodies if isinstance(it, (Message, events.MessageAdded))]
+        self.assertEqual(sum(line.startswith("▎") for line in text.split("\n")), len(said))
+
+    @given(CONVERSATIONS)
+    def test_what_waits_stands_below_all_else(self, bodies: list[Body]) -> None:
+        transcript = Transcript(FOLDER)
+        for event in numbered(bodies):
+            transcript.add(event)
+        below = transcript.text[-100:]
+        forms = transcript.text.count("[Answer]")
+        asked = transcript.text.count("? May it use") + forms
+        self.assertEqual(asked, len(transcript.waiting))
+        if asked:
+            self.assertRegex(below, r"(\[Decline\]|\[Reject\]|\[cancel\])\n\Z")
+
+    def test_what_belongs_to_no_turn_changes_nothing(self) -> None:
+        told = [*numbered([Message("Hello"), Content("Hi", is_partial=False)])]
+        bodies = (ConfigOptions(), SessionTitle("A"), events.Queue((), False))
+        others = [TurnEvent(0, told[0].time, "s", "", body) for body in bodies]
+        self.assertEqual(followed([*told, *others]), followed(told))
+
+
+class PastTurns(unittest.TestCase):
+    def loaded(self, *turns: PastTurn) -> str:
         transcript = Transcript()
-        transcript.add(TurnEvent(0, TIME, "s", "t", Message("Hello")))
-        transcript.add(TurnEvent(1, TIME, "s", "t", Content("Hi", is_partial=False)))
-        text = ""
-        for patch in transcript.take():
-            text = text[: patch.start] + patch.rendered.text + text[patch.end :]
-        self.assertEqual((text, transcript.take()), (transcript.text, ()))
-        self.assertIn("Hello", text)
+        transcript.load(turns)
+        transcript.take()
+        transcript.load(turns)
+        return transcript.text
+
+    def test_a_note_about_a_whole_turn_is_shown_once(self) -> None:
+        note = TurnEvent(0, BEGIN, "s", "t", events.Thought(events.WARNING, sentence("Damaged.")))
+        answer = TurnEvent(7, BEGIN, "s", "t", Content("Hi", is_partial=False))
+        turn = PastTurn("t", BEGIN, "Hello", events=[note, answer])
+        self.assertEqual(self.loaded(turn), "▎ Hello\n\n▏ ! Damaged.\n\nHi\n")
+
+    def test_a_lost_message_is_said_to_be_lost(self) -> None:
+        turn = PastTurn("t", BEGIN, "", is_whole=False)
+        self.assertEqual(self.loaded(turn), f"▎ {events.LOST}\n")
+
+    def test_the_options_of_now_are_not_told_of_past_turns(self) -> None:
+        chosen = ConfigOption("m", "Model", "", MODEL, SELECT, "Flash")
+        end = TurnEvent(1, BEGIN, "s", "t", events.Complete(events.END_TURN, events.Usage()))
+        transcript = Transcript()
+        transcript.add(TurnEvent(0, BEGIN, "s", "", ConfigOptions((chosen,))))
+        transcript.load([PastTurn("t", BEGIN, "Hello", events=[end])])
+        self.assertNotIn("Flash", transcript.text)
+        transcript.add(TurnEvent(0, BEGIN, "s", "u", Message("More")))
+        transcript.add(replace(end, turn_id="u"))
+        self.assertEqual(transcript.text.count("Flash"), 1)
+
+    def test_of_a_turn_that_is_over_only_the_text_is_kept(self) -> None:
+        told: list[Body] = [Message("Hello"), Content("a"), events.Thought("b", "c"), Plan(())]
+        told += [events.ToolCall(id, "read", "Read", "", {}, False) for id in "abc"]
+        told += [
+            events.ToolResult("a", "read", {}, "", "", True),
+            events.Elicitation("e", FORM, "f"),
+        ]
+        transcript = Transcript()
+        for event in numbered([*told, events.Complete(events.END_TURN, events.Usage())]):
+            transcript.add(event)
+        transcript.take()
+        gc.collect()
+        left = {type(it) for it in gc.get_objects() if isinstance(it, Block)}
+        self.assertEqual(left, {Past, WaitingBlock})
+        self.assertIn("▏ – Read", transcript.text)
+
+
+class Cost(unittest.TestCase):
+    def steps(self, transcript: Transcript, told: Sequence[TurnEvent]) -> tuple[int, int]:
+        """The lines of code that run for these events and the drawing of them, and the code points
+        that are drawn."""
+        counted = [0]
+
+        def count(frame: FrameType, what: str, argument: Any) -> Any:
+            counted[0] += what == "line"
+            return count
+
+        size = 0
+        sys.settrace(count)
+        try:
+            for event in told:
+                transcript.add(event)
+                size += sum(len(it.rendered.text) for it in transcript.take())
+        finally:
+            sys.settrace(None)
+        return counted[0], size
+
+    def test_an_event_costs_the_same_after_100_and_after_100_000_lines(self) -> None:
+        more: list[Body] = [Message("More"), Plan((PlanEntry("Do", "high", "pending"),))]
+        more += [Content("A line\nand a piece")] * 20 + [Content(".", is_partial=False)]
+        more += [
+            events.ToolCall("c", "read", "Read", "", {}, False),
+            events.ToolResult("c", "read", {}, "text", "", True),
+            Plan((PlanEntry("Do", "high", "completed"),)),
+            events.Complete(events.END_TURN, events.Usage()),
+        ]
+        costs = {}
+        for lines in (100, 100_000):
+            transcript = Transcript()
+            transcript.add(TurnEvent(0, BEGIN, "s", "before", Message("Go")))
+            for number in range(1, lines // 5 + 1):
+                body: Body = Content("line\n" * 4 + "\nline", is_partial=number % 3 != 0)
+                transcript.add(TurnEvent(number, BEGIN, "s", "before", body))
+            transcript.take()
+            self.assertGreater(transcript.text.count("\n"), lines)
+            costs[lines] = self.steps(transcript, [*numbered(more)])
+        (few, drawn), (many, drawn_of_many) = costs[100], costs[100_000]
+        self.assertEqual(drawn, drawn_of_many)
+        self.assertLess(many, few * 1.2)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,429 @@
+"""How each part of a conversation stands in its document."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from datetime import timedelta
+from typing import Any
+
+from GeminiCompanion.companion.agent.acp.elicitation import ACCEPT, FORM, URL, Field
+from GeminiCompanion.companion.agent.acp.session_state import (
+    MODE,
+    MODEL,
+    SELECT,
+    Choice,
+    ConfigOption,
+    ConfigOptions,
+    ContextUsage,
+    Cost,
+    Plan,
+    PlanEntry,
+)
+from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.events.turn_events import (
+    ALWAYS,
+    CANCEL,
+    COMPLETED,
+    EXECUTING,
+    FAILED,
+    MODIFY,
+    ONCE,
+    PENDING,
+    Complete,
+    Content,
+    Diff,
+    Message,
+    Option,
+    Thought,
+    ToolCall,
+    ToolConfirmation,
+    ToolExecution,
+    ToolResult,
+    TurnEvent,
+    Usage,
+)
+from GeminiCompanion.companion.agent.wording.sentence import sentence
+from GeminiCompanion.companion.chat import amounts
+from GeminiCompanion.companion.chat.rendered import (
+    ADDED,
+    ANSWER,
+    DECIDE,
+    DECLINE,
+    DIM,
+    ERROR,
+    HEADING,
+    OPEN_EDIT,
+    OPEN_FILE,
+    REMOVED,
+    RETRY,
+    SHOW_OUTPUT,
+    WARNING,
+    Fold,
+    Link,
+)
+from GeminiCompanion.companion.chat.transcript import Transcript
+
+from .drawing import Drawing
+from .events import BEGIN, FOLDER, drawn, numbered
+
+HELLO = "▎ Hello\n"
+OPTIONS = (Option(CANCEL, "No"), Option(ALWAYS, "Always"), Option(ONCE, "Yes"))
+EDIT = Diff(f"{FOLDER}/src/a.py", "a\nb\nc\n", "a\nx\nc\nd\n")
+
+
+def below(drawing: Drawing) -> str:
+    """The document below the user's message."""
+    assert drawing.text.startswith(HELLO)
+    return drawing.text[len(HELLO) :].lstrip("\n")
+
+
+def unfolded(drawing: Drawing) -> str:
+    """What is seen of that while the folds are closed."""
+    text = drawing.text
+    for fold in sorted(
+        (it for it in drawing.items if isinstance(it, Fold)), key=lambda it: -it.end
+    ):
+        text = f"{text[: fold.start]}…{text[fold.end :]}"
+    return text[len(HELLO) :].lstrip("\n")
+
+
+def told(drawing: Drawing, link: Link) -> tuple[str, Any]:
+    """The text of a link and its argument, which is of the one turn."""
+    argument = json.loads(link.argument)
+    assert argument.pop("turn") == "t1"
+    return drawing.text[link.start : link.end], argument
+
+
+def links(drawing: Drawing, action: str) -> list[tuple[str, Any]]:
+    found = sorted(drawing.links(action), key=lambda it: it.start)
+    return [told(drawing, it) for it in found]
+
+
+def message(text: str, **more: Any) -> Drawing:
+    transcript, drawing = Transcript(FOLDER), Drawing()
+    transcript.add(TurnEvent(0, BEGIN, "s", "t1", Message(text, **more)))
+    drawing.apply(transcript.take())
+    return drawing
+
+
+def call(name: str = "read", display: str = "Read", args: Any = None, title: str = "") -> ToolCall:
+    return ToolCall("c", name, display, title, args or {}, False)
+
+
+def result(text: str = "", success: bool = True, **more: Any) -> ToolResult:
+    return ToolResult("c", "read", more.pop("args", {}), text, "", success, **more)
+
+
+def question(command: str = "", diff: Diff | None = None, **more: Any) -> ToolConfirmation:
+    return ToolConfirmation("c", "shell", "Shell", "", command, {}, OPTIONS, diff, **more)
+
+
+class Messages(unittest.TestCase):
+    def test_the_first_line_is_the_heading(self) -> None:
+        drawing = message("Rename it\nand test it\n")
+        self.assertEqual(drawing.text, "▎ Rename it\nand test it\n")
+        self.assertEqual(drawing.marked(HEADING), ["▎ Rename it"])
+
+    def test_a_long_first_line_and_a_fence_stand_below_a_heading_of_their_own(self) -> None:
+        long = "word " * 40
+        self.assertRegex(message(long).text, r"\A▎ (word )+word…\n(word )+\n\Z")
+        self.assertEqual(message("```py\na = 1").text, "▎ a = 1\n```py\na = 1\n```\n")
+
+    def test_a_message_without_words_has_a_heading_as_well(self) -> None:
+        self.assertEqual(message(" \n").text, "▎ Message\n")
+
+    def test_what_went_with_it_stands_in_one_line(self) -> None:
+        picture = events.Attachment("i", "n.png", "image/png", 12)
+        drawing = message("See", files=(f"{FOLDER}/a.py", "/b.py"), attachments=(picture,))
+        self.assertEqual(drawing.text, "▎ See\n▏ with a.py, /b.py, n.png\n")
+        self.assertEqual(
+            links(drawing, OPEN_FILE),
+            [("a.py", {"path": f"{FOLDER}/a.py"}), ("/b.py", {"path": "/b.py"})],
+        )
+
+    def test_a_message_that_is_passed_into_the_turn_is_one_too(self) -> None:
+        _transcript, drawing = drawn(Content("a"), events.MessageAdded("q", "Stop"), Content("b"))
+        self.assertEqual(below(drawing), "a\n\n▎ Stop\n\nb\n")
+
+
+class Answers(unittest.TestCase):
+    def test_what_is_open_is_closed_at_every_moment(self) -> None:
+        transcript, drawing = drawn(Content("```py\ncode"))
+        self.assertEqual(below(drawing), "```py\ncode\n```\n")
+        for event in list(numbered([Message("Hello"), Content(""), Content("\n```\ntext")]))[2:]:
+            transcript.add(event)
+        drawing.apply(transcript.take())
+        self.assertEqual(below(drawing), "```py\ncode\n```\ntext\n")
+
+    def test_a_piece_draws_no_more_than_itself_and_the_end(self) -> None:
+        transcript, _drawing = drawn(Content("```py\n" + 10_000 * "code\n"))
+        transcript.add(TurnEvent(2, BEGIN, "s", "t1", Content("more")))
+        (patch,) = transcript.take()
+        self.assertEqual(patch.rendered.text, "\nmore\n```\n")
+
+    def test_an_answer_without_end_is_cut(self) -> None:
+        transcript, drawing = drawn(*[Content("a" * (1 << 20))] * 5)
+        self.assertIn("… 1,048,576 more characters are not shown\n", drawing.text)
+        self.assertLess(len(transcript.text), (4 << 20) + 1000)
+
+
+class Thoughts(unittest.TestCase):
+    def test_they_are_one_folded_line_with_the_last_subject(self) -> None:
+        _transcript, drawing = drawn(Thought("Look", "I look."), Thought("Plan", "I plan."))
+        self.assertEqual(unfolded(drawing), "▏ thinking: Plan…\n")
+        self.assertIn("**Look**\nI look.\n\n**Plan**\nI plan.\n", drawing.text)
+
+    def test_one_without_a_subject_shows_its_first_line(self) -> None:
+        _transcript, drawing = drawn(Thought("", "**I wonder**\n"), Thought("", "and wonder"))
+        self.assertEqual(unfolded(drawing), "▏ thinking: I wonder…\n")
+
+    def test_notices_and_our_own_sentences_are_not_folded(self) -> None:
+        ours = sentence("It is asked again.")
+        _transcript, drawing = drawn(Thought("Warning", "Careful"), Thought("Retrying", ours))
+        self.assertEqual(unfolded(drawing), "▏ ! Careful\n▏ ! It is asked again.\n")
+        self.assertEqual(drawing.marked(WARNING), ["Careful", "It is asked again."])
+
+    def test_they_are_bounded(self) -> None:
+        _transcript, drawing = drawn(*[Thought("", "a" * 10_000)] * 3)
+        self.assertIn("… 14,000 more characters\n", drawing.text)
+
+
+class Plans(unittest.TestCase):
+    def test_a_plan_is_drawn_anew_in_its_place(self) -> None:
+        entries = [
+            PlanEntry("Read\nit", "high", "completed"),
+            PlanEntry("Write", "high", "pending"),
+        ]
+        running = PlanEntry("Write", "high", "in_progress")
+        _transcript, drawing = drawn(
+            Content("a"), Plan(tuple(entries)), Content("b"), Plan((entries[0], running))
+        )
+        self.assertEqual(below(drawing), "ab\n\n▏ plan\n▏ ✓ Read it\n▏ ● Write\n")
+
+
+class Calls(unittest.TestCase):
+    def test_each_state_has_its_sign(self) -> None:
+        for sign, bodies in (
+            ("○", [call()]),
+            ("●", [call(), ToolExecution("c", "read", EXECUTING)]),
+            ("✓", [call(), ToolExecution("c", "read", COMPLETED)]),
+            ("✗", [call(), ToolExecution("c", "read", FAILED)]),
+            ("⊘", [call(), ToolExecution("c", "read", FAILED, rejected=True)]),
+            ("?", [call(), ToolExecution("c", "read", PENDING), question("a")]),
+            ("–", [call(), Complete(events.CANCELLED, Usage())]),
+        ):
+            with self.subTest(sign):
+                self.assertRegex(below(drawn(*bodies)[1]), rf"\A▏ {sign.replace('?', '[?]')} Read")
+
+    def test_the_line_has_tool_object_and_time_and_the_rest_is_folded(self) -> None:
+        args = {"file_path": f"{FOLDER}/src/a.py", "limit": 3}
+        _transcript, drawing = drawn(call(args=args), result("text\n```\n", args=args))
+        self.assertEqual(unfolded(drawing), "▏ ✓ Read src/a.py  1.0 s…\n")
+        self.assertEqual(drawing.marked(DIM), ["  1.0 s"])
+        self.assertEqual(links(drawing, OPEN_FILE), [("src/a.py", {"path": f"{FOLDER}/src/a.py"})])
+        self.assertIn('```json\n{\n  "file_path"', drawing.text)
+        self.assertIn("\n````\ntext\n```\n````\n", drawing.text)
+
+    def test_the_time_is_counted_from_the_moment_that_it_runs(self) -> None:
+        bodies = [call(), question("a"), Content("b"), ToolExecution("c", "read", EXECUTING)]
+        _transcript, drawing = drawn(*bodies, result())
+        self.assertEqual(drawing.marked(DIM), ["  1.0 s"])
+
+    def test_a_failure_says_why_without_being_opened(self) -> None:
+        _transcript, drawing = drawn(call(), result("no file", False, error="no file"))
+        self.assertEqual(below(drawing), "▏ ✗ Read  1.0 s\n▏   no file\n")
+        self.assertEqual(drawing.marked(ERROR), ["✗", "no file"])
+
+    def test_a_result_without_a_beginning_is_shown(self) -> None:
+        _transcript, drawing = drawn(result("text"))
+        self.assertEqual(unfolded(drawing), "▏ ✓ read…\n")
+
+    def test_a_second_call_with_an_id_that_was_used_is_another_one(self) -> None:
+        _transcript, drawing = drawn(call(), result(), call(), result())
+        self.assertEqual(below(drawing), "▏ ✓ Read  1.0 s\n" * 2)
+
+    def test_a_short_command_stands_in_the_line(self) -> None:
+        _transcript, drawing = drawn(call("shell", "Shell", {"command": "npm test"}))
+        self.assertEqual(below(drawing), "▏ ○ Shell npm test\n")
+
+    def test_of_a_longer_command_every_line_is_seen(self) -> None:
+        args = {"command": "echo a\nrm \u202eb"}
+        _transcript, drawing = drawn(call("shell", "Shell", args), result("out", args=args))
+        self.assertEqual(
+            unfolded(drawing),
+            "▏ ✓ Shell echo a  1.0 s\n```sh\necho a\nrm <U+202E>b\n```…\n",
+        )
+
+    def test_a_command_of_several_words_is_one_too(self) -> None:
+        _transcript, drawing = drawn(call("x", "Shell", {"command": ["bash", "-c", "a b"]}))
+        self.assertEqual(below(drawing), "▏ ○ Shell bash -c 'a b'\n")
+
+    def test_a_hundred_megabytes_of_output_are_not_kept(self) -> None:
+        _transcript, drawing = drawn(call(), result("a line\n" * 15_000_000))
+        self.assertLess(len(drawing.text), 20_000)
+        self.assertRegex(drawing.text, r"… 14,99\d,\d{3} lines are left out here  \[Show all\]\n")
+        self.assertEqual(links(drawing, SHOW_OUTPUT), [("[Show all]", {"call": "c"})])
+
+    def test_long_arguments_are_cut(self) -> None:
+        args = {"content": "x" * 1_000_000, "many": list(range(1000)), "in": {"it": "y" * 3000}}
+        _transcript, drawing = drawn(call(args=args))
+        self.assertLess(len(drawing.text), 8_000)
+        self.assertIn("… 998,000 more characters", drawing.text)
+        self.assertIn("… 900 more", drawing.text)
+
+
+class Edits(unittest.TestCase):
+    def test_an_edit_counts_its_lines_and_opens_in_the_review(self) -> None:
+        bodies = [call("replace", "Edit"), question("replace", EDIT)]
+        _transcript, drawing = drawn(*bodies, ToolExecution("c", "replace", EXECUTING), result())
+        self.assertEqual(below(drawing), "▏ ✓ Edit src/a.py  +2 -1  1.0 s\n")
+        self.assertEqual((drawing.marked(ADDED), drawing.marked(REMOVED)), (["+2"], ["-1"]))
+        self.assertEqual(
+            links(drawing, OPEN_EDIT), [("src/a.py", {"call": "c", "path": EDIT.path})]
+        )
+
+    def test_edits_of_several_files_are_listed(self) -> None:
+        unasked = (EDIT, Diff("/b", "", "x\n"))
+        _transcript, drawing = drawn(call("x", "Patch"), result(unasked=unasked))
+        self.assertEqual(
+            below(drawing),
+            "▏ ✓ Patch 2 files  +3 -1  1.0 s\n▏   src/a.py  +2 -1\n▏   /b  +1 -0\n",
+        )
+
+    def test_a_very_large_edit_is_not_counted(self) -> None:
+        large = Diff("/b", "", "x\n" * 600_000)
+        _transcript, drawing = drawn(call("x", "Write"), result(unasked=(large,)))
+        self.assertEqual(below(drawing), "▏ ✓ Write /b  large  1.0 s\n")
+
+
+class Questions(unittest.TestCase):
+    def test_each_decision_has_its_button_in_our_order(self) -> None:
+        transcript, drawing = drawn(call("shell", "Shell"), question("rm a\nrm \u202eb"))
+        self.assertEqual(
+            below(drawing),
+            "▏ ? Shell\n\n▏ ? May it use Shell?\n```sh\nrm a\nrm <U+202E>b\n```\n"
+            "▏   [Yes]  [Always]  [No]\n",
+        )
+        self.assertEqual(
+            links(drawing, DECIDE),
+            [
+                ("[Yes]", {"call": "c", "outcome": ONCE}),
+                ("[Always]", {"call": "c", "outcome": ALWAYS}),
+                ("[No]", {"call": "c", "outcome": CANCEL}),
+            ],
+        )
+        (asked,) = transcript.waiting
+        self.assertEqual((asked.id, asked.turn, asked.title), ("c", "t1", "Shell"))
+        self.assertEqual(asked.command, "rm a\nrm <U+202E>b")
+        self.assertEqual([it.outcome for it in asked.options], [ONCE, ALWAYS, CANCEL])
+
+    def test_an_edit_can_be_changed_and_always_be_rejected(self) -> None:
+        asked = ToolConfirmation(
+            "c", "replace", "Edit", "", "", {}, (Option(MODIFY, "Edit"), Option(ONCE, "Yes")), EDIT
+        )
+        transcript, drawing = drawn(call("replace", "Edit"), asked)
+        self.assertIn("\n▏   src/a.py  +2 -1\n▏   [Yes]  [Edit]  [Reject]\n", drawing.text)
+        self.assertEqual(transcript.waiting[0].diffs, (EDIT,))
+
+    def test_it_stays_below_what_is_said_meanwhile(self) -> None:
+        _transcript, drawing = drawn(call(), question("a"), Content("b"), call())
+        self.assertTrue(drawing.text.endswith("[No]\n"), drawing.text)
+
+    def test_it_goes_with_the_decision_and_with_the_turn(self) -> None:
+        for end in (
+            ToolExecution("c", "shell", EXECUTING),
+            result(success=False, rejected=True),
+            Complete(events.CANCELLED, Usage()),
+            events.Error("STREAM_ERROR", "It ended."),
+            Message("Next"),
+        ):
+            with self.subTest(type(end).__name__):
+                transcript, drawing = drawn(call(), question("a"), end)
+                self.assertEqual(transcript.waiting, ())
+                self.assertNotIn("[Yes]", drawing.text)
+
+    def test_several_wait_in_their_order(self) -> None:
+        other = ToolConfirmation("d", "x", "Other", "", "b", {}, OPTIONS)
+        transcript, drawing = drawn(question("a"), other)
+        self.assertEqual([it.id for it in transcript.waiting], ["c", "d"])
+        self.assertEqual(drawing.text.count("[Yes]"), 2)
+
+    def test_of_a_command_longer_than_a_view_shows_at_once_it_says_what_is_left_out(self) -> None:
+        transcript, drawing = drawn(question("x" * (1 << 20)))
+        self.assertEqual(len(transcript.waiting[0].command), 1 << 20)
+        self.assertIn("characters are left out here", drawing.text)
+        self.assertEqual(links(drawing, SHOW_OUTPUT), [("[Show all]", {"call": "c"})])
+
+    def test_an_elicitation_shows_its_fields_until_it_is_answered(self) -> None:
+        fields = (Field("name", "string", "Your name"), Field("age", "integer"))
+        asked = events.Elicitation("e", FORM, "Who\nare you?", fields)
+        transcript, drawing = drawn(asked)
+        form = "▏ ? Who\n▏   are you?\n▏   Your name\n▏   age\n▏   [Answer]  [Decline]\n"
+        self.assertTrue(drawing.text.endswith("\n\n" + form), drawing.text)
+        self.assertEqual(links(drawing, ANSWER), [("[Answer]", {"elicitation": "e"})])
+        self.assertEqual(links(drawing, DECLINE), [("[Decline]", {"elicitation": "e"})])
+        self.assertEqual(transcript.waiting[0].fields, fields)
+        _transcript, drawing = drawn(asked, events.ElicitationAnswered("e", ACCEPT))
+        self.assertEqual(below(drawing), "▏ ✓ Who\n▏   are you?\n▏   answered\n")
+
+    def test_an_address_is_shown_before_it_is_opened(self) -> None:
+        asked = events.Elicitation("e", URL, "Log in", url="https://a.example/\u202eb")
+        transcript, drawing = drawn(asked)
+        self.assertIn("▏   https://a.example/<U+202E>b\n", drawing.text)
+        self.assertEqual((transcript.waiting[0].mode, transcript.waiting[0].url), (URL, asked.url))
+
+
+class Ends(unittest.TestCase):
+    def test_an_error_says_what_happened_and_can_be_tried_again(self) -> None:
+        _transcript, drawing = drawn(events.Error("STREAM_ERROR", "It ended.", "exit code 1"))
+        self.assertEqual(unfolded(drawing), "▏ ✗ It ended.\n▏   [Try again]…\n")
+        self.assertEqual(links(drawing, RETRY), [("[Try again]", {})])
+        self.assertIn("exit code 1", drawing.text)
+
+    def test_a_turn_ends_with_a_line_of_what_the_agent_tells(self) -> None:
+        transcript, drawing = Transcript(), Drawing()
+        names = {MODE: "Plan mode", MODEL: "Flash"}
+        options = ConfigOptions(
+            tuple(
+                ConfigOption(it, it, "", it, SELECT, "v", (Choice("v", name),))
+                for it, name in names.items()
+            )
+        )
+        transcript.add(TurnEvent(0, BEGIN, "s", "", options))
+        usage = ContextUsage(250, 1000, Cost(0.126, "USD"))
+        for event in numbered([Message("Hello"), usage, Complete("end_turn", Usage(1234, 5))]):
+            transcript.add(event)
+        drawing.apply(transcript.take())
+        time = amounts.clock(BEGIN)
+        line = (
+            f"{time} · 2.0 s · Plan mode · Flash · context 25% of 1,000 · 0.13 USD"
+            " · 1,234 tokens in, 5 out"
+        )
+        self.assertEqual(below(drawing), f"▏ {line}\n")
+        self.assertEqual(drawing.marked(DIM), [line])
+
+    def test_a_turn_that_did_not_end_by_itself_says_so_first(self) -> None:
+        _transcript, drawing = drawn(Complete(events.CANCELLED, Usage()))
+        self.assertRegex(below(drawing), r"\A▏ The turn was cancelled. · ")
+        self.assertEqual(drawing.marked(WARNING), ["The turn was cancelled."])
+
+
+class Amounts(unittest.TestCase):
+    def test_durations_are_as_exact_as_somebody_reads_them(self) -> None:
+        for seconds, words in (
+            (0, "0.0 s"),
+            (-1, "0.0 s"),
+            (0.44, "0.4 s"),
+            (9.96, "10 s"),
+            (59.4, "59 s"),
+            (59.6, "1 min 0 s"),
+            (3599, "59 min 59 s"),
+            (7800, "2 h 10 min"),
+        ):
+            with self.subTest(words):
+                self.assertEqual(amounts.duration(timedelta(seconds=seconds)), words)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,104 @@
+"""Markdown of others within the document."""
+
+from __future__ import annotations
+
+import unittest
+
+from GeminiCompanion.companion.chat.markdown import Prose, closed, fenced
+from GeminiCompanion.companion.chat.rendered import LINE, MARKERS, MESSAGE
+from hypothesis import given
+from hypothesis import strategies as st
+
+LIMIT = 10_000
+# Parts of which fences, quotations and lists are made, also across pieces.
+PARTS = ("```", "~~~", "`", "py", "\n", "\r", "\r\n", " ", "    ", "\t", "> ", "- ", "1. ", "a")
+texts = st.lists(st.sampled_from((*PARTS, MESSAGE, LINE)), max_size=40).map("".join)
+
+
+def grown(pieces: list[str], limit: int = LIMIT) -> Prose:
+    prose = Prose(limit)
+    for piece in pieces:
+        prose.add(piece)
+    return prose
+
+
+class Growing(unittest.TestCase):
+    @given(texts, st.lists(st.integers(0, 100), max_size=8), st.integers(0, 120))
+    def test_any_pieces_give_the_same_as_the_whole(
+        self, text: str, cuts: list[int], limit: int
+    ) -> None:
+        places = [0, *sorted(min(it, len(text)) for it in cuts), len(text)]
+        pieces = [text[start:end] for start, end in zip(places, places[1:])]
+        parts, whole = grown(pieces, limit), grown([text], limit)
+        self.assertEqual(
+            (parts.text, parts.end, parts.cut, parts.size),
+            (whole.text, whole.end, whole.cut, len(whole.text)),
+        )
+
+    @given(st.lists(texts, max_size=6))
+    def test_what_is_new_is_all_that_the_text_gained(self, pieces: list[str]) -> None:
+        prose, text = Prose(LIMIT), ""
+        for piece in pieces:
+            text += prose.add(piece)
+            self.assertEqual(prose.text, text)
+
+    @given(texts)
+    def test_no_line_begins_as_ours_do(self, text: str) -> None:
+        for line in (closed(text) + fenced(text)).split("\n"):
+            self.assertNotIn(line[:1] or " ", MARKERS)
+
+    @given(texts)
+    def test_it_ends_with_one_line_end_and_begins_with_none(self, text: str) -> None:
+        told = closed(text)
+        self.assertRegex(told, r"\A\n\Z|\A[^\n](.|\n)*\n\Z")
+        self.assertNotIn("\r", told)
+
+    @given(texts)
+    def test_what_was_closed_needs_no_other_end(self, text: str) -> None:
+        self.assertEqual(closed(closed(text)), closed(text))
+
+    def test_a_text_beyond_the_limit_is_counted_and_not_kept(self) -> None:
+        prose = grown(["a" * 8, "b" * 8, "c" * 8], limit=10)
+        self.assertEqual((prose.text, prose.cut), ("a" * 8 + "bb", 14))
+
+
+class Fences(unittest.TestCase):
+    def test_fences_that_stay_open_are_closed_where_they_stand(self) -> None:
+        for text, end in (
+            ("text", ""),
+            ("```py\ncode", "```"),
+            ("```py\ncode\n```", ""),
+            ("```py\ncode\n``", "```"),
+            ("`````\n```\n````", "`````"),
+            ("~~~\n```", "~~~"),
+            ("~~~ a`b", "~~~"),
+            ("```\n~~~", "```"),
+            ("``` a`b", ""),
+            ("``", ""),
+            ("    ```", ""),
+            ("   ```", "   ```"),
+            ("```\n    ```", "```"),
+            ("```\n> ```", "```"),
+            ("```\n``` py", "```"),
+            ("> ```\n> code", "> ```"),
+            ("> ```\ntext", ""),
+            ("> ```\n```", "```"),
+            ("> > ```\n> > a", "> > ```"),
+            ("- ```\n  code", "  ```"),
+            ("- a\n\n  ```\n\n  b", "  ```"),
+            ("- ```\ntext", ""),
+            ("- a\n  - ```", "    ```"),
+            ("1. a\n   ```", "   ```"),
+            ("- a\n\n      ```", ""),
+            ("- a\n\ntext\n\n    ```", ""),
+            ("```\na\n```\n```", "```"),
+        ):
+            with self.subTest(text):
+                self.assertEqual(closed(text), text + "\n" + (end + "\n" if end else ""))
+
+    def test_a_fence_of_ours_is_longer_than_those_in_the_text(self) -> None:
+        self.assertEqual(fenced("a\n````\nb\n", "sh"), "`````sh\na\n````\nb\n`````\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
