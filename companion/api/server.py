@@ -35,7 +35,7 @@ from .operations.tickets import Tickets
 from .operations.tokens import Tokens
 from .serving.access import FULL, LOCAL, READ_ONLY, Access
 from .serving.dispatch import Dispatcher
-from .serving.guard import Guard
+from .serving.guard import CALLERS, Guard
 from .serving.routing import Table
 
 # Connections at a time that have not shown the token. As many as with it, because a program may
@@ -110,7 +110,7 @@ class Server:
                 failing.push_async_callback(self.agent.stop)
             failing.callback(self._http.stop_accepting)
             self._tokens = self._kept_tokens()
-            self._named = Tokens(os.path.join(self._folder, state_folder.NAMED_FILE))
+            self._named = Tokens(os.path.join(self._folder, state_folder.NAMED_FILE), CALLERS)
             self._named.load(forget=self._settings.new_tokens)
             self.token = self._tokens[FULL]
             await self._listen()

@@ -107,6 +107,10 @@ class Leaving(ApiTest):
             goes_on.set()
             reply = self.ask("POST", "/read-file", body.encode("ascii"), headers)
         self.assertEqual(len(reply["content"]), 2 * file_handlers.SMALL)
+        # Only a stream goes on after an event.
+        named = {**headers, "Last-Event-ID": "a.1"}
+        again = self.ask("POST", "/read-file", body.encode("ascii"), named)
+        self.assertEqual(again.body, reply.body)
         self.assertEqual(reply.headers["Idempotency-Replayed"], "true")
         until(lambda: budget._free == free)
 

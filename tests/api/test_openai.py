@@ -166,6 +166,17 @@ def wanted(*texts: str, **more: Any) -> Wanted:
     return read({"model": "gemini", "messages": messages, **more}, ("gemini", "qwen"))
 
 
+class Telling(unittest.TestCase):
+    def test_each_message_is_told_as_what_it_is(self) -> None:
+        roles = ("system", "user", "assistant", "tool", "user")
+        messages = [{"role": role, "content": role} for role in roles]
+        told = read({"model": "gemini", "messages": messages}, ("gemini",)).message(False)
+        self.assertEqual(
+            told.split("\n\n"),
+            ["Instructions: system", "User: user", "You: assistant", "Tool: tool", "User: user"],
+        )
+
+
 class Keeping(unittest.IsolatedAsyncioTestCase):
     """The agent has conversations that are only counted; `turns` are theirs, by their ids."""
 

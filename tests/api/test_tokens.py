@@ -163,7 +163,8 @@ class Keeping(TokenCase):
     def test_a_name_is_given_once_and_has_only_plain_letters(self) -> None:
         self.give("phone", "read")
         for name, status, code in (
-            ("phone", 409, "TOKEN_EXISTS"), ("a b", 400, "VALIDATION_ERROR"),
+            ("phone", 409, "TOKEN_EXISTS"), ("full", 409, "TOKEN_EXISTS"),
+            ("read-only", 409, "TOKEN_EXISTS"), ("a b", 400, "VALIDATION_ERROR"),
             ("", 400, "VALIDATION_ERROR"), ("../x", 400, "VALIDATION_ERROR"),
         ):  # fmt: skip
             reply = self.ask("POST", "/tokens", {"name": name, "scopes": ["read"]})

@@ -26,8 +26,8 @@ from .past_turns import PastTurns, on_disk
 from .session_opener import SessionOpener
 
 REMINDED = sentence(
-    "The agent was restarted and could not resume this conversation; it was given its text to"
-    " read instead."
+    "The agent could not resume its session of this conversation; it was given the text of the"
+    " conversation to read instead."
 )
 
 

@@ -16,7 +16,11 @@ from .output_shape import OutputShape, of_format
 
 # Names that let the server choose the model.
 ANY_MODEL = ("gemini", "auto", "default")
-ROLES = {"system": "Instructions", "developer": "Instructions", "user": "User"}
+ROLES = {
+    **dict.fromkeys(("system", "developer"), "Instructions"),
+    **{"user": "User", "assistant": "You"},
+    **dict.fromkeys(("tool", "function"), "Tool"),
+}
 # Parameters that the CLI has nothing for, with the values that ask for nothing.
 UNSUPPORTED: Mapping[str, tuple[Any, ...]] = {
     "max_tokens": (),
@@ -125,7 +129,7 @@ def _refuse_unsupported(fields: Mapping[str, Any]) -> None:
 
 def _text(messages: Sequence[Message]) -> str:
     """All messages as one text."""
-    told = [(ROLES.get(it["role"], "You"), _content(it, 0)) for it in messages]
+    told = [(ROLES[it["role"]], _content(it, 0)) for it in messages]
     if len(told) == 1:
         return told[0][1]
     return "\n\n".join(f"{role}: {text}" for role, text in told)

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
-from typing import Any, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import Any, AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 
 from ...agent.display import wire
 from ...base import private_files
@@ -80,10 +80,11 @@ class NamedToken:
 
 class Tokens:
     """The named tokens; other servers may have the same file. All methods are called on one loop,
-    `load` before all others."""
+    `load` before all others. `taken` are the names of tokens that are none of these."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, taken: Collection[str] = ()) -> None:
         self._path = path
+        self._taken = taken
         self._by_digest: Mapping[str, NamedToken] = {}
         # Held while the file is written.
         self._writing = asyncio.Lock()
@@ -199,7 +200,8 @@ class Tokens:
         giver.check(*scopes)
         async with self._changing():
             known = list(self)
-            if any(it.name == name for it in known) or len(known) >= MAX_TOKENS:
+            is_taken = name in self._taken or any(it.name == name for it in known)
+            if is_taken or len(known) >= MAX_TOKENS:
                 raise Refusal(TOKEN_EXISTS, name=name, limit=MAX_TOKENS)
             ordered = tuple(each for each in GRANTED if each in scopes)
             token, made = _made(NamedToken("", name, ordered, "", ""))

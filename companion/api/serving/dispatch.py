@@ -239,10 +239,11 @@ async def _fields(
 
 
 def _is_once(request: web.BaseRequest, route: Route[Handler]) -> bool:
-    """Whether the request is to be done once, however often it is sent. One that names an event
-    goes on with a stream, and begins nothing."""
+    """Whether the request is to be done once, however often it is sent. One for a stream that names
+    an event goes on with it, and begins nothing."""
     headers = request.headers
-    return once.HEADER in headers and route.method != "GET" and LAST_SEEN not in headers
+    goes_on = route.streams and LAST_SEEN in headers
+    return once.HEADER in headers and route.method != "GET" and not goes_on
 
 
 def _end(request: web.BaseRequest) -> None:
