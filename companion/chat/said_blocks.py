@@ -131,6 +131,8 @@ class ThoughtBlock(Block):
         super().__init__(id, turn)
         self._subject = ""
         self._prose = Prose(MAX_THOUGHTS)
+        # Whether the last one goes on with the next that has no subject.
+        self._is_piece = True
 
     @property
     def is_empty(self) -> bool:
@@ -139,7 +141,10 @@ class ThoughtBlock(Block):
 
     def add(self, thought: events.Thought) -> None:
         self._subject = thought.subject or self._subject
-        before = f"\n\n**{shown_line(thought.subject)}**\n" if thought.subject else ""
+        before = "" if self._is_piece else "\n\n"
+        if thought.subject:
+            before = f"\n\n**{shown_line(thought.subject)}**\n"
+        self._is_piece = not thought.subject
         self._prose.add(before + str(thought.description))
 
     def rendered(self) -> Rendered:

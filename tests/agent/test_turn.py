@@ -69,6 +69,16 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         self.assertEqual("".join(piece.text for piece in pieces), "Hello")
         self.assertEqual([piece.is_partial for piece in pieces][-1], False)
 
+    async def test_pieces_of_a_thought_are_told_with_the_blanks_between_them(self) -> None:
+        turn = self.started()
+        for text in (" ", "I lo", "ok", "\n\n", " around", "**Then**\nI go ", " "):
+            turn.update(messages.AgentThoughtChunk(text))
+        self.end()
+        await self.over(turn)
+        told = [(it.subject, it.description) for it in self.stage.of(events.Thought)]
+        pieces = [("", it) for it in ("I lo", "ok", "\n\n", " around")]
+        self.assertEqual(told, [*pieces, ("Then", "I go")])
+
     async def test_tokens_are_those_of_the_protocol_where_the_cli_has_no_way_of_its_own(
         self,
     ) -> None:

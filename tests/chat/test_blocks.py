@@ -178,6 +178,11 @@ class Thoughts(unittest.TestCase):
         _transcript, drawing = drawn(Thought("", "**I wonder**\n"), Thought("", "and wonder"))
         self.assertEqual(unfolded(drawing), "▏ thinking: I wonder…\n")
 
+    def test_those_without_a_subject_are_pieces_of_one_text(self) -> None:
+        pieces = (Thought("Look", "I look."), Thought("", "I wo"), Thought("", "nder"))
+        _transcript, drawing = drawn(*pieces)
+        self.assertIn("I look.\n\nI wonder\n", drawing.text)
+
     def test_notices_and_our_own_sentences_are_not_folded(self) -> None:
         ours = sentence("It is asked again.")
         _transcript, drawing = drawn(Thought("Warning", "Careful"), Thought("Retrying", ours))

@@ -35,6 +35,12 @@ class EventLog:
         return len(self._events)
 
     @property
+    def last(self) -> Body | None:
+        """The newest one, None before the first; a piece of an answer may be behind it that is kept
+        back."""
+        return self._events[-1].body if self._events else None
+
+    @property
     def has_answer(self) -> bool:
         """Whether the model has said something or called a tool."""
         return bool(self._held) or any(

@@ -45,7 +45,7 @@ class Content:
 @dataclass(frozen=True)
 class Thought:
     """A thought of the model; with the subject WARNING, a notice about the conversation for the
-    user. `subject` may be empty."""
+    user. `subject` may be empty; such thoughts that follow each other are pieces of one text."""
 
     type: ClassVar[str] = "thought"
     subject: str

@@ -214,12 +214,17 @@ class Turn:
             if not self._agent.cli.own_mark.fullmatch(said.text):
                 self._log.say(said.text)
         elif isinstance(said, messages.AgentThoughtChunk):
-            if said.text.strip():
-                self._log.add(_thought(said.text))
+            self._think(said.text)
         elif isinstance(said, messages.ToolCallUpdate):
             await self._calls.change(said)
         elif isinstance(said, BESIDE):
             self._log.add(said)
+
+    def _think(self, text: str) -> None:
+        """Most agents tell a thought in pieces, so blanks between two of them are told as well."""
+        last = self._log.last
+        if text.strip() or (text and isinstance(last, Thought) and not last.subject):
+            self._log.add(_thought(text))
 
     # The end.
 
@@ -271,7 +276,7 @@ def _thought(text: str) -> Thought:
         return Thought(found.group(1).strip(), found.group(2).strip())
     if text.startswith(WARNING + ":"):
         return Thought(WARNING, text[len(WARNING) + 1 :].strip())
-    return Thought("", text.strip())
+    return Thought("", text)
 
 
 def _ended_by_itself(prompt: asyncio.Future[messages.TurnEnd]) -> bool:

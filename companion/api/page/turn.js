@@ -21,9 +21,11 @@ class Thoughts {
 
   add({ subject, description }) {
     if (subject) this.title.data = `${say("thoughts")}: ${subject}`;
-    const text = make("p", {}, description);
-    if (subject) text.prepend(make("strong", {}, subject), " ");
-    this.box.append(text);
+    // Thoughts without a subject are pieces of one text.
+    if (subject || !this.piece) this.box.append((this.piece = make("p")));
+    if (subject) this.piece.append(make("strong", {}, subject), " ");
+    this.piece.append(description);
+    if (subject) this.piece = null;
   }
 }
 
