@@ -20,6 +20,11 @@ _forgotten = [name for name in list(sys.modules) if name.startswith(_companion)]
 for _name in _forgotten:
     sys.modules.pop(_name, None)
 
+from .companion.ui.commands.changes_commands import (  # noqa: E402
+    GeminiCompanionDecideChangesCommand,
+    GeminiCompanionGoToChangeCommand,
+    GeminiCompanionShowChangesCommand,
+)
 from .companion.ui.commands.cli_commands import (  # noqa: E402
     GeminiCompanionCopyExportsCommand,
     GeminiCompanionForgetEnvironmentCommand,
@@ -77,7 +82,9 @@ from .companion.ui.host import host  # noqa: E402
 
 __all__ = [
     "GeminiCompanionAcceptDiffCommand",
+    "GeminiCompanionDecideChangesCommand",
     "GeminiCompanionDropChangeCommand",
+    "GeminiCompanionGoToChangeCommand",
     "GeminiCompanionKeepChangeCommand",
     "GeminiCompanionNextChangeCommand",
     "GeminiCompanionPreviousChangeCommand",
@@ -91,6 +98,7 @@ __all__ = [
     "GeminiCompanionShowClisCommand",
     "GeminiCompanionInstallCliExtensionCommand",
     "GeminiCompanionRemoveCliExtensionCommand",
+    "GeminiCompanionShowChangesCommand",
     "GeminiCompanionShowDiffsCommand",
     "GeminiCompanionShowAcceptedEditsCommand",
     "GeminiCompanionFillViewCommand",
@@ -166,6 +174,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
             _host.running.status.activated(view)
             _host.running.notices.activated()
             _host.running.next_edit.activated(view)
+            _host.running.sheets.activated(view)
 
     def on_deactivated(self, view: sublime.View) -> None:
         if _host.running is not None:
@@ -204,6 +213,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
             running.edits.modified(view)
             running.resting.modified(view)
             running.conflicts.modified(view)
+            running.sheets.modified(view)
 
     def on_pre_close(self, view: sublime.View) -> None:
         if _host.running is not None:
@@ -227,10 +237,10 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
             return None
         if name == "terminus_open":
             return running.terminus_command(window, args)
-        return running.diffs.instead_of(name, view) if view is not None else None
+        return running.instead_of(name, args, view) if view is not None else None
 
     def on_text_command(
         self, view: sublime.View, name: str, args: dict[str, Any] | None
     ) -> tuple[str, dict[str, Any]] | None:
         running = _host.running
-        return running.diffs.instead_of(name, view) if running is not None else None
+        return running.instead_of(name, args, view) if running is not None else None

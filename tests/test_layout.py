@@ -29,7 +29,7 @@ FOLDERS = {
         "wording", "acp", "events", "agents", "turn", "display", "conversations", "processes", "",
     ),
     "api": ("contract", "operations", "files", "openai", "handlers", "serving", ""),
-    "ui": ("terminals", "prompt", "code", "review", "pages", "chat", "commands"),
+    "ui": ("terminals", "prompt", "code", "review", "changes", "pages", "chat", "commands"),
 }  # fmt: skip
 # The folders beside the package whose modules import each other.
 OTHERS = ("bench", "headless", "tests", "tools")

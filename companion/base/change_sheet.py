@@ -41,6 +41,8 @@ class FileChanges:
     note: str = ""
     state: str = ""
     can_type: bool = True
+    # Whether the file has the new text already.
+    is_written: bool = False
     made_of: object = None
 
     @property

@@ -62,7 +62,7 @@ def typed(sheet: Sheet, text: str, caret: int | None = None) -> Typed:
 
 
 def _row_edits(sheet: Sheet, text: str, caret: int | None) -> list[RowEdit]:
-    start, after = _equal_ends(sheet.text, text, caret)
+    start, after = equal_ends(sheet.text, text, caret)
     end = len(sheet.text) - after
     first = sheet.row_at(start)
     last = max(sheet.row_at(end), first)
@@ -90,8 +90,9 @@ def _row_by_row(change: Change) -> list[Change]:
     return [Change(old + it, old + it + 1, new + it, new + it + 1) for it in range(change.added)]
 
 
-def _equal_ends(old: str, new: str, caret: int | None) -> tuple[int, int]:
-    """How many code points are equal at the beginning and at the end, one after the other."""
+def equal_ends(old: str, new: str, caret: int | None = None) -> tuple[int, int]:
+    """How many code points are equal at the beginning, and how many of the others at the end; with
+    a caret, all behind it if they are equal."""
     start, shorter = common_start(old, new), min(len(old), len(new))
     after = len(new) - caret if caret is not None else -1
     if 0 <= after <= shorter and old.endswith(new[len(new) - after :]):
@@ -173,7 +174,7 @@ def _edits(section: Section, now: Section, number: int) -> list[TypedEdit]:
     """What has become of the new text, as little as possible."""
     run = section.runs[number]
     old, new = section.text_of(run), now.text_of(now.runs[number])
-    start, after = _equal_ends(old, new, None)
+    start, after = equal_ends(old, new)
     if old == new:
         return []
     old, new = old[start : len(old) - after], new[start : len(new) - after]

@@ -30,6 +30,7 @@ PACKAGE = __name__.rsplit(".", 2)[0]
 FIRST = (
     "ui",
     "ui.commands",
+    "ui.commands.changes_commands",
     "ui.commands.cli_commands",
     "ui.commands.companion_commands",
     "ui.commands.diff_commands",

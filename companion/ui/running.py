@@ -15,6 +15,10 @@ from ..ide.reach import Reach
 from ..ide.service import Companion
 from ..ide.status import Status
 from . import queues, settings
+from .changes.change_sheets import ChangeSheets
+from .changes.deciding import Deciding
+from .changes.proposals import Proposals
+from .changes.unasked_changes import UnaskedChanges
 from .extension_setup import ExtensionSetup
 from .files import Files
 from .lost_clis import LostClis
@@ -73,10 +77,10 @@ class Running:
         self.written = WrittenReviews(self.companion, self.editor, self.reviews, self.history)
         self.diffs = Actions(self.companion, self.editor, self.reviews, words, self.written)
         self.changes = SingleChanges(self.reviews, tell, self.diffs.reject)
-        self.accepting = Accepting(
-            self.companion, self.editor, self.reviews, self.diffs, self.conflicts, self.history
-        )
+        both = self.companion, self.editor
+        self.accepting = Accepting(*both, self.reviews, self.diffs, self.conflicts, self.history)
         self.unasked = Unasked(self.history, self.written, tell)
+        self.sheets = self._change_sheets(tell)
         self.queue = Queue(self.reviews, tell)
         self.next_edit = self.editor.next_edit = NextEdit(tell)
         self.notes = Notes(self.reviews, tell, self.diffs.reject)
@@ -91,9 +95,17 @@ class Running:
         self.doctor = Checkups(self.companion, self.stories, doctor.NAME, doctor.html)
         self.extension_setup = ExtensionSetup(tell, self._look_again)
         self.remedies = Remedies(self.companion, tell, self._look_again)
-        self.windows = WindowWatch(
-            self.companion, self.editor, self.files, self.reviews, self._looks()
+        self.windows = WindowWatch(*both, self.files, self.reviews, self._looks())
+
+    def _change_sheets(self, tell: Callable[[str], None]) -> ChangeSheets:
+        deciding = Deciding(self.reviews, self.changes, self.history, tell)
+        sources = (
+            Proposals(self.reviews, self.accepting, self.diffs),
+            UnaskedChanges(self.reviews, self.written, self.history),
         )
+        sheets = ChangeSheets(sources, deciding, self.reviews, self.stories, tell)
+        self.reviews.on_change = self.history.on_change = sheets.changed
+        return sheets
 
     def _status_bar(self, mention: Callable[[str], None]) -> StatusBar:
         return StatusBar(
@@ -115,6 +127,7 @@ class Running:
             self.status.look,
             self.scrolling.look,
             self.shared_sheets.look,
+            self.sheets.look,
         )
 
     def start(self) -> None:
@@ -124,6 +137,7 @@ class Running:
         self.stories.begin(self._load())
         self.stories.begin(self.extension_setup.renew())
         self.windows.start()
+        self.sheets.resume()
         if self._is_first:
             self.welcome.show(sublime.active_window())
             queues.on_worker(partial(welcome.remember, self._cache))
@@ -133,6 +147,7 @@ class Running:
         self.stories.stop()
         self.windows.stop()
         self.shared_sheets.stop()
+        self.sheets.stop()
         self.welcome.stop()
         self.doctor.stop()
         self.status.stop()
@@ -177,6 +192,13 @@ class Running:
             return None
         found = terminus.with_environment(arguments or {}, self.environment(window))
         return ("terminus_open", found) if found is not None else None
+
+    def instead_of(
+        self, name: str, arguments: Mapping[str, Any] | None, view: sublime.View
+    ) -> tuple[str, dict[str, Any]] | None:
+        """The command to run instead of this one; None to run it."""
+        in_sheet = self.sheets.instead_of(name, arguments, view)
+        return in_sheet or self.diffs.instead_of(name, view)
 
     def key_context(
         self, view: sublime.View, key: str, operator: int, operand: object

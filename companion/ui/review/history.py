@@ -60,6 +60,8 @@ class History:
         self._may_save = False
         self._is_stopped = False
         self._problem = ""
+        # Called when there are other edits.
+        self.on_change: Callable[[], None] = lambda: None
 
     async def load(self) -> None:
         """Load the edits that earlier runs of the editor saved, once the folder is this one's."""
@@ -144,6 +146,7 @@ class History:
         return next((it for it in self._edits if it.id == id), None)
 
     def _save(self) -> None:
+        self.on_change()
         if self._may_save and not self._is_stopped:
             self._picture = _with_rules(self._edits)
             accepted_edits.writer.soon(self._write)

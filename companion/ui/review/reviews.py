@@ -48,6 +48,8 @@ class Reviews:
         self._tell = tell
         self._reviews: dict[str, Review] = {}
         self.drawing = Drawing(self.of)
+        # Called when there are other changes, or other notes about them.
+        self.on_change: Callable[[], None] = lambda: None
 
     def begin(self, right: sublime.View, original: str, digest: Digest | None = None) -> None:
         """Review the proposal against this text from now on. For large texts the views show the
@@ -69,6 +71,7 @@ class Reviews:
             self._compute(right, review)
         else:
             self.drawing.comments(right)
+            self.on_change()
 
     def stop(self) -> None:
         """Stop all reviews. The next start draws everything again; the phantoms between the lines
@@ -79,8 +82,11 @@ class Reviews:
 
     def forget_ended(self) -> None:
         """Forget the reviews of diffs that are decided."""
-        for id in [id for id in self._reviews if with_id(id) is None]:
+        ended = [id for id in self._reviews if with_id(id) is None]
+        for id in ended:
             del self._reviews[id]
+        if ended:
+            self.on_change()
 
     def has_room_for(self, digest: Digest | None) -> bool:
         """Whether the texts of one more large diff can be kept."""
@@ -146,6 +152,7 @@ class Reviews:
             review.notes[subject] = sentence
             self._tell(sentence)
         self.drawing.head(view)
+        self.on_change()
 
     def saw(self, view: sublime.View, key: str) -> None:
         """The user wants the change of that key."""
@@ -155,6 +162,7 @@ class Reviews:
             review.dropped -= {key}
             self.refresh(view)
             self.drawing.head(view)
+            self.on_change()
 
     def _compute(self, right: sublime.View, review: Review) -> Answer[bool]:
         """Compute the changes, unless that is being done. Gives False if it fails; if it succeeds,
@@ -194,6 +202,7 @@ class Reviews:
         review.comparison, review.change_count, review.text = comparison, count, text
         if review.is_current(right):
             self.drawing.all(right, review, comparison)
+            self.on_change()
 
 
 def _work(right: sublime.View, review: Review) -> Callable[[], Compared]:

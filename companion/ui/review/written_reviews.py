@@ -49,11 +49,12 @@ class WrittenReviews:
         # The ids of the diffs that are being decided on.
         self._pressed: set[str] = set()
 
-    async def open(self, window: sublime.Window, edit: Edit) -> None:
+    async def open(self, window: sublime.Window, edit: Edit, take_focus: bool = True) -> None:
         """Show the edit beside the file as it was before. What cannot be shown counts as seen."""
         there = self._view_of(edit)
         if there is not None:
-            show(there)
+            if take_focus:
+                show(there)
             return
         if edit.problem:
             self._editor.tell(edit.problem)
@@ -69,7 +70,8 @@ class WrittenReviews:
         proposal = Proposal("", edit.path, edit.after or "", client=edit.client, opened_at=edit.at)
         shown = large.shown(proposal, edit.before, digest)
         keyboard = self._editor.keyboard_in(window)
-        view, _note = opening.open_diff(window, *shown, keyboard, True, digest is not None, edit.id)
+        is_digest = digest is not None
+        view, _note = opening.open_diff(window, *shown, keyboard, take_focus, is_digest, edit.id)
         record = waiting(view)
         if record is not None:
             is_same = written_files.is_text(present, edit.after or "")
@@ -98,14 +100,20 @@ class WrittenReviews:
         if problem:
             self._editor.tell(problem)
             return False
-        self._seen(window, edit, text)
+        self.seen(window, edit, text)
         return self._kept(window, edit, view, text)
 
     def begin_undo(self, view: sublime.View, note: str = "") -> bool:
         """Begin to undo the edit of the review."""
         window = view.window() or sublime.active_window()
-        self._editor.stories.begin(self._undo_shown(window, view, note), window)
+        self._editor.stories.begin(self.undo_shown(window, view, note), window)
         return True
+
+    async def undo_and_tell(self, window: sublime.Window, edit: Edit) -> bool:
+        """Make the file what it was before the edit; gives whether that was done."""
+        problem = await self.undo(window, edit)
+        self._editor.tell(problem or UNDONE.format(written_files.name(edit.path)))
+        return not problem
 
     async def undo(self, window: sublime.Window, edit: Edit) -> str:
         """Make the file what it was before the edit. Gives a sentence if that was not done."""
@@ -142,15 +150,15 @@ class WrittenReviews:
     def is_open(self, edit: Edit) -> bool:
         return self._view_of(edit) is not None
 
-    async def _undo_shown(self, window: sublime.Window, view: sublime.View, note: str) -> None:
+    async def undo_shown(self, window: sublime.Window, view: sublime.View, note: str = "") -> bool:
+        """Undo the edit of the review; the user's words go to the CLI. Gives whether it is
+        undone."""
         edit = self._edit(view)
-        words, name = comments.words(view, self._reviews.of(view), note), name_of(view)
-        if edit is None:
-            return
-        problem = await self.undo(window, edit)
-        self._editor.tell(problem or UNDONE.format(name))
-        if not problem:
-            self._give(window, edit, words)
+        words = comments.words(view, self._reviews.of(view), note)
+        if edit is None or not await self.undo_and_tell(window, edit):
+            return False
+        self._give(window, edit, words)
+        return True
 
     async def _text(self, view: sublime.View, edit: Edit) -> str | None:
         """The text that the user wants; None if the review ends meanwhile."""
@@ -164,9 +172,9 @@ class WrittenReviews:
             return None
         return edit.after if review.text is None else review.text
 
-    def _seen(self, window: sublime.Window, edit: Edit, text: str | None) -> None:
-        """The user has looked at the edit, and the file has the text."""
-        if text == edit.after:
+    def seen(self, window: sublime.Window, edit: Edit, text: str | None = None) -> None:
+        """The user has looked at the edit, and the file has the text, None for that of the CLI."""
+        if text is None or text == edit.after:
             self._history.replace(edit, replace(edit, is_seen=True))
             return
         is_undone = edit.before.exists and text == edit.before.text
@@ -222,13 +230,18 @@ class WrittenReviews:
             return None
         return found
 
-    def _view_of(self, edit: Edit) -> sublime.View | None:
+    def views(self) -> dict[str, sublime.View]:
+        """The right views of all reviews, by the ids of their edits."""
+        found: dict[str, sublime.View] = {}
         for window in sublime.windows():
             for view in diffs(window):
                 record = waiting(view)
-                if record is not None and record.edit_id == edit.id:
-                    return view
-        return None
+                if record is not None and record.edit_id:
+                    found.setdefault(record.edit_id, view)
+        return found
+
+    def _view_of(self, edit: Edit) -> sublime.View | None:
+        return self.views().get(edit.id)
 
 
 def _home(window: sublime.Window, edit: Edit) -> sublime.Window:

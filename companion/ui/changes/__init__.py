@@ -1,0 +1,9 @@
+"""Show Changes: the changes of many files in one view, read, typed in and decided on there.
+
+To be read in this order: `sources` says what a sheet needs to know of changes, `proposals` and
+`unasked_changes` have them; `sheet` is one sheet, `marking` colours it and draws its links,
+`deciding` does what the links say, and `change_sheets` knows all that are open.
+
+The texts and the decisions are those of the files' own reviews (`ui/review`): a sheet has none of
+its own. All of it runs on the editor's UI thread.
+"""

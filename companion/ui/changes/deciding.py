@@ -1,0 +1,210 @@
+"""The user's decisions in a sheet: on one change, on a file, on all. UI thread only.
+
+Each is made as in the file's own review. All are decided on only as they were drawn and counted
+when the user was asked; what came or changed meanwhile waits, and the user is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, Sequence
+
+import sublime
+
+from ...base.change_sheet import Section
+from ...ide.accepted_edits import Edit
+from .. import panels
+from ..review.history import History
+from ..review.reviews import Reviews
+from ..review.single_changes import SingleChanges
+from .sheet import HEAD, ChangeSheet, extent, lines
+from .sources import Source
+
+DECIDED = "Those changes are decided already."
+NOTHING = "There are no changes to decide on here."
+NOTHING_TO_UNDO = "Nothing that was accepted here can be undone any more."
+# The possible answers, and what each does.
+ALL = {
+    True: ("Accept all", "CLIs write what is proposed; edits that are made already stay."),
+    False: ("Reject all", "CLIs are told so; edits that are made already are undone."),
+}
+GO_BACK = ["Go back", "Nothing is decided."]
+UNDO_ALL = "The old texts are put back where the files are still what you accepted."
+# In the settings of the sheet's view: the ids of the edits of the last Accept all.
+ACCEPTED = "gemini_companion_changes_accepted"
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A file as the user was told of it; `change_count` is that of its own review, if that is
+    open."""
+
+    section: Section
+    source: Source
+    change_count: int | None
+
+
+class Deciding:
+    """The decisions in the sheets of one companion."""
+
+    def __init__(
+        self,
+        reviews: Reviews,
+        changes: SingleChanges,
+        history: History,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._reviews = reviews
+        self._changes = changes
+        self._history = history
+        self._tell = tell
+        # The buffers of the sheets in which all is being decided.
+        self._busy: set[int] = set()
+
+    async def change(self, sheet: ChangeSheet, id: str, key: str, is_kept: bool) -> None:
+        """Keep or drop one change."""
+        sheet.take_typed()
+        source, window = sheet.source(id), sheet.window
+        view = await source.open(window, id) if source is not None and window is not None else None
+        if view is None:
+            self._tell(DECIDED)
+        elif is_kept:
+            await self._changes.keep(view, key)
+        else:
+            await self._changes.drop(view, key)
+        sheet.refresh()
+
+    async def file(self, sheet: ChangeSheet, id: str, accept: bool) -> None:
+        """Accept or reject the changes of one file."""
+        sheet.take_typed()
+        source, window = sheet.source(id), sheet.window
+        if source is None or window is None:
+            self._tell(DECIDED)
+            return
+        await (source.accept(window, id) if accept else source.reject(window, id))
+        sheet.refresh()
+
+    async def all(self, sheet: ChangeSheet, accept: bool) -> None:
+        """Say what there is to accept or reject; do so if the user wants that."""
+        window = sheet.window
+        if window is None or sheet.buffer_id in self._busy:
+            return
+        self._busy.add(sheet.buffer_id)
+        try:
+            await self._settle(sheet)
+            counted = self._counted(sheet)
+            if not counted:
+                self._tell(NOTHING)
+            elif await _is_wanted(window, counted, accept):
+                await self._decide(sheet, window, counted, accept)
+        finally:
+            self._busy.discard(sheet.buffer_id)
+
+    async def _settle(self, sheet: ChangeSheet) -> None:
+        """Wait until all is drawn as it is now."""
+        sheet.take_typed()
+        for section in sheet.model.sections:
+            source = sheet.source(section.file.id)
+            view = source.view(section.file.id) if source is not None else None
+            if view is not None and self._reviews.is_compared(view):
+                await self._reviews.comparison(view)
+        await sheet.refresh()
+
+    def _counted(self, sheet: ChangeSheet) -> list[Counted]:
+        """What cannot be compared is not among them: nobody has seen it here."""
+        found = []
+        for section in sheet.model.sections:
+            id = section.file.id
+            source = sheet.source(id)
+            if source is not None and section.file.comparison is not None:
+                view = source.view(id)
+                count = view.change_count() if view is not None else None
+                counted = Counted(section, source, count)
+                found += [counted] if self._is_as_counted(counted) else []
+        return found
+
+    def _is_as_counted(self, counted: Counted) -> bool:
+        view = counted.source.view(counted.section.file.id)
+        if view is None or counted.change_count is None:
+            return view is None and counted.change_count is None
+        review = self._reviews.of(view)
+        is_drawn = review is not None and review.comparison is counted.section.file.comparison
+        return is_drawn and view.change_count() == counted.change_count
+
+    async def _decide(
+        self, sheet: ChangeSheet, window: sublime.Window, counted: Sequence[Counted], accept: bool
+    ) -> None:
+        before = {it.id for it in self._history.of_window(window)}
+        known = set(sheet.model.numbers)
+        # Edits that are made already are undone from the last one on.
+        order = counted if accept else counted[::-1]
+        done, changed = 0, 0
+        for each in order:
+            id = each.section.file.id
+            if not self._is_as_counted(each):
+                changed += each.source.view(id) is not None
+                continue
+            decide = each.source.accept if accept else each.source.reject
+            done += await decide(window, id)
+        if accept:
+            _remember(sheet, [it for it in self._history.of_window(window) if it.id not in before])
+            self.look(sheet)
+        await sheet.refresh()
+        files = [it.file for it in sheet.model.sections if it.file.id != HEAD]
+        came = sum(1 for it in files if it.id not in known)
+        left = sum(1 for it in files if it.id in known and it.comparison is None)
+        self._tell(_outcome(accept, done, len(counted), changed, came, left))
+
+    # ----- undoing
+
+    def look(self, sheet: ChangeSheet) -> None:
+        """Let the sheet say how many accepted edits can be undone."""
+        count = len(self._undoable(sheet))
+        if sheet.marking.undoable != count:
+            sheet.marking.undoable = count
+            sheet.marking.links()
+
+    async def undo_all(self, sheet: ChangeSheet) -> None:
+        """Undo the last Accept all, as far as the accepted edits are known."""
+        edits, window = self._undoable(sheet), sheet.window
+        if not edits or window is None:
+            self._tell(NOTHING_TO_UNDO)
+            return
+        what = f"Undo {len(edits)} accepted edit{'' if len(edits) == 1 else 's'}"
+        if await panels.choice(window, [[what, UNDO_ALL], GO_BACK], f"{what}?") != 0:
+            return
+        for edit in reversed(edits):
+            await self._history.undo(window, edit)
+        left = [it for it in edits if self._history.find(it.id) is not None]
+        self._tell(f"{len(edits) - len(left)} of {len(edits)} accepted edits undone.")
+        self.look(sheet)
+
+    def _undoable(self, sheet: ChangeSheet) -> list[Edit]:
+        views = sheet.views
+        ids = views[0].settings().get(ACCEPTED) if views else None
+        known = ids if isinstance(ids, list) else []
+        found = [self._history.find(it) for it in known if isinstance(it, str)]
+        return [it for it in found if it is not None and not it.problem]
+
+
+async def _is_wanted(window: sublime.Window, counted: Sequence[Counted], accept: bool) -> bool:
+    files = [it.section.file for it in counted]
+    what = f"{extent([(it.section.file.title, it.source) for it in counted])}, {lines(files)}"
+    name, detail = ALL[accept]
+    asked = f"{name.split()[0]} {what}?"
+    return await panels.choice(window, [[f"{name}: {what}", detail], GO_BACK], asked) == 0
+
+
+def _remember(sheet: ChangeSheet, edits: Sequence[Edit]) -> None:
+    ids = [it.id for it in edits if not it.turn]
+    for view in sheet.views if ids else ():
+        view.settings().set(ACCEPTED, ids)
+
+
+def _outcome(accept: bool, done: int, counted: int, changed: int, came: int, left: int) -> str:
+    """What was decided, and what was not."""
+    said = [f"{done} of {counted} {'accepted' if accept else 'rejected'}."]
+    said += [f"{changed} changed meanwhile and can be decided on now."] if changed else []
+    said += [f"{came} came meanwhile and can be decided on now."] if came else []
+    said += [f"{left} cannot be shown here: decide on each one in its own tab."] if left else []
+    return " ".join(said)

@@ -1,0 +1,156 @@
+"""Colours a sheet, and draws its links: those in sight, because thousands would be slow. UI thread
+only; computes nothing that is long."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Callable, Iterator
+
+import sublime
+
+from ...base.change_sheet import ADDED, HEADING, PLACE, REMOVED, Run, Section, Sheet
+from .. import queues
+from ..review import head, marks
+from ..review.links import link
+from ..review.open_diffs import is_on_top
+from ..review.sight import rows_in_sight
+
+KEY = "gemini_companion_changes"
+KINDS = {ADDED: marks.ADDED, REMOVED: marks.REMOVED}
+# Rows above and below those in sight that have links as well.
+BEYOND = 40
+# Milliseconds between two looks whether the user has scrolled, and until links follow a keystroke.
+INTERVAL, SOON = 100, 50
+
+
+class Marking:
+    """Of one sheet, in all views of the buffer. `kept` gives the keys of the changes of a file that
+    the user has kept."""
+
+    def __init__(self, buffer_id: int, kept: Callable[[str], frozenset[str]]) -> None:
+        self._buffer_id = buffer_id
+        self._kept = kept
+        self._model = Sheet(())
+        self._links: dict[int, sublime.PhantomSet] = {}
+        self._seen: dict[int, range] = {}
+        self._is_following = self._is_due = False
+        # The id of the last Accept all, and how many accepted edits can be undone.
+        self.undoable = 0
+
+    def draw(self, model: Sheet) -> None:
+        """Draw everything, in all views."""
+        self._model = model
+        for view in self._views():
+            for kind, style in KINDS.items():
+                regions = [sublime.Region(*it) for it in model.regions(kind)]
+                scope, flags = marks.style(view, style)
+                view.add_regions(f"{KEY}_{kind}", regions, scope, flags=flags)
+            self._link(view)
+        self.follow()
+
+    def draw_soon(self, model: Sheet) -> None:
+        """The same a moment after the last keystroke."""
+        self._model = model
+        if not self._is_due:
+            self._is_due = True
+            queues.on_ui_thread(self._draw_now, SOON)
+
+    def _draw_now(self) -> None:
+        self._is_due = False
+        self.draw(self._model)
+
+    def links(self) -> None:
+        """Draw the links again: what they say may have changed."""
+        for view in self._views():
+            self._link(view)
+
+    def follow(self) -> None:
+        """Follow the user's scrolling as long as the sheet is in front."""
+        if not self._is_following:
+            self._look()
+
+    def stop(self) -> None:
+        """Erase what does not survive a restart."""
+        self._links.clear()
+
+    def _look(self) -> None:
+        views = [it for it in self._views() if _is_in_front(it)]
+        self._is_following = bool(views)
+        if views:
+            # The next look comes also if this one fails.
+            queues.on_ui_thread(self._look, INTERVAL)
+        for view in views:
+            if rows_in_sight(view) != self._seen.get(view.id()):
+                self._link(view)
+
+    def _views(self) -> list[sublime.View]:
+        return [it for it in sublime.Buffer(self._buffer_id).views() if it.is_valid()]
+
+    def _link(self, view: sublime.View) -> None:
+        model = self._model
+        if view.size() != model.points[-1]:
+            # Something was typed that is not taken yet, and the links are drawn again after that.
+            return
+        rows = self._seen[view.id()] = rows_in_sight(view)
+        found = []
+        for row, text in self._texts(rows[0] - BEYOND, rows[-1] + BEYOND):
+            point = model.point_at(row + 1) - 1
+            body = f'<body id="gemini-companion">&nbsp; {text}</body>'
+            found.append(sublime.Phantom(sublime.Region(point), body, sublime.LAYOUT_INLINE))
+        if view.id() not in self._links:
+            view.erase_phantoms(KEY)
+            self._links[view.id()] = sublime.PhantomSet(view, KEY)
+        self._links[view.id()].update(found)
+
+    def _texts(self, start: int, end: int) -> Iterator[tuple[int, str]]:
+        """The rows from `start` to `end` that have links, and the links as HTML."""
+        model = self._model
+        if not model.rows[-1]:
+            return
+        first, last = (model.section_at(max(it, 0)) for it in (start, end))
+        for number in range(first, last + 1):
+            section, above = model.sections[number], model.rows[number]
+            texts = self._of_head() if number == 0 else self._of_file(section)
+            yield from ((above + row, text) for row, text in texts if start <= above + row <= end)
+
+    def _of_head(self) -> Iterator[tuple[int, str]]:
+        names = {"Accept all": "accept_all", "Reject all": "reject_all"}
+        found = [self._link_to(*it) for it in names.items()] if self._model.sections[1:] else []
+        if self.undoable:
+            found.append(self._link_to(f"Undo {self.undoable} accepted", "undo_all"))
+        yield 0, "&nbsp; ".join(found)
+
+    def _of_file(self, section: Section) -> Iterator[tuple[int, str]]:
+        file, kept = section.file, self._kept(section.file.id)
+        linked: set[int] = set()
+        for run in section.runs:
+            if run.kind == HEADING:
+                second = head.UNDO if file.is_written else head.REJECT
+                names = {head.ACCEPT: "accept_file", second: "reject_file"}
+                links = [self._link_to(*it, file=file.id) for it in names.items()]
+                yield run.start, "&nbsp; ".join(links)
+            elif _is_changed(run) and run.change is not None and run.change not in linked:
+                linked.add(run.change)
+                yield run.start, self._of_change(section, run.change, kept)
+
+    def _of_change(self, section: Section, change: int, kept: frozenset[str]) -> str:
+        comparison = section.file.comparison
+        key = comparison.keys[change] if comparison is not None else ""
+        to = partial(self._link_to, file=section.file.id, change=key)
+        if comparison is not None and key in comparison.dropped:
+            return f"dropped&nbsp; {to('Take back', 'drop_change')}"
+        first = "kept" if key in kept else to("Keep", "keep_change")
+        return f"{first}&nbsp; {to('Drop', 'drop_change')}"
+
+    def _link_to(self, text: str, action: str, **arguments: str) -> str:
+        return link(text, "decide_changes", sheet=str(self._buffer_id), action=action, **arguments)
+
+
+def _is_changed(run: Run) -> bool:
+    """Whether these are the rows of a change; those of a dropped one are equal on both sides."""
+    return run.change is not None and run.kind != PLACE
+
+
+def _is_in_front(view: sublime.View) -> bool:
+    window = view.window()
+    return window is not None and is_on_top(window, view)

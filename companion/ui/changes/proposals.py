@@ -1,0 +1,59 @@
+"""The proposals that wait, of any CLI of the window, as a sheet shows them. UI thread only."""
+
+from __future__ import annotations
+
+import sublime
+
+from ..review.accepting import Accepting
+from ..review.actions import Actions
+from ..review.open_diffs import diffs
+from ..review.record import waiting
+from ..review.reviews import Reviews
+from .sources import Entry, entry_of
+
+
+class Proposals:
+    """Those of one companion."""
+
+    names = ("proposal", "proposals")
+
+    def __init__(self, reviews: Reviews, accepting: Accepting, actions: Actions) -> None:
+        self._reviews = reviews
+        self._accepting = accepting
+        self._actions = actions
+        # The right views, by the ids of their diffs.
+        self._views: dict[str, sublime.View] = {}
+
+    def entries(self, window: sublime.Window) -> list[Entry]:
+        """Those of the window, oldest first."""
+        found = []
+        for view in diffs(window):
+            record, review = waiting(view), self._reviews.of(view)
+            if record is None or review is None or record.edit_id:
+                continue
+            self._views[record.id] = view
+            found.append(entry_of(record.id, view, record, review))
+        return found
+
+    def view(self, id: str) -> sublime.View | None:
+        """The right view; None if it is decided."""
+        view = self._views.get(id)
+        record = waiting(view) if view is not None else None
+        if record is None or record.id != id:
+            self._views.pop(id, None)
+            return None
+        return view
+
+    async def open(self, window: sublime.Window, id: str) -> sublime.View | None:
+        """It is open as long as it waits."""
+        return self.view(id)
+
+    async def accept(self, window: sublime.Window, id: str) -> bool:
+        """As *Accept* in its review does."""
+        view = self.view(id)
+        return view is not None and await self._accepting.accept(window, view)
+
+    async def reject(self, window: sublime.Window, id: str) -> bool:
+        """As *Reject* in its review does."""
+        view = self.view(id)
+        return view is not None and self._actions.reject(view)

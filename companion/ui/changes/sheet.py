@@ -1,0 +1,236 @@
+"""One sheet: the changes of a window's files in one view, which follows them. UI thread only.
+
+What is typed in an added row goes into the file's own review at once, and what happens there comes
+back when its changes are computed. Everything else that is typed is put back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Callable, Sequence
+
+import sublime
+
+from ...base.answer import Answer
+from ...base.change_sheet import FileChanges, Section, Sheet, plain_section, section_of
+from ...base.sheet_typing import equal_ends, typed
+from .. import texts
+from ..review.record import seen
+from ..stories import Stories, computed, sleep
+from .marking import Marking
+from .sources import Entry, Source
+from .typed_edits import TypedEdits
+
+# The id of the section that is the head of the sheet.
+HEAD = ""
+NOTHING = "No changes wait for you here."
+NOT_HERE = "Only added lines can be changed here; Enter goes to the others in their own review."
+CHANGED = "{} has changed meanwhile, so what you typed there was taken back."
+
+
+class ChangeSheet:
+    """The sheet in one view and its clones. `sources` are asked in their order."""
+
+    def __init__(
+        self,
+        view: sublime.View,
+        sources: Sequence[Source],
+        stories: Stories,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.buffer_id = view.buffer_id()
+        self.model = Sheet((plain_section(HEAD, ()),))
+        self.marking = Marking(view.buffer_id(), self._decided)
+        self._view = view
+        self._sources = sources
+        self._stories = stories
+        self._tell = tell
+        self._source_of: dict[str, Source] = {}
+        self._edits = TypedEdits(self._source_of, stories, self._came_back)
+        self._refreshing: Answer[None] | None = None
+        self._is_old = False
+
+    @property
+    def views(self) -> list[sublime.View]:
+        """The view and its clones."""
+        return [it for it in sublime.Buffer(self.buffer_id).views() if it.is_valid()]
+
+    @property
+    def window(self) -> sublime.Window | None:
+        """The window whose changes these are."""
+        views = self.views
+        return views[0].window() if views else None
+
+    def source(self, id: str) -> Source | None:
+        """Where the changes of the file come from; None if the sheet does not show it."""
+        return self._source_of.get(id) if id in self.model.numbers else None
+
+    def _decided(self, id: str) -> frozenset[str]:
+        """The keys of the changes of the file that the user has kept."""
+        source = self._source_of.get(id)
+        view = source.view(id) if source is not None else None
+        return seen(view) if view is not None else frozenset()
+
+    def section(self, id: str) -> Section | None:
+        number = self.model.numbers.get(id)
+        return self.model.sections[number] if number is not None else None
+
+    # ----- following the files
+
+    def refresh(self) -> Answer[None]:
+        """Show what there is now; answered when all of it is shown."""
+        self._is_old = True
+        if self._refreshing is None:
+            answer = self._refreshing = Answer[None]()
+            self._stories.begin(self._refresh(answer))
+            return answer
+        return self._refreshing
+
+    async def _refresh(self, answer: Answer[None]) -> None:
+        try:
+            # What happens at the same time is shown together.
+            await sleep()
+            while self._is_old and self.window is not None:
+                self._is_old = False
+                await self._follow(self._entries())
+        finally:
+            self._refreshing = None
+            answer.give(None)
+
+    def _entries(self) -> list[Entry]:
+        window = self.window
+        found: list[Entry] = []
+        if window is not None:
+            for source in self._sources:
+                entries = source.entries(window)
+                self._source_of.update((it.id, source) for it in entries)
+                found += entries
+        return found
+
+    async def _follow(self, entries: Sequence[Entry]) -> None:
+        self._edits.begin()
+        kept = {it.file.id: it for it in self.model.sections}
+        todo = [it for it in entries if it.is_current and not _is_same(it, kept.get(it.id))]
+        made = (await computed(partial(_made, todo)) or {}) if todo else {}
+        counts = {it.id: it.change_count for it in todo}
+        shown = [made.get(it.id) or kept.get(it.id) for it in entries]
+        sections = [it for it in shown if it is not None]
+        head = plain_section(HEAD, [self._summary(sections), ""])
+        await self._draw([head, *sections], counts)
+
+    async def _draw(self, wanted: Sequence[Section], counts: dict[str, int | None]) -> None:
+        while self._view_of_text() is not None:
+            self.take_typed()
+            busy = self._edits.busy
+            now = [self.section(it.file.id) if it.file.id in busy else it for it in wanted]
+            update = self.model.toward([it for it in now if it is not None])
+            if update is None:
+                break
+            before = {id(it) for it in self.model.sections}
+            self._replace(update.parts)
+            self.model = update.sheet
+            drawn = [it.file.id for it in self.model.sections if id(it) not in before]
+            self._edits.counts.update((it, counts[it]) for it in drawn if it in counts)
+            await sleep()
+        self.marking.draw(self.model)
+
+    def _replace(self, parts: Sequence[tuple[int, int, str]]) -> None:
+        view = self._view_of_text()
+        if view is not None and parts:
+            regions = [(sublime.Region(start, end), text) for start, end, text in parts]
+            texts.replace_parts(view, regions)
+            if int(sublime.version()) >= 4114:
+                # The user takes back what they typed, and not what the sheet has drawn.
+                view.clear_undo_stack()
+
+    def _view_of_text(self) -> sublime.View | None:
+        if self._view.is_valid():
+            return self._view
+        views = self.views
+        if views:
+            self._view = views[0]
+        return views[0] if views else None
+
+    def _summary(self, sections: Sequence[Section]) -> str:
+        if not sections:
+            return NOTHING
+        return extent(self.counted(sections)) + ": " + lines([it.file for it in sections])
+
+    def counted(self, sections: Sequence[Section]) -> list[tuple[str, Source]]:
+        """The titles of the files, with their sources."""
+        found = ((it.file.title, self._source_of.get(it.file.id)) for it in sections)
+        return [(title, source) for title, source in found if source is not None]
+
+    # ----- typing
+
+    def take_typed(self) -> None:
+        """Pass on what was typed since the sheet was looked at last."""
+        view = self._view_of_text()
+        text = texts.text_of(view) if view is not None else ""
+        if view is None or text == self.model.text:
+            return
+        carets = view.sel()
+        is_one = len(carets) == 1 and carets[0].empty()
+        found = typed(self.model, text, carets[0].b if is_one else None)
+        before, self.model = self.model, found.sheet
+        refused = {it.file for it in found.edits if not self._edits.pass_on(it, view)}
+        for id in refused:
+            number = before.numbers[id]
+            self.model = self.model.with_section(number, before.sections[number])
+            self._tell(CHANGED.format(before.sections[number].file.title))
+        if self.model.text != text:
+            if not refused:
+                self._tell(NOT_HERE)
+            self._replace([_difference(text, self.model.text)])
+        self.marking.draw_soon(self.model)
+
+    def _came_back(self, id: str, is_done: bool) -> None:
+        """The file's review has opened, and has what was typed; or not."""
+        number = self.model.numbers.get(id)
+        if not is_done and number is not None:
+            section = self.model.sections[number]
+            self._tell(CHANGED.format(section.file.title))
+            # The section is made again.
+            other = replace(section, file=replace(section.file, made_of=None))
+            self.model = self.model.with_section(number, other)
+        self.refresh()
+
+
+def extent(found: Sequence[tuple[str, Source]]) -> str:
+    """How many changes of each kind, in how many files: "5 proposals in 4 files"."""
+    kinds = list(dict.fromkeys(source.names for _title, source in found))
+    said = []
+    for names in kinds:
+        count = sum(1 for _title, source in found if source.names == names)
+        said.append(f"{count} {names[count != 1]}")
+    files = len({title for title, _source in found})
+    return f"{' and '.join(said)} in {files} file{'' if files == 1 else 's'}"
+
+
+def lines(files: Sequence[FileChanges]) -> str:
+    """How many lines they add and remove."""
+    added = sum(it.counts[0] for it in files)
+    removed = sum(it.counts[1] for it in files)
+    return f"{added:,} line{'' if added == 1 else 's'} added, {removed:,} removed"
+
+
+def _made(entries: Sequence[Entry]) -> dict[str, Section]:
+    """Runs in a thread."""
+    found = {}
+    for entry in entries:
+        section = section_of(entry.make())
+        # Computed here, and not on the thread that draws.
+        if section.text and section.starts:
+            found[entry.id] = section
+    return found
+
+
+def _is_same(entry: Entry, section: Section | None) -> bool:
+    return section is not None and section.file.made_of == entry.made_of
+
+
+def _difference(old: str, new: str) -> tuple[int, int, str]:
+    """One part that makes the new text of the old one."""
+    start, after = equal_ends(old, new)
+    return start, len(old) - after, new[start : len(new) - after]

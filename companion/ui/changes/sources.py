@@ -1,0 +1,92 @@
+"""What a sheet needs to know of changes, wherever they come from. UI thread only."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Callable, Protocol, Sequence
+
+import sublime
+
+from ...base.change_sheet import FileChanges
+from ...base.shown_text import shown_line
+from ...ide.clis import GEMINI_CLI
+from ..review import head
+from ..review.record import DiffRecord
+from ..review.review import Review
+from ..review.reviews import not_compared
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file with changes. `make` gives them and runs in a thread; as long as `made_of` is equal,
+    it would give the same. `is_current` is False while they are being computed again.
+    `change_count` is that of the file's own review, None if that is not open."""
+
+    id: str
+    made_of: object
+    make: Callable[[], FileChanges]
+    is_current: bool = True
+    change_count: int | None = None
+
+
+class Source(Protocol):
+    """Changes of one kind. What is decided is decided as in the file's own review."""
+
+    # What one of them, and several, are called.
+    names: tuple[str, str]
+
+    def entries(self, window: sublime.Window) -> Sequence[Entry]:
+        """Those of the window, in their order."""
+
+    def view(self, id: str) -> sublime.View | None:
+        """The right view of the file's own review; None if it is not open."""
+
+    async def open(self, window: sublime.Window, id: str) -> sublime.View | None:
+        """The same, opened if need be; the keyboard stays where it is."""
+
+    async def accept(self, window: sublime.Window, id: str) -> bool:
+        """Accept what the review shows; gives whether it is decided."""
+
+    async def reject(self, window: sublime.Window, id: str) -> bool:
+        """Reject it, or undo the edit."""
+
+
+def entry_of(id: str, view: sublime.View, record: DiffRecord, review: Review) -> Entry:
+    """The entry of a file whose own review is open."""
+    comparison = review.comparison
+    notes = [] if review.is_compared else [not_compared(record)]
+    notes += [head.DIGEST] if review.digest is not None else []
+    note = shown_line(" ".join([*notes, *review.notes.values()]))
+    # The comparison is held by what is made of it, so no other one has its number.
+    made_of = id, id_of(comparison), note
+    found = FileChanges(
+        id,
+        title(record.path, sublime.Window(record.window_id)),
+        comparison,
+        note,
+        state(record.client, bool(record.edit_id), record.original_state.startswith("new file")),
+        can_type=comparison is not None and review.digest is None,
+        is_written=bool(record.edit_id),
+        made_of=made_of,
+    )
+    is_current = review.is_current(view) or not review.is_compared
+    return Entry(id, made_of, lambda: found, is_current, view.change_count())
+
+
+def id_of(value: object) -> int:
+    return id(value)
+
+
+def title(path: str, window: sublime.Window) -> str:
+    """The path as a heading has it: from a folder of the window on, if it is in one."""
+    for folder in window.folders() if window.is_valid() else ():
+        if path.startswith(os.path.join(folder, "")):
+            return shown_line(os.path.relpath(path, folder))
+    return shown_line(path)
+
+
+def state(client: str, is_written: bool, is_new: bool) -> str:
+    """Who made the changes, behind the counts."""
+    who = f"{'written' if is_written else 'proposed'} by {client or GEMINI_CLI.name}"
+    return shown_line(f"new file, {who}" if is_new else who)

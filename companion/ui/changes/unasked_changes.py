@@ -1,0 +1,107 @@
+"""The edits that CLIs of the window made without asking, as a sheet shows them: those that the user
+has not looked at, and those whose review is open. UI thread only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import sublime
+
+from ...base.change_sheet import FileChanges
+from ...base.comparison import compare
+from ...base.digest import LARGE
+from ...ide.accepted_edits import Edit
+from ..review import head, large
+from ..review.history import History
+from ..review.record import waiting
+from ..review.reviews import Reviews
+from ..review.written_reviews import WrittenReviews
+from .sources import Entry, entry_of, state, title
+
+# In front of the id of an edit: it is not that of a diff.
+PREFIX = "edit "
+TOO_LARGE = "Too large to be shown here: look at it in its own review."
+
+
+class UnaskedChanges:
+    """Those of one companion."""
+
+    names = ("edit made without asking", "edits made without asking")
+
+    def __init__(self, reviews: Reviews, written: WrittenReviews, history: History) -> None:
+        self._reviews = reviews
+        self._written = written
+        self._history = history
+
+    def entries(self, window: sublime.Window) -> list[Entry]:
+        """Those of the window, oldest first."""
+        open_views = self._written.views()
+        found = []
+        for edit in self._history.of_window(window):
+            view = open_views.get(edit.id)
+            if not edit.turn or edit.problem or (edit.is_seen and view is None):
+                continue
+            entry = self._entry(edit, view)
+            found += [entry] if entry is not None else []
+        return found
+
+    def _entry(self, edit: Edit, view: sublime.View | None) -> Entry | None:
+        id = PREFIX + edit.id
+        if view is None:
+            name = title(edit.path, sublime.Window(edit.window_id))
+            return Entry(id, id, partial(_changes, id, name, edit))
+        record, review = waiting(view), self._reviews.of(view)
+        if record is None or review is None:
+            return None
+        return entry_of(id, view, record, review)
+
+    def view(self, id: str) -> sublime.View | None:
+        """The right view of its review, if that is open."""
+        return self._written.views().get(id[len(PREFIX) :])
+
+    async def open(self, window: sublime.Window, id: str) -> sublime.View | None:
+        """Opens its review; None if the edit is not known any more."""
+        edit = self._edit(id)
+        if edit is not None and not self._written.is_open(edit):
+            await self._written.open(window, edit, take_focus=False)
+        return self.view(id)
+
+    async def accept(self, window: sublime.Window, id: str) -> bool:
+        """Keep it; without a review there is nothing to write."""
+        edit, view = self._edit(id), self.view(id)
+        if view is not None:
+            return await self._written.keep(window, view)
+        if edit is not None:
+            self._written.seen(window, edit)
+        return edit is not None
+
+    async def reject(self, window: sublime.Window, id: str) -> bool:
+        """Undo it."""
+        edit, view = self._edit(id), self.view(id)
+        if view is not None:
+            return await self._written.undo_shown(window, view)
+        return edit is not None and await self._written.undo_and_tell(window, edit)
+
+    def _edit(self, id: str) -> Edit | None:
+        return self._history.find(id[len(PREFIX) :])
+
+
+def _changes(id: str, name: str, edit: Edit) -> FileChanges:
+    """Runs in a thread."""
+    before, after = edit.before.text, edit.after or ""
+    made = FileChanges(
+        id,
+        name,
+        None,
+        state=state(edit.client, True, not edit.before.exists),
+        can_type=False,
+        is_written=True,
+        made_of=id,
+    )
+    if max(len(before), len(after)) <= LARGE:
+        return replace(made, comparison=compare(before, after), can_type=True)
+    digest = large.parts(before, after)
+    if digest is None:
+        return replace(made, note=TOO_LARGE)
+    return replace(made, comparison=digest.shown, note=head.DIGEST)

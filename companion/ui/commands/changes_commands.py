@@ -1,0 +1,40 @@
+"""The commands of the sheet of all changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sublime_plugin
+
+from ..host import host
+from .running_command import GeminiCompanionRunningCommand
+
+if TYPE_CHECKING:
+    from ..running import Running
+
+
+class GeminiCompanionShowChangesCommand(GeminiCompanionRunningCommand):
+    """Show the changes of all waiting proposals and unasked edits of the window in one view."""
+
+    def act(self, running: Running) -> None:
+        running.sheets.show(self.window)
+
+
+class GeminiCompanionGoToChangeCommand(GeminiCompanionRunningCommand):
+    """In a sheet of changes: show the line at the caret in the file's own review."""
+
+    def act(self, running: Running) -> None:
+        view = self.window.active_view()
+        if view is not None:
+            running.stories.begin(running.sheets.go(view), self.window)
+
+
+class GeminiCompanionDecideChangesCommand(sublime_plugin.WindowCommand):
+    """Not for users: does what a link of a sheet says."""
+
+    def run(self, sheet: str, action: str, file: str = "", change: str = "") -> None:
+        running = host.running
+        found = running.sheets.with_id(sheet) if running is not None else None
+        if running is not None and found is not None:
+            story = running.sheets.decide(found, action, file, change)
+            running.stories.begin(story, found.window or self.window)
