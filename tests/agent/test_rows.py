@@ -79,6 +79,14 @@ class Rows(unittest.TestCase):
         )
         self.assertEqual(settings["model"], "api/a-model")
 
+    def test_opencode_asks_openai_where_no_address_is_named(self) -> None:
+        opencode, environment = self.prepared(OpenCode, OPENAI)
+        for given, expected in ((URL, URL), ("", "https://api.openai.com/v1")):
+            opencode.prepare(Credentials(OPENAI, SECRET, base_url=given), {})
+            with open(environment["OPENCODE_CONFIG"]) as file:
+                options = json.load(file)["provider"]["api"]["options"]
+            self.assertEqual(options, {"apiKey": SECRET, "baseURL": expected})
+
     def test_codex_gets_its_key_where_it_asks_for_a_login(self) -> None:
         codex, environment = self.prepared(Codex, OPENAI)
         request = codex.authentication(Credentials(OPENAI, SECRET), ())

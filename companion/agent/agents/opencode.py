@@ -20,8 +20,8 @@ from .program import Program
 
 # The file of its home with its settings, and the key among them.
 SETTINGS = "opencode.json"
-# Our name for the provider in its settings, and for a model where none is named.
-PROVIDER, MODEL = "api", "gpt-5"
+# Our name for the provider in its settings; and what counts where no model and no address is named.
+PROVIDER, MODEL, ADDRESS = "api", "gpt-5", "https://api.openai.com/v1"
 
 
 class OpenCode(Cli):
@@ -48,13 +48,14 @@ class OpenCode(Cli):
     def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         """The key is in a file of its own, because its tools see its environment."""
         model = credentials.model or MODEL
-        options = {"apiKey": credentials.api_key, "baseURL": credentials.base_url}
+        address = credentials.base_url or ADDRESS
+        options = {"apiKey": credentials.api_key, "baseURL": address}
         settings: dict[str, Any] = {
             "provider": {
                 PROVIDER: {
                     "npm": "@ai-sdk/openai-compatible",
                     "name": "API",
-                    "options": {name: value for name, value in options.items() if value},
+                    "options": options,
                     "models": {model: {"name": model}},
                 }
             },
