@@ -50,10 +50,10 @@ class Outbox:
             is_sent = True
             return turn
         finally:
+            conversation.release()
             # It may be cancelled, too.
             if not is_sent:
-                _leave(conversation, before)
-            conversation.release()
+                self._leave(conversation, before)
 
     def send_next(self, conversation: Conversation, id: str) -> None:
         """Send a message of the queue before all others: at once, within the turn that runs if the
@@ -126,6 +126,18 @@ class Outbox:
             turn = await conversation.begin(said, self._limits, asks, ended, queued)
         return turn
 
+    def _leave(self, conversation: Conversation, before: Turn | None) -> None:
+        """A message is not sent, or nobody waits for its turn any more; `before` is the turn
+        before."""
+        if conversation.turn is not None and conversation.turn is not before:
+            conversation.turn.cancel()
+        elif conversation.queue.is_urgent:
+            # It was taken back for this one.
+            self._send_first(conversation)
+        else:
+            # No turn will end that the queue could wait for.
+            conversation.queue.hold()
+
     def _turn_ended(self, conversation: Conversation, body: events.Body) -> None:
         self._ended(conversation, body)
         # The turn is over only after this.
@@ -141,12 +153,3 @@ class Outbox:
         elif not conversation.is_busy:
             self._send_first(conversation)
         # Whatever else it is busy with goes on with the queue.
-
-
-def _leave(conversation: Conversation, before: Turn | None) -> None:
-    """A message is not sent, or nobody waits for its turn any more; `before` is the turn before."""
-    if conversation.turn is not None and conversation.turn is not before:
-        conversation.turn.cancel()
-    else:
-        # No turn will end that the queue could wait for.
-        conversation.queue.hold()

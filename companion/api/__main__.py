@@ -17,8 +17,8 @@ from ..agent.agents.supported import CLIS, USUAL
 from ..agent.processes.launches import launch_of
 from ..agent.processes.runner import Launch
 from ..agent.turn.turn import Limits
-from ..agent.wording.failure import AgentError
-from ..agent.wording.sentence import CHINESE, ENGLISH
+from ..agent.wording.failure import VALIDATION_ERROR, AgentError
+from ..agent.wording.sentence import CHINESE, ENGLISH, sentence
 from ..base.log import logger
 from ..base.private_files import NotPrivate
 from . import remote_options, state_folder
@@ -34,6 +34,7 @@ MAX_PROCESSES = 64
 DRAINING = 30
 TEXT, JSON = "text", "json"
 NO_LOGIN = 'It has no key and no login yet: give it one under "Login" on its page.'
+TWICE = sentence("Two agents would have the id {id}; leave one of them out.")
 # The exit code of a program that cannot do what it was asked for.
 FAILED = 1
 
@@ -122,6 +123,7 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
         _launch(asked, named, is_first=not number)
         for number, named in enumerate(dict.fromkeys(asked.agent or [USUAL]))
     ]
+    _check_ids([each.agent for each in (launch, *others)])
     agent = state_folder.options(
         folder,
         launch,
@@ -141,6 +143,13 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
         access=asked.access,
         new_tokens=asked.new_token,
     )
+
+
+def _check_ids(ids: Sequence[str]) -> None:
+    """Raises AgentError if two agents have the same one."""
+    for id in ids:
+        if ids.count(id) > 1:
+            raise AgentError(VALIDATION_ERROR, TWICE.filled(id=id))
 
 
 def _launch(asked: argparse.Namespace, named: str, is_first: bool) -> Launch:

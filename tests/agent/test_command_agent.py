@@ -15,6 +15,7 @@ from GeminiCompanion.companion.agent.agents import command_agent
 from GeminiCompanion.companion.agent.agents.credentials import OPENAI, Credentials
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import Diff, ToolResult
+from GeminiCompanion.companion.agent.processes.launches import launch_of
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
@@ -135,6 +136,18 @@ class Named(unittest.TestCase):
                 found = command_agent.id_of(words)
                 self.assertEqual(found, expected)
                 self.assertRegex(found, command_agent.ID)
+
+    def test_the_path_of_a_rows_program_is_that_row(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "opencode")
+            with open(path, "wb") as file:
+                file.write(b"\x7fELF")
+            os.chmod(path, 0o700)
+            launch = launch_of(path)
+            self.assertEqual(
+                (launch.agent, launch.command), ("opencode", (os.path.realpath(path),))
+            )
+            self.assertEqual(launch_of(f"{path} acp").agent, "opencode-acp")
 
     def test_what_is_no_command_is_refused(self) -> None:
         for command in ("", " ", '"no end'):

@@ -53,6 +53,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
             release=lambda: None,
             workspace="/work",
             session=SimpleNamespace(agent=None),
+            prepare=lambda work: work,
         )
         nothing: Any = None
         self.outbox = Outbox(Limits(), nothing, nothing)
@@ -210,6 +211,34 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         sending.cancel()
         await asyncio.wait([sending])
         self.assertEqual(self.cancelled, 1)
+
+    async def test_what_is_to_go_now_goes_where_one_that_was_not_sent_yet_is_taken_back_for_it(
+        self,
+    ) -> None:
+        self.conversation.turn.is_over = True
+        (one,) = self.add("first")
+        taken_back, beginning = asyncio.Event(), asyncio.Event()
+        at_work: list[str] = []
+
+        @asynccontextmanager
+        async def connected(conversation: Any) -> AsyncIterator[None]:
+            beginning.set()
+            at_work.append(self.queue.sending)
+            await taken_back.wait()
+            raise AgentError(failure.SESSION_BUSY, "It was taken back.")
+            yield
+
+        nothing: Any = None
+        self.conversation.cancel = taken_back.set
+        self.outbox = Outbox(Limits(), connected, nothing)
+        sending = asyncio.ensure_future(self.outbox.send(self.conversation, "hi", (), (), True))
+        await asyncio.wait_for(beginning.wait(), PATIENCE)
+        self.now(one)
+        await asyncio.wait([sending])
+        self.assertIsInstance(sending.exception(), AgentError)
+        while self.outbox._sending:
+            await asyncio.sleep(0)
+        self.assertEqual(at_work, ["", one])
 
     async def test_one_that_something_unforeseen_keeps_from_being_sent_can_be_taken_back(
         self,

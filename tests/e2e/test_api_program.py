@@ -207,6 +207,13 @@ class Serving(ProgramCase):
             process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0)
 
+    def test_two_agents_with_one_id_are_refused(self) -> None:
+        folder = ("--workspace", self.workspace)
+        process = self.start(*folder, "--agent", "sleep 600", "--agent", "/bin/sleep 600")
+        _output, errors = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("Two agents would have the id sleep-600", errors)
+
     def test_a_message_is_taken_back_before_its_agent_has_started(self) -> None:
         self.serve("--language", "en", "--agent", "sleep 600")
         replies: list[Any] = []

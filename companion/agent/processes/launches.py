@@ -55,6 +55,10 @@ def launch_of(named: str, path: str = "", gateway: str = "", **more: Any) -> Lau
     cli = CLIS.get(named)
     if cli is None:
         words = command_agent.words_of(named)
+        row = command_agent.id_of(words)
+        if row in CLIS:
+            # The program of a row by its path.
+            return launch_of(row, words[0], gateway, **more)
         fallback = command_agent.CommandAgent.from_environment(os.environ)
         found = command_agent.find(words)
         return Launch(found, agent=command_agent.id_of(words), fallback=fallback, **more)

@@ -62,8 +62,8 @@ async def take_back(services: Services, inputs: Inputs) -> Answer:
 
 
 async def send_now(services: Services, inputs: Inputs) -> Answer:
-    """Send a message that waits before all others: a turn that runs is cancelled first. What else
-    waits comes after it."""
+    """Send a message that waits before all others: within the turn that runs if the agent asks for
+    messages, otherwise after that is cancelled. What else waits comes after it."""
     services.admission.check()
     conversation, id = _conversation(services, inputs), inputs.fields["queueId"]
     async with conversation.hold.held():
