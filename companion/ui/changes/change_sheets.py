@@ -20,7 +20,7 @@ from .sources import Source
 # In the settings of the view, public, for key bindings.
 CHANGES = "gemini_companion_changes"
 NAME = "Changes"
-SYNTAX = "Packages/GeminiCompanion/syntaxes/Gemini Companion Changes.sublime-syntax"
+SYNTAX = "Packages/GeminiCompanion/GeminiCompanionChanges.sublime-syntax"
 
 
 class ChangeSheets:
