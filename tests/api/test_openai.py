@@ -81,6 +81,10 @@ class Shapes(unittest.TestCase):
             (forever, "1"),
             ({"$ref": "#"}, "1"),
             ({"uniqueItems": True}, json.dumps([{} for _ in range(5000)])),
+            (
+                {"allOf": [{"additionalProperties": True}] * 5000},
+                json.dumps(dict.fromkeys(map(str, range(5000)))),
+            ),
             ({}, "9" * 100_000),
             ({}, '"' + "a" * output_shape.MAX_ANSWER + '"'),
             ({}, "[" * 100_000),
@@ -117,6 +121,15 @@ class Shapes(unittest.TestCase):
             with self.subTest(schema), self.assertRaises(Refusal) as caught:
                 OutputShape(schema)
             self.assertEqual(caught.exception.code, "UNSUPPORTED_PARAMETER")
+
+    def test_references_to_parts_within_each_other_lead_to_so_much_and_no_more(self) -> None:
+        schema: dict[str, Any] = {"enum": ["x" * (output_shape.MAX_SCHEMA // 2)]}
+        for _ in range(20):
+            schema = {"not": schema}
+        schema["allOf"] = [{"$ref": "#" + "/not" * depth} for depth in range(1, 21)]
+        with self.assertRaises(Refusal) as caught:
+            OutputShape(schema)
+        self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
 
     def test_a_reference_leads_where_it_says_and_nowhere_else(self) -> None:
         named = {"id": "#/$defs/a", "$anchor": "/$defs/a", "type": "null"}

@@ -26,9 +26,14 @@ MAX_STEPS = 200_000
 # of an error; and of a schema, which the model reads with each message.
 MAX_ANSWER, MAX_NUMBER, MAX_REASON = 1 << 20, 300, 500
 MAX_SCHEMA = 1 << 18
+# The most characters of all parts that references lead to, one part within another one counted
+# again.
+MAX_LED = 4 * MAX_SCHEMA
 # Keywords whose check can take very long or that lead out of the schema.
 REFUSED = ("pattern", "patternProperties", "$schema", "$id", "$anchor", "$dynamicRef",
            "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")  # fmt: skip
+# Keywords whose check looks at all members of a value, however short they are themselves.
+WHOLE = ("additionalProperties", "unevaluatedProperties", "unevaluatedItems")
 # Keywords whose values are data or names, not schemas.
 DATA = ("enum", "const", "default", "examples", "dependentRequired")
 NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
@@ -113,9 +118,13 @@ class _Within:
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = schema
+        # To read a long one takes longer than a step of the check.
+        self._known: dict[str, Any] = {}
 
     def resolve(self, reference: str) -> tuple[str, Any]:
-        return reference, _found(self._schema, reference)
+        if reference not in self._known:
+            self._known[reference] = _found(self._schema, reference)
+        return reference, self._known[reference]
 
     def push_scope(self, scope: str) -> None:
         """References depend on no scope: `$id` is refused."""
@@ -129,9 +138,14 @@ def _check_schema(schema: Mapping[str, Any]) -> None:
     # By reference, what it leads to. That is a schema, too, wherever it stands.
     led = {"#": schema}
     left: list[Any] = [schema]
+    room = MAX_LED
     try:
         while left:
             part = left.pop()
+            room -= len(json.dumps(part))
+            if room < 0:
+                reason = "too much of it is led to by references"
+                raise Refusal(VALIDATION_ERROR, "schema_wrong", field=FIELD, problem=reason)
             _refuse_unsupported(part)
             Draft202012Validator.check_schema(part)
             # A reference that leads nowhere shows only when it is followed.
@@ -218,6 +232,8 @@ def _counted(
     if name == "uniqueItems" and isinstance(value, list):
         # Each is compared with each other one.
         left[0] -= len(value) ** 2
+    elif name in WHOLE and isinstance(value, (list, dict)):
+        left[0] -= len(value)
     if left[0] < 0:
         raise _TooMuch
     yield from check(validator, rule, value, schema) or ()
