@@ -275,11 +275,22 @@ class Tickets(TokenCase):
             reply = self.ask_without_token(f"/sessions?{name}={self.server.token}")
             self.refused(reply, 401, "UNAUTHORIZED")
 
-    def test_there_are_only_so_many(self) -> None:
-        many = tickets.Tickets()
-        given = [many.give("/a", tickets.NOBODY)[0] for _ in range(tickets.MAX_TICKETS + 10)]
-        self.assertEqual(len(many._out), tickets.MAX_TICKETS)
+    def test_each_has_only_so_many_and_takes_nobody_elses_away(self) -> None:
+        many, (one, other) = tickets.Tickets(), map(tokens.Caller, ("one", "other"))
+        others, _ends = many.give("/a", other)
+        with mock.patch.object(tickets, "MAX_TICKETS", 10):
+            given = [many.give("/a", one)[0] for _ in range(15)]
+        self.assertEqual(len(many._out), 11)
         self.assertEqual(len(set(given)), len(given))
+        callers = [many.redeem(each, "/a") for each in (others, given[0], given[-1])]
+        self.assertEqual(callers, [other, tickets.NOBODY, one])
+
+    def test_those_whose_time_is_over_take_no_memory(self) -> None:
+        many = tickets.Tickets()
+        with mock.patch.object(tickets, "LIFETIME", 0.0):
+            for number in range(20):
+                many.give("/a", tokens.Caller(str(number)))
+        self.assertEqual(len(many._out), 1)
 
 
 class OfServersWithOneFolder(TokenCase):

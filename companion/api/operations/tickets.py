@@ -10,7 +10,8 @@ from datetime import datetime, timedelta, timezone
 
 from .tokens import NOBODY, Caller
 
-# Seconds for which a ticket works, and the most that are out; beyond them the oldest are forgotten.
+# Seconds for which a ticket works, and the most that one caller has out; beyond them their oldest is
+# forgotten, so that nobody takes away another one's.
 LIFETIME, MAX_TICKETS = 30.0, 1000
 # The field of a query that has it.
 FIELD = "ticket"
@@ -25,10 +26,13 @@ class Tickets:
 
     def give(self, path: str, caller: Caller) -> tuple[str, datetime]:
         """A ticket for a GET of the path by this caller, and the end of its time."""
+        now = time.monotonic()
+        self._out = {digest: it for digest, it in self._out.items() if now < it[2]}
+        own = [digest for digest, it in self._out.items() if it[1].id == caller.id]
+        if len(own) >= MAX_TICKETS:
+            del self._out[own[0]]
         ticket = secrets.token_urlsafe(32)
-        self._out[_digest(ticket)] = path, caller, time.monotonic() + LIFETIME
-        while len(self._out) > MAX_TICKETS:
-            del self._out[next(iter(self._out))]
+        self._out[_digest(ticket)] = path, caller, now + LIFETIME
         return ticket, datetime.now(timezone.utc) + timedelta(seconds=LIFETIME)
 
     def redeem(self, ticket: str, path: str) -> Caller:
