@@ -22,16 +22,16 @@ PATIENCE = 30.0
 SAME = b"same"
 
 
-def done(known: Attempts, key: str, size: int = 1) -> Attempt:
-    attempt, _is_new = known.find("token", key, SAME)
+def done(known: Attempts, key: str, size: int = 1, owner: str = "token") -> Attempt:
+    attempt, _is_new = known.find(owner, key, SAME)
     attempt.keep(KeptAnswer(200, b"x" * size, "text/plain"))
     attempt.end()
     return attempt
 
 
 class Remembering(unittest.IsolatedAsyncioTestCase):
-    def is_new(self, known: Attempts, key: str) -> bool:
-        return known.find("token", key, SAME)[1]
+    def is_new(self, known: Attempts, key: str, owner: str = "token") -> bool:
+        return known.find(owner, key, SAME)[1]
 
     async def test_the_oldest_of_too_many_are_forgotten_but_nothing_that_runs(self) -> None:
         known = Attempts()
@@ -42,6 +42,18 @@ class Remembering(unittest.IsolatedAsyncioTestCase):
             self.assertFalse(self.is_new(known, "19"))
             self.assertFalse(self.is_new(known, "running"))
             self.assertTrue(self.is_new(known, "0"))
+
+    async def test_who_sends_many_makes_the_server_forget_their_own_only(self) -> None:
+        for limit, most in (("MAX_ATTEMPTS", 10), ("MAX_BYTES", 90)):
+            known = Attempts()
+            with self.subTest(limit), mock.patch.object(attempts, limit, most):
+                for number in range(3):
+                    done(known, str(number), 10, "few")
+                for number in range(30):
+                    done(known, str(number), 10, "many")
+                self.assertFalse(self.is_new(known, "0", "few"))
+                self.assertFalse(self.is_new(known, "29", "many"))
+                self.assertTrue(self.is_new(known, "10", "many"))
 
     async def test_their_answers_take_so_much_memory_and_no_more(self) -> None:
         known = Attempts()

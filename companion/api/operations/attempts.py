@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from dataclasses import dataclass
-from typing import Tuple
+from typing import Callable, Tuple
 
 from ..contract.refusal import IDEMPOTENCY_MISMATCH, TOO_MANY, Refusal
 
@@ -96,12 +97,26 @@ class Attempts:
         return known, False
 
     def _sweep(self) -> None:
-        """Forget what is old, and the oldest of too many. What runs is never forgotten."""
+        """Forget what is old, and what is too much. What runs is never forgotten."""
         latest = time.monotonic() - LIFETIME
-        size = sum(it.size for it in self._by_name.values())
-        count = len(self._by_name)
         for name, each in list(self._by_name.items()):
-            is_needless = each.is_void or each.begun < latest
-            if each.is_over and (is_needless or size > MAX_BYTES or count >= MAX_ATTEMPTS):
+            if each.is_over and (each.is_void or each.begun < latest):
                 del self._by_name[name]
-                size, count = size - each.size, count - 1
+        self._thin(lambda each: 1, MAX_ATTEMPTS - 1)
+        self._thin(lambda each: each.size, MAX_BYTES)
+
+    def _thin(self, weight: Callable[[Attempt], int], limit: int) -> None:
+        """Forget the oldest of who has the most, so that nobody makes the server forget others'."""
+        excess = sum(map(weight, self._by_name.values())) - limit
+        if excess <= 0:
+            return
+        over = {name: weight(it) for name, it in self._by_name.items() if it.is_over and weight(it)}
+        shares: Counter[str] = Counter()
+        for (owner, _key), each in over.items():
+            shares[owner] += each
+        while excess > 0 and over:
+            owner = max(shares, key=lambda it: shares[it])
+            name = next(it for it in over if it[0] == owner)
+            del self._by_name[name]
+            excess -= over[name]
+            shares[owner] -= over.pop(name)

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta, timezone
 
 from .tokens import NOBODY, Caller
 
-# Seconds for which a ticket works, and the most that one caller has out; beyond them their oldest is
-# forgotten, so that nobody takes away another one's.
+# Seconds for which a ticket works, and the most that one caller has out; beyond them their oldest
+# is forgotten, so that nobody takes away another one's.
 LIFETIME, MAX_TICKETS = 30.0, 1000
 # The field of a query that has it.
 FIELD = "ticket"
