@@ -679,6 +679,14 @@ def _plain(markup: str) -> str:
         | #remove-yes is clicked | #conversations .open span reads fruit
         | [aria-label="Delete “fruit”"] is clicked; #remove-yes is clicked
         | there is no article; #message is focused; it is sound
+    one is copied and the copy goes its own way
+        to apples the model says Red.; to more the model says Redder.; one is open
+        | apples is said | it is answered
+        | [aria-label="Copy “apples” into a new conversation"] is clicked
+        | #title reads Copy of apples; .prose reads Red.; there are 2 #conversations li
+        | more is said | .prose reads Red. // Redder.; it is sound
+        | #conversations .open:not([aria-current]) is clicked
+        | #title reads apples; .prose reads Red.
     a turn goes on while another conversation is looked at
         to slowly the model says One._ + ... + Two.; one is open
         | slowly is said | .prose reads One.
@@ -701,6 +709,19 @@ class Listed(PageTable):
         await two.mouse.up()
         await expect(two.locator(".prose")).to_have_text(["Half and half."])
         await expect(at_work).to_have_count(0)
+
+    async def test_what_was_said_is_saved_as_a_file(self) -> None:
+        self.model.will_play("a/b: why?", ["Because."])
+        page = await self.page()
+        await self.say(page, "a/b: why?")
+        await self.answered(page)
+        async with page.expect_download() as coming:
+            await page.click("[aria-label='Save “a/b: why?” as a file']")
+        download = await coming.value
+        self.assertEqual(download.suggested_filename, "a b  why.md")
+        with open(await download.path(), encoding="utf-8") as file:
+            self.assertIn("> a/b: why?\n", file.read())
+        await self.assert_sound(page)
 
     async def test_the_focus_stays_in_the_list_though_it_changes(self) -> None:
         self.model.will_play("apples", ["Red."])

@@ -1,5 +1,5 @@
-// The list of the server's conversations: loaded as far as it is in sight, searched, opened, renamed and
-// deleted.
+// The list of the server's conversations: loaded as far as it is in sight, searched, opened, copied, saved,
+// renamed and deleted.
 
 import { WIDE } from "./device.js";
 import { button, find, make } from "./dom.js";
@@ -169,16 +169,40 @@ export class List {
     open.id = `open-${info.sessionId}`;
     open.append(make("span", {}, title), small);
     if (info.excerpt) open.append(make("small", { class: "excerpt" }, info.excerpt));
-    if (info.sessionId === this.current) open.setAttribute("aria-current", "true");
+    const isCurrent = info.sessionId === this.current;
+    if (isCurrent) open.setAttribute("aria-current", "true");
     const item = make("li", {}, open);
-    const rename = button("✎", () => this.ask(item, info), "small rename");
-    const remove = button("✕", () => this.confirm(info), "small remove");
-    rename.id = `rename-${info.sessionId}`;
-    remove.id = `remove-${info.sessionId}`;
-    rename.setAttribute("aria-label", say("rename", title));
-    remove.setAttribute("aria-label", say("removeThis", title));
-    item.append(rename, remove);
+    const act = (kind, sign, label, work) => {
+      const element = button(sign, work, `small ${kind}`);
+      element.id = `${kind}-${info.sessionId}`;
+      element.setAttribute("aria-label", say(label, title));
+      element.title = say(label, title);
+      item.append(element);
+    };
+    if (isCurrent && info.turns) {
+      act("copy", "⧉", "copyThis", () => this.attempt(() => this.copy(info)));
+      act("save", "⤓", "saveThis", () => this.attempt(() => this.save(info)));
+    }
+    act("rename", "✎", "rename", () => this.ask(item, info));
+    act("remove", "✕", "removeThis", () => this.confirm(info));
     return item;
+  }
+
+  /** A new one with all that was said. */
+  async copy(info) {
+    const made = await wire.post(`${path(info)}/fork`);
+    const title = say("copyOf", titleOf(info)).slice(0, MAX_TITLE);
+    const named = await wire.patch(path(made), { title });
+    await this.refresh();
+    await this.open(named);
+  }
+
+  async save(info) {
+    const address = URL.createObjectURL(await wire.file(`${path(info)}/export`));
+    // What names of files cannot have is left out.
+    const name = titleOf(info).replace(/[\p{Cc}\p{Cf}<>:"/\\|?*]/gu, " ").trim();
+    make("a", { href: address, download: `${name}.md` }).click();
+    URL.revokeObjectURL(address);
   }
 
   ask(item, info) {

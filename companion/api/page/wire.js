@@ -98,6 +98,13 @@ export async function ask(method, path, body) {
   return answer;
 }
 
+/** What the server answers, as a file. Throws what `ask` does. */
+export async function file(path) {
+  const response = await send("GET", path);
+  if (!response.ok) throw await refusal(response);
+  return response.blob().catch(lost);
+}
+
 export const get = (path) => ask("GET", path);
 export const patch = (path, body) => ask("PATCH", path, body);
 export const remove = (path) => ask("DELETE", path);
