@@ -35,12 +35,12 @@ FOLDERS = {
 OTHERS = ("bench", "headless", "tests", "tools")
 # Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
 # a thread, one for one piece of work, a question, a story and its end, a look at a window, a turn
-# of the agent, the way to it, a user of the engine.
+# of the agent, the way to it, a user of the engine, a chat, a request to it.
 BOUNDARIES = {
     "base/background": 1, "base/loop_thread": 2, "base/write_behind": 1,
     "ide/service": 1, "ide/transport": 2, "ide/file_content": 1, "ide/windows": 2,
     "agent/acp/acp_client": 1, "agent/turn/file_writes": 1, "agent/turn/turn": 1,
-    "agent/engine": 1,
+    "agent/engine": 1, "chat/chat_service": 1, "chat/open_chat": 1,
     "api/serving/dispatch": 1,
     "ui/stories": 3, "ui/sublime_editor": 1,
 }  # fmt: skip

@@ -33,6 +33,11 @@ class Outbox:
         # Kept from being collected while they run.
         self._sending: set[asyncio.Task[None]] = set()
 
+    async def open(self, conversation: Conversation) -> None:
+        """Open a session for it, so that its next message does not wait. Raises AgentError."""
+        async with self._connected(conversation):
+            pass
+
     async def send(
         self,
         conversation: Conversation,

@@ -14,6 +14,11 @@ class NotThere(Exception):
     """The answer has not been given yet."""
 
 
+class Unanswered(Exception):
+    """There will be no answer: what was asked is not possible, or failed, and the log says why; or
+    whoever was asked ended first. The text is a sentence for the user."""
+
+
 class Answer(Generic[T]):
     """Any thread may give it and ask for it. Only the first answer counts.
 

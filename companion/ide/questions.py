@@ -36,11 +36,6 @@ EXAMINATION = 20.0
 LATE = "The disk does not answer; check in the file whether the edit was undone."
 
 
-class Unanswered(Exception):
-    """The companion failed, and the log says why; or it ended first. The text is a sentence for the
-    user."""
-
-
 class Question(ABC, Generic[T]):
     """Created on any thread; answered on the companion's loop, in one order with the events."""
 

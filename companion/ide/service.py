@@ -7,12 +7,12 @@ from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Callable, Mapping, TypeVar
 
-from ..base.answer import Answer
+from ..base.answer import Answer, Unanswered
 from ..base.log import logger
 from ..base.loop_thread import LoopThread, State
 from .editor import Editor
 from .events import Event
-from .questions import Question, Unanswered
+from .questions import Question
 from .reach import LOOPBACK, Reach
 
 if TYPE_CHECKING:

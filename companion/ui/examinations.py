@@ -9,13 +9,13 @@ from typing import Callable, Tuple
 
 import sublime
 
+from ..base.answer import Unanswered
 from ..ide import questions
 from ..ide.clis import GEMINI_CLI, by_command
 from ..ide.doctor import gathering
 from ..ide.doctor.facts import Window
 from ..ide.doctor.gathering import Scope
 from ..ide.doctor.report import Examination
-from ..ide.questions import Unanswered
 from ..ide.service import Companion
 from . import settings, sharing_settings
 from .stories import Stories, computed

@@ -13,9 +13,8 @@ from typing import Any, Callable, Coroutine, TypeVar, Union
 import sublime
 
 from ..base import background
-from ..base.answer import Answer
+from ..base.answer import Answer, Unanswered
 from ..base.log import logger
-from ..ide.questions import Unanswered
 from . import queues
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from typing import Any, Awaitable, TypeVar
 from unittest import mock
 
 from GeminiCompanion.companion.base import log
-from GeminiCompanion.companion.base.answer import Answer
+from GeminiCompanion.companion.base.answer import Answer, Unanswered
 from GeminiCompanion.companion.ide import file_content, questions, service
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.file_content import Original
@@ -21,7 +21,6 @@ from GeminiCompanion.companion.ide.questions import (
     FileStamps,
     FileUndoing,
     Question,
-    Unanswered,
     WindowStatuses,
 )
 from GeminiCompanion.companion.ide.service import Companion

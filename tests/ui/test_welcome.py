@@ -15,11 +15,10 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.base.answer import Answer
+from GeminiCompanion.companion.base.answer import Answer, Unanswered
 from GeminiCompanion.companion.ide.cli_settings import parsed
 from GeminiCompanion.companion.ide.doctor import checks, gathering, report
 from GeminiCompanion.companion.ide.doctor.facts import Process
-from GeminiCompanion.companion.ide.questions import Unanswered
 from GeminiCompanion.companion.ide.surroundings import Surrounding
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.pages import doctor, welcome

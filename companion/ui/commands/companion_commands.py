@@ -75,7 +75,8 @@ class GeminiCompanionShowStatusCommand(sublime_plugin.WindowCommand):
         host.running.stories.begin(self._show(host.running.companion), self.window)
 
     async def _show(self, companion: Companion) -> None:
-        from ...ide.questions import Unanswered, WindowStatuses
+        from ...base.answer import Unanswered
+        from ...ide.questions import WindowStatuses
 
         try:
             statuses = await companion.ask(WindowStatuses())

@@ -8,9 +8,10 @@ from typing import Iterable
 
 import sublime
 
+from ...base.answer import Unanswered
 from ...base.shown_text import spelled
 from ...ide.context import MAX_FILES, MISSING, OLDER, SharedContext
-from ...ide.questions import ContextShared, Unanswered
+from ...ide.questions import ContextShared
 from ...ide.service import Companion
 from ...ide.sharing import EXCLUDED, OUTSIDE, PAUSED
 from .. import settings

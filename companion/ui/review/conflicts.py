@@ -9,11 +9,12 @@ from typing import Callable, Tuple
 
 import sublime
 
+from ...base.answer import Unanswered
 from ...base.comparison import Comparison, compare
 from ...base.digest import Digest
 from ...base.merge import Merged, merged
 from ...ide.file_content import Original
-from ...ide.questions import FileContent, FileStamps, Unanswered
+from ...ide.questions import FileContent, FileStamps
 from ...ide.service import Companion
 from .. import queues, texts
 from ..stories import Stories, computed

@@ -13,8 +13,9 @@ from typing import Callable
 
 import sublime
 
+from ...base.answer import Unanswered
 from ...ide.accepted_edits import Edit
-from ...ide.questions import Unanswered, WordsForCli, WordsOnUnasked
+from ...ide.questions import WordsForCli, WordsOnUnasked
 from ...ide.service import Companion
 from .. import application
 from ..stories import Stories, sleep

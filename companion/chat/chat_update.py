@@ -1,0 +1,47 @@
+"""What a front end hears of an open chat, as a frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..agent.acp.session_state import ConfigOptions, ContextUsage
+from ..agent.acp.slash_commands import SlashCommand
+from ..agent.events.turn_events import Queue
+from .question import Question
+from .rendered import Patch
+
+# The agent is being started or found; nothing runs; a turn runs; it is being stopped; it cannot be
+# used, and the next message tries again.
+STARTING, READY, WORKING = "starting", "ready", "working"
+STOPPING, FAILED = "stopping", "failed"
+
+
+@dataclass(frozen=True)
+class ChatUpdate:
+    """A chat as it is now. `state` is one of those above; of FAILED, `problem` is the sentence and
+    `code` one of `agent/wording/failure`, or empty.
+
+    `patches` are the changes of its document since the update before. If the document `is_anew`,
+    they begin with an empty one. `waiting` are the questions to the user, the oldest first.
+
+    `agent` is the CLI's id and `agent_name` its name for people; `mode` and `model` are the true
+    ones, `options` are all that can be chosen. What is not known yet is empty, `usage` is None.
+    """
+
+    conversation_id: str
+    state: str
+    problem: str = ""
+    code: str = ""
+    patches: tuple[Patch, ...] = ()
+    is_anew: bool = False
+    waiting: tuple[Question, ...] = ()
+    queue: Queue = Queue((), False)
+    title: str = ""
+    agent: str = ""
+    agent_name: str = ""
+    workspace: str = ""
+    mode: str = ""
+    model: str = ""
+    options: ConfigOptions = ConfigOptions()
+    commands: tuple[SlashCommand, ...] = ()
+    usage: ContextUsage | None = None

@@ -1,0 +1,249 @@
+"""One conversation that a front end follows: found or begun, its document, its updates."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import Any, AsyncGenerator, Callable, Coroutine
+
+from ..agent.acp.slash_commands import Commands, SlashCommand
+from ..agent.agent import Agent
+from ..agent.conversations import shared_folder
+from ..agent.conversations.conversation import Conversation
+from ..agent.conversations.past_turns import PastTurns
+from ..agent.events.turn_events import Message, TurnEvent
+from ..agent.wording.failure import INTERNAL_ERROR, AgentError
+from ..base.log import logger
+from .chat_update import FAILED, READY, STARTING, STOPPING, WORKING, ChatUpdate
+from .transcript import Transcript
+from .unsaid import Unsaid
+
+# Seconds between two updates: at most thirty in one second.
+PAUSE = 1 / 30
+BROKEN = 'That failed; "Gemini Companion: Show Log" shows more.'
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a front end wants to be open. `agent` and `workspace` are for a conversation that does
+    not exist yet; an empty `agent` is the usual one."""
+
+    id: str
+    agent: str
+    workspace: str
+
+    @property
+    def first_update(self) -> ChatUpdate:
+        return ChatUpdate(self.id, STARTING, agent=self.agent, workspace=self.workspace)
+
+
+class OpenChat:
+    """All methods are called on the engine's loop. `told` gets the updates.
+
+    `conversation` and `unsaid` are None until it is found. While a message `is_being_sent`, the
+    agent may have to be started for it.
+    """
+
+    def __init__(self, agent: Agent, wanted: Wanted, told: Callable[[ChatUpdate], None]) -> None:
+        self.conversation: Conversation | None = None
+        self.unsaid: Unsaid | None = None
+        self.is_being_sent = self.is_stopping = False
+        self._agent, self._wanted, self._told = agent, wanted, told
+        self._finding = asyncio.Lock()
+        self._tasks: set[asyncio.Future[None]] = set()
+        self._is_opening = self._is_closed = False
+        self._problem = self._code = ""
+        self._document, self._is_anew = Transcript(), True
+        # The turns on disk that the document shows; others of them if another server has gone on.
+        self._past: PastTurns | None = None
+        self._commands: tuple[SlashCommand, ...] = ()
+        self._last = wanted.first_update
+        self._timer: asyncio.TimerHandle | None = None
+        self._not_before = 0.0
+
+    @property
+    def has_session(self) -> bool:
+        """Whether the agent could be talked to, at least once."""
+        return self.conversation is not None and self.conversation.session.agent is not None
+
+    @property
+    def is_busy(self) -> bool:
+        return self.conversation is not None and self.conversation.is_busy
+
+    def open(self) -> None:
+        """Find it, show it, and have the agent's session ready before the first message."""
+        self._is_opening, self._problem, self._code = True, "", ""
+        self.touch()
+        self._begin(self._open())
+
+    async def ready(self) -> Conversation:
+        """The conversation; a session of the agent may still be missing. Raises AgentError."""
+        async with self._finding:
+            if self.conversation is None:
+                self.conversation = await self._find()
+        return self.conversation
+
+    def forgive(self) -> None:
+        """It is tried again: what failed before does not count."""
+        self._problem = self._code = ""
+
+    def fail(self, problem: str, code: str) -> None:
+        self._problem, self._code = problem, code
+        self.touch()
+
+    def touch(self) -> None:
+        """Something has changed: tell it soon."""
+        if self._timer is None and not self._is_closed:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_at(max(self._not_before, loop.time()), self._tell)
+
+    async def close(self) -> None:
+        """Tell nothing any more. A turn that runs goes on."""
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        if self.unsaid is not None:
+            await self.unsaid.remove(self._agent)
+
+    # Opening.
+
+    async def _open(self) -> None:
+        try:
+            conversation = await self.ready()
+            self.touch()
+            await self._agent.outbox.open(conversation)
+            if self.unsaid is not None:
+                await self.unsaid.keep()
+            self._is_opening = False
+            self.touch()
+            # They come a moment later, and some agents have none.
+            self._commands = (await conversation.session.commands()).commands
+        finally:
+            self._is_opening = False
+            self.touch()
+
+    async def _find(self) -> Conversation:
+        """Raises AgentError."""
+        wanted = self._wanted
+        # Before the transcript is read, so that no event is missed in between.
+        coming = self._agent.feed.follow(wanted.id, None)
+        found = await _conversation(self._agent, wanted)
+        self.unsaid = Unsaid(found)
+        await self._load(found)
+        self._begin(self._follow(found, coming))
+        return found
+
+    async def _load(self, conversation: Conversation) -> None:
+        """Raises AgentError."""
+        past, document = conversation.past, Transcript()
+        if conversation.record.turns:
+            document.load((await past.history()).turns)
+        self._past, self._document, self._is_anew = past, document, True
+        self.touch()
+
+    async def _follow(
+        self, conversation: Conversation, coming: AsyncGenerator[TurnEvent, None]
+    ) -> None:
+        while True:
+            async for event in coming:
+                self._hear(event)
+            # So many events have come that some are no longer kept.
+            coming = self._agent.feed.follow(conversation.id, None)
+            await self._load(conversation)
+
+    def _hear(self, event: TurnEvent) -> None:
+        if isinstance(event.body, Commands):
+            self._commands = event.body.commands
+        elif isinstance(event.body, Message):
+            self.forgive()
+        self._document.add(event)
+        self.touch()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(self._attempt(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _attempt(self, work: Coroutine[Any, Any, None]) -> None:
+        """The boundary of an open chat: what fails in it is told in it."""
+        try:
+            await work
+        except AgentError as error:
+            self.fail(str(error), error.code)
+        except Exception:
+            logger.exception("an open chat failed")
+            self.fail(BROKEN, INTERNAL_ERROR)
+
+    # Updates.
+
+    def _tell(self) -> None:
+        self._timer = None
+        self._not_before = asyncio.get_running_loop().time() + PAUSE
+        conversation = self.conversation
+        if conversation is not None and conversation.past is not self._past:
+            self._past = conversation.past
+            self._begin(self._load(conversation))
+        update = self._update()
+        if update.patches or update != self._last:
+            self._last = replace(update, patches=(), is_anew=False)
+            self._told(update)
+
+    def _update(self) -> ChatUpdate:
+        patches, is_anew, self._is_anew = self._document.take(), self._is_anew, False
+        state = self._state()
+        found = self.conversation
+        update = replace(
+            self._wanted.first_update,
+            state=state,
+            problem=self._problem,
+            code=self._code,
+            patches=patches,
+            is_anew=is_anew,
+            waiting=self._document.waiting,
+            commands=self._commands,
+        )
+        if found is None:
+            return update
+        return replace(
+            update,
+            queue=found.queue.body,
+            title=found.record.title,
+            agent=found.cli.id,
+            agent_name=found.cli.name,
+            workspace=found.workspace,
+            mode=found.session.choices.mode,
+            model=found.session.choices.models.current,
+            options=found.session.state.options,
+            usage=found.session.state.usage,
+        )
+
+    def _state(self) -> str:
+        found = self.conversation
+        runs = found is not None and found.turn is not None and not found.turn.is_over
+        self.is_stopping = self.is_stopping and self.is_busy
+        if runs:
+            return STOPPING if self.is_stopping else WORKING
+        if self.is_being_sent or (self._is_opening and not self._problem):
+            return STARTING
+        if self._problem:
+            return FAILED
+        return WORKING if self.is_busy else READY
+
+
+async def _conversation(agent: Agent, wanted: Wanted) -> Conversation:
+    """The one that is wanted, or a new one that gets its id. Raises AgentError."""
+    id, known, named = wanted.id, agent.conversations, wanted.agent or None
+    await shared_folder.look(known, id)
+    if id not in known:
+        usual = agent.backends[named].cli.id
+        return known.find(wanted.workspace, None, True, named, usual, id)
+    found = known.known(id)
+    if not found.record.state.is_owned:
+        # From now on it belongs to somebody.
+        async with found.hold.held():
+            found.record.own()
+    return found

@@ -1,0 +1,422 @@
+"""What a front end asks of its chats, one frozen class for each request. Knows no thread.
+
+To add a request: a class here that does it, and an `await service.ask(...)` where a front end needs
+it. `chat` is the id of an open conversation, `conversation` that of any.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, Mapping, Sequence, TypeVar
+
+from ..agent.acp.slash_commands import SlashCommand
+from ..agent.agents.credentials import AuthStatus
+from ..agent.conversations import shared_folder
+from ..agent.conversations.attachments import Attachments
+from ..agent.conversations.conversation import Conversation, SessionInfo
+from ..agent.conversations.past_turns import on_disk
+from ..agent.conversations.turn_undo import FileChange
+from ..agent.display import document
+from ..agent.events.turn_events import Attachment
+from ..agent.processes.backend import Backend
+from ..agent.wording import failure
+from ..agent.wording.failure import VALIDATION_ERROR, AgentError
+from ..agent.wording.sentence import ENGLISH, sentence
+from ..base.background import in_thread
+from .chats import Chats
+from .open_chat import Wanted
+
+T = TypeVar("T")
+
+NO_TURN = sentence("This turn is not in the conversation any more.")
+
+
+class Request(ABC, Generic[T]):
+    """Created on any thread; done on the engine's loop. What it is about is told by updates."""
+
+    @abstractmethod
+    async def done(self, chats: Chats) -> T:
+        """The answer. Raises AgentError."""
+
+
+@dataclass(frozen=True)
+class Open(Request[None]):
+    """Follow a conversation, or begin it. Its updates tell how that goes."""
+
+    wanted: Wanted
+
+    async def done(self, chats: Chats) -> None:
+        chats.open(self.wanted)
+
+
+@dataclass(frozen=True)
+class Close(Request[None]):
+    """Follow it no longer. A turn that runs goes on; a conversation in which nothing was said is
+    deleted."""
+
+    chat: str
+
+    async def done(self, chats: Chats) -> None:
+        await chats.close(self.chat)
+
+
+# Messages.
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What became of a message: the turn that it began, or its id among those that wait."""
+
+    turn: str = ""
+    queued: str = ""
+
+
+@dataclass(frozen=True)
+class Send(Request[Sent]):
+    """Send a message; while a turn runs, it waits for the end of that. `files` are absolute paths
+    of files and folders for the model to read, `attachments` are ids of attachments."""
+
+    chat: str
+    text: str
+    files: tuple[str, ...] = ()
+    attachments: tuple[str, ...] = ()
+
+    async def done(self, chats: Chats) -> Sent:
+        chat = chats.of(self.chat)
+        chat.forgive()
+        chat.is_being_sent = True
+        chat.touch()
+        try:
+            conversation = await chat.ready()
+            if chat.unsaid is not None:
+                await chat.unsaid.end()
+            if conversation.is_busy:
+                return await self._queue(chats, conversation)
+            return await self._send(chats, conversation)
+        except AgentError as error:
+            if not chat.has_session:
+                chat.fail(str(error), error.code)
+            raise
+        finally:
+            chat.is_being_sent = False
+            chat.touch()
+
+    async def _send(self, chats: Chats, conversation: Conversation) -> Sent:
+        outbox = chats.agent.outbox
+        turn = await outbox.send(conversation, self.text, self.files, self.attachments, asks=True)
+        # The front end hears it by the feed, which nobody counts.
+        turn.is_detached = True
+        return Sent(turn=turn.id)
+
+    async def _queue(self, chats: Chats, conversation: Conversation) -> Sent:
+        attached: Sequence[Attachment] = ()
+        if self.attachments:
+            attached = await on_disk(partial(_all, conversation.attachments, self.attachments))
+        async with conversation.hold.held():
+            added = conversation.queue.add(self.text, self.files, self.files, attached)
+            chats.agent.outbox.go_on(conversation)
+        return Sent(queued=added.id)
+
+
+@dataclass(frozen=True)
+class ChangeQueued(Request[None]):
+    """Another text for a message that waits, with which these files go."""
+
+    chat: str
+    queued: str
+    text: str
+    files: tuple[str, ...] = ()
+
+    async def done(self, chats: Chats) -> None:
+        conversation = await chats.of(self.chat).ready()
+        async with conversation.hold.held():
+            conversation.queue.change(self.queued, self.text, self.files)
+
+
+@dataclass(frozen=True)
+class TakeBack(Request[str]):
+    """Take back a message that waits; gives its text, for the composer."""
+
+    chat: str
+    queued: str
+
+    async def done(self, chats: Chats) -> str:
+        conversation = await chats.of(self.chat).ready()
+        async with conversation.hold.held():
+            text = conversation.queue.get(self.queued).text
+            conversation.queue.remove(self.queued)
+        return text
+
+
+@dataclass(frozen=True)
+class SendNow(Request[None]):
+    """Send a message that waits before all others: within the turn that runs, where the agent takes
+    messages there; else that is stopped first."""
+
+    chat: str
+    queued: str
+
+    async def done(self, chats: Chats) -> None:
+        conversation = await chats.of(self.chat).ready()
+        async with conversation.hold.held():
+            chats.agent.outbox.send_next(conversation, self.queued)
+
+
+@dataclass(frozen=True)
+class Stop(Request[None]):
+    """End the turn that runs, if one does. What waits is held."""
+
+    chat: str
+
+    async def done(self, chats: Chats) -> None:
+        chat = chats.of(self.chat)
+        conversation = await chat.ready()
+        chat.is_stopping = conversation.is_busy
+        conversation.cancel()
+        chat.touch()
+
+
+# Answers of the user.
+
+
+@dataclass(frozen=True)
+class Decide(Request[None]):
+    """Decide on a call that waits; only the first decision counts. `outcome` is one of `OUTCOMES`
+    of `agent/events/turn_events`; with MODIFY, `new_text` is written instead."""
+
+    chat: str
+    call_id: str
+    outcome: str
+    new_text: str | None = None
+
+    async def done(self, chats: Chats) -> None:
+        chats.agent.turns.confirm(self.call_id, self.outcome, self.chat, self.new_text)
+
+
+@dataclass(frozen=True)
+class AnswerElicitation(Request[None]):
+    """Answer another question of the agent. `action` is one of `agent/acp/elicitation`; `content`
+    are the values of a form's fields, by their names."""
+
+    elicitation: str
+    action: str
+    content: Mapping[str, Any] | None = None
+
+    async def done(self, chats: Chats) -> None:
+        chats.agent.turns.answer(self.elicitation, self.action, self.content)
+
+
+@dataclass(frozen=True)
+class ChooseOption(Request[None]):
+    """Choose another value of one of the agent's options, its model and its mode among them; the
+    updates have them all."""
+
+    chat: str
+    id: str
+    value: str | bool
+
+    async def done(self, chats: Chats) -> None:
+        chat = chats.of(self.chat)
+        await chat.ready()
+        await chats.agent.choose_option(self.chat, self.id, self.value)
+        chat.touch()
+
+
+@dataclass(frozen=True)
+class SlashCommands(Request["tuple[SlashCommand, ...]"]):
+    """The commands that the agent offers, as `/name`; waits for an agent that is starting."""
+
+    chat: str
+
+    async def done(self, chats: Chats) -> tuple[SlashCommand, ...]:
+        conversation = await chats.of(self.chat).ready()
+        await chats.agent.outbox.open(conversation)
+        return (await conversation.session.commands()).commands
+
+
+# Turns and what they did to files.
+
+
+@dataclass(frozen=True)
+class TurnFiles(Request["tuple[FileChange, ...]"]):
+    """The files that a turn changed, and whether they are still as it left them."""
+
+    chat: str
+    turn: str
+
+    async def done(self, chats: Chats) -> tuple[FileChange, ...]:
+        conversation = await chats.of(self.chat).ready()
+        return _files(await conversation.changed_files(self.turn))
+
+
+@dataclass(frozen=True)
+class UndoTurn(Request["tuple[FileChange, ...]"]):
+    """Restore the files that are still as the turn left them; gives all of its files with their
+    states afterwards. The agent is told with the next message."""
+
+    chat: str
+    turn: str
+
+    async def done(self, chats: Chats) -> tuple[FileChange, ...]:
+        chat = chats.of(self.chat)
+        conversation = await chat.ready()
+        try:
+            return _files(await conversation.undo(self.turn))
+        finally:
+            # What somebody has sent meanwhile had to wait for it.
+            chats.agent.outbox.go_on(conversation)
+            chat.touch()
+
+
+# All conversations.
+
+
+@dataclass(frozen=True)
+class Found:
+    """A page of conversations, the last used one first. `excerpts` has the places where the words
+    are, by the conversations' ids. `next` is the cursor of the next page, empty if there is none;
+    a page may be short although there is one."""
+
+    conversations: tuple[SessionInfo, ...]
+    excerpts: Mapping[str, str]
+    next: str
+
+
+@dataclass(frozen=True)
+class ListConversations(Request[Found]):
+    """The conversations of these workspaces (absolute paths of folders), or all without any; with
+    words, those that have them in their titles or texts."""
+
+    workspaces: tuple[str, ...] = ()
+    words: str = ""
+    cursor: str = ""
+    limit: int = 50
+
+    async def done(self, chats: Chats) -> Found:
+        if not self.cursor:
+            await shared_folder.look_at_all(chats.agent.conversations)
+        page = await chats.agent.listing.page(self.limit, self.cursor, self.words)
+        fitting = (it for it in page.infos if it.turns)
+        if self.workspaces:
+            fitting = (it for it in fitting if it.workspace in self.workspaces)
+        return Found(tuple(fitting), page.excerpts, page.next)
+
+
+@dataclass(frozen=True)
+class Rename(Request[None]):
+    """Another title."""
+
+    conversation: str
+    title: str
+
+    async def done(self, chats: Chats) -> None:
+        await chats.agent.change(self.conversation, self.title, None, None)
+        chats.touch(self.conversation)
+
+
+@dataclass(frozen=True)
+class Fork(Request[SessionInfo]):
+    """A new conversation with all that was said until the end of this turn, or of the last one; it
+    still has to be opened."""
+
+    conversation: str
+    turn: str | None = None
+
+    async def done(self, chats: Chats) -> SessionInfo:
+        made = await chats.agent.conversations.fork(self.conversation, self.turn)
+        if made is None:
+            raise AgentError(VALIDATION_ERROR, NO_TURN)
+        return made
+
+
+@dataclass(frozen=True)
+class Delete(Request[None]):
+    """Delete a conversation for good, here and in the agent's own files; a turn that runs is ended
+    first."""
+
+    conversation: str
+
+    async def done(self, chats: Chats) -> None:
+        agent, id = chats.agent, self.conversation
+        await shared_folder.look(agent.conversations, id)
+        if id not in agent.conversations:
+            raise failure.no_session(id)
+        agent.turns.cancel(id)
+        await agent.remove_when_over(id)
+        await chats.close(id)
+
+
+@dataclass(frozen=True)
+class Export(Request[str]):
+    """The whole conversation as a document in Markdown."""
+
+    conversation: str
+
+    async def done(self, chats: Chats) -> str:
+        conversation = chats.agent.conversations.known(self.conversation)
+        turns = (await conversation.past.history()).turns
+        info, name = conversation.info, conversation.cli.name
+        facts = (name, info.workspace, info.created.isoformat(timespec="seconds"), info.id)
+        written = partial(document.written, info.title, facts, name, turns, ENGLISH)
+        return await in_thread(lambda: "".join(written()))
+
+
+# Agents.
+
+
+@dataclass(frozen=True)
+class AgentRow:
+    """An agent that can be chosen for a new conversation. It `is_there` if its program was found;
+    else `problem` says how to install it. `login` is who the user is to it, by the credentials of
+    `kinds` that it takes."""
+
+    id: str
+    name: str
+    is_usual: bool
+    is_there: bool
+    problem: str
+    kinds: tuple[str, ...]
+    has_google_login: bool
+    login: AuthStatus
+
+
+@dataclass(frozen=True)
+class Agents(Request["tuple[AgentRow, ...]"]):
+    """The agents of the settings, the usual one first. Starts none."""
+
+    async def done(self, chats: Chats) -> tuple[AgentRow, ...]:
+        backends = chats.agent.backends
+        return tuple([await _row(it, it.cli.id == backends.usual) for it in backends])
+
+
+async def _row(backend: Backend, is_usual: bool) -> AgentRow:
+    problem = ""
+    try:
+        await in_thread(backend.launch.found)
+    except AgentError as error:
+        problem = str(error)
+    cli = backend.cli
+    return AgentRow(
+        cli.id,
+        cli.name,
+        is_usual,
+        not problem,
+        problem,
+        cli.kinds,
+        cli.login.is_offered,
+        backend.account.status(),
+    )
+
+
+def _all(attachments: Attachments, ids: Sequence[str]) -> list[Attachment]:
+    """Blocks. Raises AgentError."""
+    return [attachments.get(id) for id in ids]
+
+
+def _files(found: Sequence[FileChange] | None) -> tuple[FileChange, ...]:
+    """Raises AgentError."""
+    if found is None:
+        raise AgentError(VALIDATION_ERROR, NO_TURN)
+    return tuple(found)

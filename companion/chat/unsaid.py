@@ -1,0 +1,50 @@
+"""A conversation in which nothing was said yet: it is temporary, and gone with its chat."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+from ..agent.agent import Agent
+from ..agent.conversations.conversation import Conversation
+from ..agent.wording.failure import AgentError
+
+
+class Unsaid:
+    """Of one conversation, which may also be one that was begun long ago. Belongs to the engine's
+    loop."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._is_kept = False
+        # Another program may have begun one for itself.
+        self._is_ours = not conversation.record.has_begun
+        if self._is_ours:
+            conversation.record.own(is_temporary=True)
+
+    async def keep(self) -> None:
+        """Once it has a session: a server that finds a temporary conversation free deletes it.
+        Raises AgentError."""
+        hold = self._conversation.hold
+        if self._conversation.record.state.is_temporary and not self._is_kept:
+            async with hold.held():
+                hold.keep()
+                self._is_kept = True
+
+    async def end(self) -> None:
+        """Something is about to be said in it: it is temporary no longer. Raises AgentError."""
+        record, hold = self._conversation.record, self._conversation.hold
+        if record.state.is_temporary:
+            async with hold.held():
+                record.change(replace(record.state, is_temporary=False))
+            if self._is_kept:
+                self._is_kept = False
+                hold.give_soon()
+
+    async def remove(self, agent: Agent) -> None:
+        """Its chat is closed: delete it if nothing was said, and nothing is about to be."""
+        conversation = self._conversation
+        is_used = conversation.record.turns or conversation.is_busy or conversation.queue.messages
+        if self._is_ours and not is_used:
+            with suppress(AgentError):
+                await agent.remove(conversation.id)

@@ -1,0 +1,519 @@
+"""The chat of an editor with a CLI behind it: from the opening of a conversation to its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import unittest.mock
+from contextlib import suppress
+from typing import Any, Callable, TypeVar
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from agent_case import KEY, MODEL, PROGRAM  # noqa: E402
+from GeminiCompanion.companion.agent.agent import Options  # noqa: E402
+from GeminiCompanion.companion.agent.agents.credentials import Credentials  # noqa: E402
+from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli  # noqa: E402
+from GeminiCompanion.companion.agent.engine import NAME, Engine  # noqa: E402
+from GeminiCompanion.companion.agent.events.turn_events import CANCEL, MODIFY, ONCE  # noqa: E402
+from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
+from GeminiCompanion.companion.base.answer import Unanswered  # noqa: E402
+from GeminiCompanion.companion.chat import chat_service  # noqa: E402
+from GeminiCompanion.companion.chat.chat_service import ChatService  # noqa: E402
+from GeminiCompanion.companion.chat.chat_update import (  # noqa: E402
+    FAILED,
+    READY,
+    STARTING,
+    WORKING,
+    ChatUpdate,
+)
+from GeminiCompanion.companion.chat.requests import (  # noqa: E402
+    Agents,
+    ChangeQueued,
+    ChooseOption,
+    Decide,
+    Delete,
+    Export,
+    Fork,
+    ListConversations,
+    Rename,
+    Request,
+    Send,
+    SendNow,
+    SlashCommands,
+    Stop,
+    TakeBack,
+    UndoTurn,
+)
+from model_server import Gate, ModelServer, call  # noqa: E402
+from scripted import COMMAND  # noqa: E402
+
+T = TypeVar("T")
+# Seconds for anything at all, with a start of the CLI on a busy machine in it.
+PATIENCE = 90.0
+
+
+def until(condition: Callable[[], T]) -> T:
+    """Wait for what another thread or process brings."""
+    ends = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > ends:
+            raise AssertionError("waited in vain")
+        time.sleep(0.005)
+    return condition()
+
+
+class Front:
+    """A front end that does nothing but keep what it hears; `texts` are the documents as their
+    patches have made them."""
+
+    def __init__(self) -> None:
+        self.updates: list[ChatUpdate] = []
+        self.threads: set[str] = set()
+        self.texts: dict[str, str] = {}
+
+    def heard(self, update: ChatUpdate) -> None:
+        self.threads.add(threading.current_thread().name)
+        text = "" if update.is_anew else self.texts.get(update.conversation_id, "")
+        for patch in update.patches:
+            text = text[: patch.start] + patch.rendered.text + text[patch.end :]
+        self.texts[update.conversation_id] = text
+        self.updates.append(update)
+
+    def last(self, id: str) -> ChatUpdate | None:
+        found = [it for it in self.updates if it.conversation_id == id]
+        return found[-1] if found else None
+
+
+class ChatCase(unittest.TestCase):
+    """`self.chat` is the service, `self.front` what it told."""
+
+    credentials: Credentials | None = KEY
+    command: tuple[str, ...] = COMMAND
+    model: ModelServer
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.model = ModelServer()
+        cls.model.__enter__()
+        cls.addClassCleanup(cls.model.__exit__, None, None, None)
+
+    def setUp(self) -> None:
+        self.root = os.path.realpath(tempfile.mkdtemp(prefix="chat-"))
+        self.addCleanup(shutil.rmtree, self.root, True)
+        self.workspace = os.path.join(self.root, "work space")
+        os.mkdir(self.workspace)
+        self.start()
+
+    def start(self) -> None:
+        self.front = Front()
+        self.engine = Engine(self.options)
+        self.chat = ChatService(self.engine, self.front.heard)
+        self.addCleanup(self.end)
+
+    def end(self) -> None:
+        """As the package is unloaded."""
+        self.chat.stop()
+        until(lambda: NAME not in [it.name for it in threading.enumerate()])
+
+    def options(self) -> Options:
+        return Options(self.launch(), os.path.join(self.root, "state"))
+
+    def launch(self) -> Launch:
+        variables = {"GOOGLE_GEMINI_BASE_URL": self.model.url, "NO_PROXY": "127.0.0.1"}
+        fallback, look = self.credentials, lambda: self.command
+        return Launch((), variables, {}, MODEL, fallback=fallback, look=look)
+
+    def ask(self, request: Request[T]) -> T:
+        answer = self.chat.ask(request)
+        until(lambda: answer.is_there)
+        return answer.result()
+
+    def refused(self, request: Request[Any]) -> str:
+        with self.assertRaises(Unanswered) as raised:
+            self.ask(request)
+        return str(raised.exception)
+
+    def open(self, id: str = "", agent: str = "") -> str:
+        """A chat that is ready."""
+        id = self.chat.open(self.workspace, agent, id).conversation_id
+        self.until_state(id, READY)
+        return id
+
+    def until_state(self, id: str, *states: str) -> ChatUpdate:
+        def there() -> ChatUpdate | None:
+            last = self.front.last(id)
+            return last if last is not None and last.state in states else None
+
+        found = until(there)
+        if found is None:
+            raise AssertionError("no update")
+        return found
+
+    def until_text(self, id: str, words: str) -> str:
+        until(lambda: words in self.front.texts.get(id, ""))
+        return self.front.texts[id]
+
+    def waiting(self, id: str) -> ChatUpdate:
+        """The update with a question."""
+        until(lambda: (last := self.front.last(id)) and last.waiting)
+        found = self.front.last(id)
+        if found is None:
+            raise AssertionError("no update")
+        return found
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.workspace, name)
+
+    def content(self, path: str) -> str | None:
+        with suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
+            return file.read()
+        return None
+
+
+class Talking(ChatCase):
+    def test_a_new_chat_is_starting_from_the_first_moment_and_ready_before_a_message(self) -> None:
+        first = self.chat.open(self.workspace)
+        self.assertEqual((first.state, first.workspace), (STARTING, self.workspace))
+        ready = self.until_state(first.conversation_id, READY)
+        told = [it.state for it in self.front.updates]
+        self.assertEqual(told, sorted(told, key=[STARTING, READY].index))
+        self.assertEqual((ready.agent, ready.agent_name), ("gemini", "Gemini CLI"))
+        self.assertEqual((ready.model, ready.mode), (MODEL, "default"))
+
+    def test_the_answer_comes_in_patches_on_the_engines_thread(self) -> None:
+        gate = Gate()
+        self.model.will_play("tell me", ["one ", gate, "two"])
+        id = self.open()
+        sent = self.ask(Send(id, "tell me"))
+        self.assertTrue(sent.turn)
+        self.until_text(id, "one")
+        self.assertEqual(self.until_state(id, WORKING).title, "tell me")
+        gate.set()
+        self.until_state(id, READY)
+        self.assertIn("tell me", self.front.texts[id])
+        self.assertIn("two", self.front.texts[id])
+        self.assertEqual(self.front.threads, {NAME})
+
+    def test_no_more_than_thirty_updates_come_in_a_second(self) -> None:
+        self.model.will_play("much", [f"{number} " for number in range(500)])
+        id = self.open()
+        began = time.monotonic()
+        before = len(self.front.updates)
+        self.ask(Send(id, "much"))
+        self.until_text(id, "499")
+        self.until_state(id, READY)
+        most = (time.monotonic() - began) * 30 + 2
+        self.assertLessEqual(len(self.front.updates) - before, most)
+
+    def test_what_is_said_while_a_turn_runs_waits_and_can_be_changed_and_taken_back(self) -> None:
+        gate = Gate()
+        self.model.will_play("first", ["one ", gate, "two"])
+        self.model.will_play("changed", ["Changed it is."])
+        id = self.open()
+        self.ask(Send(id, "first"))
+        second, third = (self.ask(Send(id, text)).queued for text in ("second", "third"))
+        until(lambda: len(self.front.last(id).queue.messages) == 2)
+        self.ask(ChangeQueued(id, second, "changed"))
+        self.assertEqual(self.ask(TakeBack(id, third)), "third")
+        until(lambda: [it.text for it in self.front.last(id).queue.messages] == ["changed"])
+        gate.set()
+        self.until_text(id, "Changed it is.")
+        until(lambda: not self.front.last(id).queue.messages)
+        self.assertIn("no message", self.refused(TakeBack(id, second)).lower())
+
+    def test_a_message_that_waits_can_be_sent_now(self) -> None:
+        gate = Gate()
+        self.model.will_play("long", ["one ", gate, "never"])
+        self.model.will_play("urgent", ["Here you are."])
+        self.addCleanup(gate.set)
+        id = self.open()
+        self.ask(Send(id, "long"))
+        self.until_text(id, "one")
+        queued = self.ask(Send(id, "urgent")).queued
+        self.ask(SendNow(id, queued))
+        self.until_text(id, "Here you are.")
+
+    def test_a_turn_can_be_stopped(self) -> None:
+        gate = Gate()
+        self.model.will_play("stop me", ["one ", gate, "never"])
+        self.addCleanup(gate.set)
+        id = self.open()
+        self.ask(Send(id, "stop me"))
+        self.until_text(id, "one")
+        self.ask(Stop(id))
+        self.until_state(id, READY)
+        self.assertNotIn("never", self.front.texts[id])
+
+    def test_a_call_waits_for_the_users_decision(self) -> None:
+        for outcome, text, expected in (
+            (ONCE, None, "new\n"),
+            (CANCEL, None, None),
+            (MODIFY, "mine\n", "mine\n"),
+        ):
+            with self.subTest(outcome):
+                path = self.path(f"{outcome}.txt")
+                self.model.will_play(
+                    f"write {outcome}",
+                    [call("write_file", file_path=path, content="new\n")],
+                    ["Done."],
+                )
+                id = self.open()
+                turn = self.ask(Send(id, f"write {outcome}")).turn
+                call_id = self.until_asked(turn)
+                self.ask(Decide(id, call_id, outcome, text))
+                self.until_state(id, READY)
+                self.assertEqual(self.content(path), expected)
+
+    def until_asked(self, turn: str) -> str:
+        return until(lambda: self.waiting_call(turn))
+
+    def waiting_call(self, turn: str) -> str:
+        """The id of the call of this turn that waits; empty if none does."""
+        for update in reversed(self.front.updates):
+            for question in update.waiting:
+                if question.turn == turn:
+                    return question.id
+        return ""
+
+    def test_a_turn_can_be_undone(self) -> None:
+        path = self.path("a.txt")
+        with open(path, "w") as file:
+            file.write("old\n")
+        self.model.will_play(
+            "edit", [call("write_file", file_path=path, content="new\n")], ["Done."]
+        )
+        id = self.open()
+        turn = self.ask(Send(id, "edit")).turn
+        self.ask(Decide(id, self.until_asked(turn), ONCE))
+        self.until_state(id, READY)
+        (change,) = self.ask(UndoTurn(id, turn))
+        self.assertEqual((change.path, change.state), (path, "undone"))
+        self.assertEqual(self.content(path), "old\n")
+
+    def test_options_and_commands_are_those_of_the_agent(self) -> None:
+        id = self.open()
+        options = self.front.last(id).options
+        self.assertEqual([it.id for it in options.options], ["model", "mode"])
+        self.ask(ChooseOption(id, "mode", "plan"))
+        until(lambda: self.front.last(id).mode == "plan")
+        self.assertIn("help", [it.name for it in self.ask(SlashCommands(id))])
+        until(lambda: self.front.last(id).commands)
+        self.assertIn("nonsense", self.refused(ChooseOption(id, "mode", "nonsense")))
+
+
+class Lasting(ChatCase):
+    def test_a_conversation_goes_on_after_a_restart(self) -> None:
+        self.model.will_play("remember", ["I shall."])
+        self.model.will_play("what", ["The number."])
+        id = self.open()
+        self.ask(Send(id, "remember"))
+        self.until_text(id, "I shall.")
+        self.until_state(id, READY)
+        before = self.front.texts[id]
+        self.end()
+        self.start()
+        self.open(id)
+        self.assertEqual(self.front.texts[id], before)
+        self.ask(Send(id, "what"))
+        self.until_text(id, "The number.")
+
+    def test_one_in_which_nothing_was_said_leaves_nothing(self) -> None:
+        id = self.open()
+        self.chat.close(id)
+        folder = os.path.join(self.root, "state", "conversations")
+        until(lambda: not [it for it in os.listdir(folder) if it.startswith(id)])
+        self.assertEqual(self.ask(ListConversations()).conversations, ())
+
+    def test_one_that_an_editor_left_without_a_word_said_is_gone_at_the_next_start(self) -> None:
+        id = self.open()
+        self.engine.quit()
+        until(lambda: NAME not in [it.name for it in threading.enumerate()])
+        self.start()
+        self.assertEqual(self.ask(ListConversations()).conversations, ())
+        folder = os.path.join(self.root, "state", "conversations")
+        self.assertEqual([it for it in os.listdir(folder) if it.startswith(id)], [])
+
+    def test_conversations_are_listed_searched_renamed_forked_exported_and_deleted(self) -> None:
+        self.model.will_play("about apples", ["Apples are red."])
+        id = self.open()
+        self.ask(Send(id, "about apples"))
+        self.until_state(id, READY)
+        self.until_text(id, "red")
+        listed = self.ask(ListConversations((self.workspace,)))
+        self.assertEqual([it.id for it in listed.conversations], [id])
+        self.assertEqual(self.ask(ListConversations(("/elsewhere",))).conversations, ())
+        found = self.ask(ListConversations(words="are red"))
+        self.assertEqual([it.id for it in found.conversations], [id])
+        self.assertIn("red", found.excerpts[id])
+        self.ask(Rename(id, "Fruit"))
+        until(lambda: self.front.last(id).title == "Fruit")
+        copy = self.ask(Fork(id)).id
+        self.open(copy)
+        self.assertIn("Apples are red.", self.front.texts[copy])
+        self.assertIn("Apples are red.", self.ask(Export(id)))
+        self.ask(Delete(id))
+        self.chat.close(id)
+        left = self.ask(ListConversations())
+        self.assertEqual([it.id for it in left.conversations], [copy])
+        self.assertIn("no conversation", self.refused(Delete(id)))
+
+    def test_a_turn_goes_on_where_its_chat_was_closed(self) -> None:
+        gate = Gate()
+        self.model.will_play("go on", ["one ", gate, "two"])
+        id = self.open()
+        self.ask(Send(id, "go on"))
+        self.until_text(id, "one")
+        self.chat.close(id)
+        gate.set()
+        (info,) = until(lambda: self.at_rest())
+        self.assertEqual(info.turns, 1)
+        self.front.texts.clear()
+        self.open(id)
+        self.assertIn("two", self.front.texts[id])
+
+    def at_rest(self) -> Any:
+        found = self.ask(ListConversations()).conversations
+        return found if not any(it.is_busy for it in found) else ()
+
+
+class Failing(ChatCase):
+    def test_an_agent_that_dies_is_told_and_started_anew_with_the_next_message(self) -> None:
+        gate = Gate()
+        self.model.will_play("die", ["one ", gate, "never"])
+        self.model.will_play("again", ["Here I am."])
+        self.addCleanup(gate.set)
+        id = self.open()
+        self.ask(Send(id, "die"))
+        self.until_text(id, "one")
+        for pid in self.pids():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.until_state(id, READY)
+        self.ask(Send(id, "again"))
+        self.until_text(id, "Here I am.")
+
+    def pids(self) -> list[int]:
+        run = self.engine._run
+        return [] if run is None else run.pids
+
+    def test_an_agent_that_cannot_be_started_is_told_and_may_come_later(self) -> None:
+        there, self.command = self.command, (os.path.join(self.root, "no such program"),)
+        id = self.chat.open(self.workspace).conversation_id
+        failed = self.until_state(id, FAILED)
+        self.assertIn("cannot be started", failed.problem)
+        self.assertEqual(failed.code, "CLIENT_NOT_INITIALIZED")
+        self.assertIn("cannot be started", self.refused(Send(id, "hello")))
+        self.until_state(id, FAILED)
+        self.command = there
+        self.model.will_play("hello", ["Hi."])
+        self.ask(Send(id, "hello"))
+        self.until_text(id, "Hi.")
+        self.assertEqual(self.until_state(id, READY).problem, "")
+
+    def test_without_credentials_the_user_is_told(self) -> None:
+        self.credentials = None
+        id = self.chat.open(self.workspace).conversation_id
+        failed = self.until_state(id, FAILED)
+        self.assertEqual(failed.code, "AUTH_NOT_SET")
+        (row,) = self.ask(Agents())
+        self.assertEqual((row.id, row.is_usual, row.is_there), ("gemini", True, True))
+        self.assertFalse(row.login.is_authenticated)
+
+    def test_a_workspace_that_is_gone_is_told(self) -> None:
+        id = self.chat.open(os.path.join(self.root, "gone")).conversation_id
+        self.assertIn("folder", self.until_state(id, FAILED).problem)
+
+    def test_an_engine_that_cannot_run_is_told_in_all_chats_and_tried_again(self) -> None:
+        state = os.path.join(self.root, "state")
+        with open(state, "w"):
+            pass
+        id = self.chat.open(self.workspace).conversation_id
+        failed = self.until_state(id, FAILED)
+        self.assertIn(state, failed.problem)
+        os.unlink(state)
+        self.model.will_play("hello", ["Hi."])
+        self.ask(Send(id, "hello"))
+        self.until_text(id, "Hi.")
+
+    def test_what_is_not_possible_is_a_sentence(self) -> None:
+        id = self.open()
+        for request in (
+            Send(id, "  "),
+            Send("0" * 32, "hello"),
+            Send(id, "hello", (self.path("no such file"),)),
+            Decide(id, "no call", ONCE),
+            Fork(id, "no turn"),
+            UndoTurn(id, "no turn"),
+        ):
+            with self.subTest(request):
+                self.assertRegex(self.refused(request), r"^[A-Z].*\.$")
+        self.assertEqual(self.until_state(id, READY).problem, "")
+
+
+class Ending(ChatCase):
+    def test_the_engine_ends_some_time_after_the_last_chat_and_begins_with_the_next(self) -> None:
+        with unittest.mock.patch.object(chat_service, "LINGER", 0.05):
+            id = self.open()
+            self.chat.close(id)
+            until(lambda: NAME not in [it.name for it in threading.enumerate()])
+        self.open()
+
+    def test_after_the_stop_every_request_is_answered_with_a_sentence(self) -> None:
+        id = self.open()
+        self.end()
+        self.assertEqual(self.refused(Send(id, "hello")), chat_service.ENDED)
+
+
+# Says hello by a chat, and then which libraries it needed.
+ALONE = """
+import json, sys, time
+sys.path[:0] = sys.argv[1:3]
+import agent_case
+from GeminiCompanion.companion.agent.agent import Options
+from GeminiCompanion.companion.agent.engine import Engine
+from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.chat.requests import Send
+from GeminiCompanion.companion.chat.chat_service import ChatService
+
+command, url, root = json.loads(sys.argv[3])
+variables = {"GOOGLE_GEMINI_BASE_URL": url, "NO_PROXY": "127.0.0.1"}
+launch = Launch(tuple(command), variables, {}, agent_case.MODEL, fallback=agent_case.KEY)
+said = ""
+
+def heard(update):
+    global said
+    for patch in update.patches:
+        said = said[: patch.start] + patch.rendered.text + said[patch.end :]
+
+engine = Engine(lambda: Options(launch, root + "/state"))
+service = ChatService(engine, heard)
+service.ask(Send(service.open(root).conversation_id, "hello"))
+ends = time.monotonic() + 90
+while "Hi there." not in said and time.monotonic() < ends:
+    time.sleep(0.01)
+print("Hi there." in said, [it for it in ("aiohttp", "jsonschema") if it in sys.modules])
+engine.quit()
+"""
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
+class WithTheRealCli(ChatCase):
+    def test_it_talks_without_the_libraries_of_the_server(self) -> None:
+        self.model.will_play("hello", ["Hi there."])
+        given = json.dumps([GeminiCli.program.find(HERE), self.model.url, self.root])
+        command = [sys.executable, "-c", ALONE, HERE, os.path.dirname(HERE), given]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual((done.stdout, done.stderr), ("True []\n", ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
