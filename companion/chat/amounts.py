@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from datetime import datetime, timedelta
 
+from ..base.shown_text import shown_line
+
 
 def duration(span: timedelta) -> str:
     """0.4 s, 12 s, 3 min 5 s, 2 h 10 min."""
@@ -36,6 +38,13 @@ def path_in(folder: str, path: str) -> str:
 def one_line(text: str) -> str:
     """With single spaces between the words."""
     return " ".join(text.split())
+
+
+def short_path(folder: str, path: str, most: int) -> str:
+    """The path as seen from the folder, as a person may see it; of a long one the end, which names
+    the file."""
+    text = shown_line(path_in(folder, path))
+    return text if len(text) <= most else "…" + text[1 - most :]
 
 
 def short(text: str, most: int) -> str:

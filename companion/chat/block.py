@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional, Tuple
+from typing import Iterator, Optional, Tuple
 
 from .lengths import Lengths
 from .rendered import Patch, Rendered
@@ -40,16 +40,19 @@ class Block:
         return 0, rendered
 
 
-class Past(Block):
-    """One that is over and drawn; of what it was made of, only its text is kept."""
+class Past:
+    """A block that is over and drawn. Of what it was made of, only its text is kept, in half the
+    room that a text with our signs takes."""
 
-    def __init__(self, block: Block, text: str) -> None:
-        super().__init__(block.id, block.turn)
-        self.is_compact, self.is_over = block.is_compact, True
-        self._text = text
+    __slots__ = ("is_compact", "_text")
 
-    def rendered(self) -> Rendered:
-        return Rendered(self._text)
+    def __init__(self, is_compact: bool, text: str) -> None:
+        self.is_compact = is_compact
+        self._text = text.encode("utf-8", "surrogatepass")
+
+    @property
+    def text(self) -> str:
+        return self._text.decode("utf-8", "surrogatepass")
 
 
 class Blocks:
@@ -62,7 +65,7 @@ class Blocks:
         self._foot_length = 0
         # How often there was something in it after nothing.
         self._feet = 0
-        self._blocks: list[Block] = []
+        self._blocks: list[Block | Past] = []
         self._lengths = Lengths()
         self._numbers: dict[str, int] = {}
         # The numbers of blocks that changed since they were drawn.
@@ -83,7 +86,8 @@ class Blocks:
 
     def take(self) -> tuple[Patch, ...]:
         changed, self._changed = sorted(self._changed), set()
-        patches = [patch for number in changed for patch in self._patch(number)]
+        blocks = [(number, self._blocks[number]) for number in changed]
+        patches = [it for number, block in blocks for it in self._patches(number, block)]
         drawing = self._foot.draw()
         if drawing is not None:
             start, rendered = self._lengths.total, drawing[1]
@@ -97,17 +101,15 @@ class Blocks:
     def text(self) -> str:
         return "".join(block.text for block in (*self._blocks, self._foot))
 
-    def _patch(self, number: int) -> list[Patch]:
-        block, before = self._blocks[number], self._lengths[number]
-        drawing = block.draw()
-        if block.is_over and not isinstance(block, Past):
-            is_whole = drawing is not None and not drawing[0]
-            text = drawing[1].text if drawing is not None and is_whole else block.text
-            self._blocks[number] = Past(block, text)
+    def _patches(self, number: int, block: Block | Past) -> Iterator[Patch]:
+        if isinstance(block, Past):
+            return
+        drawing, before = block.draw(), self._lengths[number]
+        if drawing is not None:
+            kept, rendered = drawing
+            start = self._lengths.before(number)
+            self._lengths.set(number, kept + len(rendered.text))
+            yield Patch(block.id, start + kept, start + before, rendered)
+        if block.is_over:
+            self._blocks[number] = Past(block.is_compact, block.text)
             del self._numbers[block.id]
-        if drawing is None:
-            return []
-        kept, rendered = drawing
-        start = self._lengths.before(number)
-        self._lengths.set(number, kept + len(rendered.text))
-        return [Patch(block.id, start + kept, start + before, rendered)]

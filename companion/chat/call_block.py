@@ -21,13 +21,13 @@ from ..agent.events.turn_events import (
     ToolResult,
 )
 from ..base.shown_text import shown, shown_line, spelled
-from .amounts import duration, path_in, short
+from .amounts import duration, short, short_path
 from .block import Block
 from .edit_counts import EditCount, counted, total
 from .excerpt import Excerpt, excerpt, shortened
 from .markdown import fenced
 from .pen import Pen
-from .rendered import BUTTON, DIM, ERROR, LINE, OPEN_EDIT, OPEN_FILE, SHOW_OUTPUT, Rendered
+from .rendered import DIM, ERROR, LINE, OPEN_EDIT, OPEN_FILE, Rendered
 
 # The state of a call that waits for the user, of one that was rejected, and of one that never
 # ended.
@@ -60,14 +60,21 @@ class CallBlock(Block):
         super().__init__(id, turn)
         self.call = call
         self._folder = folder
-        self._name = self._title = self._command = ""
+        self._name = self._title = ""
+        self._command = self._output = Excerpt("")
         self._args: Mapping[str, Any] = {}
         self._state = PENDING
         self._begun: datetime | None = None
         self._took: timedelta | None = None
         self._edits: dict[str, EditCount] = {}
+        self._unasked: frozenset[str] = frozenset()
         self._error = ""
-        self._output = Excerpt("")
+
+    @property
+    def changed(self) -> frozenset[str]:
+        """The paths of the files that it has changed."""
+        is_done = self._state == COMPLETED
+        return frozenset(path for path in self._edits if is_done or path in self._unasked)
 
     # What is told of it.
 
@@ -95,10 +102,10 @@ class CallBlock(Block):
         self._state = COMPLETED if body.success else REJECTED if body.rejected else FAILED
         self._took = time - self._begun if self._begun and not body.rejected else None
         self._take_args(body.args)
-        self._take_diffs(body.unasked)
+        self._unasked = frozenset(it.path for it in self._take_diffs(body.unasked))
         self._error = str(body.error or "")
         text = str(body.display_result) or body.result
-        self._output = excerpt("" if text == self._error else text)
+        self._output = excerpt("" if text == self._error else text, spelled)
         self.is_over = True
 
     def stop(self) -> None:
@@ -113,7 +120,7 @@ class CallBlock(Block):
         command = args.get("command")
         if isinstance(command, (list, tuple)):
             command = shlex.join(map(str, command))
-        self._command = shown(command) if isinstance(command, str) else ""
+        self._command = excerpt(command if isinstance(command, str) else "", shown)
 
     def _take_diffs(self, diffs: tuple[Diff, ...]) -> tuple[EditCount, ...]:
         found = tuple(map(counted, diffs))
@@ -133,7 +140,7 @@ class CallBlock(Block):
         pen.write("\n")
         # While it waits, its question shows it.
         if is_long and self._state != ASKED:
-            pen.write(fenced(self._command, "sh"))
+            self._command.write(pen, "sh", self.call)
         if len(self._edits) > 1:
             self._files(pen)
         if self._error:
@@ -143,7 +150,8 @@ class CallBlock(Block):
 
     def _subject(self, pen: Pen) -> bool:
         """What it works on; whether that is a command that stands below the line."""
-        if self._edits or self._command:
+        command = self._command.head
+        if self._edits or command:
             pen.write(" ")
         if len(self._edits) == 1:
             (edit,) = self._edits.values()
@@ -152,11 +160,11 @@ class CallBlock(Block):
             edits = tuple(self._edits.values())
             pen.write(f"{len(edits)} files  ")
             total(edits).write(pen)
-        elif "\n" in self._command or len(self._command) > MAX_SUBJECT:
-            pen.write(short(shown_line(self._command.partition("\n")[0]), MAX_SUBJECT), DIM)
+        elif "\n" in command or len(command) > MAX_SUBJECT:
+            pen.write(short(command.partition("\n")[0], MAX_SUBJECT), DIM)
             return True
-        elif self._command:
-            pen.write(self._command)
+        elif command:
+            pen.write(command)
         else:
             self._named(pen)
         return False
@@ -171,8 +179,7 @@ class CallBlock(Block):
             name, value = "", self._title
         pen.write(" " if value else "")
         if name in PATHS:
-            text = short(shown_line(path_in(self._folder, value)), MAX_SUBJECT)
-            pen.link(text, OPEN_FILE, path=value)
+            pen.link(short_path(self._folder, value, MAX_SUBJECT), OPEN_FILE, path=value)
         else:
             pen.write(short(shown_line(value), MAX_SUBJECT))
 
@@ -183,7 +190,7 @@ class CallBlock(Block):
             pen.write("\n")
 
     def _edit(self, pen: Pen, edit: EditCount) -> None:
-        path = short(shown_line(path_in(self._folder, edit.path)), MAX_SUBJECT)
+        path = short_path(self._folder, edit.path, MAX_SUBJECT)
         pen.link(path, OPEN_EDIT, call=self.call, path=edit.path)
         pen.write("  ")
         edit.write(pen)
@@ -193,12 +200,5 @@ class CallBlock(Block):
         if set(self._args) - {"command", *PATHS}:
             told = json.dumps(self._args, ensure_ascii=False, indent=2, default=str)
             pen.write(fenced(spelled(told), "json"))
-        output = self._output
-        if output.head:
-            pen.write(fenced(spelled(output.head)))
-        if output.cut:
-            pen.write(f"{LINE}   … {output.cut} are left out here  ", DIM)
-            pen.link("[Show all]", SHOW_OUTPUT, BUTTON, call=self.call)
-            pen.write("\n")
-            pen.write(fenced(spelled(output.tail)))
+        self._output.write(pen, "", self.call)
         pen.fold(start)

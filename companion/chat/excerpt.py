@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
 
 from .amounts import many
+from .markdown import fenced
+from .pen import Pen
+from .rendered import BUTTON, LINE, SHOW_OUTPUT, WARNING
 
 # Code points of a text that are shown at its beginning and at its end.
 HEAD, TAIL = 12_000, 4_000
@@ -24,17 +27,28 @@ class Excerpt:
     cut: str = ""
     tail: str = ""
 
+    def write(self, pen: Pen, language: str, call: str) -> None:
+        """Between fences. `call` is the id of the call whose whole text can be shown."""
+        if self.head:
+            pen.write(fenced(self.head, language))
+        if self.cut:
+            pen.write(f"{LINE}   … {self.cut} are left out here  ", WARNING)
+            pen.link("[Show all]", SHOW_OUTPUT, BUTTON, call=call)
+            pen.write("\n")
+            pen.write(fenced(self.tail, language))
 
-def excerpt(text: str, head: int = HEAD) -> Excerpt:
-    """`head` is the number of code points at the beginning."""
+
+def excerpt(text: str, safe: Callable[[str], str], head: int = HEAD) -> Excerpt:
+    """`safe` is a function of `base/shown_text`, `head` the number of code points at the
+    beginning."""
     if len(text) <= head + TAIL:
-        return Excerpt(text)
+        return Excerpt(safe(text))
     end, start = head, len(text) - TAIL
     end = text.rfind("\n", end - NEAR, end) + 1 or end
     start = text.find("\n", start, start + NEAR) + 1 or start
     lines = text.count("\n", end, start)
     cut = f"{lines:,} lines" if lines > 1 else many(start - end, "character")
-    return Excerpt(text[:end], cut, text[start:])
+    return Excerpt(safe(text[:end]), cut, safe(text[start:]))
 
 
 def shortened(args: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from .rendered import (
     HEADING,
     LINE,
     MESSAGE,
+    OPEN_CHANGES,
     OPEN_FILE,
     RETRY,
     WARNING,
@@ -212,6 +213,22 @@ class AskedBlock(Block):
         pen = Pen(self.turn, self.leading)
         pen.lines(self.SIGNS.get(self.action, "–"), shown(self._message))
         pen.lines(" ", self.WORDS.get(self.action, "cancelled"), DIM)
+        return pen.rendered()
+
+
+class ChangesBlock(Block):
+    """That a turn changed files."""
+
+    def __init__(self, id: str, turn: str, files: int) -> None:
+        super().__init__(id, turn)
+        self.is_over = True
+        self._files = files
+
+    def rendered(self) -> Rendered:
+        pen = Pen(self.turn, self.leading)
+        pen.write(f"{LINE} {many(self._files, 'file')} changed  ")
+        pen.link("[Show changes]", OPEN_CHANGES, BUTTON)
+        pen.write("\n")
         return pen.rendered()
 
 

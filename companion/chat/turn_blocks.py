@@ -15,6 +15,7 @@ from .question import ELICITATION, PERMISSION, elicited, permission
 from .said_blocks import (
     AnswerBlock,
     AskedBlock,
+    ChangesBlock,
     EndBlock,
     ErrorBlock,
     MessageBlock,
@@ -41,6 +42,8 @@ class TurnBlocks:
         self._plan: PlanBlock | None = None
         self._calls: dict[str, CallBlock] = {}
         self._asked: dict[str, AskedBlock] = {}
+        # The paths of the files that it has changed.
+        self._changed: set[str] = set()
 
     def add(self, event: TurnEvent, options: ConfigOptions | None) -> None:
         """`options` are those that the agent has told last."""
@@ -130,6 +133,7 @@ class TurnBlocks:
     def _tool_result(self, id: str, event: TurnEvent, body: events.ToolResult) -> None:
         call = self._call(id, body.call_id)
         call.end(body, event.time)
+        self._changed |= call.changed
         self._close(self._calls.pop(body.call_id))
         self._waiting.settle(PERMISSION, self.id, body.call_id)
 
@@ -162,13 +166,18 @@ class TurnBlocks:
     # Its end.
 
     def _complete(self, id: str, event: TurnEvent, body: events.Complete) -> None:
-        self.end()
+        self._end_with_changes(id)
         facts = TurnFacts(self._begun, event.time, self._usage, self._options)
         self._blocks.show(EndBlock(id, self.id, body, facts))
 
     def _error(self, id: str, event: TurnEvent, body: events.Error) -> None:
-        self.end()
+        self._end_with_changes(id)
         self._blocks.show(ErrorBlock(id, self.id, body))
+
+    def _end_with_changes(self, id: str) -> None:
+        self.end()
+        if self._changed:
+            self._blocks.show(ChangesBlock(f"{id}:changes", self.id, len(self._changed)))
 
     _HANDLERS: ClassVar[Mapping[type, Callable[..., None]]] = {
         Message: _message,

@@ -9,7 +9,6 @@ from .amounts import path_in
 from .block import Block, Drawing
 from .edit_counts import EditCount
 from .excerpt import excerpt
-from .markdown import fenced
 from .pen import Pen
 from .question import PERMISSION, Question
 from .rendered import (
@@ -21,8 +20,6 @@ from .rendered import (
     LINE,
     OPEN_EDIT,
     QUESTION,
-    SHOW_OUTPUT,
-    WARNING,
     Rendered,
 )
 
@@ -94,13 +91,7 @@ class WaitingBlock(Block):
 
     def _command(self, pen: Pen, question: Question) -> None:
         """All of it, as far as an editor can show it at once."""
-        command = excerpt(question.command, MAX_COMMAND)
-        pen.write(fenced(command.head, "sh"))
-        if command.cut:
-            pen.write(f"{LINE}   … {command.cut} are left out here  ", WARNING)
-            pen.link("[Show all]", SHOW_OUTPUT, BUTTON, call=question.id)
-            pen.write("\n")
-            pen.write(fenced(command.tail, "sh"))
+        excerpt(question.command, str, MAX_COMMAND).write(pen, "sh", question.id)
 
     def _elicitation(self, pen: Pen, question: Question) -> None:
         pen.lines("?", question.title, QUESTION)

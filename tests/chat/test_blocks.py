@@ -53,6 +53,7 @@ from GeminiCompanion.companion.chat.rendered import (
     DIM,
     ERROR,
     HEADING,
+    OPEN_CHANGES,
     OPEN_EDIT,
     OPEN_FILE,
     REMOVED,
@@ -270,6 +271,12 @@ class Calls(unittest.TestCase):
         self.assertRegex(drawing.text, r"… 14,99\d,\d{3} lines are left out here  \[Show all\]\n")
         self.assertEqual(links(drawing, SHOW_OUTPUT), [("[Show all]", {"call": "c"})])
 
+    def test_a_command_that_ran_is_kept_in_part_if_it_is_very_long(self) -> None:
+        args = {"command": "row\n" * 1_000_000}
+        _transcript, drawing = drawn(call("shell", "Shell", args))
+        self.assertLess(len(drawing.text), 20_000)
+        self.assertIn("lines are left out here", drawing.text)
+
     def test_long_arguments_are_cut(self) -> None:
         args = {"content": "x" * 1_000_000, "many": list(range(1000)), "in": {"it": "y" * 3000}}
         _transcript, drawing = drawn(call(args=args))
@@ -295,6 +302,23 @@ class Edits(unittest.TestCase):
             below(drawing),
             "▏ ✓ Patch 2 files  +3 -1  1.0 s\n▏   src/a.py  +2 -1\n▏   /b  +1 -0\n",
         )
+
+    def test_a_turn_that_changed_files_says_so_at_its_end(self) -> None:
+        edits = [call(), result(unasked=(EDIT,)), call(), result(unasked=(EDIT,))]
+        for end in (Complete("end_turn", Usage()), events.Error("STREAM_ERROR", "It ended.")):
+            _transcript, drawing = drawn(*edits, end)
+            self.assertIn("\n\n▏ 1 file changed  [Show changes]\n\n", drawing.text)
+            self.assertEqual(links(drawing, OPEN_CHANGES), [("[Show changes]", {})])
+
+    def test_an_edit_that_was_rejected_is_no_change(self) -> None:
+        bodies = [call(), question("a", EDIT), result(success=False, rejected=True)]
+        _transcript, drawing = drawn(*bodies, Complete("end_turn", Usage()))
+        self.assertNotIn("changed", drawing.text)
+
+    def test_of_a_long_path_the_end_is_shown(self) -> None:
+        path = "/" + "folder/" * 30 + "a.py"
+        _transcript, drawing = drawn(call(args={"file_path": path}))
+        self.assertRegex(below(drawing), r"\A▏ ○ Read …[a-z/]+/folder/a.py\n\Z")
 
     def test_a_very_large_edit_is_not_counted(self) -> None:
         large = Diff("/b", "", "x\n" * 600_000)

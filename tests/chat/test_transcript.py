@@ -30,7 +30,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     TurnEvent,
 )
 from GeminiCompanion.companion.agent.wording.sentence import sentence
-from GeminiCompanion.companion.chat.block import Block, Past
+from GeminiCompanion.companion.chat.block import Block
 from GeminiCompanion.companion.chat.transcript import Transcript
 from GeminiCompanion.companion.chat.waiting_block import WaitingBlock
 from hypothesis import given
@@ -204,7 +204,7 @@ class PastTurns(unittest.TestCase):
         transcript.take()
         gc.collect()
         left = {type(it) for it in gc.get_objects() if isinstance(it, Block)}
-        self.assertEqual(left, {Past, WaitingBlock})
+        self.assertEqual(left, {WaitingBlock})
         self.assertIn("▏ – Read", transcript.text)
 
 
