@@ -67,6 +67,9 @@ class TurnBlocks:
             self._close(block)
         self._calls, self._asked, self._plan = {}, {}, None
         self._waiting.end(self.id)
+        changed, self._changed = self._changed, set()
+        if changed:
+            self._blocks.show(ChangesBlock(f"{self.id}:changes", self.id, len(changed)))
 
     # What is said.
 
@@ -166,18 +169,13 @@ class TurnBlocks:
     # Its end.
 
     def _complete(self, id: str, event: TurnEvent, body: events.Complete) -> None:
-        self._end_with_changes(id)
+        self.end()
         facts = TurnFacts(self._begun, event.time, self._usage, self._options)
         self._blocks.show(EndBlock(id, self.id, body, facts))
 
     def _error(self, id: str, event: TurnEvent, body: events.Error) -> None:
-        self._end_with_changes(id)
-        self._blocks.show(ErrorBlock(id, self.id, body))
-
-    def _end_with_changes(self, id: str) -> None:
         self.end()
-        if self._changed:
-            self._blocks.show(ChangesBlock(f"{id}:changes", self.id, len(self._changed)))
+        self._blocks.show(ErrorBlock(id, self.id, body))
 
     _HANDLERS: ClassVar[Mapping[type, Callable[..., None]]] = {
         Message: _message,

@@ -214,17 +214,12 @@ class Turn:
             if not self._agent.cli.own_mark.fullmatch(said.text):
                 self._log.say(said.text)
         elif isinstance(said, messages.AgentThoughtChunk):
-            self._think(said.text)
+            if _is_told(said.text, self._log.last):
+                self._log.add(_thought(said.text))
         elif isinstance(said, messages.ToolCallUpdate):
             await self._calls.change(said)
         elif isinstance(said, BESIDE):
             self._log.add(said)
-
-    def _think(self, text: str) -> None:
-        """Most agents tell a thought in pieces, so blanks between two of them are told as well."""
-        last = self._log.last
-        if text.strip() or (text and isinstance(last, Thought) and not last.subject):
-            self._log.add(_thought(text))
 
     # The end.
 
@@ -268,6 +263,12 @@ class Turn:
         self._calls.close()
         self._ended(body)
         self._log.add(body)
+
+
+def _is_told(thought: str, last: Body | None) -> bool:
+    """Most agents tell a thought in pieces, so blanks behind one of them are told as well."""
+    is_behind = isinstance(last, Thought) and not last.subject
+    return bool(thought.strip() or (thought and is_behind))
 
 
 def _thought(text: str) -> Thought:
