@@ -139,7 +139,8 @@ class OpenChat:
 
     async def _load(self, conversation: Conversation) -> None:
         """Raises AgentError."""
-        past, document = conversation.past, Transcript()
+        past, options = conversation.past, conversation.session.state.options
+        document = Transcript(conversation.workspace, options)
         if conversation.record.turns:
             document.load((await past.history()).turns)
         self._past, self._document, self._is_anew = past, document, True

@@ -19,17 +19,18 @@ class Transcript:
     document, and so do past turns that are loaded, as far as they were kept. Adding an event costs
     the same however long the document is.
 
-    `folder` is the one that paths are shown from.
+    `folder` is the one that paths are shown from. `options` are those that the agent has told
+    before.
     """
 
-    def __init__(self, folder: str = "") -> None:
+    def __init__(self, folder: str = "", options: ConfigOptions | None = None) -> None:
         self._waiting = WaitingBlock(folder)
         self._blocks = Blocks(self._waiting)
         self._folder = folder
         self._turn = self._new_turn("")
         # The number of the newest event of each turn.
         self._seen: dict[str, int] = {}
-        self._options: ConfigOptions | None = None
+        self._options = options
 
     def add(self, event: TurnEvent) -> None:
         """Any event of the conversation, its messages included; what is no part of the document is

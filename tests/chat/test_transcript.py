@@ -183,8 +183,7 @@ class PastTurns(unittest.TestCase):
     def test_the_options_of_now_are_not_told_of_past_turns(self) -> None:
         chosen = ConfigOption("m", "Model", "", MODEL, SELECT, "Flash")
         end = TurnEvent(1, BEGIN, "s", "t", events.Complete(events.END_TURN, events.Usage()))
-        transcript = Transcript()
-        transcript.add(TurnEvent(0, BEGIN, "s", "", ConfigOptions((chosen,))))
+        transcript = Transcript(options=ConfigOptions((chosen,)))
         transcript.load([PastTurn("t", BEGIN, "Hello", events=[end])])
         self.assertNotIn("Flash", transcript.text)
         transcript.add(TurnEvent(0, BEGIN, "s", "u", Message("More")))
