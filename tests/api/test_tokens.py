@@ -10,6 +10,7 @@ import re
 import tempfile
 import threading
 import unittest
+from contextlib import suppress
 from typing import Any
 from unittest import mock
 
@@ -200,6 +201,21 @@ class Ending(TokenCase):
                 self.refused(self.ask_as(token, "GET", "/sessions"), 401, "UNAUTHORIZED")
                 self.assertEqual(self.ask_as(other, "GET", "/sessions").status, 200)
                 self.tearDown()
+
+    def test_a_request_ends_with_its_token_also_while_its_body_is_on_the_way(self) -> None:
+        token, body = self.give("phone", "read"), b'{"path": "/events"}'
+        connection = self.connect()
+        head = (
+            f"POST /tickets HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n"
+            f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        connection.sendall(head.encode("ascii") + body[:5])
+        until(lambda: len(self.server._named._open) == 1)
+        self.ask("DELETE", "/tokens/phone")
+        with suppress(ConnectionError):
+            connection.sendall(body[5:])
+            self.assertEqual(connection.recv(100), b"")
 
     def test_a_renewed_token_may_do_what_the_old_one_did(self) -> None:
         self.give("phone", "read", "chat")

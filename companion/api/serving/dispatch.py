@@ -143,12 +143,14 @@ class Dispatcher:
         if request.method == "OPTIONS":
             return self._preflight(request, headers)
         route, in_path = self._route(request, caller)
-        fields = await _fields(request, route, in_path, memory)
-        if "sessionId" in fields:
-            audit_log.note(sessionId=fields["sessionId"])
-            await shared_folder.look(self._services.agent.conversations, fields["sessionId"])
-        caller.check(*(scope for name, scope in route.narrower.items() if name in fields))
         end = partial(_end, request)
+        # A body may take minutes, in which its token is withdrawn.
+        with self._services.tokens.answering(caller, end):
+            fields = await _fields(request, route, in_path, memory)
+            if "sessionId" in fields:
+                audit_log.note(sessionId=fields["sessionId"])
+                await shared_folder.look(self._services.agent.conversations, fields["sessionId"])
+        caller.check(*(scope for name, scope in route.narrower.items() if name in fields))
         inputs = Inputs(fields, language, headers, request, memory, caller, end)
         if _is_once(request, route):
             return await self._once.answer(route, self._services, inputs)
