@@ -162,6 +162,29 @@ class WritesByItself(Story):
         self.assertEqual(result.unasked, (Diff(self.path, "new\n", ""),))
         self.assertEqual(self.stage.statuses(WRITE)[-1], FAILED)
 
+    async def test_what_an_allowed_edit_wrote_before_it_was_cancelled_can_be_undone(self) -> None:
+        for reports in (True, False):
+            with self.subTest(reports=reports):
+                self.setUp()
+                self.write("old\n")
+                await self.asked("old\n")
+                self.tracker.confirm(WRITE, "proceed_once")
+                self.write("new\n")
+                self.tracker.cancel()
+                if reports:
+                    self.assertFalse((await self.end(self.told("completed", "old\n"))).success)
+                await self.tracker.finish_writes()
+                self.tracker.close()
+                self.assertEqual(self.noted, [(self.path, b"old\n", b"new\n")])
+
+    async def test_of_an_edit_that_was_not_allowed_nothing_is_noted(self) -> None:
+        self.write("old\n")
+        await self.asked("old\n")
+        self.write("the user's\n")
+        self.tracker.cancel()
+        await self.tracker.finish_writes()
+        self.assertEqual(self.noted, [])
+
     async def test_another_text_than_the_allowed_one_is_shown_as_an_unasked_edit(self) -> None:
         self.write("old\n")
         await self.asked("old\n")

@@ -145,9 +145,11 @@ class CallTracker:
         self._agent.answer_write(request, str(told))
 
     async def finish_writes(self) -> None:
-        """Wait for what is being written."""
+        """Wait for what is being written, and note what calls have written that still run."""
         if self._writing:
             await asyncio.wait(set(self._writing.values()))
+        for call in self._calls.running:
+            await self.writes.keep_left(call)
 
     def cancel(self) -> None:
         """Calls that wait for a decision will not run, nor will those that the agent asks for

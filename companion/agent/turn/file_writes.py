@@ -149,6 +149,8 @@ class FileWrites:
         written = self._written.pop(call.path, None)
         if written is not None:
             success = written.success
+        if not success:
+            await self.keep_left(call)
         others = await self._others(call, diffs) if success else ()
         self._forget(call)
         if others:
@@ -157,6 +159,16 @@ class FileWrites:
         if written is not None:
             return written
         return Ended(success, unasked=diffs if success and asked is None else ())
+
+    async def keep_left(self, call: Call) -> None:
+        """Note what an approved call has made of its files that did not end well, or not at all:
+        the agent may have written before it was cancelled or ended."""
+        asked = self._asked.get(call.id)
+        for path in _paths(asked) if asked is not None else ():
+            before = self._before.get((call.id, path))
+            if before is not None:
+                with suppress(OSError, asyncio.TimeoutError):
+                    await in_thread(partial(_note_left, path, before, self._note), WRITING)
 
     async def _untold(self, call: Call) -> tuple[Diff, ...]:
         """What the agent did to the file of an edit whose texts it does not tell. Both texts are
@@ -271,6 +283,13 @@ def _changed(path: str, before: Before) -> Diff:
     """Raises OSError."""
     texts = (before.data or b"", read_file(path) or b"")
     return Diff(path, *(plain(data.decode("utf-8", "replace")) for data in texts))
+
+
+def _note_left(path: str, before: Before, note: Note) -> None:
+    """Raises OSError."""
+    after = read_file(path)
+    if after is not None and after != before.data:
+        note(path, before.data, after)
 
 
 def _checked(diff: Diff, before: Before | None, note: Note) -> Diff | None:
