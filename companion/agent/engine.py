@@ -18,6 +18,7 @@ from ..base.log import logger
 from ..base.loop_thread import LoopThread, sentence_of
 from ..base.private_files import NotPrivate
 from .agent import Agent, Options
+from .processes.runner import Launch
 
 NAME = "GeminiCompanion Agent"
 # When the editor quits, it waits at most this many seconds until the commands of turns have ended.
@@ -78,6 +79,12 @@ class Engine:
         if run is not None:
             run.thread.post(lambda bell: call())
 
+    def offer(self, launches: Sequence[Launch]) -> None:
+        """Offer these, too, the usual one first, if it runs; else its next start has `options`."""
+        run = self._run
+        if run is not None:
+            run.thread.post(lambda bell: run.offer(launches))
+
     def quit(self) -> None:
         """The editor quits: turns get a moment, and the CLIs are killed. No user hears of it."""
         with self._door:
@@ -137,6 +144,10 @@ class _Run:
         """Those of the CLIs."""
         agent = self._agent
         return [] if agent is None else [each.pid for each in agent.backends.processes]
+
+    def offer(self, launches: Sequence[Launch]) -> None:
+        if self._agent is not None:
+            self._agent.backends.offer(launches)
 
     async def _serve(self, ready: Callable[[_Bell], None]) -> None:
         bell = _Bell()

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..base.answer import Answer
+from ..ide.clis import by_command
 from . import queues, settings
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Engines:
         self._chosen = chosen_agents()
         if self._engine is None:
             self._engine = Engine(self._options)
+        self._engine.offer([each.launch for each in self._chosen])
         return self._engine
 
     def quit(self) -> None:
@@ -53,17 +55,19 @@ class Engines:
 
 
 def chosen_agents() -> tuple[Chosen, ...]:
-    """Those of the settings, the usual one first."""
-    from ..agent.agents.command_agent import id_of, words_of
-    from ..agent.agents.supported import CLIS, USUAL
+    """The known ones and those of the settings, the usual one first."""
+    from ..agent.agents.supported import CLIS
     from ..agent.processes.launches import Chosen
 
-    own, found = settings.of(), []
-    for named in own.api_agents or (USUAL,):
-        words = () if named in CLIS else tuple(words_of(named))
-        command = own.cli_command if named == USUAL else words
-        found.append(Chosen(named if named in CLIS else id_of(words), command))
-    return tuple(found)
+    own = settings.of()
+    named = {id: command for id, command in own.agents if command}
+    in_terminal = by_command(own.cli_command)
+    if in_terminal is not None and in_terminal.id in CLIS:
+        named.setdefault(in_terminal.id, own.cli_command)
+    # In one order, for it is not known whether Sublime keeps that of the settings.
+    ids = [*CLIS, *sorted({own.usual_agent, *dict(own.agents)} - set(CLIS))]
+    ids.sort(key=lambda id: id != own.usual_agent)
+    return tuple(Chosen(id, named.get(id, ())) for id in ids)
 
 
 def _import(imported: Answer[None]) -> None:

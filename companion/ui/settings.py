@@ -14,7 +14,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, NamedTuple
 
 import sublime
 
@@ -27,8 +27,17 @@ PROJECT_KEY = "GeminiCompanion"
 LOG_LEVELS = ("debug", "info", "warning", "error")
 # The beginning of an absolute path, on any system.
 ROOTED = re.compile(r"/|[A-Za-z]:[/\\]|\\\\[^\\]")
+# The id of an agent: also the name of a folder.
+AGENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 # Characters of a value in a sentence.
 SHOWN = 60
+
+
+class AgentCommand(NamedTuple):
+    """An agent of chat and API, and the words that start it; without any they are known."""
+
+    id: str
+    command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,8 @@ class Settings:
     extra_bind_address: str = ""
     extra_discovery_folder: str = ""
     api_port: int = 8080
-    api_agents: tuple[str, ...] = ()
+    agents: tuple[AgentCommand, ...] = ()
+    usual_agent: str = "gemini"
     log_level: str = "info"
 
 
@@ -118,6 +128,18 @@ def _is_path_map(value: Any) -> bool:
 
 def _path_map(value: Mapping[str, str]) -> PathMap:
     return PathMap(os.path.expanduser(value["local"]), value["remote"])
+
+
+def _is_agent(id: str, value: Any) -> bool:
+    """Its command may be left out."""
+    if not AGENT.fullmatch(id) or not isinstance(value, Mapping) or not set(value) <= {"command"}:
+        return False
+    command = value.get("command", ["known"])
+    return _is_words(command) and all(word.strip() for word in command[:1]) and bool(command)
+
+
+def _agent_commands(value: Mapping[str, Any]) -> tuple[AgentCommand, ...]:
+    return tuple(AgentCommand(id, tuple(it.get("command", ()))) for id, it in value.items())
 
 
 def _are_patterns(value: Any) -> bool:
@@ -190,9 +212,14 @@ KINDS: dict[str, Kind] = {
     ),
     "api_port": Kind("a whole number from 0 to 65535", _is_port, is_global=True),
     # A project, which may be somebody else's, starts no programs.
-    "api_agents": Kind(
-        'a list of names or commands, such as "claude" or "my-agent acp"',
-        lambda value: _is_words(value) and all(word.strip() for word in value),
+    "agents": Kind(
+        'an object of agents, such as {"my-agent": {"command": ["my-agent", "acp"]}}',
+        lambda value: isinstance(value, Mapping) and all(map(_is_agent, value, value.values())),
+        is_global=True,
+    ),
+    "usual_agent": Kind(
+        'the name of an agent, such as "gemini" or "claude"',
+        lambda value: isinstance(value, str) and AGENT.fullmatch(value) is not None,
         is_global=True,
     ),
     "log_level": Kind(_one_of(LOG_LEVELS), lambda value: value in LOG_LEVELS, is_global=True),
@@ -225,6 +252,7 @@ def parse(user: Mapping[str, Any], project: Any = None) -> tuple[Settings, tuple
                 values[name] = KINDS[name].both(below, good)
     lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
     lists["path_maps"] = tuple(map(_path_map, lists.get("path_maps", ())))
+    lists["agents"] = _agent_commands(values.get("agents", {}))
     return Settings(**{**values, **lists}), tuple(problems)
 
 

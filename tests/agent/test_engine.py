@@ -15,6 +15,7 @@ from typing import Callable, Sequence
 
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.engine import NAME, STOPPED, Engine, Unavailable, User
+from GeminiCompanion.companion.agent.processes.launches import Chosen
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.base import log
 from GeminiCompanion.companion.base.private_files import NotPrivate
@@ -152,6 +153,22 @@ class Using(EngineTest):
         engine.post(lambda: made.append(threading.current_thread().name))
         wait_for(lambda: made)
         self.assertEqual(made, [NAME])
+
+
+class Offering(EngineTest):
+    def test_agents_that_are_named_while_it_runs_are_offered_and_the_first_is_the_usual_one(
+        self,
+    ) -> None:
+        engine = self.make()
+        (guest,) = self.served(engine)
+        engine.offer([Chosen("mine", ("mine",)).launch, Chosen("gemini").launch])
+        backends = guest.agents[0].backends
+        wait_for(lambda: backends.usual == "mine")
+        self.assertEqual([it.cli.id for it in backends], ["gemini", "mine"])
+
+    def test_where_none_runs_there_is_nothing_to_offer(self) -> None:
+        self.make().offer([Chosen("mine", ("mine",)).launch])
+        self.assertEqual(self.threads(), [])
 
 
 class Failing(EngineTest):

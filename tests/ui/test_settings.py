@@ -15,7 +15,7 @@ import jsonschema
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.sharing import EXCLUDED, SECRETS, Sharing
-from GeminiCompanion.companion.ui import settings
+from GeminiCompanion.companion.ui import engines, settings
 from GeminiCompanion.companion.ui.review import comments, open_diffs
 from GeminiCompanion.companion.ui.review.layout import KINDS as LAYOUTS
 from GeminiCompanion.companion.ui.review.record import Comment
@@ -68,6 +68,44 @@ class Parsing(unittest.TestCase):
             self.assertEqual(found.api_port, 8080)
             self.assertIn("from 0 to 65535", problems[0])
         self.assertEqual(parse({"api_port": 0})[0].api_port, 0)
+
+    def test_an_agent_has_a_name_and_its_command_unless_it_is_known(self) -> None:
+        given = {"claude": {}, "my-agent": {"command": ["my-agent", "acp"]}}
+        found, problems = parse({"agents": given})
+        self.assertEqual(problems, ())
+        self.assertEqual(found.agents, (("claude", ()), ("my-agent", ("my-agent", "acp"))))
+        bad: Any
+        for bad in (
+            [],
+            {"": {}},
+            {"My Agent": {}},
+            {"../up": {}},
+            {"mine": ["mine"]},
+            {"mine": {"command": []}},
+            {"mine": {"command": [" "]}},
+            {"mine": {"command": ["mine", 1]}},
+            {"mine": {"comand": ["mine"]}},
+        ):
+            found, problems = parse({"agents": bad})
+            self.assertEqual((found.agents, len(problems)), ((), 1), bad)
+        found, problems = parse({}, {"agents": given, "usual_agent": "claude"})
+        self.assertEqual((found, len(problems)), (Settings(), 2))
+
+    def test_the_usual_agent_comes_first_and_the_known_ones_are_always_there(self) -> None:
+        stored = sublime.load_settings(settings.FILE)
+        for key, value in (
+            ("agents", {"zed": {"command": ["zed", "acp"]}, "qwen": {"command": ["/opt/qwen"]}}),
+            ("usual_agent", "zed"),
+            ("cli_command", ["/opt/bin/gemini", "--debug"]),
+        ):
+            self.addCleanup(stored.erase, key)
+            stored.set(key, value)
+        found = {each.id: each.command for each in engines.chosen_agents()}
+        self.assertEqual(list(found), ["zed", "gemini", "qwen", "claude", "opencode", "codex"])
+        self.assertEqual(found["zed"], ("zed", "acp"))
+        self.assertEqual(found["qwen"], ("/opt/qwen",))
+        self.assertEqual(found["gemini"], ("/opt/bin/gemini", "--debug"))
+        self.assertEqual(found["claude"], ())
 
     def test_another_interface_is_one_address_and_never_all(self) -> None:
         for good in ("", "172.17.0.1", "fd00::1"):

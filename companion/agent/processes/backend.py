@@ -183,5 +183,7 @@ class Backends:
 
     @property
     def can_start(self) -> bool:
-        """Whether each CLI runs, or its program exists and can be started."""
-        return all(backend.can_start for backend in self)
+        """Whether each CLI runs, or its program exists and can be started. Those that are looked
+        for when they are needed may be missing, but for the usual one."""
+        needed = [it for it in self if it.launch.look is None or it.cli.id == self.usual]
+        return all(backend.can_start for backend in needed)
