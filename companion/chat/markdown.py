@@ -19,7 +19,7 @@ MAX_BLANK = 1000
 FENCE = re.compile(r"`{3,}")
 FENCE_LINE = re.compile(r" *(?:```|~~~)")
 _OPENING = re.compile(r"(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
-_ITEM = re.compile(r" *(?:[-*+]|\d{1,9}[.)])(?: +|$)")
+_ITEM = re.compile(r"(?P<sign> *(?:[-*+]|\d{1,9}[.)]))(?P<blanks> +|$)")
 _BLANK = re.compile(rf"([\r\n]{{{MAX_BLANK}}})[\r\n]+")
 # At the beginning of a line of somebody else.
 _LIKE_OURS = re.compile(rf"\n(?=[{MARKERS}])")
@@ -90,13 +90,20 @@ class Place:
         items = [0, *(it for it in self.items if it <= _column(rest))]
         found = _ITEM.match(rest)
         while found is not None and _column(rest) < items[-1] + 4:
-            items.append(found.end())
+            items.append(_content_of(found))
             rest = " " * found.end() + rest[found.end() :]
             found = _ITEM.match(rest)
         column = _column(rest)
         opening = _OPENING.match(rest.strip()) if column < items[-1] + 4 else None
         fence = opening and Fence(opening.group("fence"), prefix, items[-1], column)
         return Place(fence, tuple(items[1:]))
+
+
+def _content_of(item: re.Match[str]) -> int:
+    """The column in which an item's text begins: an empty one, or one that begins with indented
+    code, has it behind one blank."""
+    is_near = len(item.group("blanks")) <= 4 and item.end() < len(item.string)
+    return item.end() if is_near else item.end("sign") + 1
 
 
 def _unquoted(line: str, depth: int) -> tuple[str, str]:

@@ -20,12 +20,15 @@ from ..agent.events.turn_events import (
     ToolConfirmation,
 )
 from ..base.shown_text import shown, shown_line
+from .amounts import short
 
 PERMISSION, ELICITATION = "permission", "elicitation"
 # Our order of decisions, whatever the agent's: what allows less is before what allows more.
 ORDER = (ONCE, ALWAYS, ALWAYS_TOOL, ALWAYS_SERVER, MODIFY, CANCEL)
 # The word for a decision that is always possible, where the agent has none.
 REJECT = "Reject"
+# Code points of the label of a button.
+MAX_LABEL = 80
 
 
 @dataclass(frozen=True)
@@ -83,4 +86,4 @@ def ordered(options: Sequence[Option]) -> tuple[Option, ...]:
     known.setdefault(CANCEL, Option(CANCEL, REJECT))
     places = {outcome: place for place, outcome in enumerate(ORDER)}
     chosen = sorted(known.values(), key=lambda it: places.get(it.outcome, len(ORDER) - 1.5))
-    return tuple(Option(it.outcome, shown_line(it.label)) for it in chosen)
+    return tuple(Option(it.outcome, short(shown_line(it.label), MAX_LABEL)) for it in chosen)

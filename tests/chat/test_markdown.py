@@ -90,11 +90,14 @@ class Fences(unittest.TestCase):
             ("- a\n  - ```", "    ```"),
             ("1. a\n   ```", "   ```"),
             ("- a\n\n      ```", ""),
+            ("-   \n  ```\n", "  ```"),
+            ("-      ```", ""),
             ("- a\n\ntext\n\n    ```", ""),
             ("```\na\n```\n```", "```"),
         ):
             with self.subTest(text):
-                self.assertEqual(closed(text), text + "\n" + (end + "\n" if end else ""))
+                told = text.rstrip("\n") + "\n" + (end + "\n" if end else "")
+                self.assertEqual(closed(text), told)
 
     def test_a_fence_of_ours_is_longer_than_those_in_the_text(self) -> None:
         self.assertEqual(fenced("a\n````\nb\n", "sh"), "`````sh\na\n````\nb\n`````\n")

@@ -1,0 +1,65 @@
+"""What waits for the user, as a front end asks it."""
+
+from __future__ import annotations
+
+import unittest
+
+from GeminiCompanion.companion.agent.acp.elicitation import FORM
+from GeminiCompanion.companion.agent.events.turn_events import (
+    ALWAYS,
+    ALWAYS_SERVER,
+    ALWAYS_TOOL,
+    CANCEL,
+    MODIFY,
+    ONCE,
+    OUTCOMES,
+    Diff,
+    Elicitation,
+    Option,
+    ToolConfirmation,
+)
+from GeminiCompanion.companion.chat.question import elicited, ordered, permission
+
+
+def options(*outcomes: str) -> list[Option]:
+    return [Option(it, it) for it in outcomes]
+
+
+class Decisions(unittest.TestCase):
+    def test_what_allows_less_is_before_what_allows_more_and_no_is_the_last(self) -> None:
+        told = [it.outcome for it in ordered(options(*reversed(OUTCOMES)))]
+        self.assertEqual(told, [ONCE, ALWAYS, ALWAYS_TOOL, ALWAYS_SERVER, MODIFY, CANCEL])
+
+    def test_a_rejection_is_always_possible(self) -> None:
+        self.assertEqual(ordered([]), (Option(CANCEL, "Reject"),))
+
+    def test_a_decision_that_we_do_not_know_is_before_the_rejection(self) -> None:
+        told = [it.outcome for it in ordered(options(CANCEL, "proceed_later", ONCE))]
+        self.assertEqual(told, [ONCE, "proceed_later", CANCEL])
+
+    def test_a_label_cannot_hide_anything_and_has_an_end(self) -> None:
+        (yes, _no) = ordered([Option(ONCE, "Yes\n\u202e"), Option(CANCEL, "No")])
+        self.assertEqual(yes.label, "Yes<U+000A><U+202E>")
+        (yes, _no) = ordered([Option(ONCE, "Yes " * 100)])
+        self.assertEqual(len(yes.label), 80)
+
+
+class Values(unittest.TestCase):
+    def test_a_permission_has_the_whole_command_and_all_edits(self) -> None:
+        diffs = [Diff(path, "old\u200b", "new") for path in ("/a", "/b", "/c")]
+        command = "row\n" * 100_000 + "rm \u202ea"
+        told = permission(
+            "t", ToolConfirmation("c", "x", "", "", command, {}, (), diffs[0], tuple(diffs[1:]))
+        )
+        self.assertEqual((told.turn, told.id, told.title), ("t", "c", "x"))
+        self.assertEqual(told.command, "row\n" * 100_000 + "rm <U+202E>a")
+        self.assertEqual(told.diffs, tuple(diffs))
+
+    def test_the_message_of_an_elicitation_cannot_hide_anything(self) -> None:
+        told = elicited("t", Elicitation("e", FORM, "Who\nare \u202eyou?"))
+        self.assertEqual((told.turn, told.id, told.mode), ("t", "e", FORM))
+        self.assertEqual(told.title, "Who\nare <U+202E>you?")
+
+
+if __name__ == "__main__":
+    unittest.main()
