@@ -12,11 +12,20 @@ import tempfile
 import threading
 import unittest
 from datetime import datetime, timezone
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.agent.acp.acp_client import OfferedCommands, Session
-from GeminiCompanion.companion.agent.acp.session_state import ConfigOptions
+from GeminiCompanion.companion.agent.acp.agent_state import AgentState
+from GeminiCompanion.companion.agent.acp.session_state import (
+    MODE,
+    MODEL,
+    SELECT,
+    Choice,
+    ConfigOption,
+    ConfigOptions,
+)
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.agents.credentials import API_KEY, Credentials
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
@@ -30,6 +39,8 @@ from GeminiCompanion.companion.agent.conversations import (
 )
 from GeminiCompanion.companion.agent.conversations import registry as conversations
 from GeminiCompanion.companion.agent.conversations.attachments import Attachments
+from GeminiCompanion.companion.agent.conversations.choices import Choices
+from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.session_opener import Opened
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcript, Transcripts
 from GeminiCompanion.companion.agent.events import turn_events as events
@@ -548,6 +559,23 @@ class WithSessions(OnDisk):
         summary = self.transcripts.of(ID).reader.summary()
         assert summary is not None
         self.assertEqual(summary.state.mode, "")
+
+    async def test_of_a_model_and_a_mode_the_one_that_the_agent_takes_is_kept(self) -> None:
+        record: Any = SimpleNamespace(state=ConversationState())
+        record.change = lambda state: setattr(record, "state", state)
+        state = AgentState()
+        options = (
+            ConfigOption(what, what, "", what, SELECT, "a", (Choice("a", "A"), Choice("b", "B")))
+            for what in (MODEL, MODE)
+        )
+        state.open(ConfigOptions(tuple(options)), ())
+        refusal = AgentError(failure.GEMINI_ERROR, "This folder is not trusted.")
+        session: Any = SimpleNamespace(
+            choose=mock.AsyncMock(side_effect=[ConfigOptions(), refusal])
+        )
+        with self.assertRaises(AgentError):
+            await Choices(record, state).choose(session, {"model": "b", "mode": "b"})
+        self.assertEqual((record.state.model, record.state.mode), ("b", ""))
 
     async def test_where_the_agent_dies_before_it_has_its_mode_nothing_is_said_in_another(
         self,

@@ -364,6 +364,16 @@ class Files(unittest.TestCase):
         self.transcript.write()
         self.assertEqual(self.history().summary.state.queue, (two[1],))
 
+    def test_one_that_was_passed_into_a_turn_waits_no_more_either(self) -> None:
+        now = datetime(2026, 1, 2, tzinfo=timezone.utc)
+        two = [events.QueuedMessage(id, f"Message {id}", now) for id in ("a", "b")]
+        self.transcript.change(queue=queue_text(two))
+        self.turn("one", Content("Hello"), events.MessageAdded("a", "Message a"))
+        for summary in (self.again().reader.summary(), self.history().summary):
+            assert summary is not None
+            self.assertEqual(summary.state.queue, (two[1],))
+            self.assertEqual(summary.unfinished, {"one"})
+
     def test_a_summary_of_a_long_conversation_takes_no_memory(self) -> None:
         self.turn("one", *[Content("x" * 100) for _ in range(2000)], OVER)
         size = os.path.getsize(self.transcript.path)

@@ -61,10 +61,11 @@ class Choices:
         """Use a "model", a "mode" or both from now on. Raises AgentError; VALIDATION_ERROR if the
         agent does not offer one of them."""
         options = self._state.options
-        found = [(_checked(options.of_category(what), it), it) for what, it in wanted.items()]
-        for option, value in found:
-            await self._set(session, option, value)
-        self._record.change(self._record.state.choosing(wanted))
+        found = {what: _checked(options.of_category(what), it) for what, it in wanted.items()}
+        for what, option in found.items():
+            await self._set(session, option, wanted[what])
+            # Each at once: the agent may refuse the next one.
+            self._record.change(self._record.state.choosing({what: wanted[what]}))
 
     async def choose_option(self, session: Session, id: str, value: str | bool) -> None:
         """Use another value of one of the options from now on. Raises AgentError; OPTION_NOT_FOUND,

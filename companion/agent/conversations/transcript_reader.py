@@ -31,9 +31,9 @@ WORKSPACE = re.compile(rb'"workspace":("(?:[^"\\]|\\.)*")')
 DAMAGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 # The members of bodies that may be sentences of ours.
 SENTENCES = frozenset({"description", "display_result", "error", "message"})
-# The beginning of an event's line, and a part of the last event of a turn.
+# The beginning of an event's line, and parts of those that count for a summary.
 EVENT = b'{"type":"event",'
-ENDS = (b'"body":{"type":"complete"', b'"body":{"type":"error"')
+COUNTING = tuple(b'"body":{"type":"%b"' % it for it in (b"complete", b"error", b"message_added"))
 # The beginning of the first line of a turn, after the end of the line before.
 MESSAGE = b'\n{"type":"message",'
 # Bytes that are read at a time from the end of a file towards its beginning.
@@ -203,8 +203,9 @@ def title_of(text: str) -> str:
 
 
 def _counts(line: bytes) -> bool:
-    """Whether the line counts for a summary: all lines except events, and the ends of turns."""
-    return not line.startswith(EVENT) or any(end in line for end in ENDS)
+    """Whether the line counts for a summary: all lines except events, and of these the ends of
+    turns and the messages that were passed into them."""
+    return not line.startswith(EVENT) or any(part in line for part in COUNTING)
 
 
 def _read(file: IO[bytes], size: int, id: str, wanted: Callable[[bytes], bool]) -> History | None:
@@ -349,6 +350,8 @@ def _take(history: History, line: Mapping[str, Any]) -> None:
         body = _body(dict(line["body"]))
         number, time = int(line["number"]), _time(line["time"])
         turn.events.append(TurnEvent(number, time, history.id, turn.id, body))
+        if isinstance(body, events.MessageAdded):
+            _take_from_queue(history.changes, body.id)
 
 
 def _take_from_queue(changes: dict[str, str], id: str) -> None:
