@@ -65,10 +65,8 @@ class KeptConversations:
     async def find(self, owner: str, wanted: Wanted) -> Held:
         """A conversation for a request of this owner: a kept one, or an empty one. Nobody else gets
         it until `holding` ends. Raises AgentError, Refusal."""
-        kept = self._waiting.get(wanted.digest(owner)) if wanted.known else None
-        if kept is not None:
-            del self._waiting[wanted.digest(owner)]
-        elif self._spare is not None and self._spare[0] == wanted.target:
+        kept = self._waiting.pop(wanted.digest(owner), None) if wanted.known else None
+        if kept is None and self._spare is not None and self._spare[0] == wanted.target:
             kept, self._spare = self._spare[1], None
         known = None if kept is None else self._taken(kept)
         if known is not None:
