@@ -359,6 +359,12 @@ class Questions(unittest.TestCase):
         _transcript, drawing = drawn(call(), question("a"), Content("b"), call())
         self.assertTrue(drawing.text.endswith("[No]\n"), drawing.text)
 
+    def test_one_that_comes_after_all_were_decided_stands_below_what_came_meanwhile(self) -> None:
+        decided = [call(), question("a"), ToolExecution("c", "shell", EXECUTING), result()]
+        transcript, drawing = drawn(*decided, Content("b"), *decided[:2])
+        self.assertEqual(drawing.text, transcript.text)
+        self.assertTrue(drawing.text.endswith("[No]\n"), drawing.text)
+
     def test_it_goes_with_the_decision_and_with_the_turn(self) -> None:
         for end in (
             ToolExecution("c", "shell", EXECUTING),

@@ -13,6 +13,10 @@ DISK, WINDOWS = "companion/ide/disk_check.py", "companion/ide/windows.py"
 TURN, CALLS = "companion/agent/turn/turn.py", "companion/agent/turn/call_tracker.py"
 WRITES = "companion/agent/turn/file_writes.py"
 EDITED = "companion/agent/turn/edited_file.py"
+MARKDOWN, BLOCK = "companion/chat/markdown.py", "companion/chat/block.py"
+TRANSCRIPT, TURN_BLOCKS = "companion/chat/transcript.py", "companion/chat/turn_blocks.py"
+CALL_BLOCK, WAITING = "companion/chat/call_block.py", "companion/chat/waiting_block.py"
+SAID, QUESTION = "companion/chat/said_blocks.py", "companion/chat/question.py"
 
 
 class Fault(NamedTuple):
@@ -931,5 +935,90 @@ FAULTS = (
         "            self._tell(NOT_WRITTEN)\n",
         "",
         tests=("test_review_history",),
+    ),
+    # The document of a chat.
+    Fault(
+        "a line of an answer looks like one of ours",
+        MARKDOWN,
+        'text = _LIKE_OURS.sub("\\n ", text)',
+        "text = str(text)",
+    ),
+    Fault(
+        "only the last piece of a line decides whether it is a fence",
+        MARKDOWN,
+        "self._line += last[: MAX_LINE - len(self._line)]",
+        "self._line = last",
+    ),
+    Fault(
+        "a fence goes on behind its quotation",
+        MARKDOWN,
+        'if prefix.count(">") < fence.depth or (told and column < fence.item):',
+        "if told and column < fence.item:",
+    ),
+    Fault(
+        "each place in the document is found by a look at all blocks",
+        BLOCK,
+        "start = self._lengths.before(number)",
+        "start = sum(self._lengths[it] for it in range(number))",
+    ),
+    Fault(
+        "what waits keeps the id of what waited before",
+        BLOCK,
+        "self._feet += not self._foot_length",
+        "self._feet = 1",
+    ),
+    Fault(
+        "a block that is over keeps what it was made of",
+        BLOCK,
+        "        if block.is_over:",
+        "        if not block:",
+    ),
+    Fault(
+        "an answer is drawn anew with each piece",
+        SAID,
+        "kept = self._kept\n",
+        "kept, news = 0, self._prose.text\n",
+    ),
+    Fault(
+        "what waited in a turn waits after it",
+        TURN_BLOCKS,
+        "self._waiting.end(self.id)",
+        "self._waiting.end('')",
+    ),
+    Fault(
+        "an event that was loaded is added again",
+        TRANSCRIPT,
+        "if not event.turn_id or event.number <= self._seen.get(event.turn_id, -1):",
+        "if not event.turn_id:",
+    ),
+    Fault(
+        "past turns had the mode of now",
+        TRANSCRIPT,
+        "options, self._options = self._options, None",
+        "options = self._options",
+    ),
+    Fault(
+        "the time that the user took to decide counts as the tool's",
+        CALL_BLOCK,
+        "if body.status == EXECUTING:",
+        "if not body.status:",
+    ),
+    Fault(
+        "a rejected edit counts as a change",
+        CALL_BLOCK,
+        "is_done = self._state == COMPLETED",
+        "is_done = bool(self._state)",
+    ),
+    Fault(
+        "of a command in question a part is shown as if it were all",
+        WAITING,
+        'excerpt(question.command, str, MAX_COMMAND).write(pen, "sh", question.id)',
+        "pen.write(question.command[:MAX_COMMAND])",
+    ),
+    Fault(
+        "the decisions are in the agent's order",
+        QUESTION,
+        "key=lambda it: places.get(it.outcome, len(ORDER) - 1.5)",
+        "key=lambda it: 0",
     ),
 )
