@@ -101,6 +101,7 @@ class Shapes(unittest.TestCase):
             {"not": {"$dynamicRef": "#a"}}, {"$defs": {"a": {"$id": "x"}}},
             {"properties": {"a": {"pattern": "a"}}}, {"allOf": [{"patternProperties": {}}]},
             {"items": {"$schema": "http://json-schema.org/draft-04/schema#"}},
+            {"unevaluatedItems": True},
         )  # fmt: skip
         for schema in schemas:
             with self.subTest(schema), self.assertRaises(Refusal) as caught:

@@ -29,11 +29,12 @@ MAX_SCHEMA = 1 << 18
 # The most characters of all parts that references lead to, one part within another one counted
 # again.
 MAX_LED = 4 * MAX_SCHEMA
-# Keywords whose check can take very long or that lead out of the schema.
+# Keywords whose check can take very long, that lead out of the schema, or that the library checks
+# wrongly: it refuses what `unevaluatedItems` allows, and fails where items have several types.
 REFUSED = ("pattern", "patternProperties", "$schema", "$id", "$anchor", "$dynamicRef",
-           "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")  # fmt: skip
+           "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor", "unevaluatedItems")  # fmt: skip
 # Keywords whose check looks at all members of a value, however short they are themselves.
-WHOLE = ("additionalProperties", "unevaluatedProperties", "unevaluatedItems")
+WHOLE = ("additionalProperties", "unevaluatedProperties")
 # Keywords whose values are data or names, not schemas.
 DATA = ("enum", "const", "default", "examples", "dependentRequired")
 NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
