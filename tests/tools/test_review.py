@@ -26,10 +26,13 @@ PACKAGE = (
     "Context.sublime-menu",
     "Default.sublime-commands",
     "Default.sublime-keymap",
+    "Gemini Companion Chat.sublime-syntax",
     "GeminiCompanion.sublime-settings",
     "LICENSE",
     "Main.sublime-menu",
     "README.md",
+    "Symbol List - Answers.tmPreferences",
+    "Symbol List.tmPreferences",
     "companion/api/page/*",
     "companion/api/page/vendor/*",
     "dependencies.json",
@@ -89,7 +92,7 @@ class Export(unittest.TestCase):
 
 class Resources(unittest.TestCase):
     def test_each_one_can_be_read(self) -> None:
-        found = [name for name in os.listdir(ROOT) if re.search(r"\.(sublime-\w+|json)$", name)]
+        found = [name for name in os.listdir(ROOT) if re.search(r"\.(sublime-(?!syntax)\w+|json)$", name)]
         self.assertGreaterEqual(len(found), 6)
         for name in found:
             with self.subTest(name):
@@ -138,6 +141,12 @@ class InARealEditor(unittest.TestCase):
 
 
 class Reviewer(unittest.TestCase):
+    def test_only_what_is_known_of_every_syntax_is_passed_over(self) -> None:
+        known = f"## Report\n- {review.KNOWN} and there is more\n    File: a.sublime-syntax\n"
+        self.assertTrue(review.is_known(known))
+        self.assertFalse(review.is_known(known + "- Another one\n"))
+        self.assertFalse(review.is_known("Traceback (most recent call last):\n"))
+
     def test_a_checkout_that_is_linked_to_another_is_one(self) -> None:
         asked = RuntimeError("asked")
         with tempfile.TemporaryDirectory() as root:
