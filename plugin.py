@@ -25,6 +25,12 @@ from .companion.ui.commands.changes_commands import (  # noqa: E402
     GeminiCompanionGoToChangeCommand,
     GeminiCompanionShowChangesCommand,
 )
+from .companion.ui.commands.chat_commands import (  # noqa: E402
+    GeminiCompanionChatCommand,
+    GeminiCompanionNewChatCommand,
+    GeminiCompanionSendCommand,
+    GeminiCompanionStopCommand,
+)
 from .companion.ui.commands.cli_commands import (  # noqa: E402
     GeminiCompanionCopyExportsCommand,
     GeminiCompanionForgetEnvironmentCommand,
@@ -81,6 +87,10 @@ from .companion.ui.commands.prompt_commands import (  # noqa: E402
 from .companion.ui.host import host  # noqa: E402
 
 __all__ = [
+    "GeminiCompanionChatCommand",
+    "GeminiCompanionNewChatCommand",
+    "GeminiCompanionSendCommand",
+    "GeminiCompanionStopCommand",
     "GeminiCompanionAcceptDiffCommand",
     "GeminiCompanionDecideChangesCommand",
     "GeminiCompanionDropChangeCommand",
@@ -145,7 +155,8 @@ def plugin_unloaded() -> None:
 
 
 class GeminiCompanionListener(sublime_plugin.EventListener):
-    """Events go to `_host.running`, which is None before the start and after the stop."""
+    """Events go to `_host.running`, which is None before the start and after the stop. One method
+    for each event: more than twenty."""
 
     def on_exit(self) -> None:
         _host.quit()
@@ -175,6 +186,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
             _host.running.notices.activated()
             _host.running.next_edit.activated(view)
             _host.running.sheets.activated(view)
+            _host.running.chats.tabs.activated(view)
 
     def on_deactivated(self, view: sublime.View) -> None:
         if _host.running is not None:
@@ -200,6 +212,15 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
     def on_post_move(self, view: sublime.View) -> None:
         if _host.running is not None:
             _host.running.files.moved(view)
+
+    def on_clone(self, view: sublime.View) -> None:
+        if _host.running is not None:
+            _host.running.chats.tabs.cloned(view)
+
+    def on_selection_modified(self, view: sublime.View) -> None:
+        # Not later: the next key must not reach what is no composer.
+        if _host.running is not None:
+            _host.running.chats.tabs.selected(view)
 
     def on_selection_modified_async(self, view: sublime.View) -> None:
         running = _host.running
@@ -244,3 +265,13 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
     ) -> tuple[str, dict[str, Any]] | None:
         running = _host.running
         return running.instead_of(name, args, view) if running is not None else None
+        if running is None:
+            return None
+        instead = running.chats.tabs.instead_of(name, args, view)
+        return instead or running.diffs.instead_of(name, view)
+
+    def on_post_text_command(
+        self, view: sublime.View, name: str, args: dict[str, Any] | None
+    ) -> None:
+        if _host.running is not None:
+            _host.running.chats.tabs.done(name, args, view)

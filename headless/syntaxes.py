@@ -152,14 +152,17 @@ class Syntaxes:
                 return info
         return PLAIN
 
-    def symbols(self) -> List[str]:
-        """The selectors of what belongs into a list of symbols."""
-        packages, found = self._editor.packages, []
+    def symbols(self) -> Tuple[List[str], List[str]]:
+        """The selectors of what belongs into a list of symbols, and of what does not although one
+        of these says so."""
+        packages = self._editor.packages
+        wanted: Tuple[List[str], List[str]] = ([], [])
         for path in packages.find_resources("*.tmPreferences"):
             content = _plist(packages.load(path))
-            if (content.get("settings") or {}).get("showInSymbolList"):
-                found.append(str(content.get("scope", "")))
-        return found
+            shown = (content.get("settings") or {}).get("showInSymbolList")
+            if shown is not None:
+                wanted[0 if shown else 1].append(str(content.get("scope", "")))
+        return wanted
 
     def grammar(self, place: str) -> Optional[grammars.Grammar]:
         """By path or scope; None where no package defines it, or `regex` is not there."""

@@ -115,11 +115,10 @@ class Resources(unittest.TestCase):
         for entry in suggested:
             self.assertIn(entry["command"], classes())
 
-    def test_no_key_is_bound_but_suggested_for_every_command_on_a_diff_where_one_waits(
-        self,
-    ) -> None:
+    def test_keys_are_bound_in_chats_alone_and_suggested_for_every_command_on_a_diff(self) -> None:
         text = read("Default.sublime-keymap")
-        self.assertEqual(parse(text), [])
+        in_chat = [{"key": "gemini_companion_in_chat"}]
+        self.assertEqual([it["context"] for it in parse(text)], [in_chat])
         entries = parse(re.sub(r"(?m)^(\s*)// (?=[{}\t])", r"\1", text))
         self.assertEqual(len({str(entry["keys"]) for entry in entries}), len(entries))
         self.assertLessEqual({entry["command"] for entry in entries}, classes())

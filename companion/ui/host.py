@@ -31,6 +31,7 @@ FIRST = (
     "ui",
     "ui.commands",
     "ui.commands.changes_commands",
+    "ui.commands.chat_commands",
     "ui.commands.cli_commands",
     "ui.commands.companion_commands",
     "ui.commands.diff_commands",
@@ -95,7 +96,7 @@ class Host:
             self.engines = Engines()
             self.api = Api(self.tell, self.engines)
         if self.running is None:
-            self.running = Running()
+            self.running = Running(self.engines)
             self.running.start()
 
     def stop(self) -> None:

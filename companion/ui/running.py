@@ -19,6 +19,10 @@ from .changes.change_sheets import ChangeSheets
 from .changes.deciding import Deciding
 from .changes.proposals import Proposals
 from .changes.unasked_changes import UnaskedChanges
+from .chat.chat_actions import ChatActions
+from .chat.chat_tabs import IN_CHAT
+from .chat.drafts import Drafts
+from .engines import Engines
 from .extension_setup import ExtensionSetup
 from .files import Files
 from .lost_clis import LostClis
@@ -58,7 +62,7 @@ class Running:
     """One companion, and the parts that report the editor to it from `start` on. On the UI
     thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, engines: Engines) -> None:
         self.log = log.start(settings.of().log_level)
         self._cache = os.path.join(sublime.cache_path(), "GeminiCompanion")
         state_path = os.path.join(self._cache, "state.json")
@@ -95,6 +99,7 @@ class Running:
         self.doctor = Checkups(self.companion, self.stories, doctor.NAME, doctor.html)
         self.extension_setup = ExtensionSetup(tell, self._look_again)
         self.remedies = Remedies(self.companion, tell, self._look_again)
+        self.chats = ChatActions(engines, Drafts.in_cache(self._cache), self.stories, tell)
         self.windows = WindowWatch(*both, self.files, self.reviews, self._looks())
 
     def _change_sheets(self, tell: Callable[[str], None]) -> ChangeSheets:
@@ -138,6 +143,7 @@ class Running:
         self.stories.begin(self.extension_setup.renew())
         self.windows.start()
         self.sheets.resume()
+        self.chats.start()
         if self._is_first:
             self.welcome.show(sublime.active_window())
             queues.on_worker(partial(welcome.remember, self._cache))
@@ -145,6 +151,7 @@ class Running:
     def stop(self) -> None:
         """Leave diffs as they are for the next start."""
         self.stories.stop()
+        self.chats.stop()
         self.windows.stop()
         self.shared_sheets.stop()
         self.sheets.stop()
@@ -165,6 +172,7 @@ class Running:
         """The user closes a view."""
         self.accepting.closing(view)
         self.diffs.closing(view)
+        self.chats.tabs.closing(view)
         self.stories.closing(view)
 
     def pages_in_front(self) -> list[tuple[sublime.Window, str]]:
@@ -175,6 +183,7 @@ class Running:
 
     def quit(self) -> None:
         """The editor quits and its API no longer works: remove the files with plain os calls."""
+        self.chats.quit()
         self.editor.stop()
         discovery.remove_all(os.getppid(), self.reach.folder)
         self.companion.stop(join=0.2)
@@ -203,8 +212,10 @@ class Running:
     def key_context(
         self, view: sublime.View, key: str, operator: int, operand: object
     ) -> bool | None:
-        """The answer to a key binding that asks whether a diff of the view's window waits; None for
-        every other key binding."""
+        """The answer to a key binding that asks whether a diff of the view's window waits, or
+        whether the view is a chat; None for every other key binding."""
+        if key == IN_CHAT:
+            return self.chats.tabs.key_context(view, operator, operand)
         if key != DIFF_WAITS or operator not in (sublime.OP_EQUAL, sublime.OP_NOT_EQUAL):
             return None
         window = view.window()

@@ -2041,10 +2041,12 @@ class View:
                 )
                 for it in _symbols.definitions(self._open().text.characters)
             ]
+        shown, hidden = _editor().syntaxes.symbols()
         return [
             SymbolRegion(self.substr(region), region, info.path, of, KIND_AMBIGUOUS)
-            for selector in _editor().syntaxes.symbols()
+            for selector in shown
             for region in self.find_by_selector(selector)
+            if not any(self.match_selector(region.a, each) for each in hidden)
         ]
 
     def indexed_symbol_regions(self, type: SymbolType = SymbolType.ANY) -> List[Any]:

@@ -92,7 +92,9 @@ class Export(unittest.TestCase):
 
 class Resources(unittest.TestCase):
     def test_each_one_can_be_read(self) -> None:
-        found = [name for name in os.listdir(ROOT) if re.search(r"\.(sublime-(?!syntax)\w+|json)$", name)]
+        found = [
+            name for name in os.listdir(ROOT) if re.search(r"\.(sublime-(?!syntax)\w+|json)$", name)
+        ]
         self.assertGreaterEqual(len(found), 6)
         for name in found:
             with self.subTest(name):

@@ -11,11 +11,14 @@ from typing import Callable, Iterable, Sequence
 
 import sublime
 
+from ...base.shown_text import shown_line
+from ...chat.chat_update import ChatUpdate
 from ...chat.rendered import LINE, Link, Patch, Rendered
 from .. import queues
 from .composer import Composer
 from .decorations import Decorations, fold, is_opened
 from .drawn import DrawnDocument
+from .state_line import StateLine, words_of
 from .surface import Surface
 from .unsent import difference
 
@@ -24,6 +27,8 @@ CONVERSATION = "gemini_companion_chat"
 SYNTAX = "Packages/GeminiCompanion/Gemini Companion Chat.sublime-syntax"
 # The line above the composer. No line of a transcript is like it: LINE is followed by words there.
 COMPOSER = LINE + "━" * 40 + "\n"
+# The most characters of a title in the tab.
+TITLE = 60
 SETTINGS = {
     # What would change a text on its way into the view.
     "translate_tabs_to_spaces": False,
@@ -52,6 +57,7 @@ class ChatView:
     ) -> None:
         self.conversation = conversation
         self._decorations = Decorations()
+        self._state = StateLine()
         self._is_damaged = False
         _set_up(view, conversation)
         self._surface = Surface(view.buffer(), self._changed)
@@ -80,6 +86,17 @@ class ChatView:
                 view.set_name(title)
 
     # The transcript
+
+    def update(self, update: ChatUpdate) -> None:
+        """Show the conversation as it is now. Raises Misplaced."""
+        if update.is_anew:
+            self.reset(update.patches)
+        else:
+            self.draw(update.patches)
+        if update.title:
+            self.name(shown_line(update.title)[:TITLE])
+        for view in self.views:
+            self._state.show(view, self.composer.start, words_of(update))
 
     def draw(self, patches: Iterable[Patch]) -> None:
         """Draw what has changed in the transcript. Raises Misplaced."""

@@ -72,6 +72,14 @@ class Composer:
         self._unsent.edited(text)
         self._show(view, change)
 
+    def take(self, sent: str) -> None:
+        """What was sent goes; what the user has typed behind it meanwhile stays. As a step of
+        undo."""
+        if self.text.startswith(sent):
+            self._unsent.edited(self.text[len(sent) :])
+            self._surface.replace(self.start, self.start + len(sent), "", self.start)
+            self._typed()
+
     def _show(self, view: sublime.View, change: Change | None) -> None:
         """Draw a change of the text, with the caret behind it."""
         if change is None:

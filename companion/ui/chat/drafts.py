@@ -12,10 +12,12 @@ import time
 from dataclasses import asdict, dataclass
 from typing import Any, Callable, Mapping
 
+import sublime
+
 from ...base import private_files
 from ...base.log import logger
 from ...base.write_behind import WriteBehind
-from .. import queues
+from .. import queues, views
 
 # Milliseconds after a change within which it is given to the writer.
 SOON = 400
@@ -25,7 +27,7 @@ MOST = 200
 
 @dataclass(frozen=True)
 class Draft:
-    """`folder` is the first one of the window, or empty; `at` is in seconds since the epoch."""
+    """`folder` is that of the window, `at` is in seconds since the epoch."""
 
     text: str
     folder: str = ""
@@ -41,6 +43,10 @@ class Drafts:
         self._writer = WriteBehind("drafts")
         self._drafts = _read(path)
         self._is_due = False
+
+    @classmethod
+    def in_cache(cls, folder: str) -> Drafts:
+        return cls(os.path.join(folder, "chats", "drafts.json"))
 
     def text(self, conversation: str) -> str | None:
         """None if nothing is known of it."""
@@ -66,10 +72,14 @@ class Drafts:
         found = [id for id, it in self._drafts.items() if it.folder == folder and it.text.strip()]
         return found[-1] if found else None
 
-    def finish(self) -> None:
-        """Write all now. Needs nothing of the editor."""
+    def save(self) -> None:
+        """Give all to the writer now."""
         if self._is_due:
             self._save()
+
+    def finish(self) -> None:
+        """Write all now, and wait for the disk. Needs nothing of the editor."""
+        self.save()
         self._writer.finish()
 
     def _save(self) -> None:
@@ -108,5 +118,7 @@ def _draft(stored: Any) -> Draft | None:
     return Draft(stored["text"], folder, float(at))
 
 
-def path_in(cache: str) -> str:
-    return os.path.join(cache, "chats", "drafts.json")
+def folder_of(window: sublime.Window) -> str:
+    """The folder whose chats a window has, and in which the agent of a new one works."""
+    folders = views.folders(window)
+    return folders[0] if folders else os.path.expanduser("~")

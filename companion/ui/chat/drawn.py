@@ -76,6 +76,10 @@ class DrawnDocument:
         before = block.size
         block.replace(start, end, patch.rendered)
         self.size += block.size - before
+        if not block.size:
+            # It has no place: what comes of it next says where it is.
+            self._blocks.remove(block)
+            self._ids.discard(block.id)
 
     def links_at(self, point: int) -> list[Link]:
         """The links that cover this offset of the document, with offsets of the document."""

@@ -1,0 +1,175 @@
+"""What the user does with chats: opens one, sends, stops, follows a link. UI thread only."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Callable
+
+import sublime
+
+from ...chat.rendered import Link
+from ..review import open_diffs
+from ..stories import Stories
+from . import link_actions
+from .chat_tabs import ChatTabs
+from .chat_view import CONVERSATION, ChatView
+from .drafts import Drafts, folder_of
+from .link_actions import Followed
+
+if TYPE_CHECKING:
+    from ...chat.service import ChatService
+    from ..engines import Engines
+
+NAME = "Chat"
+NOTHING = "There is nothing to send: write a message at the end of the chat."
+NO_LIBRARIES = "The chat cannot start: {}."
+
+
+class ChatActions:
+    """`service` is None until a chat is looked at: many editors never have one."""
+
+    def __init__(
+        self, engines: Engines, drafts: Drafts, stories: Stories, tell: Callable[[str], None]
+    ) -> None:
+        self._engines = engines
+        self._drafts = drafts
+        self._stories = stories
+        self._tell = tell
+        self.tabs = ChatTabs(drafts, self._seen, self._left, self._follow)
+        self._service: ChatService | None = None
+        # The chats that are open in the service, or about to be; and those that are being sent.
+        self._opened: set[str] = set()
+        self._sending: set[str] = set()
+
+    def start(self) -> None:
+        self.tabs.start()
+
+    def stop(self) -> None:
+        """Leave the tabs as they are for the next start."""
+        self.tabs.stop()
+        self._drafts.save()
+        if self._service is not None:
+            self._service.stop()
+
+    def quit(self) -> None:
+        """The editor quits and its API no longer works."""
+        self._drafts.finish()
+
+    # Tabs
+
+    def show(self, window: sublime.Window) -> None:
+        """Go to the chat of the window, or open one: that with an unsent text, or a new one."""
+        view = self.tabs.in_window(window)
+        if view is None:
+            view = self._open(window, self._drafts.latest(folder_of(window)) or new_id())
+        window.focus_view(view)
+        chat = self.tabs.of(view)
+        if chat is not None:
+            chat.composer.go_to_end(view)
+
+    def new(self, window: sublime.Window) -> None:
+        """A new chat, beside those that are open."""
+        view = self._open(window, new_id())
+        window.focus_view(view)
+        chat = self.tabs.of(view)
+        if chat is not None:
+            chat.composer.go_to_end(view)
+
+    def _open(self, window: sublime.Window, conversation: str) -> sublime.View:
+        window.focus_group(open_diffs.group_without_diff(window))
+        view = window.new_file()
+        view.set_name(NAME)
+        view.settings().set(CONVERSATION, conversation)
+        self.tabs.activated(view)
+        return view
+
+    def _seen(self, chat: ChatView) -> None:
+        """Have its transcript come, once."""
+        if chat.conversation not in self._opened:
+            self._opened.add(chat.conversation)
+            self._stories.begin(self._follow_conversation(chat))
+
+    async def _follow_conversation(self, chat: ChatView) -> None:
+        window = chat.views[0].window() if chat.views else None
+        service = await self._needed()
+        if window is not None and service is not None:
+            chat.update(service.open(folder_of(window), "", chat.conversation))
+        else:
+            self._opened.discard(chat.conversation)
+
+    def _left(self, chat: ChatView) -> None:
+        self._opened.discard(chat.conversation)
+        if self._service is not None:
+            self._service.close(chat.conversation)
+
+    async def _needed(self) -> ChatService | None:
+        """The service; None if a library is missing, which the user is told."""
+        if self._service is None:
+            try:
+                engine = await self._engines.needed()
+            except ImportError as error:
+                self._tell(NO_LIBRARIES.format(error))
+                return None
+            from ...chat.service import ChatService
+
+            if self._service is None:
+                self._service = ChatService(engine, self.tabs.updated)
+        return self._service
+
+    # Messages
+
+    def send(self, window: sublime.Window, text: str | None) -> None:
+        """Send the text, or what is in the composer, to the chat of the window."""
+        view = self.tabs.in_window(window)
+        if view is None:
+            self.show(window)
+            view = self.tabs.in_window(window)
+        chat = self.tabs.of(view) if view is not None else None
+        if chat is None or chat.conversation in self._sending:
+            return
+        words = chat.composer.text if text is None else text
+        if not words.strip():
+            self._tell(NOTHING)
+            return
+        self._stories.begin(self._send(chat, words, text is None))
+
+    async def _send(self, chat: ChatView, words: str, is_written: bool) -> None:
+        """The composer keeps the text until the message is on its way."""
+        from ...chat.requests import Send
+
+        self._sending.add(chat.conversation)
+        try:
+            service = await self._needed()
+            if service is not None:
+                await service.ask(Send(chat.conversation, words.strip()))
+                if is_written:
+                    chat.composer.take(words)
+        finally:
+            self._sending.discard(chat.conversation)
+
+    def stop_turn(self, window: sublime.Window) -> None:
+        """End the turn that runs in the chat of the window."""
+        view = self.tabs.in_window(window)
+        chat = self.tabs.of(view) if view is not None else None
+        if chat is not None and self._service is not None:
+            self._stories.begin(self._stop(self._service, chat.conversation))
+
+    async def _stop(self, service: ChatService, conversation: str) -> None:
+        from ...chat.requests import Stop
+
+        await service.ask(Stop(conversation))
+
+    def _follow(self, view: sublime.View, chat: ChatView, link: Link) -> None:
+        argument = link_actions.argument_of(link)
+        followed = Followed(view, chat.conversation, argument, self._tell)
+        self._stories.begin(self._act(followed, link.action), view)
+
+    async def _act(self, followed: Followed, action: str) -> None:
+        service = await self._needed()
+        if service is not None:
+            await link_actions.follow(followed, service, action)
+
+
+def new_id() -> str:
+    """Of a conversation that does not exist yet, as the engine makes them."""
+    return secrets.token_hex(16)

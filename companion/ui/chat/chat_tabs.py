@@ -1,0 +1,200 @@
+"""The tabs of chats: which view is which conversation's, and what happens to them. UI thread only,
+but for `updated`.
+
+Sublime brings tabs back by itself; a view with the setting of a chat is one, whoever has opened it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from typing import Any, Callable, Mapping
+
+import sublime
+
+from ...base.log import logger
+from ...chat.chat_update import ChatUpdate
+from ...chat.rendered import Link
+from .. import queues
+from .chat_view import CONVERSATION, ChatView
+from .drafts import Drafts, folder_of
+from .drawn import Misplaced
+
+# The context that key bindings ask for: the keyboard is in a chat.
+IN_CHAT = "gemini_companion_in_chat"
+UNDO = ("undo", "soft_undo")
+REDO = ("redo", "redo_or_repeat", "soft_redo")
+# They delete what is before the caret, unless they are told `forward`.
+BACKWARDS = ("left_delete", "delete_word")
+DONE_ALREADY = ("noop", {})
+# Milliseconds after which a pressed mouse button is known to be no drag.
+CLICK = 200
+
+
+class ChatTabs:
+    """`seen` is called when a chat is looked at, `left` when its last tab is closed, `follow` with
+    a link that the user follows."""
+
+    def __init__(
+        self,
+        drafts: Drafts,
+        seen: Callable[[ChatView], None],
+        left: Callable[[ChatView], None],
+        follow: Callable[[sublime.View, ChatView, Link], None],
+    ) -> None:
+        self._drafts = drafts
+        self._seen, self._left, self._follow = seen, left, follow
+        # By the ids of their buffers.
+        self._chats: dict[int, ChatView] = {}
+        self._updates: deque[ChatUpdate] = deque()
+
+    def start(self) -> None:
+        """Adopt the tabs that are there already."""
+        for window in sublime.windows():
+            for view in window.views():
+                self.appeared(view)
+            front = window.active_view()
+            if front is not None:
+                self.activated(front)
+
+    def stop(self) -> None:
+        """Leave the tabs as they are for the next start."""
+        for chat in self._chats.values():
+            chat.close()
+        self._chats.clear()
+
+    def of(self, view: sublime.View) -> ChatView | None:
+        return self._chats.get(view.buffer_id()) if self._chats else None
+
+    def in_window(self, window: sublime.Window) -> sublime.View | None:
+        """The chat in front, else the one that was opened last; None if the window has none."""
+        front = window.active_view()
+        if front is not None and self.of(front) is not None:
+            return front
+        found = [view for view in window.views() if self.of(view) is not None]
+        return max(found, key=lambda it: it.id()) if found else None
+
+    # What happens to views
+
+    def appeared(self, view: sublime.View) -> None:
+        """Adopt the view, if it is a chat."""
+        conversation = view.settings().get(CONVERSATION)
+        if not isinstance(conversation, str) or self.of(view) is not None:
+            return
+        if view.element() is None and view.window() is not None:
+            draft = self._drafts.text(conversation)
+            self._chats[view.buffer_id()] = ChatView(view, conversation, draft, self._typed)
+
+    def activated(self, view: sublime.View) -> None:
+        """The view has the keyboard."""
+        self.appeared(view)
+        chat = self.of(view)
+        if chat is not None:
+            chat.composer.protect(view)
+            self._seen(chat)
+
+    def selected(self, view: sublime.View) -> None:
+        """The carets of a view have moved."""
+        chat = self.of(view)
+        if chat is not None:
+            chat.composer.protect(view)
+
+    def cloned(self, view: sublime.View) -> None:
+        chat = self.of(view)
+        if chat is not None:
+            chat.decorate(view)
+
+    def closing(self, view: sublime.View) -> None:
+        """The user closes a view. What is unsent in it is a draft."""
+        chat = self.of(view)
+        if chat is None or len(chat.views) > 1:
+            return
+        del self._chats[view.buffer_id()]
+        chat.close()
+        if not chat.composer.text.strip():
+            self._drafts.forget(chat.conversation)
+        self._left(chat)
+
+    def _typed(self, chat: ChatView) -> None:
+        window = chat.views[0].window() if chat.views else None
+        folder = folder_of(window) if window is not None else ""
+        self._drafts.put(chat.conversation, chat.composer.text, folder)
+
+    # What the user does in them
+
+    def instead_of(
+        self, name: str, arguments: Mapping[str, Any] | None, view: sublime.View
+    ) -> tuple[str, dict[str, Any]] | None:
+        """The command to run in a chat instead of this one; None for the same."""
+        chat = self.of(view)
+        work = self._work(name, arguments or {}, view, chat) if chat is not None else None
+        if work is None:
+            return None
+        # Not now: nothing in a command can clear the view's undo.
+        queues.on_ui_thread(work)
+        return DONE_ALREADY
+
+    def _work(
+        self, name: str, arguments: Mapping[str, Any], view: sublime.View, chat: ChatView
+    ) -> Callable[[], object] | None:
+        """What to do instead of the command; None if it is to be run."""
+        if name in UNDO:
+            return partial(chat.composer.undo, view)
+        if name in REDO:
+            return partial(chat.composer.redo, view)
+        if name in BACKWARDS and not arguments.get("forward") and chat.composer.is_at_start(view):
+            return chat.look
+        if name == "insert" and arguments.get("characters") == "\n" and _link_at_caret(chat, view):
+            return partial(self.follow, view)
+        return None
+
+    def done(self, name: str, arguments: Mapping[str, Any] | None, view: sublime.View) -> None:
+        """A command was run. A click on a link follows it, unless it begins a drag."""
+        clicked = name == "drag_select" and set(arguments or {}) == {"event"}
+        if clicked and self.of(view) is not None:
+            queues.on_ui_thread(partial(self.follow, view), CLICK)
+
+    def follow(self, view: sublime.View) -> None:
+        """Follow the link at the caret, if there is one."""
+        chat = self.of(view) if view.is_valid() else None
+        link = _link_at_caret(chat, view) if chat is not None else None
+        if chat is not None and link is not None:
+            self._follow(view, chat, link)
+
+    def key_context(self, view: sublime.View, operator: int, operand: object) -> bool | None:
+        """The answer to a key binding that asks for IN_CHAT: whether the view is a chat."""
+        if operator not in (sublime.OP_EQUAL, sublime.OP_NOT_EQUAL):
+            return None
+        return (self.of(view) is not None) == (bool(operand) == (operator == sublime.OP_EQUAL))
+
+    # What happens in conversations
+
+    def updated(self, update: ChatUpdate) -> None:
+        """From any thread: it is drawn soon."""
+        self._updates.append(update)
+        queues.on_ui_thread(self._draw)
+
+    def _draw(self) -> None:
+        """Whatever has come meanwhile is drawn at once."""
+        while self._updates:
+            update = self._updates.popleft()
+            for chat in list(self._chats.values()):
+                if chat.conversation == update.conversation_id and chat.views:
+                    self._show(chat, update)
+
+    def _show(self, chat: ChatView, update: ChatUpdate) -> None:
+        try:
+            chat.update(update)
+        except Misplaced as error:
+            # A fault of ours; its transcript comes anew.
+            logger.error("a patch of %s does not fit: %s", chat.conversation, error)
+            self._left(chat)
+            self._seen(chat)
+
+
+def _link_at_caret(chat: ChatView, view: sublime.View) -> Link | None:
+    selection = view.sel()
+    if len(selection) != 1 or not selection[0].empty():
+        return None
+    found = chat.links_at(selection[0].b)
+    return found[0] if found else None

@@ -1,0 +1,74 @@
+"""What a link in a transcript does: one function for each action, found in a table. UI thread
+only."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Callable, Mapping
+
+import sublime
+
+from ...chat import rendered
+from ...chat.rendered import Link
+
+if TYPE_CHECKING:
+    from ...chat.service import ChatService
+
+NO_FILE = "{} is not there any more."
+NOT_YET = "This link has no action in this version."
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A link that the user follows in a view of the conversation. `argument` is the link's."""
+
+    view: sublime.View
+    conversation: str
+    argument: Mapping[str, Any]
+    tell: Callable[[str], None]
+
+
+async def follow(followed: Followed, service: ChatService, action: str) -> None:
+    """Raises Unanswered."""
+    act = ACTIONS.get(action)
+    if act is None:
+        followed.tell(NOT_YET)
+    else:
+        await act(followed, service)
+
+
+def argument_of(link: Link) -> Mapping[str, Any]:
+    """The members of its argument."""
+    found = json.loads(link.argument)
+    return found if isinstance(found, dict) else {}
+
+
+async def _open_file(followed: Followed, service: ChatService) -> None:
+    path, window = str(followed.argument.get("path", "")), followed.view.window()
+    if not os.path.isfile(path):
+        followed.tell(NO_FILE.format(path))
+    elif window is not None:
+        window.open_file(path)
+
+
+async def _show_output(followed: Followed, service: ChatService) -> None:
+    """Unfold what is folded in the line of the link."""
+    view = followed.view
+    caret = view.sel()[0].b
+    view.unfold(view.line(caret))
+
+
+async def _decide(followed: Followed, service: ChatService) -> None:
+    from ...chat.requests import Decide
+
+    call, outcome = followed.argument.get("call"), followed.argument.get("outcome")
+    await service.ask(Decide(followed.conversation, str(call), str(outcome)))
+
+
+ACTIONS = {
+    rendered.OPEN_FILE: _open_file,
+    rendered.SHOW_OUTPUT: _show_output,
+    rendered.DECIDE: _decide,
+}

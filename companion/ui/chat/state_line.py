@@ -1,0 +1,58 @@
+"""One line above the composer: what the agent does, what waits, what went wrong. UI thread only."""
+
+from __future__ import annotations
+
+import html
+
+import sublime
+
+from ...base.shown_text import shown_line
+from ...chat.chat_update import FAILED, STARTING, STOPPING, WORKING, ChatUpdate
+
+KEY = "gemini_companion_chat_state"
+# By the state; a chat that has nothing to tell shows who answers.
+SENTENCES = {
+    STARTING: "{} is starting …",
+    WORKING: "{} is working … The next message waits for it.",
+    STOPPING: "{} is being stopped …",
+}
+SENDS = "Ctrl+Enter sends."
+
+
+class StateLine:
+    """The line of one chat, in all of its views."""
+
+    def __init__(self) -> None:
+        self._shown: dict[int, str] = {}
+
+    def show(self, view: sublime.View, composer: int, words: str) -> None:
+        """Show the words below the line that is before the composer, if they are others."""
+        if self._shown.get(view.id()) == words:
+            return
+        self._shown[view.id()] = words
+        view.erase_phantoms(KEY)
+        if words:
+            place = sublime.Region(composer - 1)
+            view.add_phantom(KEY, place, _html(words), sublime.LAYOUT_BELOW)
+
+
+def words_of(update: ChatUpdate) -> str:
+    """What there is to tell of a conversation as it is now."""
+    name = update.agent_name or "The agent"
+    if update.state == FAILED:
+        return update.problem
+    if update.state in SENTENCES:
+        told = SENTENCES[update.state].format(name)
+    else:
+        told = " · ".join(it for it in (name, update.mode, update.model) if it) + f" · {SENDS}"
+    waiting = len(update.queue.messages)
+    if waiting:
+        told += (
+            f" {waiting} message{'s' if waiting > 1 else ''} {'wait' if waiting > 1 else 'waits'}."
+        )
+    return told
+
+
+def _html(words: str) -> str:
+    style = "<style>p { margin: 0.2rem 0; font-style: italic; }</style>"
+    return f'<body id="gemini-companion-chat">{style}<p>{html.escape(shown_line(words))}</p></body>'

@@ -1,0 +1,45 @@
+"""The commands on chats."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sublime_plugin
+
+from ..host import host
+from .running_command import GeminiCompanionRunningCommand
+
+if TYPE_CHECKING:
+    from ..running import Running
+
+
+class GeminiCompanionChatCommand(GeminiCompanionRunningCommand):
+    """Go to the chat of the window, or open one."""
+
+    def act(self, running: Running) -> None:
+        running.chats.show(self.window)
+
+
+class GeminiCompanionNewChatCommand(GeminiCompanionRunningCommand):
+    """Open a new chat."""
+
+    def act(self, running: Running) -> None:
+        running.chats.new(self.window)
+
+
+class GeminiCompanionSendCommand(sublime_plugin.WindowCommand):
+    """Send what is in the composer of the chat in front, or `text`."""
+
+    def is_enabled(self, text: str | None = None) -> bool:
+        return host.running is not None
+
+    def run(self, text: str | None = None) -> None:
+        if host.running is not None:
+            host.running.chats.send(self.window, text)
+
+
+class GeminiCompanionStopCommand(GeminiCompanionRunningCommand):
+    """Stop the agent of the chat in front."""
+
+    def act(self, running: Running) -> None:
+        running.chats.stop_turn(self.window)

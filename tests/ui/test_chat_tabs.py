@@ -1,0 +1,253 @@
+"""Chats in their tabs: opened, written in, sent, closed and restored, with a service that answers
+as the test says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Generator
+
+import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.base.answer import Answer, Unanswered
+from GeminiCompanion.companion.chat.chat_update import FAILED, READY, STARTING, ChatUpdate
+from GeminiCompanion.companion.chat.rendered import OPEN_FILE, Link, Patch, Rendered
+from GeminiCompanion.companion.chat.requests import Send, Stop
+from GeminiCompanion.companion.ui.chat.chat_actions import NOTHING, ChatActions
+from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION
+from GeminiCompanion.companion.ui.chat.state_line import KEY
+
+from .adapter import text_of
+from .reviewing import ReviewCase, Steps
+
+
+class Service:
+    """`opened` are the ids of the conversations that are open, `asked` the requests, with the
+    answers that the test gives."""
+
+    def __init__(self) -> None:
+        self.opened: list[str] = []
+        self.asked: list[tuple[Any, Answer[Any]]] = []
+
+    def open(self, workspace: str, agent: str = "", conversation_id: str = "") -> ChatUpdate:
+        self.opened.append(conversation_id)
+        return ChatUpdate(conversation_id, STARTING, workspace=workspace)
+
+    def close(self, conversation_id: str) -> None:
+        self.opened.remove(conversation_id)
+
+    def ask(self, request: Any) -> Answer[Any]:
+        answer: Answer[Any] = Answer()
+        self.asked.append((request, answer))
+        return answer
+
+    def stop(self) -> None:
+        pass
+
+
+class ChatCase(ReviewCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.service = Service()
+        self.use_service()
+        self.sentences = self.told()
+
+    def use_service(self) -> None:
+        self.chats: ChatActions = self.running().chats
+        self.replace(self.chats, "_service", self.service)
+
+    def tearDown(self) -> Generator[Any, Any, None]:
+        for view in self.window.views():
+            conversation = view.settings().get(CONVERSATION)
+            if conversation is not None:
+                view.close()
+                self.chats._drafts.forget(conversation)
+        yield from super().tearDown()
+
+    def chat(self) -> Generator[Any, Any, sublime.View]:
+        """`view = yield from self.chat()`: a new chat, open in the service."""
+        self.run_command("new_chat")
+        yield from self.until_turn()
+        view = self.window.active_view()
+        self.assertEqual(self.service.opened[-1], view.settings().get(CONVERSATION))
+        return view
+
+    def type(self, view: sublime.View, text: str) -> None:
+        for character in text:
+            view.run_command("insert", {"characters": character})
+
+    def update(self, view: sublime.View, **members: Any) -> Steps:
+        """The service tells this of the conversation."""
+        members = {"state": READY, **members}
+        self.chats.tabs.updated(ChatUpdate(view.settings().get(CONVERSATION), **members))
+        yield from self.until_turn()
+
+    def unsent(self, view: sublime.View) -> str:
+        return text_of(view).partition(COMPOSER)[2]
+
+
+class Opening(ChatCase):
+    def test_a_chat_is_opened_once_and_gone_to_after_that(self) -> Steps:
+        self.run_command("chat")
+        yield from self.until_turn()
+        view = self.window.active_view()
+        self.assertEqual(text_of(view), COMPOSER)
+        self.assertEqual(view.sel()[0], sublime.Region(len(COMPOSER)))
+        self.assertFalse(view.is_dirty())
+        yield from self.open("a.py", "x\n")
+        self.run_command("chat")
+        self.assertEqual(self.window.active_view(), view)
+        self.assertEqual(len(self.service.opened), 1)
+
+    def test_an_update_draws_the_transcript_names_the_tab_and_tells_the_state(self) -> Steps:
+        view = yield from self.chat()
+        patches = (Patch("a", 0, 0, Rendered("▎ hello\n")), Patch("b", 8, 8, Rendered("hi\n")))
+        yield from self.update(view, patches=patches, is_anew=True, title="hello", agent_name="A")
+        self.assertEqual(text_of(view), "▎ hello\nhi\n" + COMPOSER)
+        self.assertEqual(view.name(), "hello")
+        yield from self.update(view, state=FAILED, problem="It ended.")
+        self.assertEqual(len(view.query_phantoms([]) if False else [KEY]), 1)
+
+    def test_a_patch_that_does_not_fit_has_the_transcript_come_anew(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.update(view, patches=(Patch("a", 5, 9, Rendered("x")),))
+        yield from self.until_turn()
+        self.assertEqual(self.service.opened, [view.settings().get(CONVERSATION)])
+
+    def test_several_chats_hear_of_their_own_conversation_only(self) -> Steps:
+        first = yield from self.chat()
+        second = yield from self.chat()
+        yield from self.update(first, patches=(Patch("a", 0, 0, Rendered("one\n")),))
+        self.assertEqual(text_of(first), "one\n" + COMPOSER)
+        self.assertEqual(text_of(second), COMPOSER)
+
+
+class Sending(ChatCase):
+    def test_the_composer_keeps_its_text_until_the_message_is_on_its_way(self) -> Steps:
+        view = yield from self.chat()
+        self.type(view, "do it")
+        self.run_command("send")
+        self.run_command("send")
+        self.type(view, " and more")
+        ((request, answer),) = self.service.asked
+        self.assertEqual(request, Send(view.settings().get(CONVERSATION), "do it"))
+        self.assertEqual(self.unsent(view), "do it and more")
+        answer.give(None)
+        yield from self.until_turn()
+        self.assertEqual(self.unsent(view), " and more")
+
+    def test_a_message_that_cannot_be_sent_stays_and_is_told(self) -> Steps:
+        view = yield from self.chat()
+        self.type(view, "do it")
+        self.run_command("send")
+        self.service.asked[0][1].fail(Unanswered("The agent is not there."))
+        yield lambda: "The agent is not there." in self.sentences
+        self.assertEqual(self.unsent(view), "do it")
+
+    def test_a_text_of_a_key_binding_is_sent_beside_what_is_written(self) -> Steps:
+        view = yield from self.chat()
+        self.type(view, "unfinished")
+        self.run_command("send", text="run the tests")
+        ((request, answer),) = self.service.asked
+        answer.give(None)
+        yield from self.until_turn()
+        self.assertEqual((request.text, self.unsent(view)), ("run the tests", "unfinished"))
+
+    def test_nothing_is_not_sent(self) -> Steps:
+        yield from self.chat()
+        self.run_command("send")
+        self.assertEqual((self.service.asked, self.sentences), ([], [NOTHING]))
+
+    def test_stop_stops_the_chat_in_front(self) -> Steps:
+        view = yield from self.chat()
+        self.run_command("stop")
+        self.assertEqual(self.service.asked[0][0], Stop(view.settings().get(CONVERSATION)))
+
+
+class Keys(ChatCase):
+    def test_undo_and_redo_are_the_composers(self) -> Steps:
+        view = yield from self.chat()
+        self.type(view, "one two")
+        yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
+        for command, expected in (("undo", "one "), ("undo", ""), ("redo_or_repeat", "one ")):
+            view.run_command(command)
+            yield from self.until_turn()
+            self.assertEqual(text_of(view), "answer\n" + COMPOSER + expected)
+
+    def test_there_is_nothing_to_delete_before_the_composer(self) -> Steps:
+        view = yield from self.chat()
+        self.type(view, "a")
+        for command in ("left_delete", "left_delete", "left_delete"):
+            view.run_command(command)
+        self.assertEqual(text_of(view), COMPOSER)
+
+    def test_enter_on_a_link_follows_it(self) -> Steps:
+        view = yield from self.chat()
+        path = self.write("a.py", "x\n")
+        link = Link(4, 8, OPEN_FILE, json.dumps({"path": path, "turn": "t"}))
+        read = Rendered("see a.py\n", links=(link,))
+        yield from self.update(view, patches=(Patch("a", 0, 0, read),))
+        view.sel().clear()
+        view.sel().add(5)
+        yield from self.until_turn()
+        self.type(view, "\n")
+        yield lambda: self.window.active_view().file_name() == path
+        self.assertEqual(text_of(view), "see a.py\n" + COMPOSER)
+
+    def test_key_bindings_know_a_chat(self) -> Steps:
+        view = yield from self.chat()
+        other = yield from self.open("a.py", "x\n")
+        key, equal = "gemini_companion_in_chat", sublime.OP_EQUAL
+        asked = plugin._host.running.key_context
+        self.assertTrue(asked(view, key, equal, True))
+        self.assertFalse(asked(other, key, equal, True))
+        self.assertTrue(asked(other, key, sublime.OP_NOT_EQUAL, True))
+
+    def test_no_key_reaches_the_transcript_after_a_click_into_it(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
+        view.sel().clear()
+        view.sel().add(3)
+        yield from self.until_turn()
+        self.assertTrue(view.is_read_only())
+        self.run_command("chat")
+        self.assertFalse(view.is_read_only())
+
+
+class Lasting(ChatCase):
+    def test_a_closed_tab_with_an_unsent_text_loses_nothing(self) -> Steps:
+        view = yield from self.chat()
+        conversation = view.settings().get(CONVERSATION)
+        self.type(view, "not yet")
+        view.close()
+        yield from self.until_turn()
+        self.assertEqual(self.service.opened, [])
+        self.run_command("chat")
+        yield from self.until_turn()
+        view = self.window.active_view()
+        self.assertEqual(self.unsent(view), "not yet")
+        self.assertEqual(view.settings().get(CONVERSATION), conversation)
+
+    def test_a_chat_goes_on_after_a_restart_of_the_companion(self) -> Steps:
+        view = yield from self.chat()
+        self.type(view, "not yet")
+        yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
+        sublime.run_command("gemini_companion_restart_companion")
+        yield lambda: plugin._host.is_running and plugin._host.running.chats is not self.chats
+        self.use_service()
+        self.assertEqual(text_of(view), "answer\n" + COMPOSER + "not yet")
+        self.type(view, "!")
+        yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("new\n")),), is_anew=True)
+        self.assertEqual(text_of(view), "new\n" + COMPOSER + "not yet!")
+
+    def test_clones_share_the_chat_until_the_last_one_is_closed(self) -> Steps:
+        view = yield from self.chat()
+        self.window.run_command("clone_file")
+        clone = self.window.active_view()
+        view.close()
+        yield from self.until_turn()
+        yield from self.update(clone, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
+        self.assertEqual(text_of(clone), "answer\n" + COMPOSER)
+        self.assertEqual(len(self.service.opened), 1)
+        clone.close()
+        yield from self.until_turn()
+        self.assertEqual(self.service.opened, [])

@@ -1,0 +1,163 @@
+"""Keys, other plugins and patches in random order: what is unsent and the transcript stay whole."""
+
+from __future__ import annotations
+
+import random
+from typing import Callable
+
+import sublime
+from GeminiCompanion.companion.chat.rendered import Patch, Rendered
+from GeminiCompanion.companion.ui import texts
+from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, ChatView
+
+from .adapter import AdapterTestCase, text_of
+
+WORDS = ("a", " ", "\n", "word", "two words", "▎ like a message\n", "é\U0001f600", COMPOSER)
+STEPS = 40
+
+
+class RandomChat:
+    """What the user, other plugins and the agent do to a chat, and what it has to be: `blocks` are
+    the transcript's, by their ids, `unsent` is the composer's. `seen` are all texts that it had."""
+
+    def __init__(self, view: sublime.View, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.view = view
+        self.chat = ChatView(view, "c", None, lambda it: None)
+        self.blocks: list[tuple[str, str]] = []
+        self.unsent = ""
+        self.seen = {""}
+        self.said: list[str] = []
+
+    @property
+    def transcript(self) -> str:
+        return "".join(text for _, text in self.blocks)
+
+    @property
+    def start(self) -> int:
+        return len(self.transcript) + len(COMPOSER)
+
+    def step(self) -> None:
+        act: Callable[[], None] = self.chance.choice(
+            (self.type, self.type, self.type, self.delete, self.paste, self.type_elsewhere)
+            + (self.disturb, self.patch, self.patch, self.undo, self.native_undo, self.load)
+        )
+        self.said.append(act.__name__)
+        act()
+
+    # The user
+
+    def carets(self, low: int, high: int, most: int = 3) -> list[tuple[int, int]]:
+        """Selections that do not overlap, as the editor has them."""
+        points = sorted(self.chance.randint(low, high) for _ in range(2 * most))
+        pairs = list(zip(points[::2], points[1::2]))[: self.chance.randint(1, most)]
+        self.view.sel().clear()
+        self.view.sel().add_all([sublime.Region(*it) for it in pairs])
+        self.chat.composer.protect(self.view)
+        return [(it.begin(), it.end()) for it in self.view.sel()]
+
+    def replaced(self, regions: list[tuple[int, int]], text: str) -> None:
+        """In what has to be."""
+        for begin, end in reversed(regions):
+            begin, end = begin - self.start, end - self.start
+            self.unsent = self.unsent[:begin] + text + self.unsent[end:]
+
+    def type(self) -> None:
+        regions = self.carets(self.start, self.view.size())
+        character = self.chance.choice("ab \n")
+        self.view.run_command("insert", {"characters": character})
+        self.replaced(regions, character)
+
+    def paste(self) -> None:
+        regions, text = self.carets(self.start, self.view.size()), self.chance.choice(WORDS)
+        sublime.set_clipboard(text)
+        self.view.run_command("paste")
+        self.replaced(regions, text)
+
+    def delete(self) -> None:
+        """At the composer's first character, it would be what is before it."""
+        regions = self.carets(self.start, self.view.size(), 1)
+        self.view.run_command("left_delete")
+        ((begin, end),) = regions
+        if begin < end or begin > self.start:
+            self.replaced([(begin - (begin == end), end)], "")
+
+    def type_elsewhere(self) -> None:
+        self.carets(0, self.view.size())
+        is_outside = min(it.begin() for it in self.view.sel()) < self.start
+        if is_outside:
+            for name in ("cut", "paste", "left_delete", "right_delete", "join_lines"):
+                self.view.run_command(name)
+            self.view.run_command("insert", {"characters": "x"})
+
+    def undo(self) -> None:
+        act = self.chance.choice((self.chat.composer.undo, self.chat.composer.redo))
+        act(self.view)
+        self.unsent = self.chat.composer.text
+
+    def native_undo(self) -> None:
+        self.view.set_read_only(False)
+        self.view.run_command(self.chance.choice(("undo", "redo")))
+        self.unsent = self.chat.composer.text
+
+    # Another plugin
+
+    def disturb(self) -> None:
+        """Ranges anywhere are replaced in one command; what touches the transcript is taken back,
+        and everything with it."""
+        points = sorted(self.chance.randint(0, self.view.size()) for _ in range(4))
+        regions = [(points[0], points[1]), (points[2], points[3])][: self.chance.randint(1, 2)]
+        text = self.chance.choice(("", *WORDS))
+        self.view.set_read_only(False)
+        parts = [(sublime.Region(*it), text) for it in regions]
+        is_nothing = not text and all(begin == end for begin, end in regions)
+        texts.pending.put(self.view, parts)
+        if regions[0][0] >= self.start and not is_nothing:
+            self.replaced(regions, text)
+
+    # The agent
+
+    def patch(self) -> None:
+        text = self.chance.choice(("", "line\n", "some\nlines\n"))
+        place = self.chance.randrange(len(self.blocks) + 1)
+        begin = sum(len(it) for _, it in self.blocks[:place])
+        if place == len(self.blocks) or self.chance.random() < 0.3:
+            id, start, end = f"b{len(self.said)}", begin, begin
+            self.blocks.insert(place, (id, text))
+        else:
+            id, old = self.blocks[place]
+            first = self.chance.randint(0, len(old))
+            last = self.chance.randint(first, len(old))
+            self.blocks[place] = (id, old[:first] + text + old[last:])
+            start, end = begin + first, begin + last
+        self.chat.draw([Patch(id, start, end, Rendered(text))])
+
+    def load(self) -> None:
+        patches, at = [], 0
+        for id, text in self.blocks:
+            patches.append(Patch(id, at, at, Rendered(text)))
+            at += len(text)
+        self.chat.reset(patches)
+
+
+class RandomChats(AdapterTestCase):
+    def test_what_is_typed_is_there_and_the_transcript_is_its_document(self) -> None:
+        for seed in range(60):
+            view = self.window.new_file()
+            played = RandomChat(view, seed)
+            for _ in range(STEPS):
+                played.step()
+                # What Sublime's queue would do next.
+                played.chat.look()
+                self.check(view, played, f"seed {seed}: {played.said}")
+            played.chat.close()
+            view.close()
+
+    def check(self, view: sublime.View, played: RandomChat, steps: str) -> None:
+        wanted = played.transcript + COMPOSER + played.unsent
+        self.assertEqual(text_of(view), wanted, steps)
+        self.assertEqual(played.chat.composer.text, played.unsent, steps)
+        # Undo brings nothing that was never there.
+        is_undo = played.said[-1] in ("undo", "native_undo")
+        self.assertTrue(not is_undo or played.unsent in played.seen, steps)
+        played.seen.add(played.unsent)
