@@ -265,10 +265,6 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
     ) -> tuple[str, dict[str, Any]] | None:
         running = _host.running
         return running.instead_of(name, args, view) if running is not None else None
-        if running is None:
-            return None
-        instead = running.chats.tabs.instead_of(name, args, view)
-        return instead or running.diffs.instead_of(name, view)
 
     def on_post_text_command(
         self, view: sublime.View, name: str, args: dict[str, Any] | None

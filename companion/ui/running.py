@@ -207,7 +207,8 @@ class Running:
     ) -> tuple[str, dict[str, Any]] | None:
         """The command to run instead of this one; None to run it."""
         in_sheet = self.sheets.instead_of(name, arguments, view)
-        return in_sheet or self.diffs.instead_of(name, view)
+        in_chat = self.chats.tabs.instead_of(name, arguments, view)
+        return in_sheet or in_chat or self.diffs.instead_of(name, view)
 
     def key_context(
         self, view: sublime.View, key: str, operator: int, operand: object
