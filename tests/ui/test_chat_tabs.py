@@ -16,10 +16,14 @@ from GeminiCompanion.companion.ui.chat.chat_actions import NOTHING, ChatActions
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION
 from GeminiCompanion.companion.ui.chat.state_line import KEY
 from GeminiCompanion.companion.ui.sublime_editor import PREFIX
-from GeminiCompanion.headless import running
 
 from .adapter import text_of
 from .reviewing import ReviewCase, Steps
+
+try:
+    from headless import running
+except ImportError:
+    running = None  # type: ignore[assignment]
 
 
 class Service:
@@ -84,7 +88,9 @@ class ChatCase(ReviewCase):
         yield from self.until_turn()
 
     def state_of(self, view: sublime.View) -> str:
-        """The words above the composer."""
+        """The HTML above the composer."""
+        if running is None:
+            self.skipTest("only the headless editor tells what is drawn")
         found = running.current().view(view.id()).phantoms
         return " ".join(it.content for it in found if it.key == KEY)
 
