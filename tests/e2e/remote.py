@@ -467,6 +467,43 @@ def importable(names: list[str]) -> list[str]:
     return found
 
 
+def _chat() -> sublime.View | None:
+    """The chat in front, else the first one."""
+    views = [window().active_view(), *window().views()]
+    return next((it for it in views if it and it.settings().get("gemini_companion_chat")), None)
+
+
+def chat() -> str | None:
+    """All of its text."""
+    view = _chat()
+    return view.substr(sublime.Region(0, view.size())) if view is not None else None
+
+
+def chat_state() -> str:
+    """What is drawn above the composer."""
+    view = _chat()
+    found = current().view(view.id()).phantoms if view is not None else []
+    return " ".join(it.content for it in found if it.key == "gemini_companion_chat_state")
+
+
+def type_in_chat(text: str) -> None:
+    """Character by character, at the carets."""
+    view = _chat()
+    for character in text if view is not None else "":
+        view.run_command("insert", {"characters": character})
+
+
+def follow_in_chat(words: str) -> None:
+    """Put the caret on the last words like these, and press Enter."""
+    view = _chat()
+    if view is not None:
+        at = view.substr(sublime.Region(0, view.size())).rindex(words)
+        view.sel().clear()
+        view.sel().add(sublime.Region(at + 1))
+        time.sleep(0.1)
+        view.run_command("insert", {"characters": "\n"})
+
+
 def reload_package() -> None:
     """What an upgrade does; the one thing here that is no API of Sublime's."""
     editor = current()

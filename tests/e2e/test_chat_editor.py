@@ -1,0 +1,102 @@
+"""The chat in the headless editor with a CLI behind it: from a message to a restart of the
+editor."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from editor import Editor  # noqa: E402
+from model_server import ModelServer, call  # noqa: E402
+from served import Served, set_up, until  # noqa: E402
+
+LINE = "━" * 40 + "\n"
+
+
+class InTheEditor(unittest.TestCase):
+    def setUp(self) -> None:
+        self.root = os.path.realpath(tempfile.mkdtemp(prefix="chat editor-"))
+        self.addCleanup(shutil.rmtree, self.root, True)
+        self.folder, self.temp, self.data = (
+            os.path.join(self.root, it) for it in ("work", "tmp", "data")
+        )
+        for folder in (self.folder, self.temp, self.data):
+            os.mkdir(folder)
+        self.model = ModelServer()
+        self.model.__enter__()
+        self.addCleanup(self.model.__exit__, None, None, None)
+        patch = set_up(self.root, self.data, self.model.url)
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.start()
+        # The key is the engine's, for the chat and the API alike.
+        Served(self.editor).configure()
+
+    def start(self) -> None:
+        self.editor = Editor(self.folder, self.data, self.temp)
+        self.addCleanup(self.editor.close)
+
+    def say(self, words: str) -> None:
+        self.editor.do("type_in_chat", words)
+        self.editor.do("command", "gemini_companion_send")
+
+    def until_shown(self, *words: str) -> str:
+        """Until the transcript has these words; gives it."""
+
+        def found() -> str:
+            text = self.editor.do("chat") or ""
+            transcript = text.partition(LINE)[0]
+            return transcript if all(it in transcript for it in words) else ""
+
+        return str(until(found))
+
+    def composer(self) -> str:
+        return str(self.editor.do("chat").partition(LINE)[2])
+
+    def test_a_message_is_answered_and_what_is_typed_meanwhile_stays(self) -> None:
+        self.model.will_play("hello", [call("list_directory", dir_path=".")], ["Hi **there**."])
+        until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: New Chat"))
+        self.say("hello")
+        self.editor.do("type_in_chat", "")
+        self.until_shown("▎ hello", "Hi **there**.")
+        until(lambda: self.composer() == "")
+        self.editor.do("type_in_chat", "next")
+        self.assertEqual(self.composer(), "next")
+
+    def test_a_chat_goes_on_after_a_restart_of_the_editor_with_its_unsent_text(self) -> None:
+        self.model.will_play("hello", ["Hi."])
+        until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: New Chat"))
+        self.say("hello")
+        before = self.until_shown("▎ hello", "Hi.")
+        until(lambda: self.composer() == "")
+        self.editor.do("type_in_chat", "not yet")
+        self.assertEqual(self.editor.leave(), 0)
+        self.start()
+        until(lambda: self.editor.do("chat"))
+        self.assertEqual(self.composer(), "not yet")
+        self.assertIn("Hi.", before)
+        self.until_shown("▎ hello", "Hi.")
+        self.model.will_play("not yet", ["Now."])
+        self.editor.do("command", "gemini_companion_send")
+        self.until_shown("▎ hello", "Hi.", "▎ not yet", "Now.")
+
+    def test_a_question_is_answered_by_its_link(self) -> None:
+        self.model.will_play(
+            "write", [call("write_file", file_path="a.txt", content="one\n")], ["Written."]
+        )
+        until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: New Chat"))
+        self.say("write")
+        shown = self.until_shown("Allow")
+        self.editor.do("follow_in_chat", shown[shown.rindex("Allow") :][:5])
+        self.until_shown("Written.")
+        with open(os.path.join(self.folder, "a.txt")) as file:
+            self.assertEqual(file.read(), "one\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
