@@ -9,6 +9,7 @@ from typing import Any, Generator
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.answer import Answer, Unanswered
+from GeminiCompanion.companion.chat import chat_service
 from GeminiCompanion.companion.chat.chat_update import FAILED, READY, STARTING, ChatUpdate
 from GeminiCompanion.companion.chat.rendered import OPEN_FILE, Link, Patch, Rendered
 from GeminiCompanion.companion.chat.requests import Send, Stop
@@ -54,12 +55,10 @@ class ChatCase(ReviewCase):
     def setUp(self) -> None:
         super().setUp()
         self.service = Service()
-        self.use_service()
-        self.sentences = self.told()
-
-    def use_service(self) -> None:
+        self.replace(chat_service, "ChatService", lambda engine, heard: self.service)
         self.chats: ChatActions = self.running().chats
-        self.replace(self.chats, "_service", self.service)
+        self.replace(self.chats, "_service", None)
+        self.sentences = self.told()
 
     def tearDown(self) -> Generator[Any, Any, None]:
         for view in self.window.views():
@@ -72,9 +71,8 @@ class ChatCase(ReviewCase):
     def chat(self) -> Generator[Any, Any, sublime.View]:
         """`view = yield from self.chat()`: a new chat, open in the service."""
         self.run_command("new_chat")
-        yield from self.until_turn()
         view = self.window.active_view()
-        self.assertEqual(self.service.opened[-1], view.settings().get(CONVERSATION))
+        yield lambda: view.settings().get(CONVERSATION) in self.service.opened
         return view
 
     def type(self, view: sublime.View, text: str) -> None:
@@ -101,8 +99,8 @@ class ChatCase(ReviewCase):
 class Opening(ChatCase):
     def test_a_chat_is_opened_once_and_gone_to_after_that(self) -> Steps:
         self.run_command("chat")
-        yield from self.until_turn()
         view = self.window.active_view()
+        yield lambda: self.service.opened
         self.assertEqual(text_of(view), COMPOSER)
         self.assertEqual(view.sel()[0], sublime.Region(len(COMPOSER)))
         self.assertFalse(view.is_dirty())
@@ -247,7 +245,8 @@ class Lasting(ChatCase):
         yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
         sublime.run_command("gemini_companion_restart_companion")
         yield lambda: plugin._host.is_running and plugin._host.running.chats is not self.chats
-        self.use_service()
+        self.chats = self.running().chats
+        yield lambda: len(self.service.opened) == 2
         self.assertEqual(text_of(view), "answer\n" + COMPOSER + "not yet")
         self.type(view, "!")
         yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("new\n")),), is_anew=True)

@@ -17,7 +17,7 @@ from .drafts import Drafts, folder_of
 from .link_actions import Followed
 
 if TYPE_CHECKING:
-    from ...chat.service import ChatService
+    from ...chat.chat_service import ChatService
     from ..engines import Engines
 
 NAME = "Chat"
@@ -110,7 +110,7 @@ class ChatActions:
             except ImportError as error:
                 self._tell(NO_LIBRARIES.format(error))
                 return None
-            from ...chat.service import ChatService
+            from ...chat.chat_service import ChatService
 
             if self._service is None:
                 self._service = ChatService(engine, self.tabs.updated)

@@ -14,7 +14,7 @@ from ...chat import rendered
 from ...chat.rendered import Link
 
 if TYPE_CHECKING:
-    from ...chat.service import ChatService
+    from ...chat.chat_service import ChatService
 
 NO_FILE = "{} is not there any more."
 NOT_YET = "This link has no action in this version."
