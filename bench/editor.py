@@ -22,6 +22,7 @@ from .table import Aim, Row, median_row, millisecond_row, missing, quantile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOADS = 5
 REVIEWS = 5
+SHEETS = 3
 HOLDS = 3
 # Seconds for one editor to do its work and leave.
 PATIENCE = 120.0
@@ -33,6 +34,7 @@ LOAD_AIM = Aim(10.0, False, "at most 10 ms")
 PAINT_AIMS = (Aim(50.0, False, "at most 50 ms"), Aim(100.0, False, "at most 100 ms"))
 REVIEW_AIM = Aim(8.0, False, "at most 8 ms")
 COMPUTED_AIM = Aim(1000.0, False, "at most 1 s")
+SHEET_AIM = Aim(500.0, False, "at most 500 ms")
 SCROLLING_AIM = Aim(1.0, False, "at most 1 ms")
 MEMORY_AIM = Aim(20.0, False, "at most 20 MiB")
 MEMORY = "memory added by the package"
@@ -46,6 +48,7 @@ def measure() -> Iterator[Row]:
         yield _event_row(f"selection event, {name}", seconds)
     yield from _held_rows([_report("held.py", []) for _ in range(HOLDS)])
     yield from _review_rows([_report("review.py", []) for _ in range(REVIEWS)])
+    yield from _sheet_rows([_report("changes.py", []) for _ in range(SHEETS)])
     with tempfile.TemporaryDirectory() as folder:
         yield from _loading(folder)
 
@@ -136,6 +139,18 @@ def _review_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
     yield _round_row("one step of scrolling together", steps, SCROLLING_AIM)
     placing = [seconds for run in runs for seconds in run["layout"]]
     yield _round_row("  of that the headless editor's placing of lines", placing, None)
+
+
+def _sheet_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
+    for key, what, aim in (
+        ("open", "all drawn", SHEET_AIM),
+        ("held", "longest callback", HELD_AIM),
+        ("busy", "  of that with a processor", None),
+    ):
+        name = f"sheet of 300 files, 10,000 changed lines: {what}"
+        yield _round_row(name if key != "busy" else what, [run[key] for run in runs], aim)
+    keystrokes = [seconds for run in runs for seconds in run["keystroke"]]
+    yield _round_row("keystroke in that sheet", keystrokes, REVIEW_AIM)
 
 
 def _round_row(name: str, seconds: List[float], aim: Optional[Aim]) -> Row:

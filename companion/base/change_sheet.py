@@ -11,22 +11,24 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, groupby
 from operator import is_
 from typing import Iterator, NamedTuple, Sequence, Tuple
 
 from .changes import Change, changes_between
-from .comparison import Comparison
+from .comparison import Comparison, Region
 from .unified import CONTEXT, NO_LINE_END, groups
 
 # The kinds of rows. Only added rows can be typed in.
 HEADING, NOTE, PLACE, EQUAL, REMOVED, ADDED, NO_END, BLANK = (
     "heading", "note", "place", "equal", "removed", "added", "no end", "blank",
 )  # fmt: skip
-# How headings, and the rows that name a line, begin; the syntax of the sheet knows them.
-HEADS, PLACES = "\u2501\u2501 ", "\u00b7\u00b7\u00b7 "
+# What a heading and a row that names a line look like; the syntax of the sheet knows them. They are
+# ASCII, for other letters would make the texts of all files take twice the memory.
+HEAD_ROW, PLACE_ROW = "## {}  {}\n", "@@ line {} @@\n"
+NOT_COMPARED = "not compared"
 # The most code points of the text of one update, so that drawing it takes a moment only.
-SLICE = 64 * 1024
+SLICE = 128 * 1024
 
 
 @dataclass(frozen=True)
@@ -213,9 +215,9 @@ class Sheet:
         number = self.section_at(row)
         return self.sections[number].rows[row - self.rows[number]]
 
-    def regions(self, kind: str) -> Iterator[tuple[int, int]]:
-        """The regions of all runs of the kind, those that have rows."""
-        for at, section in zip(self.points, self.sections):
+    def regions(self, kind: str, start: int = 0, end: int | None = None) -> Iterator[Region]:
+        """The regions of all runs of the kind, those that have rows; or of these sections only."""
+        for at, section in zip(self.points[start:end], self.sections[start:end]):
             for run in section.runs:
                 if run.kind == kind and run.start < run.end:
                     yield at + section.starts[run.start], at + section.starts[run.end]
@@ -240,14 +242,14 @@ class Sheet:
             is_there = at < len(self.sections) and self.sections[at].file.id == section.file.id
             if not is_there or self.sections[at] is not section:
                 if drawn and drawn + section.starts[-1] > limit:
-                    return Update(tuple(parts), Sheet((*done, *self.sections[at:])))
+                    return Update(_together(parts), Sheet((*done, *self.sections[at:])))
                 drawn += section.starts[-1]
                 parts += self._parts(at, is_there, section)
             done.append(section)
             at += is_there
         parts += self._without(at, len(self.sections))
         is_same = len(done) == len(self.sections) and all(map(is_, done, self.sections))
-        return None if is_same else Update(tuple(parts), Sheet(tuple(done)))
+        return None if is_same else Update(_together(parts), Sheet(tuple(done)))
 
     def _without(self, start: int, end: int) -> list[Part]:
         return [(self.points[start], self.points[end], "")] if start < end else []
@@ -269,6 +271,15 @@ class Sheet:
         ]
 
 
+def _together(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """The same, with texts that come to one place joined to one."""
+    return tuple(
+        (start, end, "".join([text for _, _, text in some]))
+        for (start, end), found in groupby(parts, lambda it: it[:2])
+        for some in [list(found)]
+    )
+
+
 def plain_section(id: str, rows: Sequence[str]) -> Section:
     """A section of rows that are no file's, without their line ends: the head of a sheet."""
     return Section(
@@ -282,9 +293,9 @@ def section_of(file: FileChanges) -> Section:
     """The section of a file."""
     found = _Rows()
     added, removed = file.counts
-    counts = [f"+{added} -{removed}"] if file.comparison is not None else []
-    heading = ", ".join((*counts, *([file.state] if file.state else ())))
-    found.add(HEADING, [f"{HEADS}{file.title}  {heading}\n"], 0)
+    counts = f"+{added} -{removed}" if file.comparison is not None else NOT_COMPARED
+    heading = ", ".join([counts, file.state] if file.state else [counts])
+    found.add(HEADING, [HEAD_ROW.format(file.title, heading)], 0)
     if file.note:
         found.add(NOTE, [f"{file.note}\n"], 0)
     if file.comparison is not None:
@@ -319,7 +330,7 @@ def _add_changes(found: _Rows, comparison: Comparison) -> None:
     number = 0
     for group in groups(comparison.changes):
         at = max(group[0].new_start - CONTEXT, 0)
-        found.add(PLACE, [f"{PLACES}line {_line(comparison, group[0], at)}\n"], at, number)
+        found.add(PLACE, [PLACE_ROW.format(_line(comparison, group[0], at))], at, number)
         for change in group:
             found.add(EQUAL, new.rows[at : change.new_start], at)
             added = new.rows[change.new_start : change.new_end]

@@ -177,6 +177,13 @@ def compare(old: str, new: str) -> Comparison:
     return comparison_of(old_rows, new_rows, tuple(changes_between(old_rows, new_rows)))
 
 
+def compare_rows(old: str, new: str) -> Comparison:
+    """The same without the characters that differ within rows, in a tenth of the time."""
+    old_rows, new_rows = rows_of(old), rows_of(new)
+    changes = tuple(changes_between(old_rows, new_rows))
+    return comparison_of(old_rows, new_rows, changes, is_detailed=False)
+
+
 def comparison_of(
     old_rows: Sequence[str],
     new_rows: Sequence[str],
@@ -184,13 +191,14 @@ def comparison_of(
     keys: tuple[str, ...] = (),
     dropped: frozenset[str] = frozenset(),
     numbers: tuple[Numbers, Numbers] = ((), ()),
+    is_detailed: bool = True,
 ) -> Comparison:
     """The same for texts whose changes are known. `keys` are the changes' keys, if they have any
     yet; `numbers` are the row numbers of both sides in the larger texts."""
     old_starts, new_starts = _starts(old_rows), _starts(new_rows)
     before: list[Region] = []
     after: list[Region] = []
-    for change in changes if len(changes) <= MAX_DETAILED else ():
+    for change in changes if is_detailed and len(changes) <= MAX_DETAILED else ():
         removed, added = changed_characters(old_rows, new_rows, change)
         before += _regions(removed, old_starts)
         after += _regions(added, new_starts)

@@ -104,7 +104,9 @@ def _common_end(one: str, other: str, most: int) -> int:
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
-        if one[len(one) - middle :] == other[len(other) - middle :]:
+        # Only what is not known yet: the texts are large.
+        ours = one[len(one) - middle : len(one) - low]
+        if ours == other[len(other) - middle : len(other) - low]:
             low = middle
         else:
             high = middle - 1

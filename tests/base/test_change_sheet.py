@@ -57,16 +57,16 @@ class Shown(unittest.TestCase):
         old = "".join(f"{it}\n" for it in range(1, 31))
         new = old.replace("10\n", "ten\n").replace("20\n", "")
         expected = [
-            "\u2501\u2501 a.py  +1 -2",
-            "\u00b7\u00b7\u00b7 line 7",
+            "## a.py  +1 -2",
+            "@@ line 7 @@",
             *"7 8 9 10 ten".split(),
         ]
-        expected += [*"11 12 13".split(), "\u00b7\u00b7\u00b7 line 17", *"17 18 19 20".split()]
+        expected += [*"11 12 13".split(), "@@ line 17 @@", *"17 18 19 20".split()]
         self.assertEqual(self.shown(old, new), [*expected, *"21 22 23".split(), ""])
 
     def test_changes_near_each_other_share_their_rows(self) -> None:
         shown = self.shown("1\n2\n3\n4\n5\n6\n", "one\n2\n3\n4\n5\nsix\n")
-        self.assertEqual(shown[1:], ["··· line 1", "1", "one", *"2345", "6", "six", ""])
+        self.assertEqual(shown[1:], ["@@ line 1 @@", "1", "one", *"2345", "6", "six", ""])
 
     def test_a_missing_line_end_is_said_on_its_side(self) -> None:
         end = "\\ No newline at end of file"
@@ -74,12 +74,12 @@ class Shown(unittest.TestCase):
         self.assertEqual(self.shown("a\n", "a")[2:], ["a", "a", end, ""])
 
     def test_new_and_emptied_files_have_one_side(self) -> None:
-        self.assertEqual(self.shown("", "a\nb\n")[:3], ["━━ a.py  +2 -0", "··· line 1", "a"])
-        self.assertEqual(self.shown("a\nb\n", "")[:3], ["━━ a.py  +0 -2", "··· line 1", "a"])
+        self.assertEqual(self.shown("", "a\nb\n")[:3], ["## a.py  +2 -0", "@@ line 1 @@", "a"])
+        self.assertEqual(self.shown("a\nb\n", "")[:3], ["## a.py  +0 -2", "@@ line 1 @@", "a"])
 
     def test_a_file_without_comparison_has_its_heading_and_note(self) -> None:
         section = section_of(FileChanges("1", "a.py", None, "Not compared.", "new file"))
-        self.assertEqual(section.text, "━━ a.py  new file\nNot compared.\n\n")
+        self.assertEqual(section.text, "## a.py  not compared, new file\nNot compared.\n\n")
 
     def test_rows_know_their_lines(self) -> None:
         sheet = sheet_of(("a\nb\nc\n", "a\nB\nc\n"))
@@ -120,8 +120,8 @@ class Typing(unittest.TestCase):
             ("b\n", "be\n"),
             ("a\n", ""),
             ("c\n", "\n"),
-            ("━━ 0", "━━ x"),
-            ("···", ""),
+            ("## 0", "## x"),
+            ("@@", ""),
         ):
             with self.subTest(old):
                 found = self.typed(old, new)

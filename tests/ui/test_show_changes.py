@@ -72,8 +72,8 @@ class Showing(SheetCase):
         self.assertIn("0.py  +1 -1, proposed by", rows[2])
         self.assertIn("LINE 15", rows)
         self.assertIn("line 2", rows)
-        self.assertEqual(self.texts(view, "gemini_companion_changes_added"), ["LINE 15\n"])
-        removed = self.texts(view, "gemini_companion_changes_removed")
+        self.assertEqual(self.texts(view, "gemini_companion_changes_added_0"), ["LINE 15\n"])
+        removed = self.texts(view, "gemini_companion_changes_removed_0")
         self.assertEqual(removed, ["line 15\n", "line 2\n"])
 
     def test_it_follows_what_comes_goes_and_is_typed_elsewhere(self) -> Steps:

@@ -4,6 +4,7 @@ only; computes nothing that is long."""
 from __future__ import annotations
 
 from functools import partial
+from operator import is_
 from typing import Callable, Iterator
 
 import sublime
@@ -19,8 +20,10 @@ KEY = "gemini_companion_changes"
 KINDS = {ADDED: marks.ADDED, REMOVED: marks.REMOVED}
 # Rows above and below those in sight that have links as well.
 BEYOND = 40
-# Milliseconds between two looks whether the user has scrolled, and until links follow a keystroke.
-INTERVAL, SOON = 100, 50
+# Milliseconds between two looks whether the user has scrolled.
+INTERVAL = 100
+# Sections that are coloured in one step.
+BLOCK = 25
 
 
 class Marking:
@@ -30,34 +33,44 @@ class Marking:
     def __init__(self, buffer_id: int, kept: Callable[[str], frozenset[str]]) -> None:
         self._buffer_id = buffer_id
         self._kept = kept
-        self._model = Sheet(())
+        self.model = Sheet(())
+        # By the view's id and the number of the first one: the sections whose colours are drawn.
+        self._coloured: dict[tuple[int, int], tuple[Section, ...]] = {}
         self._links: dict[int, sublime.PhantomSet] = {}
         self._seen: dict[int, range] = {}
-        self._is_following = self._is_due = False
-        # The id of the last Accept all, and how many accepted edits can be undone.
+        self._is_following = False
+        # How many edits that were accepted together can be undone.
         self.undoable = 0
 
     def draw(self, model: Sheet) -> None:
-        """Draw everything, in all views."""
-        self._model = model
+        """Draw what has changed, in all views; each step blocks the thread only for a moment."""
+        self.model = model
         for view in self._views():
-            for kind, style in KINDS.items():
-                regions = [sublime.Region(*it) for it in model.regions(kind)]
-                scope, flags = marks.style(view, style)
-                view.add_regions(f"{KEY}_{kind}", regions, scope, flags=flags)
-            self._link(view)
+            for start in range(0, max(len(model.sections), *self._coloured_to(view)), BLOCK):
+                sections = model.sections[start : start + BLOCK]
+                place = view.id(), start
+                before = self._coloured.get(place, ())
+                is_same = len(before) == len(sections) and all(map(is_, before, sections))
+                if not is_same:
+                    self._coloured[place] = sections
+                    queues.on_ui_thread(partial(self._colour, view, start, sections))
+        self.links()
         self.follow()
 
-    def draw_soon(self, model: Sheet) -> None:
-        """The same a moment after the last keystroke."""
-        self._model = model
-        if not self._is_due:
-            self._is_due = True
-            queues.on_ui_thread(self._draw_now, SOON)
+    def _coloured_to(self, view: sublime.View) -> list[int]:
+        return [0, *(start + 1 for id, start in self._coloured if id == view.id())]
 
-    def _draw_now(self) -> None:
-        self._is_due = False
-        self.draw(self._model)
+    def _colour(self, view: sublime.View, start: int, sections: tuple[Section, ...]) -> None:
+        model = self.model
+        now = model.sections[start : start + BLOCK]
+        if view.size() != model.points[-1] or not all(map(is_, now, sections)):
+            # Something was typed, and all is drawn again soon.
+            self._coloured.pop((view.id(), start), None)
+            return
+        for kind, style in KINDS.items():
+            regions = [sublime.Region(*it) for it in model.regions(kind, start, start + BLOCK)]
+            scope, flags = marks.style(view, style)
+            view.add_regions(f"{KEY}_{kind}_{start // BLOCK}", regions, scope, flags=flags)
 
     def links(self) -> None:
         """Draw the links again: what they say may have changed."""
@@ -72,6 +85,7 @@ class Marking:
     def stop(self) -> None:
         """Erase what does not survive a restart."""
         self._links.clear()
+        self._coloured.clear()
 
     def _look(self) -> None:
         views = [it for it in self._views() if _is_in_front(it)]
@@ -87,7 +101,7 @@ class Marking:
         return [it for it in sublime.Buffer(self._buffer_id).views() if it.is_valid()]
 
     def _link(self, view: sublime.View) -> None:
-        model = self._model
+        model = self.model
         if view.size() != model.points[-1]:
             # Something was typed that is not taken yet, and the links are drawn again after that.
             return
@@ -104,7 +118,7 @@ class Marking:
 
     def _texts(self, start: int, end: int) -> Iterator[tuple[int, str]]:
         """The rows from `start` to `end` that have links, and the links as HTML."""
-        model = self._model
+        model = self.model
         if not model.rows[-1]:
             return
         first, last = (model.section_at(max(it, 0)) for it in (start, end))
@@ -115,7 +129,7 @@ class Marking:
 
     def _of_head(self) -> Iterator[tuple[int, str]]:
         names = {"Accept all": "accept_all", "Reject all": "reject_all"}
-        found = [self._link_to(*it) for it in names.items()] if self._model.sections[1:] else []
+        found = [self._link_to(*it) for it in names.items()] if self.model.sections[1:] else []
         if self.undoable:
             found.append(self._link_to(f"Undo {self.undoable} accepted", "undo_all"))
         yield 0, "&nbsp; ".join(found)

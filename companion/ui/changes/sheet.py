@@ -48,6 +48,8 @@ class ChangeSheet:
         self._tell = tell
         self._source_of: dict[str, Source] = {}
         self._edits = TypedEdits(self._source_of, stories, self._came_back)
+        # That of the view when its text was the model's.
+        self._change_count = -1
         self._refreshing: Answer[None] | None = None
         self._is_old = False
 
@@ -143,6 +145,7 @@ class ChangeSheet:
             if int(sublime.version()) >= 4114:
                 # The user takes back what they typed, and not what the sheet has drawn.
                 view.clear_undo_stack()
+            self._change_count = view.change_count()
 
     def _view_of_text(self) -> sublime.View | None:
         if self._view.is_valid():
@@ -167,8 +170,10 @@ class ChangeSheet:
     def take_typed(self) -> None:
         """Pass on what was typed since the sheet was looked at last."""
         view = self._view_of_text()
-        text = texts.text_of(view) if view is not None else ""
-        if view is None or text == self.model.text:
+        if view is None or view.change_count() == self._change_count:
+            return
+        self._change_count, text = view.change_count(), texts.text_of(view)
+        if text == self.model.text:
             return
         carets = view.sel()
         is_one = len(carets) == 1 and carets[0].empty()
@@ -183,7 +188,8 @@ class ChangeSheet:
             if not refused:
                 self._tell(NOT_HERE)
             self._replace([_difference(text, self.model.text)])
-        self.marking.draw_soon(self.model)
+            self.refresh()
+        self.marking.model = self.model
 
     def _came_back(self, id: str, is_done: bool) -> None:
         """The file's review has opened, and has what was typed; or not."""

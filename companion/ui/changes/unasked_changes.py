@@ -9,7 +9,7 @@ from functools import partial
 import sublime
 
 from ...base.change_sheet import FileChanges
-from ...base.comparison import compare
+from ...base.comparison import compare_rows
 from ...base.digest import LARGE
 from ...ide.accepted_edits import Edit
 from ..review import head, large
@@ -100,7 +100,7 @@ def _changes(id: str, name: str, edit: Edit) -> FileChanges:
         made_of=id,
     )
     if max(len(before), len(after)) <= LARGE:
-        return replace(made, comparison=compare(before, after), can_type=True)
+        return replace(made, comparison=compare_rows(before, after), can_type=True)
     digest = large.parts(before, after)
     if digest is None:
         return replace(made, note=TOO_LARGE)

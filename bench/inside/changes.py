@@ -1,0 +1,139 @@
+"""Runs inside an editor: what the sheet of all changes costs, of many files.
+
+`python -m headless FOLDER --exec bench/inside/changes.py -- REPORT`: writes REPORT, a JSON object
+of seconds: `open` until all of the sheet is drawn, `held` the longest callback meanwhile and `busy`
+how much of that had a processor, `keystroke` what it costs to pass on each one in an added line.
+
+The files are those of a source of its own: 300 proposals would take minutes to open.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from functools import partial
+from typing import Callable, List
+
+import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.base.change_sheet import FileChanges
+from GeminiCompanion.companion.base.comparison import compare_rows
+from GeminiCompanion.companion.ui.changes.sheet import ChangeSheet
+from GeminiCompanion.companion.ui.changes.sources import Entry
+from GeminiCompanion.companion.ui.running import Running
+
+from headless import running
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from load import timed, watched  # noqa: E402
+
+FILES, CHANGES, LINES, EVERY = 300, 11, 3, 30
+LINE = "def add_%06d(a, b): return a + b  # one more line of an ordinary source file\n"
+KEYSTROKES = 50
+# Seconds for all to be drawn.
+PATIENCE = 60.0
+REGIONS = "gemini_companion_changes_added"
+
+
+class ManyFiles:
+    """A source of files of a turn; each has a tab for what is typed."""
+
+    names = ("edit", "edits")
+
+    def __init__(self, review: sublime.View) -> None:
+        self._review = review
+        old = [LINE % number for number in range(CHANGES * EVERY)]
+        new = list(old)
+        for start in range(EVERY // 2, len(old), EVERY):
+            lines = old[start : start + LINES]
+            new[start : start + LINES] = [it.replace("a + b", "b - a") for it in lines]
+        self.texts = "".join(old), "".join(new)
+
+    def entries(self, window: sublime.Window) -> List[Entry]:
+        ids = [f"{number}.py" for number in range(FILES)]
+        count = self._review.change_count()
+        return [Entry(it, it, partial(self._changes, it), change_count=count) for it in ids]
+
+    def _changes(self, id: str) -> FileChanges:
+        return FileChanges(id, id, compare_rows(*self.texts), made_of=id)
+
+    def view(self, id: str) -> sublime.View:
+        return self._review
+
+    async def open(self, window: sublime.Window, id: str) -> sublime.View:
+        return self._review
+
+    async def accept(self, window: sublime.Window, id: str) -> bool:
+        return False
+
+    reject = accept
+
+
+def main(report: str) -> None:
+    window = sublime.active_window()
+    _wait(lambda: bool(plugin._host.environment(window)))
+    review = window.new_file()
+    source = ManyFiles(review)
+    # Sublime has read its colour scheme before it shows the first text.
+    review.style_for_scope("")
+    review.run_command("append", {"characters": source.texts[1]})
+    sheets = _running().sheets
+    sheets._sources = (source,)
+    held = watched(running.current().queues.ui)
+    began = time.perf_counter()
+    timed(lambda: window.run_command("gemini_companion_show_changes"))
+    view = window.active_view()
+    sheet = sheets.of(view) if view is not None else None
+    if sheet is None or view is None:
+        raise RuntimeError("no sheet is shown")
+    shown: sublime.View = view
+    keys = [f"{REGIONS}_{number}" for number in range(FILES)]
+    _wait(lambda: sum(len(shown.get_regions(it)) for it in keys) == FILES * CHANGES)
+    found = {
+        "open": time.perf_counter() - began,
+        "held": max(it.wall for it in held),
+        "busy": max(it.busy for it in held),
+        "keystroke": _keystrokes(sheet, shown),
+    }
+    with open(report, "w") as file:
+        json.dump(found, file)
+
+
+def _keystrokes(sheet: ChangeSheet, view: sublime.View) -> List[float]:
+    found: List[float] = []
+    point = view.get_regions(REGIONS + "_0")[0].begin() + 4
+
+    def keystroke() -> None:
+        view.run_command("insert", {"characters": "x"})
+        began = time.perf_counter()
+        sheet.take_typed()
+        found.append(time.perf_counter() - began)
+
+    view.sel().clear()
+    view.sel().add(sublime.Region(point))
+    for _ in range(KEYSTROKES):
+        timed(keystroke)
+    if "x" * KEYSTROKES not in sheet.model.text:
+        raise RuntimeError("what was typed is not in the sheet")
+    return found
+
+
+def _running() -> Running:
+    if plugin._host.running is None:
+        raise RuntimeError("the package is not loaded")
+    return plugin._host.running
+
+
+def _wait(is_done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not is_done():
+        if time.monotonic() > deadline:
+            raise TimeoutError("the editor does not get on")
+        time.sleep(0.005)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
