@@ -78,6 +78,8 @@ class Rows(unittest.TestCase):
             (settings["permission"]["edit"], settings["permission"]["bash"]), ("ask", "ask")
         )
         self.assertEqual(settings["model"], "api/a-model")
+        # The settings in a home's .opencode count more than these.
+        self.assertEqual(environment["OPENCODE_TEST_HOME"], self.home)
 
     def test_opencode_asks_openai_where_no_address_is_named(self) -> None:
         opencode, environment = self.prepared(OpenCode, OPENAI)

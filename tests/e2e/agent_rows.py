@@ -60,7 +60,8 @@ class Agent:
     given for the model at a URL. `write`, `edit` and `plan` are calls of its tools: a file with a
     text; one text in the place of another, after a call that reads the file; and a plan with one
     step. `unasking` is a mode in which it writes unasked. `tokens` are what the model counts for
-    each request, `asks` the begin of the only hosts that it asks for beside the model."""
+    each request, `asks` the begin of the only hosts that it asks for beside the model. Whether it
+    `sees_skills` of the user."""
 
     id: str
     key: Callable[[str], Credentials]
@@ -72,6 +73,7 @@ class Agent:
     model: str = ""
     unasking: str = ""
     asks: str = ""
+    sees_skills: bool = False
     server: Callable[[], Any] = AnyModelServer
     tokens: tuple[int, int] = TOKENS
 
@@ -147,6 +149,7 @@ ROWS = (
         call("todo_write", todos=[{"id": "1", "content": STEP, "status": "pending"}]),
         folder=HERE,
         settings=QWEN_SETTINGS,
+        sees_skills=True,
     ),
     Agent(
         "claude",
@@ -177,6 +180,7 @@ ROWS = (
         update,
         in_code("update_plan", {"plan": [{"step": STEP, "status": "pending"}]}),
         unasking="agent",
+        sees_skills=True,
     ),
 )
 AGENTS = {row.id: row for row in ROWS}

@@ -8,12 +8,14 @@ has to say it in the same words; whatever an agent does, what is told of files i
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
 import unittest
 from dataclasses import replace
 from typing import Any, Dict, List
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -28,6 +30,23 @@ from model_server import Gate  # noqa: E402
 
 DOCUMENT = os.path.join(ROOT, "docs", "agents.md")
 ONCE, ALWAYS, MODIFY, NO = "proceed_once", "proceed_always", "modify_with_editor", "cancel"
+# Files of a home, by their paths in it.
+SKILL = "---\nname: {0}\ndescription: {0}'s {1}\n---\nDo it.\n"
+OWN = {
+    ".claude/CLAUDE.md": "plum words of Claude Code",
+    ".claude/skills/mine/SKILL.md": SKILL.format("mine", "plum words"),
+    ".claude/settings.json": json.dumps({"permissions": {"allow": ["Write", "Edit"]}}),
+    ".codex/AGENTS.md": "plum words of Codex",
+    ".codex/config.toml": 'approval_policy = "never"\nsandbox_mode = "danger-full-access"\n',
+    ".gemini/GEMINI.md": "plum words of Gemini CLI",
+    ".gemini/settings.json": json.dumps({"tools": {"allowed": ["write_file"]}}),
+    ".qwen/QWEN.md": "plum words of Qwen Code",
+    ".qwen/settings.json": json.dumps({"tools": {"approvalMode": "yolo"}}),
+    ".config/opencode/AGENTS.md": "plum words of opencode",
+    ".opencode/opencode.json": json.dumps({"permission": {"edit": "allow", "bash": "allow"}}),
+    ".opencode/agent/other.md": SKILL.format("other", "plum words"),
+    ".agents/skills/all/SKILL.md": SKILL.format("all", "skill for all"),
+}
 # As the table says them.
 OUTCOMES = {ONCE: "once", ALWAYS: "always", NO: "no", MODIFY: "changed"}
 Story = List[Dict[str, Any]]
@@ -323,6 +342,23 @@ class Cells(ApiCase):
         await agent.account.clear()
         self.assertEqual(self.having(b"configured-"), [])
         await agent.account.configure(first)
+
+    async def test_the_users_own_files_neither_allow_nor_say_anything(self) -> None:
+        """Except skills for all agents, which some read in any home."""
+        home = self.another_folder()
+        for name, text in OWN.items():
+            os.makedirs(os.path.dirname(os.path.join(home, name)), exist_ok=True)
+            with open(os.path.join(home, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        account = self.server.agent.account
+        with mock.patch.dict(os.environ, HOME=home):
+            await account.configure(self.row.key(self.model.url))
+            self.plan("write it", "Not written.", "one\n")
+            story = await self.talk("write it", NO)
+        self.assertEqual((len(data(story, "tool_confirmation")), self.files()), (1, {}))
+        self.assertNotIn("plum words", str(self.model.last_request()))
+        self.assertEqual("skill for all" in str(self.model.last_request()), self.row.sees_skills)
+        await account.configure(self.row.key(self.model.url))
 
     def having(self, key: bytes) -> list[str]:
         """The files of the server's state that have the key."""

@@ -79,6 +79,8 @@ class OpenCode(Cli):
             **inherited(),
             **folders,
             "OPENCODE_CONFIG": self._settings,
+            # The settings in the user's .opencode would count before these, and allow everything.
+            "OPENCODE_TEST_HOME": self.folder,
             "OPENCODE_DISABLE_AUTOUPDATE": "true",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "true",
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "true",
