@@ -44,6 +44,7 @@ class TurnBlocks:
         self._asked: dict[str, AskedBlock] = {}
         # The paths of the files that it has changed.
         self._changed: set[str] = set()
+        self._ends = 0
 
     def add(self, event: TurnEvent, options: ConfigOptions | None) -> None:
         """`options` are those that the agent has told last."""
@@ -69,7 +70,10 @@ class TurnBlocks:
         self._waiting.end(self.id)
         changed, self._changed = self._changed, set()
         if changed:
-            self._blocks.show(ChangesBlock(f"{self.id}:changes", self.id, len(changed)))
+            # Something may come after the end, and end as well.
+            self._ends += 1
+            id = f"{self.id}:changes:{self._ends}"
+            self._blocks.show(ChangesBlock(id, self.id, len(changed)))
 
     # What is said.
 

@@ -310,6 +310,12 @@ class Edits(unittest.TestCase):
             self.assertIn("\n\n▏ 1 file changed  [Show changes]\n\n", drawing.text)
             self.assertEqual(links(drawing, OPEN_CHANGES), [("[Show changes]", {})])
 
+    def test_what_comes_after_the_end_of_a_turn_may_change_files_as_well(self) -> None:
+        part = [call(), result(unasked=(EDIT,)), events.Error("STREAM_ERROR", "It ended.")]
+        transcript, drawing = drawn(*part, *part)
+        self.assertEqual(drawing.text, transcript.text)
+        self.assertEqual(drawing.text.count("1 file changed"), 2)
+
     def test_an_edit_that_was_rejected_is_no_change(self) -> None:
         bodies = [call(), question("a", EDIT), result(success=False, rejected=True)]
         _transcript, drawing = drawn(*bodies, Complete("end_turn", Usage()))
