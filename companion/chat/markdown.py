@@ -66,10 +66,11 @@ class Fence:
 @dataclass(frozen=True)
 class Place:
     """Where a text stands after a line: the open fence, and the columns of the items of the list,
-    the innermost last."""
+    the innermost last; the list stands in so many quotations."""
 
     fence: Fence | None = None
     items: tuple[int, ...] = ()
+    depth: int = 0
 
     def after(self, line: str) -> Place:
         """Source: CommonMark 0.31.2, "Container blocks", "Fenced code blocks"."""
@@ -80,14 +81,17 @@ class Place:
         told, column = rest.strip(), _column(rest)
         # Quotations and items of lists end their fences.
         if prefix.count(">") < fence.depth or (told and column < fence.item):
-            return Place(None, self.items).after(line)
+            return Place(None, self.items, self.depth).after(line)
         is_close = told.startswith(fence.characters) and not told.strip(fence.characters[0])
-        return Place(None, self.items) if is_close and column < fence.item + 4 else self
+        is_close = is_close and column < fence.item + 4
+        return Place(None, self.items, self.depth) if is_close else self
 
     def _outside(self, prefix: str, rest: str) -> Place:
         if not rest.strip():
             return self
-        items = [0, *(it for it in self.items if it <= _column(rest))]
+        depth = prefix.count(">")
+        known = self.items if depth == self.depth else ()
+        items = [0, *(it for it in known if it <= _column(rest))]
         found = _ITEM.match(rest)
         while found is not None and _column(rest) < items[-1] + 4:
             items.append(_content_of(found))
@@ -96,7 +100,7 @@ class Place:
         column = _column(rest)
         opening = _OPENING.match(rest.strip()) if column < items[-1] + 4 else None
         fence = opening and Fence(opening.group("fence"), prefix, items[-1], column)
-        return Place(fence, tuple(items[1:]))
+        return Place(fence, tuple(items[1:]), depth)
 
 
 def _content_of(item: re.Match[str]) -> int:
