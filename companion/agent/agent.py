@@ -16,7 +16,7 @@ from .acp.tool_servers import ToolServer
 from .conversations import shared_folder
 from .conversations.conversation import Conversation, SessionInfo
 from .conversations.index_file import IndexFile
-from .conversations.listing import Listing
+from .conversations.listing import Listed, Listing, every
 from .conversations.registry import Conversations, last_used
 from .conversations.transcripts import Transcripts
 from .conversations.turns import ENDING, end_of
@@ -152,9 +152,10 @@ class Agent:
         conversation = await self._find(workspace, session_id, new_session, agent, new_id)
         return await self.outbox.send(conversation, message, files, attachments, asks)
 
-    def sessions(self) -> tuple[SessionInfo, ...]:
-        """All conversations that are known so far but temporary ones, the last used one last."""
-        found = sorted(self.conversations.summaries(), key=last_used)
+    def sessions(self, listed: Listed = every) -> tuple[SessionInfo, ...]:
+        """All conversations that are known so far but temporary ones, the last used one last; of
+        them those that are to be `listed`."""
+        found = sorted(filter(listed, self.conversations.summaries()), key=last_used)
         return tuple(map(self.conversations.info, found))
 
     async def new_session(

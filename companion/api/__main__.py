@@ -142,6 +142,7 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
         asked.allow_tools,
         access=asked.access,
         new_tokens=asked.new_token,
+        shows_chats=asked.show_chats,
     )
 
 
@@ -264,6 +265,8 @@ def _add_permissions(add: Callable[..., Any]) -> None:
     add("--allow-commands", action="store_true", help="switch POST /execute-command on")
     tools_help = "run tools that need a decision for clients of /v1, which cannot decide"
     add("--allow-tools", action="store_true", help=tools_help)
+    chats_help = "show the conversations of the editor's chat that are in the same folder"
+    add("--show-chats", action="store_true", help=chats_help)
     trust_help = "let Gemini CLI follow the settings that lie in the workspace"
     add("--trust", action="store_true", help=trust_help)
 

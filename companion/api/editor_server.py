@@ -38,12 +38,14 @@ STOPPED = (
 class ServiceOptions:
     """What to serve. `folder` keeps the token; it is that of the engine's agent. `roots` are
     absolute paths, the first one is the workspace; `port` 0 means any. `page` is called on the
-    engine's thread, and gives the web page's files by name."""
+    engine's thread, and gives the web page's files by name. The server `shows_chats` if its clients
+    may know of the conversations of the editor's chat."""
 
     folder: str
     roots: Sequence[str]
     port: int
     page: Callable[[], Mapping[str, bytes]]
+    shows_chats: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,8 @@ class Service(User):
         page = {
             name: it for name, it in wanted.page().items() if os.path.splitext(name)[1] in TYPES
         }
-        server = Server(Settings(agent, roots, wanted.port, page=page), wanted.folder)
+        settings = Settings(agent, roots, wanted.port, page=page, shows_chats=wanted.shows_chats)
+        server = Server(settings, wanted.folder)
         try:
             # A client that names no agent means this one.
             await in_thread(agent.backends[None].launch.found)

@@ -33,6 +33,7 @@ from .operations.callers import Callers
 from .operations.metrics import Metrics
 from .operations.tickets import Tickets
 from .operations.tokens import Tokens
+from .operations.visible import Visible
 from .serving.access import FULL, LOCAL, READ_ONLY, Access
 from .serving.dispatch import Dispatcher
 from .serving.guard import CALLERS, Guard
@@ -56,7 +57,8 @@ class Settings:
     existing folders; the first one is the workspace. `port` 0 means any free port. `language` is
     for clients that ask for none. `origins` are those of web pages that may use the API. `page` has
     the files of the server's own page by name; None reads them from the checkout, which a packed
-    package lacks. `new_tokens` replaces the saved tokens."""
+    package lacks. It `shows_chats` if its clients may know of the conversations that were begun in
+    an editor's chat. `new_tokens` replaces the saved tokens."""
 
     agent: Options | Agent
     roots: Sequence[str]
@@ -68,6 +70,7 @@ class Settings:
     heartbeat: float = HEARTBEAT
     grace: float = GRACE
     page: Mapping[str, bytes] | None = None
+    shows_chats: bool = False
     access: Access = LOCAL
     new_tokens: bool = False
 
@@ -171,6 +174,7 @@ class Server:
         self._kept = KeptConversations(self.agent, roots.folder(""))
         services = Services(
             self.agent,
+            Visible(self.agent, settings.shows_chats),
             roots,
             self._kept,
             self._named,

@@ -20,7 +20,8 @@ class Unsaid:
         # Another program may have begun one for itself.
         self._is_ours = not conversation.record.has_begun
         if self._is_ours:
-            conversation.record.own(is_temporary=True)
+            record = conversation.record
+            record.change(replace(record.state, is_owned=True, is_temporary=True, in_chat=True))
 
     async def keep(self) -> None:
         """Once it has a session: a server that finds a temporary conversation free deletes it.

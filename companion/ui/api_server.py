@@ -97,7 +97,8 @@ class Api:
             queues.on_ui_thread(partial(self._heard, service))
 
         folder = state_folder.default_folder(os.environ)
-        options = ServiceOptions(folder, folders, settings.of().api_port, page)
+        own = settings.of()
+        options = ServiceOptions(folder, folders, own.api_port, page, own.api_shows_chats)
         service = Service(engine, options, told)
         self._service = service
         service.start()

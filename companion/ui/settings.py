@@ -66,6 +66,7 @@ class Settings:
     extra_bind_address: str = ""
     extra_discovery_folder: str = ""
     api_port: int = 8080
+    api_shows_chats: bool = False
     agents: tuple[AgentCommand, ...] = ()
     usual_agent: str = "gemini"
     log_level: str = "info"
@@ -211,6 +212,7 @@ KINDS: dict[str, Kind] = {
         is_global=True,
     ),
     "api_port": Kind("a whole number from 0 to 65535", _is_port, is_global=True),
+    "api_shows_chats": Kind("true or false", _is_switch, is_global=True),
     # A project, which may be somebody else's, starts no programs.
     "agents": Kind(
         'an object of agents, such as {"my-agent": {"command": ["my-agent", "acp"]}}',

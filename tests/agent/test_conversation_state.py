@@ -28,6 +28,7 @@ WRITTEN = {
     "queue": '[{"id": "1", "text": "Später", "time": "2026-01-02T03:04:05+00:00", "given": ["/a"],'
     ' "files": ["/a", "/b"], "attachments": [{"id": "2", "name": "a.png", "media_type":'
     ' "image/png", "size": 5}]}]',
+    "in_chat": "yes",
 }
 QUEUED = QueuedMessage(
     *("1", "Später", datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc), ("/a",), ("/a", "/b")),
@@ -38,6 +39,7 @@ FULL = ConversationState(
     agent_title="Its title",
     options=(("effort", "high"), ("fast", True)),
     queue=(QUEUED,),
+    in_chat=True,
 )
 
 

@@ -15,6 +15,9 @@ import unittest
 import unittest.mock
 from contextlib import suppress
 from typing import Any, Callable, TypeVar
+from urllib.error import HTTPError
+from urllib.request import Request as HttpRequest
+from urllib.request import urlopen
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -25,6 +28,8 @@ from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli  # noqa:
 from GeminiCompanion.companion.agent.engine import NAME, Engine  # noqa: E402
 from GeminiCompanion.companion.agent.events.turn_events import CANCEL, MODIFY, ONCE  # noqa: E402
 from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
+from GeminiCompanion.companion.api import editor_server  # noqa: E402
+from GeminiCompanion.companion.api.editor_server import Service, ServiceOptions  # noqa: E402
 from GeminiCompanion.companion.base.answer import Unanswered  # noqa: E402
 from GeminiCompanion.companion.chat import chat_service  # noqa: E402
 from GeminiCompanion.companion.chat.chat_service import ChatService  # noqa: E402
@@ -170,6 +175,21 @@ class ChatCase(unittest.TestCase):
             raise AssertionError("no update")
         return found
 
+    def until_asked(self, turn: str) -> str:
+        return until(lambda: self.waiting_call(turn))
+
+    def waiting_call(self, turn: str) -> str:
+        """The id of the call of this turn that waits; empty if none does."""
+        for update in reversed(self.front.updates):
+            for question in update.waiting:
+                if question.turn == turn:
+                    return question.id
+        return ""
+
+    def pids(self) -> list[int]:
+        run = self.engine._run
+        return [] if run is None else run.pids
+
     def path(self, name: str) -> str:
         return os.path.join(self.workspace, name)
 
@@ -272,17 +292,6 @@ class Talking(ChatCase):
                 self.ask(Decide(id, call_id, outcome, text))
                 self.until_state(id, READY)
                 self.assertEqual(self.content(path), expected)
-
-    def until_asked(self, turn: str) -> str:
-        return until(lambda: self.waiting_call(turn))
-
-    def waiting_call(self, turn: str) -> str:
-        """The id of the call of this turn that waits; empty if none does."""
-        for update in reversed(self.front.updates):
-            for question in update.waiting:
-                if question.turn == turn:
-                    return question.id
-        return ""
 
     def test_a_turn_can_be_undone(self) -> None:
         path = self.path("a.txt")
@@ -401,10 +410,6 @@ class Failing(ChatCase):
         self.ask(Send(id, "again"))
         self.until_text(id, "Here I am.")
 
-    def pids(self) -> list[int]:
-        run = self.engine._run
-        return [] if run is None else run.pids
-
     def test_an_agent_that_cannot_be_started_is_told_and_may_come_later(self) -> None:
         there, self.command = self.command, (os.path.join(self.root, "no such program"),)
         id = self.chat.open(self.workspace).conversation_id
@@ -471,6 +476,109 @@ class Ending(ChatCase):
         id = self.open()
         self.end()
         self.assertEqual(self.refused(Send(id, "hello")), chat_service.ENDED)
+
+
+class BesideTheServer(ChatCase):
+    """The API's server on the same engine."""
+
+    real = False
+
+    def setUp(self) -> None:
+        if self.real:
+            self.command = GeminiCli.program.find(HERE)
+        super().setUp()
+
+    def serve(self, shows_chats: bool) -> Service:
+        folder = os.path.join(self.root, "state")
+        page: Callable[[], dict[str, bytes]] = dict
+        given = ServiceOptions(folder, (self.workspace,), 0, page, shows_chats)
+        service = Service(self.engine, given, lambda: None)
+        self.addCleanup(service.stop)
+        service.start()
+        until(lambda: service.serving or service.problem)
+        self.assertEqual(service.problem, "")
+        return service
+
+    def options(self) -> Options:
+        return editor_server.engine_options(os.path.join(self.root, "state"), [self.launch()])
+
+    def http(self, service: Service, method: str, path: str, body: Any = None) -> Any:
+        serving = service.serving
+        if serving is None:
+            raise AssertionError("nothing is served")
+        headers = {"Authorization": f"Bearer {serving.token}", "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        asked = HttpRequest(serving.url + path, data, headers, method=method)
+        try:
+            with urlopen(asked, timeout=PATIENCE) as response:
+                return json.load(response)
+        except HTTPError as error:
+            with error:
+                return json.load(error)
+
+    def said(self, id: str) -> None:
+        self.model.will_play("begin", ["Begun here."])
+        self.ask(Send(id, "begin"))
+        self.until_text(id, "Begun here.")
+        self.until_state(id, READY)
+
+    def test_a_conversation_of_the_tab_goes_on_in_the_browser_and_the_other_way_round(self) -> None:
+        id = self.open()
+        self.said(id)
+        service = self.serve(True)
+        (listed,) = self.http(service, "GET", "/sessions")["sessions"]
+        self.assertEqual(listed["sessionId"], id)
+        self.model.will_play("go on", ["Gone on there."])
+        told = self.http(service, "POST", "/chat", {"message": "go on", "sessionId": id})
+        self.assertEqual(told["response"], "Gone on there.")
+        self.until_text(id, "Gone on there.")
+        self.assertIn("go on", self.front.texts[id])
+        self.assertEqual(len(self.pids()), 1)
+
+    def test_without_the_setting_a_client_does_not_know_of_it(self) -> None:
+        id = self.open()
+        self.said(id)
+        service = self.serve(False)
+        self.assertEqual(self.http(service, "GET", "/sessions")["sessions"], [])
+        told = self.http(service, "POST", "/chat", {"message": "hello", "sessionId": id})
+        self.assertEqual(told["code"], "SESSION_NOT_FOUND")
+        path = self.path("asked.txt")
+        self.model.will_play(
+            "ask", [call("write_file", file_path=path, content="new\n")], ["Done."]
+        )
+        turn = self.ask(Send(id, "ask")).turn
+        asked = self.until_asked(turn)
+        self.assertEqual(self.http(service, "GET", "/tool-confirmations")["confirmations"], [])
+        decision = {"callId": asked, "outcome": ONCE}
+        told = self.http(service, "POST", "/tool-confirmation", decision)
+        self.assertEqual(told["code"], "TOOL_CALL_NOT_FOUND")
+        self.assertEqual(self.http(service, "POST", "/cancel", {})["cancelled"], 0)
+        self.ask(Decide(id, asked, ONCE))
+        self.until_text(id, "Done.")
+
+    def test_the_end_of_the_server_leaves_the_chat_alone(self) -> None:
+        gate = Gate()
+        self.model.will_play("long", ["one ", gate, "two"])
+        id = self.open()
+        service = self.serve(True)
+        self.ask(Send(id, "long"))
+        self.until_text(id, "one")
+        service.stop()
+        until(lambda: not service.is_running)
+        gate.set()
+        self.until_text(id, "two")
+        self.until_state(id, READY)
+
+    def test_the_end_of_the_chat_leaves_the_server_alone(self) -> None:
+        service = self.serve(True)
+        self.open()
+        self.chat.stop()
+        self.assertEqual(self.http(service, "GET", "/status")["success"], True)
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
+class BesideTheServerWithTheRealCli(BesideTheServer):
+    real = True
 
 
 # Says hello by a chat, and then which libraries it needed.

@@ -23,9 +23,10 @@ class ConversationState:
     """An empty member is not known, or was not chosen. `agent` is the CLI's id. `session` is the id
     of its last session; `loading` is that of a recording that may be on its disk. `is_owned` says
     that somebody uses it by its id. `is_temporary` says that it is deleted with the end of the
-    server. `servers` are the tool servers that it brought along. `undone` are the paths that the
-    agent still has to be told of. `agent_title` is the agent's own title. `options` are further
-    options of the agent, by their ids, and their values. `queue` are the messages that wait."""
+    server. One that is `in_chat` was begun in the chat of an editor. `servers` are the tool servers
+    that it brought along. `undone` are the paths that the agent still has to be told of.
+    `agent_title` is the agent's own title. `options` are further options of the agent, by their
+    ids, and their values. `queue` are the messages that wait."""
 
     title: str = ""
     agent: str = ""
@@ -40,6 +41,7 @@ class ConversationState:
     agent_title: str = ""
     options: tuple[tuple[str, str | bool], ...] = ()
     queue: tuple[QueuedMessage, ...] = ()
+    in_chat: bool = False
 
     @classmethod
     def of(cls, changes: Mapping[str, str]) -> ConversationState:
@@ -49,6 +51,7 @@ class ConversationState:
             **{name: changes.get(name, "") for name in texts},
             is_owned=bool(changes.get("owned")),
             is_temporary=bool(changes.get("temporary")),
+            in_chat=bool(changes.get("in_chat")),
             # Nearly all have none of these, and thousands are read at a start.
             servers=tool_servers.from_text(changes["servers"]) if "servers" in changes else (),
             undone=tuple(filter(None, changes.get("undone", "").split("\n"))),
@@ -82,6 +85,7 @@ class ConversationState:
             "loading": self.loading,
             "owned": YES if self.is_owned else "",
             "temporary": YES if self.is_temporary else "",
+            "in_chat": YES if self.in_chat else "",
             "servers": tool_servers.as_text(self.servers),
             "undone": "\n".join(self.undone),
             "agent_title": self.agent_title,

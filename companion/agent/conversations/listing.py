@@ -24,6 +24,14 @@ from .transcript_reader import Summary, TranscriptReader
 MAX_READ = 64 << 20
 
 
+# Whether a conversation is to be listed.
+Listed = Callable[[Summary], bool]
+
+
+def every(summary: Summary) -> bool:
+    return True
+
+
 class Place(NamedTuple):
     """The place of a conversation in the order of their last use."""
 
@@ -79,23 +87,24 @@ class Listing:
         # One search at a time, because each keeps a processor busy.
         self._searching = asyncio.Lock()
 
-    async def page(self, limit: int, cursor: str, words: str) -> Page:
-        """The last used ones first, `limit` of them. With words, those that have them; there may be
-        fewer of them, or none, although there is a next page. Raises AgentError."""
+    async def page(self, limit: int, cursor: str, words: str, listed: Listed = every) -> Page:
+        """The last used ones first, `limit` of them, of those that are to be `listed`. With words,
+        those that have them; there may be fewer of them, or none, although there is a next page.
+        Raises AgentError."""
         place = Cursor.of(cursor) if cursor else None
         if words.strip():
-            return await self._found(limit, place, Words(words.strip()))
+            return await self._found(limit, place, Words(words.strip()), listed)
         while True:
-            order = self._order(place)
+            order = self._order(place, listed)
             chosen = order[:limit]
             since = chosen[-1].last_used if self._is_below(chosen, limit, place) else FIRST
             if not await self._conversations.index.waited(since):
                 return self._page(place, order, len(chosen), chosen, {})
 
-    async def _found(self, limit: int, place: Cursor | None, words: Words) -> Page:
+    async def _found(self, limit: int, place: Cursor | None, words: Words, listed: Listed) -> Page:
         await self._conversations.index.waited(FIRST)
         async with self._searching:
-            order = self._order(place)
+            order = self._order(place, listed)
             reader = self._conversations.readers()
             looked, found = await in_thread(partial(_search, order, reader, words, limit))
         there = [it for it in order if it.id in found and it.id in self._conversations]
@@ -116,9 +125,9 @@ class Listing:
         last = _place(order[count - 1])
         return Page(infos, excerpts, Cursor(place.began if place else _place(order[0]), last).text)
 
-    def _order(self, cursor: Cursor | None) -> list[Summary]:
+    def _order(self, cursor: Cursor | None, listed: Listed) -> list[Summary]:
         """All that come after the cursor."""
-        them = [(_place(it), it) for it in self._conversations.summaries()]
+        them = [(_place(it), it) for it in filter(listed, self._conversations.summaries())]
         if cursor is None:
             return [it for _at, it in sorted(them, key=_first, reverse=True)]
         below = [pair for pair in them if pair[0] < cursor.last <= cursor.began]

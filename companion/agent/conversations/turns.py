@@ -91,11 +91,13 @@ class Turns:
                     return
         raise failure.no_elicitation(id)
 
-    def cancel(self, session_id: str | None = None) -> int:
-        """End the turn of a conversation, or all turns; gives their number. A message that waits
-        for the agent's start counts as a turn and is never sent. Raises AgentError, code
-        SESSION_NOT_FOUND."""
-        wanted = [it for it in self._conversations if session_id in (None, it.id)]
+    def cancel(
+        self, session_id: str | None = None, meant: Callable[[str], bool] = lambda id: True
+    ) -> int:
+        """End the turn of a conversation, or those of all that are `meant`; gives their number. A
+        message that waits for the agent's start counts as a turn and is never sent. Raises
+        AgentError, code SESSION_NOT_FOUND."""
+        wanted = [it for it in self._conversations if session_id in (None, it.id) and meant(it.id)]
         if session_id is not None and session_id not in self._conversations:
             raise failure.no_session(session_id)
         busy = [each for each in wanted if each.is_busy]

@@ -18,6 +18,7 @@ from ...agent.events import turn_events as events
 from ...agent.events.turn_events import CANCEL
 from ...agent.turn.call_tracker import UNATTENDED
 from ...agent.turn.turn import Turn
+from ...agent.wording import failure
 from ...agent.wording.failure import VALIDATION_ERROR, AgentError
 from ...agent.wording.sentence import said, sentence
 from ...base.background import in_thread
@@ -92,9 +93,26 @@ async def confirm(services: Services, inputs: Inputs) -> Answer:
     fields = inputs.fields
     audit_log.note(decision=fields["outcome"], **_decided(services, fields))
     services.agent.turns.confirm(
-        fields["callId"], fields["outcome"], fields.get("sessionId"), fields.get("newContent")
+        fields["callId"], fields["outcome"], _asking(services, fields), fields.get("newContent")
     )
     return Answer("tool_rejected" if fields["outcome"] == CANCEL else "tool_confirmed")
+
+
+def _asking(services: Services, fields: Mapping[str, Any]) -> str | None:
+    """The conversation whose call is meant: of several calls with this id, the one that the client
+    may know of. Raises AgentError."""
+    id = fields.get("sessionId")
+    if id is not None:
+        return str(id)
+    asking = [it for it in services.agent.turns.confirmations if _call_id(it) == fields["callId"]]
+    seen = [it.session_id for it in asking if services.visible.has(it.session_id)]
+    if asking and not seen:
+        raise failure.no_call(fields["callId"])
+    return seen[0] if len(seen) == 1 else None
+
+
+def _call_id(event: events.TurnEvent) -> str:
+    return event.body.call_id if isinstance(event.body, events.ToolConfirmation) else ""
 
 
 def _decided(services: Services, fields: Mapping[str, Any]) -> dict[str, str]:
@@ -108,13 +126,20 @@ def _decided(services: Services, fields: Mapping[str, Any]) -> dict[str, str]:
 
 
 async def confirmations(services: Services, inputs: Inputs) -> Answer:
-    waiting = [wire.as_seed(event, inputs.language) for event in services.agent.turns.confirmations]
+    waiting = _waiting(services, inputs, services.agent.turns.confirmations)
     return Answer("confirmations_told", {"confirmations": waiting})
 
 
 async def elicitations(services: Services, inputs: Inputs) -> Answer:
-    waiting = [wire.as_seed(event, inputs.language) for event in services.agent.turns.elicitations]
+    waiting = _waiting(services, inputs, services.agent.turns.elicitations)
     return Answer("elicitations_told", {"elicitations": waiting})
+
+
+def _waiting(
+    services: Services, inputs: Inputs, asked: Sequence[events.TurnEvent]
+) -> list[dict[str, Any]]:
+    seen = (event for event in asked if services.visible.has(event.session_id))
+    return [wire.as_seed(event, inputs.language) for event in seen]
 
 
 async def answer(services: Services, inputs: Inputs) -> Answer:
@@ -126,7 +151,8 @@ async def answer(services: Services, inputs: Inputs) -> Answer:
 
 
 async def cancel(services: Services, inputs: Inputs) -> Answer:
-    count = services.agent.turns.cancel(inputs.fields.get("sessionId"))
+    turns, id = services.agent.turns, inputs.fields.get("sessionId")
+    count = turns.cancel(id, services.visible.has)
     return Answer("cancelled", {"cancelled": count}, {"count": count})
 
 

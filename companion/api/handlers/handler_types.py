@@ -22,6 +22,7 @@ from ..operations.attempts import Attempt
 from ..operations.metrics import Metrics
 from ..operations.tickets import Tickets
 from ..operations.tokens import NOBODY, Caller, Tokens
+from ..operations.visible import Visible
 from .listeners import Listeners
 
 # The header in which a client names its conversation to what stands before several servers, and
@@ -35,12 +36,14 @@ def _nothing() -> None:
 
 @dataclass(frozen=True)
 class Services:
-    """`kept` are the conversations of /v1. `page` has the files of the web page by name.
-    `heartbeat` is the time between two comments of a stream, in seconds. The operator sets
-    `allows_commands`, and `allows_tools`: tools that need a decision run for clients that cannot
-    decide. `metrics` is None if the library is not installed."""
+    """`visible` says of which conversations clients may know. `kept` are the conversations of /v1.
+    `page` has the files of the web page by name. `heartbeat` is the time between two comments of a
+    stream, in seconds. The operator sets `allows_commands`, and `allows_tools`: tools that need a
+    decision run for clients that cannot decide. `metrics` is None if the library is not
+    installed."""
 
     agent: Agent
+    visible: Visible
     roots: Roots
     kept: KeptConversations
     tokens: Tokens

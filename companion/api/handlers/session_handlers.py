@@ -42,11 +42,15 @@ async def sessions(services: Services, inputs: Inputs) -> Answer:
     if not fields.keys() & {"limit", "cursor", "q"}:
         await services.agent.conversations.index.whole()
         await shared_folder.look_at_all(services.agent.conversations)
-        return Answer("sessions_told", {"sessions": await _told(services.agent.sessions())})
+        return Answer(
+            "sessions_told",
+            {"sessions": await _told(services.agent.sessions(services.visible.is_listed))},
+        )
     limit, cursor = fields.get("limit", USUAL), fields.get("cursor", "")
     if not cursor:
         await shared_folder.look_at_all(services.agent.conversations)
-    page = await services.agent.listing.page(limit, cursor, fields.get("q", ""))
+    listed = services.visible.is_listed
+    page = await services.agent.listing.page(limit, cursor, fields.get("q", ""), listed)
     told = await _told(page.infos)
     for each in told:
         excerpt = page.excerpts.get(each["sessionId"])
@@ -128,6 +132,7 @@ async def remove_many(services: Services, inputs: Inputs) -> Answer:
     for id in dict.fromkeys(inputs.fields["sessionIds"]):
         try:
             await services.agent.conversations.index.ready(id)
+            services.visible.check(id)
             await services.agent.remove(id)
             removed.append(id)
         except AgentError as error:
@@ -192,7 +197,8 @@ async def all_events(services: Services, inputs: Inputs) -> web.StreamResponse:
         coming = services.agent.feed.follow(None, after)
     except Gone:
         raise Refusal(TURN_NOT_FOUND, turn=(seen or "")[:100]) from None
-    return await event_stream.follow(services, inputs, coming)
+    seen_here = (event async for event in coming if services.visible.has(event.session_id))
+    return await event_stream.follow(services, inputs, seen_here)
 
 
 def _after(place: tuple[str, int], told: Sequence[TurnEvent]) -> deque[TurnEvent]:

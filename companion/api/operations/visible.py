@@ -1,0 +1,36 @@
+"""Which conversations the clients may know of: those of an editor's chat only if its user wants
+that."""
+
+from __future__ import annotations
+
+from ...agent.agent import Agent
+from ...agent.conversations.transcript_reader import Summary
+from ...agent.wording import failure
+from ...agent.wording.failure import AgentError
+
+
+class Visible:
+    """`shows_chats` says whether clients may know of the conversations that were begun in an
+    editor's chat. To them, those that are hidden do not exist."""
+
+    def __init__(self, agent: Agent, shows_chats: bool) -> None:
+        self._agent = agent
+        self._shows_chats = shows_chats
+
+    def is_listed(self, summary: Summary) -> bool:
+        return self._shows_chats or not summary.state.in_chat
+
+    def has(self, session_id: str) -> bool:
+        """Whether it is not hidden; also of one that does not exist."""
+        if self._shows_chats:
+            return True
+        try:
+            conversation = self._agent.conversations.known(session_id)
+        except AgentError:
+            return True
+        return not conversation.record.state.in_chat
+
+    def check(self, session_id: str) -> None:
+        """Raises AgentError, code SESSION_NOT_FOUND, if it is hidden."""
+        if not self.has(session_id):
+            raise failure.no_session(session_id)
