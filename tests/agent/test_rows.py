@@ -67,8 +67,33 @@ class Rows(unittest.TestCase):
         for trusted in (False, True):
             claude, _ = self.prepared(ClaudeAgent, ANTHROPIC, trusted)
             _, environment = self.prepared(OpenCode, OPENAI, trusted)
-            self.assertEqual(claude.session_meta() == {}, trusted)
+            self.assertEqual(claude.session_meta("/work") == {}, trusted)
             self.assertEqual("OPENCODE_DISABLE_PROJECT_CONFIG" not in environment, trusted)
+
+    def test_opencode_opens_no_workspace_with_plugins_that_is_not_trusted(self) -> None:
+        opencode, _ = self.prepared(OpenCode, OPENAI)
+        trusting, _ = self.prepared(OpenCode, OPENAI, True)
+        for name, text, has_some in (
+            ("opencode.json", '{"plugin": ["./own.js"]}', True),
+            (".opencode/opencode.jsonc", '{"plugins": []}', True),
+            (".opencode/plugin/own.js", "", True),
+            (".opencode/plugins/own.ts", "", True),
+            ("opencode.json", '{"model": "own"}', False),
+            (".opencode/agent/own.md", "", False),
+        ):
+            for inner in ("", "a/folder/in/it"):
+                with self.subTest(name, inner=inner), tempfile.TemporaryDirectory() as folder:
+                    path = os.path.join(folder, name)
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(text)
+                    workspace = os.path.join(folder, inner)
+                    self.assertEqual(trusting.session_meta(workspace), {})
+                    if not has_some:
+                        self.assertEqual(opencode.session_meta(workspace), {})
+                        continue
+                    with self.assertRaisesRegex(AgentError, "has plugins of opencode"):
+                        opencode.session_meta(workspace)
 
     def test_opencode_asks_before_it_edits_and_runs(self) -> None:
         _, environment = self.prepared(OpenCode, OPENAI)

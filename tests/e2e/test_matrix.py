@@ -434,6 +434,19 @@ class ClaudeCode(WithUnaskingMode):
 class OpenCode(Cells):
     row = AGENTS["opencode"]
 
+    async def test_plugins_of_a_workspace_that_is_not_trusted_do_not_run(self) -> None:
+        mark = os.path.join(self.another_folder() + ".ran")
+        plugin = self.path(".opencode/plugin/own.js")
+        os.makedirs(os.path.dirname(plugin))
+        with open(plugin, "w", encoding="utf-8") as file:
+            file.write(f"import fs from 'fs'; fs.writeFileSync({json.dumps(mark)}, '');")
+            file.write("export const Own = async () => ({});")
+        body = {"message": "hello", "workspacePath": self.workspace, "newSession": True}
+        refused = await self.post("/chat", body)
+        self.assertEqual((refused.status, refused["code"]), (400, "VALIDATION_ERROR"), refused)
+        self.assertIn("has plugins of opencode", refused["message"])
+        self.assertFalse(os.path.exists(mark))
+
 
 class Codex(WithUnaskingMode):
     row = AGENTS["codex"]

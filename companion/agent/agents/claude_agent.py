@@ -67,7 +67,7 @@ class ClaudeAgent(Cli):
             **more,
         }
 
-    def session_meta(self) -> messages.Meta:
+    def session_meta(self, workspace: str) -> messages.Meta:
         """The workspace's own settings may have rules that allow tools, and commands to run."""
         return {} if self.trusted else {"claudeCode": {"options": {"settingSources": ["user"]}}}
 

@@ -179,8 +179,9 @@ class Cli(ABC):
         """The variables that lead it to Gemini's API at another address."""
         return {}
 
-    def session_meta(self) -> messages.Meta:
-        """What it has to be told of its own with each session that is opened."""
+    def session_meta(self, workspace: str) -> messages.Meta:
+        """What it has to be told of its own with each session that is opened. May look at the
+        workspace. Raises AgentError if no session may be opened there."""
         return {}
 
     # Credentials.

@@ -54,6 +54,8 @@ class SessionOpener:
         self._cli = cli
         self.servers: tuple[ToolServer, ...] = ()
         self._workspace = workspace
+        # What the agent is told of its own with the session.
+        self._meta: messages.Meta = {}
         self._left = 0
         self._has_repeated = asyncio.Event()
 
@@ -63,12 +65,13 @@ class SessionOpener:
         """`turns` are what the session should remember. `id` is for a recording of them, which may
         exist even if this fails. `last` is the id of the session before. Raises AgentError."""
         tool_servers.check(self.servers, client.capabilities)
+        self._meta = await in_thread(partial(self._cli.session_meta, self._workspace))
         if turns is not None:
             loaded = await self._resume(client, id, last, turns)
             if loaded is not None:
                 return loaded
         told = await self._ask(
-            client, messages.new_session(self._workspace, self._params, self._cli.session_meta())
+            client, messages.new_session(self._workspace, self._params, self._meta)
         )
         return self._opened(client, told, "" if turns is None else as_text(turns))
 
@@ -131,7 +134,7 @@ class SessionOpener:
             told = await self._ask(
                 client,
                 messages.reopen_session(
-                    found.method, id, self._workspace, self._params, self._cli.session_meta()
+                    found.method, id, self._workspace, self._params, self._meta
                 ),
             )
             if found.updates:
