@@ -71,14 +71,15 @@ class Info:
 
 class Agent:
     """Created and used inside one running loop; ends with `stop`. `backends` are the CLIs that are
-    offered, `conversations` the existing ones, `listing` their pages, `turns` their turns, `outbox`
-    sends their messages, and `feed` has their events.
+    offered, `state` is their folder. `conversations` are the existing ones, `listing` has their
+    pages, `turns` their turns, `outbox` sends their messages, and `feed` has their events.
 
     Whatever is not possible raises AgentError, whose `code` is one of those in `failure`. Processes
     are started when they are first needed, and again after they have died.
     """
 
     def __init__(self, options: Options) -> None:
+        self.state = options.state
         private_files.make_folder(options.state)
         self.outbox = Outbox(options.limits, self._connected, self._turn_ended)
         clis = Clis(options.state, options.trusts_workspaces)

@@ -13,11 +13,11 @@ from typing import Any, Callable
 from urllib.parse import urlsplit
 
 from ..base.http_server import HOST
+from ..base.private_files import is_within
 from .operations.callers import Network
 from .serving.access import Access
 from .serving.certificate import BadCertificate, Certificate
 from .serving.guard import ANY
-from .state_folder import is_within
 
 MAX_RATE = 1_000_000
 # A host name or address as in a Host header; names of containers may contain "_".

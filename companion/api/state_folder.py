@@ -42,7 +42,7 @@ def index_folder(environment: Mapping[str, str], folder: str, roots: Sequence[st
     machine, wherever the state is; empty if the model could read it in one of the roots."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
     path = os.path.join(_cache(environment, sys.platform), INDEX, name)
-    return "" if any(is_within(path, root) for root in roots) else path
+    return "" if any(private_files.is_within(path, root) for root in roots) else path
 
 
 def _cache(environment: Mapping[str, str], platform: str) -> str:
@@ -74,7 +74,7 @@ def check_apart(folder: str, roots: Sequence[str]) -> None:
     """Raises NotPrivate if the folder lies within one of the roots, or a root within the folder:
     the API and the model can read everything in a root. Raises OSError."""
     for root in roots:
-        if is_within(folder, root) or is_within(root, folder):
+        if private_files.is_within(folder, root) or private_files.is_within(root, folder):
             raise private_files.NotPrivate(
                 f"{folder} keeps token and keys, and the model may read everything in {root}, so"
                 " neither may lie within the other. Serve a smaller folder, or use --state to name"
@@ -94,16 +94,6 @@ def token_of(folder: str, name: str = TOKEN_FILE, is_new: bool = False) -> str:
         token = secrets.token_urlsafe(TOKEN_BYTES)
         private_files.write(path, (token + "\n").encode("ascii"))
         return token
-
-
-def is_within(path: str, folder: str) -> bool:
-    """Compares the folders themselves, because some systems have several spellings of a name."""
-    path = os.path.realpath(path)
-    while not (os.path.isdir(path) and os.path.isdir(folder) and os.path.samefile(path, folder)):
-        path, below = os.path.dirname(path), path
-        if path == below:
-            return False
-    return True
 
 
 def _is_ours(folder: str) -> bool:

@@ -128,3 +128,13 @@ def is_running(pid: int) -> bool:
     except (OSError, OverflowError):
         return False
     return True
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Compares the folders themselves, because some systems have several spellings of a name."""
+    path = os.path.realpath(path)
+    while not (os.path.isdir(path) and os.path.isdir(folder) and os.path.samefile(path, folder)):
+        path, below = os.path.dirname(path), path
+        if path == below:
+            return False
+    return True

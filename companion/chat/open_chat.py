@@ -12,7 +12,10 @@ from ..agent.conversations import shared_folder
 from ..agent.conversations.conversation import Conversation
 from ..agent.conversations.past_turns import PastTurns
 from ..agent.events.turn_events import Message, TurnEvent
-from ..agent.wording.failure import INTERNAL_ERROR, AgentError
+from ..agent.wording.failure import INTERNAL_ERROR, VALIDATION_ERROR, AgentError
+from ..agent.wording.sentence import sentence
+from ..base import private_files
+from ..base.background import in_thread
 from ..base.log import logger
 from .chat_update import FAILED, READY, STARTING, STOPPING, WORKING, ChatUpdate
 from .transcript import Transcript
@@ -20,6 +23,10 @@ from .unsaid import Unsaid
 
 # Seconds between two updates: at most thirty in one second.
 PAUSE = 1 / 30
+KEYS_INSIDE = sentence(
+    "The agents' keys lie within {workspace}, where a model may read everything. Open a folder of"
+    " yours that is smaller."
+)
 BROKEN = 'That failed; "Gemini Companion: Show Log" shows more.'
 
 
@@ -240,6 +247,7 @@ async def _conversation(agent: Agent, wanted: Wanted) -> Conversation:
     id, known, named = wanted.id, agent.conversations, wanted.agent or None
     await shared_folder.look(known, id)
     if id not in known:
+        await _check_apart(agent, wanted.workspace)
         usual = agent.backends[named].cli.id
         return known.find(wanted.workspace, None, True, named, usual, id)
     found = known.known(id)
@@ -248,3 +256,11 @@ async def _conversation(agent: Agent, wanted: Wanted) -> Conversation:
         async with found.hold.held():
             found.record.own()
     return found
+
+
+async def _check_apart(agent: Agent, workspace: str) -> None:
+    """Raises AgentError if the model could read the credentials: without asking, it reads all that
+    is in its workspace."""
+    is_within, state = private_files.is_within, agent.state
+    if await in_thread(lambda: is_within(state, workspace) or is_within(workspace, state)):
+        raise AgentError(VALIDATION_ERROR, KEYS_INSIDE.filled(workspace=workspace))

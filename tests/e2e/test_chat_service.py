@@ -42,6 +42,8 @@ from GeminiCompanion.companion.chat.chat_update import (  # noqa: E402
 )
 from GeminiCompanion.companion.chat.requests import (  # noqa: E402
     Agents,
+    AnswerElicitation,
+    Attach,
     ChangeQueued,
     ChooseOption,
     Decide,
@@ -308,6 +310,27 @@ class Talking(ChatCase):
         self.assertEqual((change.path, change.state), (path, "undone"))
         self.assertEqual(self.content(path), "old\n")
 
+    def test_a_question_of_the_agent_is_answered_by_a_form(self) -> None:
+        schema = {"type": "object", "properties": {"times": {"type": "integer", "minimum": 1}}}
+        asked = {"mode": "form", "message": "How often?", "requestedSchema": schema}
+        self.model.will_play("ask me", [{"asks": asked}])
+        id = self.open()
+        self.ask(Send(id, "ask me"))
+        (question,) = self.waiting(id).waiting
+        self.assertEqual((question.title, question.fields[0].name), ("How often?", "times"))
+        self.refused(AnswerElicitation(question.id, "accept", {"times": 0}))
+        self.ask(AnswerElicitation(question.id, "accept", {"times": 3}))
+        self.until_text(id, '"times": 3')
+        self.assertEqual(self.until_state(id, READY).waiting, ())
+
+    def test_an_image_goes_along_with_a_message(self) -> None:
+        self.model.will_play("look at it", ["I see."])
+        id = self.open()
+        image = self.ask(Attach(id, "a.png", b"\x89PNG\r\n\x1a\n" + bytes(64)))
+        self.ask(Send(id, "look at it", attachments=(image.id,)))
+        self.until_text(id, "I see.")
+        self.assertIn("a.png", self.front.texts[id])
+
     def test_options_and_commands_are_those_of_the_agent(self) -> None:
         id = self.open()
         options = self.front.last(id).options
@@ -407,6 +430,7 @@ class Failing(ChatCase):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.until_state(id, READY)
+        self.assertIn("Gemini CLI", self.front.texts[id].partition("one")[2])
         self.ask(Send(id, "again"))
         self.until_text(id, "Here I am.")
 
@@ -436,6 +460,11 @@ class Failing(ChatCase):
     def test_a_workspace_that_is_gone_is_told(self) -> None:
         id = self.chat.open(os.path.join(self.root, "gone")).conversation_id
         self.assertIn("folder", self.until_state(id, FAILED).problem)
+
+    def test_a_workspace_in_which_the_keys_lie_is_refused(self) -> None:
+        id = self.chat.open(self.root).conversation_id
+        self.assertIn("keys", self.until_state(id, FAILED).problem)
+        self.assertIn("keys", self.refused(Send(id, "hello")))
 
     def test_an_engine_that_cannot_run_is_told_in_all_chats_and_tried_again(self) -> None:
         state = os.path.join(self.root, "state")
@@ -604,7 +633,7 @@ def heard(update):
 
 engine = Engine(lambda: Options(launch, root + "/state"))
 service = ChatService(engine, heard)
-service.ask(Send(service.open(root).conversation_id, "hello"))
+service.ask(Send(service.open(root + "/work space").conversation_id, "hello"))
 ends = time.monotonic() + 90
 while "Hi there." not in said and time.monotonic() < ends:
     time.sleep(0.01)
