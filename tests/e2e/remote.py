@@ -17,7 +17,7 @@ from typing import Any
 
 import sublime
 
-from headless import clicks
+from headless import clicks, session
 from headless import proposals as proposals_of
 from headless.host import current
 
@@ -511,6 +511,15 @@ def reload_package() -> None:
     editor.ui(editor.plugins.reload, package)
     # A person takes longer than the package does until it has commands again.
     _status()
+
+
+def keep_session() -> None:
+    """What the editor does by itself where a person uses it."""
+    current().ui(session.save, current())
+
+
+def restore_session() -> None:
+    current().ui(session.restore, current())
 
 
 def leave() -> None:

@@ -3,6 +3,7 @@ editor."""
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import sys
@@ -55,6 +56,15 @@ class InTheEditor(unittest.TestCase):
 
         return str(until(found))
 
+    def drafts(self) -> str:
+        """What is kept of unsent texts at this moment."""
+        found = glob.glob(os.path.join(self.data, "**", "drafts.json"), recursive=True)
+        text = ""
+        for path in found:
+            with open(path, encoding="utf-8") as file:
+                text += file.read()
+        return text
+
     def composer(self) -> str:
         return str(self.editor.do("chat").partition(LINE)[2])
 
@@ -68,22 +78,25 @@ class InTheEditor(unittest.TestCase):
         self.editor.do("type_in_chat", "next")
         self.assertEqual(self.composer(), "next")
 
-    def test_a_chat_goes_on_after_a_restart_of_the_editor_with_its_unsent_text(self) -> None:
+    def test_a_chat_goes_on_after_a_crash_of_the_editor_with_what_was_typed_last(self) -> None:
         self.model.will_play("hello", ["Hi."])
         until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: New Chat"))
         self.say("hello")
         before = self.until_shown("▎ hello", "Hi.")
         until(lambda: self.composer() == "")
         self.editor.do("type_in_chat", "not yet")
-        self.assertEqual(self.editor.leave(), 0)
+        self.editor.do("keep_session")
+        self.editor.do("type_in_chat", "!")
+        until(lambda: "not yet!" in self.drafts())
+        self.editor.kill()
         self.start()
-        until(lambda: self.editor.do("chat"))
-        self.assertEqual(self.composer(), "not yet")
+        self.editor.do("restore_session")
+        until(lambda: self.composer() == "not yet!")
         self.assertIn("Hi.", before)
         self.until_shown("▎ hello", "Hi.")
-        self.model.will_play("not yet", ["Now."])
+        self.model.will_play("not yet!", ["Now."])
         self.editor.do("command", "gemini_companion_send")
-        self.until_shown("▎ hello", "Hi.", "▎ not yet", "Now.")
+        self.until_shown("▎ hello", "Hi.", "▎ not yet!", "Now.")
 
     def test_a_question_is_answered_by_its_link(self) -> None:
         self.model.will_play(
