@@ -62,11 +62,6 @@ def append(
 
 
 @_command("text")
-def noop(editor: Any, view: Any) -> None:
-    """From build 4142 on."""
-
-
-@_command("text")
 def insert(editor: Any, view: Any, characters: str = "") -> None:
     """Type text at every caret, piece by piece; a new line begins as deep as the one before."""
     for piece in re.split("(\n)", characters):
@@ -520,6 +515,11 @@ def edit_settings(window: Any, base_file: str = "", user_file: str = "", default
 @_command("application", "noop")
 def noop(editor: Any, **_anything: Any) -> None:
     """Does nothing, and blocks a default key binding by doing so."""
+
+
+@_command("text", "noop")
+def text_noop(editor: Any, view: Any, **_anything: Any) -> None:
+    """What a listener puts in the place of a text command."""
 
 
 @_command("application")

@@ -62,18 +62,20 @@ class ChatCase(ReviewCase):
 
     def tearDown(self) -> Generator[Any, Any, None]:
         for view in self.window.views():
-            conversation = view.settings().get(CONVERSATION)
-            if conversation is not None:
+            if view.settings().has(CONVERSATION):
                 view.close()
-                self.chats._drafts.forget(conversation)
+                self.chats._drafts.forget(self.id_of(view))
         yield from super().tearDown()
 
     def chat(self) -> Generator[Any, Any, sublime.View]:
         """`view = yield from self.chat()`: a new chat, open in the service."""
         self.run_command("new_chat")
         view = self.window.active_view()
-        yield lambda: view.settings().get(CONVERSATION) in self.service.opened
+        yield lambda: self.id_of(view) in self.service.opened
         return view
+
+    def id_of(self, view: sublime.View) -> str:
+        return str(view.settings().get(CONVERSATION))
 
     def type(self, view: sublime.View, text: str) -> None:
         for character in text:
@@ -82,7 +84,7 @@ class ChatCase(ReviewCase):
     def update(self, view: sublime.View, **members: Any) -> Steps:
         """The service tells this of the conversation."""
         members = {"state": READY, **members}
-        self.chats.tabs.updated(ChatUpdate(view.settings().get(CONVERSATION), **members))
+        self.chats.tabs.updated(ChatUpdate(self.id_of(view), **members))
         yield from self.until_turn()
 
     def state_of(self, view: sublime.View) -> str:
@@ -122,7 +124,7 @@ class Opening(ChatCase):
         view = yield from self.chat()
         yield from self.update(view, patches=(Patch("a", 5, 9, Rendered("x")),))
         yield from self.until_turn()
-        self.assertEqual(self.service.opened, [view.settings().get(CONVERSATION)])
+        self.assertEqual(self.service.opened, [self.id_of(view)])
 
     def test_several_chats_hear_of_their_own_conversation_only(self) -> Steps:
         first = yield from self.chat()
@@ -140,7 +142,7 @@ class Sending(ChatCase):
         self.run_command("send")
         self.type(view, " and more")
         ((request, answer),) = self.service.asked
-        self.assertEqual(request, Send(view.settings().get(CONVERSATION), "do it"))
+        self.assertEqual(request, Send(self.id_of(view), "do it"))
         self.assertEqual(self.unsent(view), "do it and more")
         answer.give(None)
         yield from self.until_turn()
@@ -172,7 +174,7 @@ class Sending(ChatCase):
     def test_stop_stops_the_chat_in_front(self) -> Steps:
         view = yield from self.chat()
         self.run_command("stop")
-        self.assertEqual(self.service.asked[0][0], Stop(view.settings().get(CONVERSATION)))
+        self.assertEqual(self.service.asked[0][0], Stop(self.id_of(view)))
 
 
 class Keys(ChatCase):
@@ -228,7 +230,7 @@ class Keys(ChatCase):
 class Lasting(ChatCase):
     def test_a_closed_tab_with_an_unsent_text_loses_nothing(self) -> Steps:
         view = yield from self.chat()
-        conversation = view.settings().get(CONVERSATION)
+        conversation = self.id_of(view)
         self.type(view, "not yet")
         view.close()
         yield from self.until_turn()
@@ -237,7 +239,7 @@ class Lasting(ChatCase):
         yield from self.until_turn()
         view = self.window.active_view()
         self.assertEqual(self.unsent(view), "not yet")
-        self.assertEqual(view.settings().get(CONVERSATION), conversation)
+        self.assertEqual(self.id_of(view), conversation)
 
     def test_a_chat_goes_on_after_a_restart_of_the_companion(self) -> Steps:
         view = yield from self.chat()

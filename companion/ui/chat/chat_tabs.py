@@ -26,7 +26,7 @@ UNDO = ("undo", "soft_undo")
 REDO = ("redo", "redo_or_repeat", "soft_redo")
 # They delete what is before the caret, unless they are told `forward`.
 BACKWARDS = ("left_delete", "delete_word")
-DONE_ALREADY = ("noop", {})
+DONE_ALREADY: tuple[str, dict[str, Any]] = ("noop", {})
 # Milliseconds after which a pressed mouse button is known to be no drag.
 CLICK = 200
 

@@ -7,7 +7,7 @@ back as a whole (docs/adr/0028).
 
 from __future__ import annotations
 
-from typing import Callable, Iterable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 import sublime
 
@@ -29,7 +29,7 @@ SYNTAX = "Packages/GeminiCompanion/Gemini Companion Chat.sublime-syntax"
 COMPOSER = LINE + "━" * 40 + "\n"
 # The most characters of a title in the tab.
 TITLE = 60
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     # What would change a text on its way into the view.
     "translate_tabs_to_spaces": False,
     "auto_indent": False,

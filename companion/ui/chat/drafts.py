@@ -91,6 +91,9 @@ class Drafts:
         try:
             private_files.make_parents(self._path)
             private_files.write(self._path, data)
+        except FileNotFoundError:
+            # Somebody removes the folder just now; the next text makes it anew.
+            logger.debug("unsent texts are not saved: their folder is being removed")
         except OSError as error:
             logger.error("unsent texts are not saved: %s", error)
 

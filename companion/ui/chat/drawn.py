@@ -122,4 +122,4 @@ def _replaced(old: Sequence[T], start: int, end: int, new: Sequence[T], size: in
     text. What is partly in the range goes with it."""
     before = [it for it in old if it.end <= start]
     behind = [it for it in old if it.start >= end and it.end > start]
-    return (*before, *moved(new, start), *moved(behind, size - (end - start)))
+    return tuple(before) + moved(new, start) + moved(behind, size - (end - start))
