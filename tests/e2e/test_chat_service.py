@@ -60,6 +60,7 @@ from GeminiCompanion.companion.chat.requests import (  # noqa: E402
     TakeBack,
     UndoTurn,
 )
+from GeminiCompanion.tests.support import is_alive  # noqa: E402
 from model_server import Gate, ModelServer, call  # noqa: E402
 from scripted import COMMAND  # noqa: E402
 
@@ -494,6 +495,19 @@ class Failing(ChatCase):
 
 
 class Ending(ChatCase):
+    def test_an_editor_that_quits_leaves_neither_the_cli_nor_a_command_of_it(self) -> None:
+        marker = self.path("running")
+        line = f"echo $$ > '{marker}.new'; mv '{marker}.new' '{marker}'; sleep 1234.5"
+        self.model.will_play("sleep", [call("run_shell_command", command=line)], ["Slept."])
+        id = self.open()
+        turn = self.ask(Send(id, "sleep")).turn
+        self.ask(Decide(id, self.until_asked(turn), ONCE))
+        command = int(until(lambda: self.content(marker)) or "0")
+        pids = [command, *self.pids()]
+        self.assertEqual(len(pids), 2)
+        self.engine.quit()
+        until(lambda: not any(map(is_alive, pids)))
+
     def test_the_engine_ends_some_time_after_the_last_chat_and_begins_with_the_next(self) -> None:
         with unittest.mock.patch.object(chat_service, "LINGER", 0.05):
             id = self.open()
