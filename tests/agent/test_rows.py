@@ -70,17 +70,20 @@ class Rows(unittest.TestCase):
             self.assertEqual(claude.session_meta("/work") == {}, trusted)
             self.assertEqual("OPENCODE_DISABLE_PROJECT_CONFIG" not in environment, trusted)
 
-    def test_opencode_opens_no_workspace_with_plugins_that_is_not_trusted(self) -> None:
-        opencode, _ = self.prepared(OpenCode, OPENAI)
-        trusting, _ = self.prepared(OpenCode, OPENAI, True)
-        for name, text, has_some in (
-            ("opencode.json", '{"plugin": ["./own.js"]}', True),
-            (".opencode/opencode.jsonc", '{"plugins": []}', True),
-            (".opencode/plugin/own.js", "", True),
-            (".opencode/plugins/own.ts", "", True),
-            ("opencode.json", '{"model": "own"}', False),
-            (".opencode/agent/own.md", "", False),
+    def test_no_workspace_that_would_run_something_is_opened_if_it_is_not_trusted(self) -> None:
+        for row, name, text, has_some in (
+            (OpenCode, "opencode.json", '{"plugin": ["./own.js"]}', True),
+            (OpenCode, "opencode.json", '{"\\u0070lugin": ["./own.js"]}', True),
+            (OpenCode, ".opencode/opencode.jsonc", '{"plugins": []}', True),
+            (OpenCode, ".opencode/plugin/own.js", "", True),
+            (OpenCode, ".opencode/plugins/own.ts", "", True),
+            (OpenCode, "opencode.json", '{"model": "own"}', False),
+            (OpenCode, ".opencode/agent/own.md", "", False),
+            (Codex, ".codex/config.toml", '[mcp_servers.own]\ncommand = "own"\n', True),
+            (Codex, ".codex/config.toml", 'model = "own"\n', False),
         ):
+            cli, _ = self.prepared(row, OPENAI)
+            trusting, _ = self.prepared(row, OPENAI, True)
             for inner in ("", "a/folder/in/it"):
                 with self.subTest(name, inner=inner), tempfile.TemporaryDirectory() as folder:
                     path = os.path.join(folder, name)
@@ -90,10 +93,10 @@ class Rows(unittest.TestCase):
                     workspace = os.path.join(folder, inner)
                     self.assertEqual(trusting.session_meta(workspace), {})
                     if not has_some:
-                        self.assertEqual(opencode.session_meta(workspace), {})
+                        self.assertEqual(cli.session_meta(workspace), {})
                         continue
-                    with self.assertRaisesRegex(AgentError, "has plugins of opencode"):
-                        opencode.session_meta(workspace)
+                    with self.assertRaisesRegex(AgentError, "as soon as it is opened"):
+                        cli.session_meta(workspace)
 
     def test_opencode_asks_before_it_edits_and_runs(self) -> None:
         _, environment = self.prepared(OpenCode, OPENAI)

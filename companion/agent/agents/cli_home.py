@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Mapping, Sequence
 
 from ...base import private_files
@@ -48,6 +49,27 @@ def write_settings(
     private_files.write(os.path.join(home, ".env"), b"")
     data = json.dumps(merged(settings, more), ensure_ascii=False).encode("utf-8")
     private_files.write(os.path.join(folder, "settings.json"), data)
+
+
+def first_of(
+    workspace: str, folders: Sequence[str], files: Sequence[str], words: Sequence[bytes]
+) -> str:
+    """The first of these folders, or of these files with one of the words in it, in the workspace
+    or above it; "" if there is none. Those in the user's own home are theirs. Blocks."""
+    home = Path.home()
+    for place in (Path(workspace), *Path(workspace).parents):
+        if place == home:
+            break
+        for path in (place / name for name in folders):
+            if os.path.exists(path):
+                return str(path)
+        for path in (place / name for name in files):
+            # What cannot be read, the CLI cannot read either.
+            with suppress(OSError):
+                data = path.read_bytes()
+                if any(word in data for word in words):
+                    return str(path)
+    return ""
 
 
 def forget_keys(home: str, names: Sequence[str]) -> None:

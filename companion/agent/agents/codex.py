@@ -12,8 +12,10 @@ from typing import Any, Mapping, Sequence
 
 from ...base import private_files
 from ..acp import messages
+from ..wording.failure import VALIDATION_ERROR, AgentError
+from ..wording.sentence import sentence
 from .cli import Cli
-from .cli_home import forget_keys, inherited, merged
+from .cli_home import first_of, forget_keys, inherited, merged
 from .credentials import OPENAI, Credentials
 from .program import Program
 
@@ -21,6 +23,14 @@ from .program import Program
 WITH_KEY, ASKING = "api-key", "read-only"
 # The file of its home in which it keeps the key.
 LOGIN = os.path.join(".codex", "auth.json")
+# The settings of a workspace, and what is in them if they name commands. Letters may be written as
+# numbers.
+SETTINGS = ".codex/config.toml"
+WORDS = (b"command", b"notify", b"hook", b"\\")
+NAMES_COMMANDS = sentence(
+    "{path} may name commands, which Codex would run as soon as it is opened; start the server with"
+    " --trust to trust them."
+)
 # Our name for the provider in its settings.
 PROVIDER = "api"
 # What it reads before it is told anything: without this it asks its makers and GitHub for plugins.
@@ -70,6 +80,13 @@ class Codex(Cli):
             "NO_BROWSER": "1",
             **more,
         }
+
+    def session_meta(self, workspace: str) -> messages.Meta:
+        """It trusts every workspace, and nothing keeps it from that."""
+        path = "" if self.trusted else first_of(workspace, (), (SETTINGS,), WORDS)
+        if path:
+            raise AgentError(VALIDATION_ERROR, NAMES_COMMANDS.filled(path=path))
+        return {}
 
     def check(self, credentials: Credentials) -> None:
         super().check(credentials)

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Mapping
 
 from ...base import private_files
@@ -18,7 +16,7 @@ from ..events.tool_call import Call
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .cli import Cli
-from .cli_home import inherited, merged
+from .cli_home import first_of, inherited, merged
 from .credentials import OPENAI, Credentials
 from .program import Program
 
@@ -27,8 +25,12 @@ SETTINGS = "opencode.json"
 # Our name for the provider in its settings; and what counts where no model and no address is named.
 PROVIDER, MODEL, ADDRESS = "api", "gpt-5", "https://api.openai.com/v1"
 # Where a workspace may name plugins: its folders of them, and its settings.
-FOLDER = ".opencode"
-FOLDERS, FILES = ("plugin", "plugins"), ("opencode.json", "opencode.jsonc")
+FOLDERS = (".opencode/plugin", ".opencode/plugins")
+FILES = tuple(
+    place + name for place in (".opencode/", "") for name in ("opencode.json", "opencode.jsonc")
+)
+# Letters may be written as numbers.
+WORDS = (b"plugin", b"\\u")
 HAS_PLUGINS = sentence(
     "{path} has plugins of opencode, which would run as soon as it is opened; start the server with"
     " --trust to trust them."
@@ -103,7 +105,7 @@ class OpenCode(Cli):
 
     def session_meta(self, workspace: str) -> messages.Meta:
         """No option of its keeps it from running a workspace's plugins."""
-        path = "" if self.trusted else _plugins(workspace)
+        path = "" if self.trusted else first_of(workspace, FOLDERS, FILES, WORDS)
         if path:
             raise AgentError(VALIDATION_ERROR, HAS_PLUGINS.filled(path=path))
         return {}
@@ -124,22 +126,3 @@ class OpenCode(Cli):
     @property
     def _settings(self) -> str:
         return os.path.join(self.folder, SETTINGS)
-
-
-def _plugins(workspace: str) -> str:
-    """The first file or folder that has plugins, of the workspace or of a folder above it, as
-    opencode looks for them; "" if there is none. Those in the user's own home are theirs."""
-    home = Path.home()
-    for folder in (Path(workspace), *Path(workspace).parents):
-        if folder == home:
-            break
-        own = folder / FOLDER
-        for path in (own / name for name in FOLDERS):
-            if os.path.exists(path):
-                return str(path)
-        for path in (place / name for place in (own, folder) for name in FILES):
-            # What cannot be read, opencode cannot read either.
-            with suppress(OSError):
-                if b"plugin" in path.read_bytes():
-                    return str(path)
-    return ""
