@@ -7,7 +7,7 @@ it. `chat` is the id of an open conversation, `conversation` that of any.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, Mapping, Sequence, TypeVar
 
@@ -19,14 +19,15 @@ from ..agent.conversations.conversation import Conversation, SessionInfo
 from ..agent.conversations.past_turns import on_disk
 from ..agent.conversations.turn_undo import FileChange
 from ..agent.display import document
-from ..agent.events.turn_events import Attachment
+from ..agent.events.turn_events import Attachment, MessageAdded, QueuedMessage
 from ..agent.processes.backend import Backend
 from ..agent.wording import failure
 from ..agent.wording.failure import VALIDATION_ERROR, AgentError
 from ..agent.wording.sentence import ENGLISH, sentence
 from ..base.background import in_thread
+from . import enclosed
 from .chats import Chats
-from .open_chat import Wanted
+from .open_chat import OpenChat, Wanted
 
 T = TypeVar("T")
 
@@ -76,12 +77,15 @@ class Sent:
 @dataclass(frozen=True)
 class Send(Request[Sent]):
     """Send a message; while a turn runs, it waits for the end of that. `files` are absolute paths
-    of files and folders for the model to read, `attachments` are ids of attachments."""
+    of files and folders for the model to read, `attachments` are ids of attachments. What the text
+    names as `@path` is read as well. `images` are absolute paths of images and PDF documents, which
+    become attachments."""
 
     chat: str
     text: str
     files: tuple[str, ...] = ()
     attachments: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
 
     async def done(self, chats: Chats) -> Sent:
         chat = chats.of(self.chat)
@@ -89,12 +93,7 @@ class Send(Request[Sent]):
         chat.is_being_sent = True
         chat.touch()
         try:
-            conversation = await chat.ready()
-            if chat.unsaid is not None:
-                await chat.unsaid.end()
-            if conversation.is_busy:
-                return await self._queue(chats, conversation)
-            return await self._send(chats, conversation)
+            return await self._done(chats, chat, await chat.ready())
         except AgentError as error:
             if not chat.has_session:
                 chat.fail(str(error), error.code)
@@ -103,6 +102,22 @@ class Send(Request[Sent]):
             chat.is_being_sent = False
             chat.touch()
 
+    async def _done(self, chats: Chats, chat: OpenChat, conversation: Conversation) -> Sent:
+        folder, attachments = conversation.workspace, conversation.attachments
+        # Before anything is said: an image that cannot be read begins nothing.
+        more = await enclosed.enclose(self.text, self.images, folder, attachments)
+        files = tuple(dict.fromkeys([*self.files, *more.files]))
+        whole = replace(self, files=files, attachments=(*self.attachments, *more.attachments))
+        try:
+            if chat.unsaid is not None:
+                await chat.unsaid.end()
+            if conversation.is_busy:
+                return await whole._queue(chats, conversation, self.files)
+            return await whole._send(chats, conversation)
+        except AgentError:
+            await enclosed.discard(more, attachments)
+            raise
+
     async def _send(self, chats: Chats, conversation: Conversation) -> Sent:
         outbox = chats.agent.outbox
         turn = await outbox.send(conversation, self.text, self.files, self.attachments, asks=True)
@@ -110,12 +125,12 @@ class Send(Request[Sent]):
         turn.is_detached = True
         return Sent(turn=turn.id)
 
-    async def _queue(self, chats: Chats, conversation: Conversation) -> Sent:
+    async def _queue(self, chats: Chats, conversation: Conversation, given: Sequence[str]) -> Sent:
         attached: Sequence[Attachment] = ()
         if self.attachments:
             attached = await on_disk(partial(_all, conversation.attachments, self.attachments))
         async with conversation.hold.held():
-            added = conversation.queue.add(self.text, self.files, self.files, attached)
+            added = conversation.queue.add(self.text, given, self.files, attached)
             chats.agent.outbox.go_on(conversation)
         return Sent(queued=added.id)
 
@@ -150,18 +165,36 @@ class ChangeQueued(Request[None]):
 
 
 @dataclass(frozen=True)
-class TakeBack(Request[str]):
-    """Take back a message that waits; gives its text, for the composer."""
+class TakeBack(Request[QueuedMessage]):
+    """Take back a message that waits; gives it as it was."""
 
     chat: str
     queued: str
 
-    async def done(self, chats: Chats) -> str:
+    async def done(self, chats: Chats) -> QueuedMessage:
         conversation = await chats.of(self.chat).ready()
         async with conversation.hold.held():
-            text = conversation.queue.get(self.queued).text
+            message = conversation.queue.get(self.queued)
             conversation.queue.remove(self.queued)
-        return text
+        return message
+
+
+@dataclass(frozen=True)
+class SaidBefore(Request["tuple[str, ...]"]):
+    """The last messages of the user in the conversation, the oldest first."""
+
+    chat: str
+    most: int = 100
+
+    async def done(self, chats: Chats) -> tuple[str, ...]:
+        conversation = await chats.of(self.chat).ready()
+        if not conversation.record.turns:
+            return ()
+        said: list[str] = []
+        for turn in (await conversation.past.history()).turns:
+            bodies = [it.body for it in turn.events]
+            said += [turn.text, *(it.text for it in bodies if isinstance(it, MessageAdded))]
+        return tuple(filter(None, said))[-self.most :]
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ from GeminiCompanion.companion.chat.requests import (  # noqa: E402
     ListConversations,
     Rename,
     Request,
+    SaidBefore,
     Send,
     SendNow,
     SlashCommands,
@@ -246,12 +247,27 @@ class Talking(ChatCase):
         second, third = (self.ask(Send(id, text)).queued for text in ("second", "third"))
         until(lambda: len(self.front.last(id).queue.messages) == 2)
         self.ask(ChangeQueued(id, second, "changed"))
-        self.assertEqual(self.ask(TakeBack(id, third)), "third")
+        self.assertEqual(self.ask(TakeBack(id, third)).text, "third")
         until(lambda: [it.text for it in self.front.last(id).queue.messages] == ["changed"])
         gate.set()
         self.until_text(id, "Changed it is.")
         until(lambda: not self.front.last(id).queue.messages)
         self.assertIn("no message", self.refused(TakeBack(id, second)).lower())
+
+    def test_what_a_message_names_and_shows_goes_with_it_and_it_is_found_again(self) -> None:
+        path, image = (os.path.join(self.workspace, name) for name in ("a b.txt", "a.png"))
+        for name, content in ((path, b"text"), (image, b"\x89PNG\r\n\x1a\n" + bytes(40))):
+            with open(name, "wb") as file:
+                file.write(content)
+        self.model.will_play("What is", ["A picture."])
+        id = self.open()
+        self.assertEqual(self.ask(SaidBefore(id)), ())
+        text = "What is @a\\ b.txt#L1?"
+        self.ask(Send(id, text, images=(image,)))
+        self.until_text(id, "A picture.")
+        self.assertIn("with a b.txt, a.png", self.front.texts[id])
+        self.until_state(id, READY)
+        self.assertEqual(self.ask(SaidBefore(id)), (text,))
 
     def test_a_message_that_waits_can_be_sent_now(self) -> None:
         gate = Gate()
