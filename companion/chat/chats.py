@@ -42,6 +42,11 @@ class Chats:
         if id in self._open:
             self._open[id].touch()
 
+    def retry(self) -> None:
+        """What kept chats from being opened may be gone."""
+        for chat in self._open.values():
+            chat.retry()
+
     async def close(self, id: str) -> None:
         chat = self._open.pop(id, None)
         if chat is not None:

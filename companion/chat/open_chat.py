@@ -83,6 +83,11 @@ class OpenChat:
         self.touch()
         self._begin(self._open())
 
+    def retry(self) -> None:
+        """Open it again if that failed."""
+        if self._problem and not self.is_busy:
+            self.open()
+
     async def ready(self) -> Conversation:
         """The conversation; a session of the agent may still be missing. Raises AgentError."""
         async with self._finding:

@@ -40,6 +40,7 @@ from GeminiCompanion.companion.chat.chat_update import (  # noqa: E402
     WORKING,
     ChatUpdate,
 )
+from GeminiCompanion.companion.chat.login_requests import Configure, LogOut  # noqa: E402
 from GeminiCompanion.companion.chat.requests import (  # noqa: E402
     Agents,
     AnswerElicitation,
@@ -472,6 +473,14 @@ class Failing(ChatCase):
         self.assertEqual(failed.code, "AUTH_NOT_SET")
         (row,) = self.ask(Agents())
         self.assertEqual((row.id, row.is_usual, row.is_there), ("gemini", True, True))
+        self.assertFalse(row.login.is_authenticated)
+        self.assertIn("nonsense", self.refused(Configure("gemini", Credentials("nonsense"))))
+        self.ask(Configure("gemini", KEY))
+        self.until_state(id, READY)
+        (row,) = self.ask(Agents())
+        self.assertTrue(row.login.is_authenticated)
+        self.ask(LogOut("gemini"))
+        (row,) = self.ask(Agents())
         self.assertFalse(row.login.is_authenticated)
 
     def test_a_workspace_that_is_gone_is_told(self) -> None:

@@ -1,0 +1,60 @@
+"""What a front end asks to log in to an agent. `agent` is the agent's id. A chat that failed is
+opened again once the user has logged in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..agent.agents.credentials import Credentials
+from ..agent.processes.login import Login
+from .chats import Chats
+from .requests import Request
+
+
+@dataclass(frozen=True)
+class Configure(Request[None]):
+    """Use these credentials from now on, of one of the agent's kinds. Every conversation of the
+    agent gets a new session; refused while one is busy."""
+
+    agent: str
+    credentials: Credentials
+
+    async def done(self, chats: Chats) -> None:
+        await chats.agent.backends[self.agent].account.configure(self.credentials)
+        chats.retry()
+
+
+@dataclass(frozen=True)
+class BeginLogin(Request["Login | None"]):
+    """Begin a login with Google, which has to be configured: gives where the user gets a code; None
+    if they are logged in already."""
+
+    agent: str
+
+    async def done(self, chats: Chats) -> Login | None:
+        login = await chats.agent.backends[self.agent].account.begin_login()
+        if login is None:
+            chats.retry()
+        return login
+
+
+@dataclass(frozen=True)
+class FinishLogin(Request[None]):
+    """Finish that login with the code."""
+
+    agent: str
+    code: str
+
+    async def done(self, chats: Chats) -> None:
+        await chats.agent.backends[self.agent].account.finish_login(self.code)
+        chats.retry()
+
+
+@dataclass(frozen=True)
+class LogOut(Request[None]):
+    """Forget the whole account."""
+
+    agent: str
+
+    async def done(self, chats: Chats) -> None:
+        await chats.agent.backends[self.agent].account.logout()
