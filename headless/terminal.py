@@ -53,7 +53,9 @@ REVIEW_KEYS = (
     "[n]ext [p]revious change  [k]eep  [d]rop  [u]ndo  [c]omment  [e]dit first  [space] [b]ack",
     "[a]ccept  [A]ccept, next  [r]eject  [R]eject with note  re[l]ease  ] [ other diffs",
 )
-KEYS = "[w]aiting  [h]istory  [o]pen a file  [f]older to add  [s]tatus  [:] all commands  [q]uit"
+KEYS = (
+    "[w]aiting  [h]istory  [o]pen a file  [f]older to add  [t]ype  [s]tatus  [:] commands  [q]uit"
+)
 TAB_KEYS = "Escape closes what is shown above the messages."
 LIST_KEYS = ("A number, or up, down and Enter; Escape closes the list.",)
 # Pixels of a window: none of its own lines is broken before the terminal's are.
@@ -75,8 +77,8 @@ IN_CONTAINER = "REMOTE_CONTAINERS=1 "
 class State(NamedTuple):
     """What the editor shows at a moment. `active` is the diff with the keyboard, if it is one;
     `question` a quick panel or an input panel; `tab` name and text of the tab with the keyboard,
-    where there is one only to be looked at; `message` the status bar's; `clipboard` what was
-    copied."""
+    where there is one only to be looked at, `is_at_end` whether its caret is; `message` the status
+    bar's; `clipboard` what was copied."""
 
     waiting: Tuple[int, ...]
     active: Optional[int]
@@ -84,6 +86,7 @@ class State(NamedTuple):
     question: Optional[Any]
     panel: str
     tab: Optional[Tuple[str, str]]
+    is_at_end: bool
     message: str
     clipboard: str
 
@@ -116,18 +119,28 @@ class Panel:
         self.height = 0
         self.is_cut = False
         self._first = ""
+        self._was_at_end = False
 
     def move(self, lines: int) -> None:
         self.top += lines
+        self._was_at_end = False
 
     def shown(
-        self, lines: List[str], room: Optional[int], bar: Optional[int], has_pages: bool
+        self,
+        lines: List[str],
+        room: Optional[int],
+        bar: Optional[int],
+        has_pages: bool,
+        follows: bool = False,
     ) -> List[str]:
         """At most `room` lines; where that is not all, the last one says so. The one at `bar` is
-        among them, where there is one. `has_pages` says that the keys for whole pages are its."""
+        among them, where there is one. `has_pages` says that the keys for whole pages are its. What
+        `follows` begins with its end, and shows the end as long as nobody moves."""
         first = lines[0] if lines else ""
         if first != self._first:
-            self._first, self.top = first, 0
+            self._first, self.top, self._was_at_end = first, 0, follows
+        if follows and self._was_at_end:
+            self.top = len(lines)
         self.is_cut = room is not None and len(lines) > room
         if room is None or not self.is_cut:
             return lines
@@ -135,6 +148,7 @@ class Panel:
         if bar is not None:
             self.top = min(max(self.top, bar - self.height + 1), bar)
         self.top = max(0, min(self.top, len(lines) - self.height))
+        self._was_at_end = self._was_at_end or self.top == len(lines) - self.height
         end = self.top + self.height
         keys = "[up] [down] [space] [b]ack" if has_pages else "[up] [down]"
         more = "-- lines %d to %d of %d; %s --" % (self.top + 1, end, len(lines), keys)
@@ -224,6 +238,8 @@ class Front:
             self._open(next_key)
         elif key == "f":
             self._run("prompt_add_folder")
+        elif key == "t":
+            self._type(next_key)
         elif key == ":":
             self._choose_command(next_key)
         elif key == "escape":
@@ -283,6 +299,7 @@ class Front:
             self._question(),
             panel.view.text.characters if panel is not None else _page_text(page),
             proposals.shown_only(view),
+            bool(view and view.selection and view.selection[-1][1] == len(view.text)),
             self.editor.status_message,
             self.editor.clipboard,
         )
@@ -348,6 +365,7 @@ class Front:
             self.screen.panel_room(keys_shown, has_proposal),
             questions.line_of_bar(state.question) if state.question is not None else None,
             state.question is None and not has_proposal,
+            state.tab is not None and state.is_at_end,
         )
         shown: List[str] = []
         if state.proposal is not None:
@@ -499,6 +517,14 @@ class Front:
                 kind = "To be looked at" if view.buffer.read_only else "To be edited"
                 self.say("%s: %s" % (kind, view.buffer.file_name))
             self.editor.close_window(fresh)
+
+    def _type(self, next_key: LineKeys) -> None:
+        """Type a line where the keyboard is, as a person does."""
+        window = self.editor.active_window
+        view = window.active_view() if window is not None else None
+        line = self._line(next_key, "Type: ") if view is not None else None
+        for character in line or "":
+            self.editor.ui(self.editor.type_text, view, character)
 
     def _open(self, next_key: LineKeys) -> None:
         path = self._line(next_key, "File to open: ")
