@@ -165,6 +165,18 @@ class Sending(ChatCase):
         yield from self.until_turn()
         self.assertEqual((request.text, self.unsent(view)), ("run the tests", "unfinished"))
 
+    def test_a_tab_that_nobody_has_looked_at_is_opened_before_it_is_sent(self) -> Steps:
+        view = yield from self.chat()
+        self.type(view, "do it")
+        yield from self.open("a.py", "x\n")
+        sublime.run_command("gemini_companion_restart_companion")
+        yield lambda: plugin._host.is_running and plugin._host.running.chats is not self.chats
+        self.chats = self.running().chats
+        self.service.opened.clear()
+        self.run_command("send")
+        yield lambda: self.service.asked
+        self.assertEqual(self.service.opened, [self.id_of(view)])
+
     def test_nothing_is_not_sent(self) -> Steps:
         yield from self.chat()
         self.run_command("send")

@@ -37,7 +37,7 @@ class ChatActions:
         self._tell = tell
         self.tabs = ChatTabs(drafts, self._seen, self._left, self._follow)
         self._service: ChatService | None = None
-        # The chats that are open in the service, or about to be; and those that are being sent.
+        # The conversations that are open in the service, and those with a message on its way.
         self._opened: set[str] = set()
         self._sending: set[str] = set()
 
@@ -86,16 +86,18 @@ class ChatActions:
     def _seen(self, chat: ChatView) -> None:
         """Have its transcript come, once."""
         if chat.conversation not in self._opened:
-            self._opened.add(chat.conversation)
-            self._stories.begin(self._follow_conversation(chat))
+            self._stories.begin(self._followed(chat))
 
-    async def _follow_conversation(self, chat: ChatView) -> None:
-        window = chat.views[0].window() if chat.views else None
+    async def _followed(self, chat: ChatView) -> ChatService | None:
+        """The service, in which the chat is open; None if there is none, or no tab any more."""
         service = await self._needed()
-        if window is not None and service is not None:
+        window = chat.views[0].window() if chat.views else None
+        if service is None or window is None:
+            return None
+        if chat.conversation not in self._opened:
+            self._opened.add(chat.conversation)
             chat.update(service.open(folder_of(window), "", chat.conversation))
-        else:
-            self._opened.discard(chat.conversation)
+        return service
 
     def _left(self, chat: ChatView) -> None:
         self._opened.discard(chat.conversation)
@@ -139,7 +141,7 @@ class ChatActions:
 
         self._sending.add(chat.conversation)
         try:
-            service = await self._needed()
+            service = await self._followed(chat)
             if service is not None:
                 await service.ask(Send(chat.conversation, words.strip()))
                 if is_written:
@@ -162,10 +164,10 @@ class ChatActions:
     def _follow(self, view: sublime.View, chat: ChatView, link: Link) -> None:
         argument = link_actions.argument_of(link)
         followed = Followed(view, chat.conversation, argument, self._tell)
-        self._stories.begin(self._act(followed, link.action), view)
+        self._stories.begin(self._act(chat, followed, link.action), view)
 
-    async def _act(self, followed: Followed, action: str) -> None:
-        service = await self._needed()
+    async def _act(self, chat: ChatView, followed: Followed, action: str) -> None:
+        service = await self._followed(chat)
         if service is not None:
             await link_actions.follow(followed, service, action)
 
