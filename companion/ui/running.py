@@ -170,6 +170,7 @@ class Running:
 
     def closing(self, view: sublime.View) -> None:
         """The user closes a view."""
+        self.sheets.closing(view)
         self.accepting.closing(view)
         self.diffs.closing(view)
         self.chats.tabs.closing(view)

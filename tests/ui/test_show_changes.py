@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Generator
 
 import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.ide import file_content
+from GeminiCompanion.companion.ide.accepted_edits import Edit
+from GeminiCompanion.companion.ui.changes import deciding
 from GeminiCompanion.companion.ui.changes.sheet import NOTHING, ChangeSheet
+from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
+from GeminiCompanion.companion.ui.review import large, open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff, seen, waiting
 
 from .adapter import text_of
@@ -164,3 +171,216 @@ class Deciding(SheetCase):
         yield from self.until_rejected()
         self.assertTrue(is_diff(second) and is_diff(third))
         yield lambda: any("1 of 2 rejected. 1 changed meanwhile" in it for it in told)
+
+    def test_what_cannot_be_compared_is_not_decided_with_the_others(self) -> Steps:
+        self.replace(large, "LARGE", 40)
+        self.replace(large, "digest_for", _no_digest)
+        first = yield from self.shown_in_part()
+        self.replace(large, "LARGE", 2**20)
+        second = yield from self.diff(self.cli, self.write("b.py", OLD), "b\n" + OLD)
+        yield from self.until_computed(second)
+        view = yield from self.show()
+        self.assertIn(
+            "## a.py  not compared, proposed by", text_of(view).replace(self.folder + os.sep, "")
+        )
+        panels, told = self.panels(), self.told()
+        self.decide(view, "reject_all")
+        yield lambda: panels
+        self.assertIn("Reject 1 proposal in 1 file,", panels[0]["placeholder"])
+        panels[0]["on_select"](0)
+        yield from self.until_rejected()
+        self.assertTrue(is_diff(first))
+        yield lambda: any("1 cannot be shown here" in it for it in told)
+
+    def shown_in_part(self) -> Generator[Any, Any, sublime.View]:
+        self.cli = yield from self.connect()
+        right = yield from self.diff(self.cli, self.write("a.py", OLD), "a\n" + OLD)
+        return right
+
+    def test_all_that_were_accepted_are_undone_together(self) -> Steps:
+        news = [OLD.replace("line 3\n", f"{it}\n") for it in "ab"]
+        rights = yield from self.propose_files(*((OLD, new) for new in news))
+        view = yield from self.show()
+        panels, told = self.panels(), self.told()
+        self.decide(view, "accept_all")
+        yield lambda: panels
+        panels.pop()["on_select"](0)
+        yield lambda: not any(is_diff(it) for it in rights)
+        yield lambda: self.sheet(view).marking.undoable == 2
+        for number, new in enumerate(news):
+            self.write(f"{number}.py", new)
+        self.decide(view, "undo_all")
+        yield lambda: panels
+        self.assertEqual(panels[0]["placeholder"], "Undo 2 accepted edits?")
+        panels.pop()["on_select"](0)
+        yield lambda: any("2 of 2 accepted edits undone." in it for it in told)
+        for number in range(2):
+            self.assertEqual(self.read(f"{number}.py"), OLD)
+        self.decide(view, "undo_all")
+        yield lambda: any(deciding.NOTHING_TO_UNDO in it for it in told)
+
+    def read(self, name: str) -> str:
+        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+            return file.read()
+
+    def test_saving_the_sheet_asks_whether_to_accept_all(self) -> Steps:
+        yield from self.propose_files((OLD, "a\n" + OLD))
+        view = yield from self.show()
+        panels = self.panels()
+        view.run_command("save")
+        yield lambda: panels
+        self.assertTrue(panels[0]["placeholder"].startswith("Accept 1 proposal in 1 file"))
+        panels[0]["on_select"](1)
+
+
+class Unasked(SheetCase):
+    """Edits that a CLI made without asking."""
+
+    def tearDown(self) -> Steps:
+        history = self.running().history
+        for edit in history.of_window(self.window):
+            history.replace(edit, None)
+        yield from super().tearDown()
+
+    def made(self, name: str, old: str, new: str) -> str:
+        """An edit that was made already; gives the id that a sheet has for it."""
+        path = self.write(name, old)
+        before = file_content.read(path)
+        self.write(name, new)
+        edit = Edit(self.window.id(), path, before, new, "Gemini CLI", 1.0, turn="t", prompt="do")
+        self.running().history.add(edit)
+        return PREFIX + edit.id
+
+    def on_disk(self, name: str) -> str:
+        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+            return file.read()
+
+    def test_they_are_shown_beside_proposals_without_a_tab_of_their_own(self) -> Steps:
+        self.made("b.py", OLD, "b\n" + OLD)
+        yield from self.propose_files((OLD, "a\n" + OLD))
+        view = yield from self.show()
+        first = "1 proposal and 1 edit made without asking in 2 files: 2 lines added, 0 removed"
+        self.assertEqual(text_of(view).splitlines()[0], first)
+        self.assertEqual(len(list(open_diffs.diffs(self.window))), 1)
+
+    def test_one_is_kept_and_one_undone(self) -> Steps:
+        kept = self.made("a.py", OLD, "a\n" + OLD)
+        undone = self.made("b.py", OLD, "b\n" + OLD)
+        view = yield from self.show()
+        self.decide(view, "accept_file", kept)
+        yield lambda: "a.py" not in text_of(view)
+        self.assertEqual(self.on_disk("a.py"), "a\n" + OLD)
+        self.decide(view, "reject_file", undone)
+        yield from self.until_equal(lambda: text_of(view), f"{NOTHING}\n\n")
+        self.assertEqual(self.on_disk("b.py"), OLD)
+
+    def test_what_is_typed_opens_the_review_and_is_in_it(self) -> Steps:
+        id = self.made("a.py", OLD, "added\n" + OLD)
+        view = yield from self.show()
+        self.type(view, "\nadded", " first")
+        self.type(view, "added first", " second")
+        yield lambda: list(open_diffs.diffs(self.window))
+        (right,) = open_diffs.diffs(self.window)
+        expected = "added first second\n" + OLD
+        yield from self.until_equal(lambda: text_of(right), expected)
+        self.assertEqual(self.window.active_view(), view)
+        yield from self.until_computed(right)
+        yield from self.until_drawn(view)
+        self.assertIn("added first second\n", text_of(view))
+        self.decide(view, "accept_file", id)
+        yield from self.until_equal(lambda: self.on_disk("a.py"), expected)
+
+    def test_all_are_undone_after_the_user_is_told_what_is_counted(self) -> Steps:
+        for name in ("a.py", "b.py"):
+            self.made(name, OLD, "more\n" + OLD)
+        view = yield from self.show()
+        panels = self.panels()
+        self.decide(view, "reject_all")
+        yield lambda: panels
+        asked = "Reject 2 edits made without asking in 2 files, 2 lines added, 0 removed?"
+        self.assertEqual(panels[0]["placeholder"], asked)
+        panels[0]["on_select"](0)
+        yield from self.until_equal(lambda: text_of(view), f"{NOTHING}\n\n")
+        self.assertEqual([self.on_disk("a.py"), self.on_disk("b.py")], [OLD, OLD])
+
+    def test_a_change_of_one_is_dropped_in_its_review(self) -> Steps:
+        id = self.made("a.py", OLD, "a\n" + OLD + "z\n")
+        view = yield from self.show()
+        section = self.sheet(view).section(id)
+        self.decide(view, "drop_change", id, section.file.comparison.keys[0])  # type: ignore[union-attr]
+        yield lambda: list(open_diffs.diffs(self.window))
+        (right,) = open_diffs.diffs(self.window)
+        yield from self.until_equal(lambda: text_of(right), OLD + "z\n")
+
+
+class Going(SheetCase):
+    def test_enter_on_a_line_of_context_goes_to_it_in_the_review(self) -> Steps:
+        (right,) = yield from self.propose_files((OLD, OLD.replace("line 15\n", "LINE 15\n")))
+        view = yield from self.show()
+        for place, row in (("line 13\n", 12), ("line 15\n", 14), ("0.py", 14), ("line 12 @@", 14)):
+            with self.subTest(place):
+                self.window.focus_view(view)
+                self.enter(view, place)
+                yield lambda: self.window.active_view() == right
+                yield from self.until_equal(lambda: right.rowcol(right.sel()[0].b)[0], row)
+        self.assertEqual(text_of(view), self.sheet(view).model.text)
+
+    def enter(self, view: sublime.View, place: str) -> None:
+        view.sel().clear()
+        view.sel().add(sublime.Region(text_of(view).index(place)))
+        view.run_command("insert", {"characters": "\n"})
+
+    def test_enter_in_an_added_line_types(self) -> Steps:
+        (right,) = yield from self.propose_files((OLD, OLD.replace("line 15\n", "LINE 15\n")))
+        view = yield from self.show()
+        self.enter(view, "15\n@@" if "15\n@@" in text_of(view) else " 15\nline 16")
+        yield from self.until_equal(lambda: text_of(right), OLD.replace("line 15\n", "LINE\n 15\n"))
+
+
+class Lasting(SheetCase):
+    def test_a_clone_shows_and_takes_the_same(self) -> Steps:
+        (right,) = yield from self.propose_files((OLD, "added\n" + OLD))
+        view = yield from self.show()
+        self.window.run_command("clone_file")
+        clone = self.window.active_view()
+        self.assertNotEqual(clone, view)
+        yield lambda: self.texts(clone, "gemini_companion_changes_added_0") == ["added\n"]
+        self.type(clone, "\nadded", " too")
+        yield from self.until_equal(lambda: text_of(right), "added too\n" + OLD)
+        view.close()
+        yield from self.until_computed(right)
+        self.type(clone, "added too", "!")
+        yield from self.until_equal(lambda: text_of(right), "added too!\n" + OLD)
+
+    def test_a_sheet_from_before_a_restart_is_drawn_anew(self) -> Steps:
+        yield from self.propose_files((OLD, "added\n" + OLD))
+        view = yield from self.show()
+        before = text_of(view)
+        plugin._host.stop()
+        view.run_command("append", {"characters": "typed while nobody looked\n"})
+        plugin._host.start()
+        yield lambda: plugin._host.is_running
+        yield lambda: self.running().sheets.of(view) is not None
+        yield from self.until_equal(lambda: text_of(view), before)
+
+    def test_a_closed_sheet_is_forgotten_and_decides_nothing(self) -> Steps:
+        (right,) = yield from self.propose_files((OLD, "added\n" + OLD))
+        view = yield from self.show()
+        id = view.buffer_id()
+        self.type(view, "\nadded", " at last")
+        view.close()
+        yield from self.until_equal(lambda: text_of(right), "added at last\n" + OLD)
+        self.running().sheets.look()
+        self.assertIsNone(self.running().sheets.with_id(str(id)))
+        self.assertTrue(is_diff(right))
+
+    def test_headings_and_line_numbers_have_colours(self) -> Steps:
+        yield from self.propose_files(("a = 1\n", "def f():\n"))
+        view = yield from self.show()
+        point = text_of(view).index("@@ line 1 @@")
+        self.assertIn("comment.line", view.scope_name(point))
+        self.assertIn("entity.name.section", view.scope_name(text_of(view).index("0.py")))
+
+
+async def _no_digest(*_: Any) -> None:
+    return None

@@ -103,6 +103,12 @@ class ChangeSheets:
         else:
             sheet.refresh()
 
+    def closing(self, view: sublime.View) -> None:
+        """The user closes a view: the last keystroke counts as well."""
+        sheet = self.of(view)
+        if sheet is not None:
+            sheet.take_typed()
+
     def modified(self, view: sublime.View) -> None:
         """The text of a view has changed; called on the worker."""
         if _is_sheet(view):
@@ -128,14 +134,15 @@ class ChangeSheets:
     ) -> tuple[str, dict[str, Any]] | None:
         """The command to run instead of this one: Enter goes to the file's own review where nothing
         can be typed, and saving means accepting all."""
-        sheet = self.of(view)
-        if sheet is None:
+        sheet, window = self.of(view), view.window()
+        if sheet is None or window is None:
             return None
-        if name == "save" and settings.of(view.window()).accept_on_save:
-            return ("gemini_companion_decide_changes", _all_of(sheet))
+        if name == "save" and settings.of(window).accept_on_save:
+            arguments = {"sheet": str(sheet.buffer_id), "action": "accept_all"}
+            return _later(window, "decide_changes", arguments)
         is_enter = name == "insert" and dict(arguments or {}).get("characters") == "\n"
         if is_enter and self._place(sheet, view).run.kind != ADDED:
-            return ("gemini_companion_go_to_change", {})
+            return _later(window, "go_to_change", {})
         return None
 
     def _place(self, sheet: ChangeSheet, view: sublime.View) -> Place:
@@ -179,8 +186,12 @@ def _is_sheet(view: sublime.View) -> bool:
     return view.is_valid() and view.settings().get(CHANGES) is True
 
 
-def _all_of(sheet: ChangeSheet) -> dict[str, Any]:
-    return {"sheet": str(sheet.buffer_id), "action": "accept_all"}
+def _later(
+    window: sublime.Window, name: str, arguments: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Runs the command of ours soon, because it is one of the window; nothing is done at once."""
+    queues.on_ui_thread(partial(window.run_command, f"gemini_companion_{name}", arguments))
+    return ("noop", {})
 
 
 def _show(right: sublime.View, comparison: Comparison, place: Place) -> None:
