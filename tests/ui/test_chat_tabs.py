@@ -14,6 +14,7 @@ from GeminiCompanion.companion.chat.chat_update import FAILED, READY, STARTING, 
 from GeminiCompanion.companion.chat.rendered import OPEN_FILE, Link, Patch, Rendered
 from GeminiCompanion.companion.chat.requests import Send, Stop
 from GeminiCompanion.companion.ui.chat.chat_actions import NOTHING, ChatActions
+from GeminiCompanion.companion.ui.chat.chat_tabs import CLICK
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION
 from GeminiCompanion.companion.ui.chat.state_line import KEY
 from GeminiCompanion.companion.ui.sublime_editor import PREFIX
@@ -219,6 +220,32 @@ class Keys(ChatCase):
         yield lambda: self.window.active_view().file_name() == path
         self.assertEqual(text_of(view), "see a.py\n" + COMPOSER)
 
+    def until_clicked(self) -> Steps:
+        """Until it is known whether a pressed mouse button was a click."""
+        known: list[None] = []
+        sublime.set_timeout(lambda: known.append(None), CLICK)
+        yield lambda: known
+        yield from self.until_turn()
+
+    def test_a_click_on_a_link_follows_it_and_the_beginning_of_a_drag_does_not(self) -> Steps:
+        view = yield from self.chat()
+        path = self.write("a.py", "x\n")
+        link = Link(4, 8, OPEN_FILE, json.dumps({"path": path, "turn": "t"}))
+        read = Rendered("see a.py\n", links=(link,))
+        yield from self.update(view, patches=(Patch("a", 0, 0, read),))
+        for region, opened in (((5, 7), 0), ((5, 5), 1)):
+            view.run_command("drag_select", {"event": {"button": 1}})
+            view.sel().clear()
+            view.sel().add(sublime.Region(*region))
+            yield from self.until_clicked()
+            self.assertEqual([it.file_name() for it in self.window.views()].count(path), opened)
+
+    def test_a_chat_is_never_saved_into_a_file(self) -> Steps:
+        view = yield from self.chat()
+        view.run_command("save")
+        yield from self.until_turn()
+        self.assertIsNone(view.file_name())
+
     def test_key_bindings_know_a_chat(self) -> Steps:
         view = yield from self.chat()
         other = yield from self.open("a.py", "x\n")
@@ -265,6 +292,21 @@ class Lasting(ChatCase):
         self.type(view, "!")
         yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("new\n")),), is_anew=True)
         self.assertEqual(text_of(view), "new\n" + COMPOSER + "not yet!")
+
+    def test_a_tab_that_is_dragged_to_another_window_goes_on_there(self) -> Steps:
+        view = yield from self.chat()
+        self.type(view, "not yet")
+        sublime.run_command("new_window")
+        other = next(it for it in sublime.windows() if it != self.window)
+        self.addCleanup(other.run_command, "close_window")
+        other.set_view_index(view, 0, 0)
+        yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
+        self.assertEqual(text_of(view), "answer\n" + COMPOSER + "not yet")
+        other.focus_view(view)
+        other.run_command("gemini_companion_send")
+        yield lambda: self.service.asked
+        self.assertEqual(self.service.asked[0][0].chat, self.id_of(view))
+        view.close()
 
     def test_clones_share_the_chat_until_the_last_one_is_closed(self) -> Steps:
         view = yield from self.chat()

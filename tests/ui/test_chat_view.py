@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import sublime
 from GeminiCompanion.companion.chat.rendered import Fold, Mark, Patch, Rendered
@@ -107,6 +108,27 @@ class Drawing(ChatViewCase):
         self.chat.draw([Patch("a", 5, 5, Rendered("output\n" * 40))])
         now = self.view.substr(self.view.line(self.view.visible_region().begin()))
         self.assertEqual(now, first)
+
+    def test_a_patch_reads_as_much_of_a_long_transcript_as_of_a_short_one(self) -> None:
+        read = sublime.View.substr
+        sizes: list[int] = []
+
+        def counted(view: sublime.View, part: Any) -> str:
+            found = read(view, part)
+            sizes.append(len(found))
+            return found
+
+        self.at_end()
+        costs = []
+        for rows in (100, 20_000):
+            self.append("".join(f"line {number}\n" for number in range(rows)), f"b{rows}")
+            with mock.patch.object(sublime.View, "substr", counted):
+                sizes.clear()
+                self.append("one more\n", f"c{rows}")
+                self.type("x")
+                costs.append((len(sizes), sum(sizes) - len(self.chat.composer.text)))
+        self.assertEqual(costs[0], costs[1])
+        self.assertGreater(costs[0][0], 0)
 
     def test_a_transcript_that_is_loaded_again_replaces_only_what_differs(self) -> None:
         self.append("one\ntwo\n")

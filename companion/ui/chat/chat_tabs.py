@@ -144,6 +144,9 @@ class ChatTabs:
             return partial(chat.composer.redo, view)
         if name in BACKWARDS and not arguments.get("forward") and chat.composer.is_at_start(view):
             return chat.look
+        if name == "save":
+            # It would become a file that answers are written into.
+            return chat.look
         if name == "insert" and arguments.get("characters") == "\n" and _link_at_caret(chat, view):
             return partial(self.follow, view)
         return None
