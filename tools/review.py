@@ -12,8 +12,12 @@ import tempfile
 from . import setup
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# The package needs build 4107, so its syntax needs no other form for builds before 3092.
-KNOWN = "'.sublime-syntax' support has been added in build 3092"
+KNOWN = (
+    # The package needs build 4107, so its syntaxes need no other form for builds before 3092.
+    "- '.sublime-syntax' support has been added in build 3092",
+    # It sends a message, in the tab of a chat alone.
+    "- The binding ['ctrl+enter'] is also defined in default bindings but is masked",
+)
 
 
 def main() -> int:
@@ -42,7 +46,7 @@ def main() -> int:
 def is_known(report: str) -> bool:
     """Whether the reviewer reports nothing but what is known; a failed reviewer reports nothing."""
     reported = [line for line in report.splitlines() if line.startswith("- ")]
-    return bool(reported) and all(line.startswith(f"- {KNOWN}") for line in reported)
+    return bool(reported) and all(line.startswith(KNOWN) for line in reported)
 
 
 def export(folder: str) -> None:

@@ -28,6 +28,7 @@ PACKAGE = (
     "Default.sublime-keymap",
     "Gemini Companion Chat.sublime-syntax",
     "GeminiCompanion.sublime-settings",
+    "GeminiCompanionChanges.sublime-syntax",
     "LICENSE",
     "Main.sublime-menu",
     "README.md",
@@ -144,7 +145,7 @@ class InARealEditor(unittest.TestCase):
 
 class Reviewer(unittest.TestCase):
     def test_only_what_is_known_of_every_syntax_is_passed_over(self) -> None:
-        known = f"## Report\n- {review.KNOWN} and there is more\n    File: a.sublime-syntax\n"
+        known = "## Report\n" + "".join(f"{it}, and more\n    File: a\n" for it in review.KNOWN)
         self.assertTrue(review.is_known(known))
         self.assertFalse(review.is_known(known + "- Another one\n"))
         self.assertFalse(review.is_known("Traceback (most recent call last):\n"))
