@@ -102,6 +102,7 @@ FUZZ = (
     Part("the API, as described", ("-m", "pytest", "-s", "tests/e2e/test_api_schema.py")),
     Part("the adapter with faults", (*ADAPTER, "--", "tests/ui/faults_test.py")),
     Part("reviews in random order", (*ADAPTER, "--", "tests/ui/random_reviews_test.py")),
+    Part("sheets in random order", (*ADAPTER, "--", "tests/ui/random_sheets_test.py")),
     Part("the servers", ("-m", "pytest", "-s", "tests/ide/test_fuzz.py")),
 )
 # Parts that run at once: each core has its work while two of them wait for a CLI or a browser.
