@@ -200,6 +200,33 @@ class Keys(ChatCase):
             yield from self.until_turn()
             self.assertEqual(text_of(view), "answer\n" + COMPOSER + expected)
 
+    def test_what_is_written_while_the_caret_is_in_the_transcript_goes_to_the_end(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
+        self.type(view, "one")
+        sublime.set_clipboard(" two")
+        written = "one"
+        for command, arguments, text in (
+            ("paste", None, " two"),
+            ("gemini_companion_type_in_chat", {"character": "!"}, "!"),
+            ("left_delete", None, ""),
+        ):
+            view.sel().clear()
+            view.sel().add(sublime.Region(0, 3))
+            yield lambda: view.is_read_only()
+            view.run_command(command, arguments)
+            written += text
+            self.assertEqual(text_of(view), "answer\n" + COMPOSER + written)
+
+    def test_all_of_the_composer_is_selected_before_all_of_the_chat(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
+        self.type(view, "one")
+        for expected in ("one", "answer\n" + COMPOSER + "one"):
+            view.run_command("select_all")
+            yield from self.until_turn()
+            self.assertEqual(view.substr(view.sel()[0]), expected)
+
     def test_there_is_nothing_to_delete_before_the_composer(self) -> Steps:
         view = yield from self.chat()
         self.type(view, "a")
@@ -254,6 +281,11 @@ class Keys(ChatCase):
         self.assertTrue(asked(view, key, equal, True))
         self.assertFalse(asked(other, key, equal, True))
         self.assertTrue(asked(other, key, sublime.OP_NOT_EQUAL, True))
+        above = "gemini_companion_above_composer"
+        self.assertFalse(asked(view, above, equal, True))
+        view.sel().clear()
+        view.sel().add(0)
+        yield lambda: asked(view, above, equal, True)
 
     def test_no_key_reaches_the_transcript_after_a_click_into_it(self) -> Steps:
         view = yield from self.chat()

@@ -20,12 +20,15 @@ from .chat_view import CONVERSATION, ChatView
 from .drafts import Drafts, folder_of
 from .drawn import Misplaced
 
-# The context that key bindings ask for: the keyboard is in a chat.
-IN_CHAT = "gemini_companion_in_chat"
+# The contexts that key bindings ask for: the keyboard is in a chat; above its composer.
+IN_CHAT, ABOVE = "gemini_companion_in_chat", "gemini_companion_above_composer"
+KEY_CONTEXTS = (IN_CHAT, ABOVE)
 UNDO = ("undo", "soft_undo")
 REDO = ("redo", "redo_or_repeat", "soft_redo")
 # They delete what is before the caret, unless they are told `forward`.
 BACKWARDS = ("left_delete", "delete_word")
+# They write at the carets.
+WRITING = ("insert", "insert_snippet", "paste", "paste_and_indent")
 DONE_ALREADY: tuple[str, dict[str, Any]] = ("noop", {})
 # Milliseconds after which a pressed mouse button is known to be no drag.
 CLICK = 200
@@ -138,17 +141,22 @@ class ChatTabs:
         self, name: str, arguments: Mapping[str, Any], view: sublime.View, chat: ChatView
     ) -> Callable[[], object] | None:
         """What to do instead of the command; None if it is to be run."""
+        if name == "insert" and arguments.get("characters") == "\n" and view.is_read_only():
+            return partial(self.follow, view)
         if name in UNDO:
             return partial(chat.composer.undo, view)
         if name in REDO:
             return partial(chat.composer.redo, view)
         if name in BACKWARDS and not arguments.get("forward") and chat.composer.is_at_start(view):
             return chat.look
+        if name == "select_all" and not view.is_read_only() and not chat.composer.is_selected(view):
+            return partial(chat.composer.select, view)
+        if name in WRITING and view.is_read_only():
+            # Whoever reads and begins to write means the composer.
+            chat.composer.go_to_end(view)
         if name == "save":
             # It would become a file that answers are written into.
             return chat.look
-        if name == "insert" and arguments.get("characters") == "\n" and _link_at_caret(chat, view):
-            return partial(self.follow, view)
         return None
 
     def done(self, name: str, arguments: Mapping[str, Any] | None, view: sublime.View) -> None:
@@ -164,11 +172,14 @@ class ChatTabs:
         if chat is not None and link is not None:
             self._follow(view, chat, link)
 
-    def key_context(self, view: sublime.View, operator: int, operand: object) -> bool | None:
-        """The answer to a key binding that asks for IN_CHAT: whether the view is a chat."""
+    def key_context(
+        self, view: sublime.View, key: str, operator: int, operand: object
+    ) -> bool | None:
+        """The answer to a key binding that asks for one of KEY_CONTEXTS."""
         if operator not in (sublime.OP_EQUAL, sublime.OP_NOT_EQUAL):
             return None
-        return (self.of(view) is not None) == (bool(operand) == (operator == sublime.OP_EQUAL))
+        is_so = self.of(view) is not None and (key == IN_CHAT or view.is_read_only())
+        return is_so == (bool(operand) == (operator == sublime.OP_EQUAL))
 
     # What happens in conversations
 

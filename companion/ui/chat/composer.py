@@ -60,6 +60,15 @@ class Composer:
     def go_to_end(self, view: sublime.View) -> None:
         self._put_caret(view, view.size())
 
+    def select(self, view: sublime.View) -> None:
+        """Select all of the text."""
+        view.sel().clear()
+        view.sel().add(sublime.Region(self.start, view.size()))
+
+    def is_selected(self, view: sublime.View) -> bool:
+        """Whether all of the text is, so that more than that can only be the transcript."""
+        return [(it.begin(), it.end()) for it in view.sel()] == [(self.start, view.size())]
+
     def undo(self, view: sublime.View) -> None:
         self._show(view, self._unsent.undo())
 
