@@ -30,7 +30,6 @@ from .companion.ui.commands.chat_commands import (  # noqa: E402
     GeminiCompanionNewChatCommand,
     GeminiCompanionSendCommand,
     GeminiCompanionStopCommand,
-    GeminiCompanionTypeInChatCommand,
 )
 from .companion.ui.commands.cli_commands import (  # noqa: E402
     GeminiCompanionCopyExportsCommand,
@@ -92,7 +91,6 @@ __all__ = [
     "GeminiCompanionNewChatCommand",
     "GeminiCompanionSendCommand",
     "GeminiCompanionStopCommand",
-    "GeminiCompanionTypeInChatCommand",
     "GeminiCompanionAcceptDiffCommand",
     "GeminiCompanionDecideChangesCommand",
     "GeminiCompanionDropChangeCommand",

@@ -20,7 +20,7 @@ from .changes.deciding import Deciding
 from .changes.proposals import Proposals
 from .changes.unasked_changes import UnaskedChanges
 from .chat.chat_actions import ChatActions
-from .chat.chat_tabs import KEY_CONTEXTS
+from .chat.chat_tabs import IN_CHAT
 from .chat.drafts import Drafts
 from .engines import Engines
 from .extension_setup import ExtensionSetup
@@ -215,9 +215,9 @@ class Running:
         self, view: sublime.View, key: str, operator: int, operand: object
     ) -> bool | None:
         """The answer to a key binding that asks whether a diff of the view's window waits, or
-        where in a chat the carets are; None for every other key binding."""
-        if key in KEY_CONTEXTS:
-            return self.chats.tabs.key_context(view, key, operator, operand)
+        whether the view is a chat; None for every other key binding."""
+        if key == IN_CHAT:
+            return self.chats.tabs.key_context(view, operator, operand)
         if key != DIFF_WAITS or operator not in (sublime.OP_EQUAL, sublime.OP_NOT_EQUAL):
             return None
         window = view.window()

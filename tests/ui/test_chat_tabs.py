@@ -208,7 +208,7 @@ class Keys(ChatCase):
         written = "one"
         for command, arguments, text in (
             ("paste", None, " two"),
-            ("gemini_companion_type_in_chat", {"character": "!"}, "!"),
+            ("insert", {"characters": "!"}, "!"),
             ("left_delete", None, ""),
         ):
             view.sel().clear()
@@ -281,11 +281,6 @@ class Keys(ChatCase):
         self.assertTrue(asked(view, key, equal, True))
         self.assertFalse(asked(other, key, equal, True))
         self.assertTrue(asked(other, key, sublime.OP_NOT_EQUAL, True))
-        above = "gemini_companion_above_composer"
-        self.assertFalse(asked(view, above, equal, True))
-        view.sel().clear()
-        view.sel().add(0)
-        yield lambda: asked(view, above, equal, True)
 
     def test_no_key_reaches_the_transcript_after_a_click_into_it(self) -> Steps:
         view = yield from self.chat()

@@ -20,14 +20,13 @@ from .chat_view import CONVERSATION, ChatView
 from .drafts import Drafts, folder_of
 from .drawn import Misplaced
 
-# The contexts that key bindings ask for: the keyboard is in a chat; above its composer.
-IN_CHAT, ABOVE = "gemini_companion_in_chat", "gemini_companion_above_composer"
-KEY_CONTEXTS = (IN_CHAT, ABOVE)
+# The context that key bindings ask for: the keyboard is in a chat.
+IN_CHAT = "gemini_companion_in_chat"
 UNDO = ("undo", "soft_undo")
 REDO = ("redo", "redo_or_repeat", "soft_redo")
 # They delete what is before the caret, unless they are told `forward`.
 BACKWARDS = ("left_delete", "delete_word")
-# They write at the carets.
+# They write at the carets. Sublime tells of typed characters only if a key is bound to them.
 WRITING = ("insert", "insert_snippet", "paste", "paste_and_indent")
 DONE_ALREADY: tuple[str, dict[str, Any]] = ("noop", {})
 # Milliseconds after which a pressed mouse button is known to be no drag.
@@ -172,14 +171,11 @@ class ChatTabs:
         if chat is not None and link is not None:
             self._follow(view, chat, link)
 
-    def key_context(
-        self, view: sublime.View, key: str, operator: int, operand: object
-    ) -> bool | None:
-        """The answer to a key binding that asks for one of KEY_CONTEXTS."""
+    def key_context(self, view: sublime.View, operator: int, operand: object) -> bool | None:
+        """The answer to a key binding that asks for IN_CHAT: whether the view is a chat."""
         if operator not in (sublime.OP_EQUAL, sublime.OP_NOT_EQUAL):
             return None
-        is_so = self.of(view) is not None and (key == IN_CHAT or view.is_read_only())
-        return is_so == (bool(operand) == (operator == sublime.OP_EQUAL))
+        return (self.of(view) is not None) == (bool(operand) == (operator == sublime.OP_EQUAL))
 
     # What happens in conversations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import sublime
 import sublime_plugin
 
 from ..host import host
@@ -44,13 +43,3 @@ class GeminiCompanionStopCommand(GeminiCompanionRunningCommand):
 
     def act(self, running: Running) -> None:
         running.chats.stop_turn(self.window)
-
-
-class GeminiCompanionTypeInChatCommand(sublime_plugin.TextCommand):
-    """Not for users: a character that is typed above the composer goes to its end."""
-
-    def run(self, edit: sublime.Edit, character: str) -> None:
-        chat = host.running.chats.tabs.of(self.view) if host.running is not None else None
-        if chat is not None:
-            chat.composer.go_to_end(self.view)
-            self.view.run_command("insert", {"characters": character})
