@@ -76,6 +76,7 @@ class Showing(SheetCase):
         view = yield from self.show()
         rows = text_of(view).splitlines()
         self.assertEqual(rows[0], "2 proposals in 2 files: 1 line added, 2 removed")
+        self.assertEqual(list(view.sel()), [sublime.Region(0)])
         self.assertIn("0.py  +1 -1, proposed by", rows[2])
         self.assertIn("LINE 15", rows)
         self.assertIn("line 2", rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Iterator
+
 import sublime
 
 from ..review.accepting import Accepting
@@ -24,16 +26,14 @@ class Proposals:
         # The right views, by the ids of their diffs.
         self._views: dict[str, sublime.View] = {}
 
-    def entries(self, window: sublime.Window) -> list[Entry]:
+    def entries(self, window: sublime.Window) -> Iterator[Entry]:
         """Those of the window, oldest first."""
-        found = []
         for view in diffs(window):
             record, review = waiting(view), self._reviews.of(view)
             if record is None or review is None or record.edit_id:
                 continue
             self._views[record.id] = view
-            found.append(entry_of(record.id, view, record, review))
-        return found
+            yield entry_of(record.id, view, record, review)
 
     def view(self, id: str) -> sublime.View | None:
         """The right view; None if it is decided."""

@@ -24,6 +24,8 @@ from .typed_edits import TypedEdits
 
 # The id of the section that is the head of the sheet.
 HEAD = ""
+# Files that are looked at before other work of the thread gets its turn.
+AT_ONCE = 20
 NOTHING = "No changes wait for you here."
 NOT_HERE = "Only added lines can be changed here; Enter goes to the others in their own review."
 CHANGED = "{} has changed meanwhile, so what you typed there was taken back."
@@ -95,19 +97,22 @@ class ChangeSheet:
             await sleep()
             while self._is_old and self.window is not None:
                 self._is_old = False
-                await self._follow(self._entries())
+                await self._follow(await self._entries())
         finally:
             self._refreshing = None
             answer.give(None)
 
-    def _entries(self) -> list[Entry]:
+    async def _entries(self) -> list[Entry]:
         window = self.window
         found: list[Entry] = []
-        if window is not None:
-            for source in self._sources:
-                entries = source.entries(window)
-                self._source_of.update((it.id, source) for it in entries)
-                found += entries
+        if window is None:
+            return found
+        for source in self._sources:
+            for entry in source.entries(window):
+                self._source_of[entry.id] = source
+                found.append(entry)
+                if len(found) % AT_ONCE == 0:
+                    await sleep()
         return found
 
     async def _follow(self, entries: Sequence[Entry]) -> None:
@@ -122,7 +127,10 @@ class ChangeSheet:
         await self._draw([head, *sections], counts)
 
     async def _draw(self, wanted: Sequence[Section], counts: dict[str, int | None]) -> None:
-        while self._view_of_text() is not None:
+        while True:
+            view = self._view_of_text()
+            if view is None:
+                return
             self.take_typed()
             busy = self._edits.busy
             now = [self.section(it.file.id) if it.file.id in busy else it for it in wanted]
@@ -130,8 +138,13 @@ class ChangeSheet:
             if update is None:
                 break
             before = {id(it) for it in self.model.sections}
+            is_first = not self.model.text
             self._replace(update.parts)
             self.model = update.sheet
+            if is_first:
+                # The caret was pushed along by what was drawn.
+                view.sel().clear()
+                view.sel().add(sublime.Region(0))
             drawn = [it.file.id for it in self.model.sections if id(it) not in before]
             self._edits.counts.update((it, counts[it]) for it in drawn if it in counts)
             await sleep()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Callable, Protocol, Sequence
+from typing import Callable, Iterable, Protocol
 
 import sublime
 
@@ -36,8 +36,8 @@ class Source(Protocol):
     # What one of them, and several, are called.
     names: tuple[str, str]
 
-    def entries(self, window: sublime.Window) -> Sequence[Entry]:
-        """Those of the window, in their order."""
+    def entries(self, window: sublime.Window) -> Iterable[Entry]:
+        """Those of the window, in their order; not all of them are fetched at once."""
 
     def view(self, id: str) -> sublime.View | None:
         """The right view of the file's own review; None if it is not open."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Iterator
 
 import sublime
 
@@ -34,17 +35,15 @@ class UnaskedChanges:
         self._written = written
         self._history = history
 
-    def entries(self, window: sublime.Window) -> list[Entry]:
+    def entries(self, window: sublime.Window) -> Iterator[Entry]:
         """Those of the window, oldest first."""
-        open_views = self._written.views()
-        found = []
-        for edit in self._history.of_window(window):
+        edits = [it for it in self._history.of_window(window) if it.turn and not it.problem]
+        open_views = self._written.views() if edits else {}
+        for edit in edits:
             view = open_views.get(edit.id)
-            if not edit.turn or edit.problem or (edit.is_seen and view is None):
-                continue
-            entry = self._entry(edit, view)
-            found += [entry] if entry is not None else []
-        return found
+            entry = None if edit.is_seen and view is None else self._entry(edit, view)
+            if entry is not None:
+                yield entry
 
     def _entry(self, edit: Edit, view: sublime.View | None) -> Entry | None:
         id = PREFIX + edit.id
