@@ -72,7 +72,6 @@ class InTheEditor(unittest.TestCase):
         self.model.will_play("hello", [call("list_directory", dir_path=".")], ["Hi **there**."])
         until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: New Chat"))
         self.say("hello")
-        self.editor.do("type_in_chat", "")
         self.until_shown("▎ hello", "Hi **there**.")
         until(lambda: self.composer() == "")
         self.editor.do("type_in_chat", "next")
@@ -97,6 +96,20 @@ class InTheEditor(unittest.TestCase):
         self.model.will_play("not yet!", ["Now."])
         self.editor.do("command", "gemini_companion_send")
         self.until_shown("▎ hello", "Hi.", "▎ not yet!", "Now.")
+
+    def test_an_upgrade_of_the_package_leaves_the_chat_as_it_is_and_it_goes_on(self) -> None:
+        self.model.will_play("hello", ["Hi."])
+        until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: New Chat"))
+        self.say("hello")
+        self.until_shown("▎ hello", "Hi.")
+        until(lambda: self.composer() == "")
+        self.editor.do("type_in_chat", "go on")
+        self.editor.do("reload_package")
+        self.assertEqual(self.composer(), "go on")
+        self.model.will_play("go on", ["On."])
+        self.editor.do("command", "gemini_companion_send")
+        self.until_shown("▎ hello", "Hi.", "▎ go on", "On.")
+        until(lambda: self.composer() == "")
 
     def test_a_question_is_answered_by_its_link(self) -> None:
         self.model.will_play(

@@ -26,7 +26,7 @@ UNDO = ("undo", "soft_undo")
 REDO = ("redo", "redo_or_repeat", "soft_redo")
 # They delete what is before the caret, unless they are told `forward`.
 BACKWARDS = ("left_delete", "delete_word")
-# They write at the carets. Sublime tells of typed characters only if a key is bound to them.
+# They write at the carets. Whether Sublime tells of typed characters is unsure; of others it does.
 WRITING = ("insert", "insert_snippet", "paste", "paste_and_indent")
 DONE_ALREADY: tuple[str, dict[str, Any]] = ("noop", {})
 # Milliseconds after which a pressed mouse button is known to be no drag.
