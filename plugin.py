@@ -84,6 +84,13 @@ from .companion.ui.commands.prompt_commands import (  # noqa: E402
     GeminiCompanionSendReferenceCommand,
     GeminiCompanionSendSelectionCommand,
 )
+from .companion.ui.commands.question_commands import (  # noqa: E402
+    GeminiCompanionAllowAlwaysCommand,
+    GeminiCompanionAllowCommand,
+    GeminiCompanionDenyCommand,
+    GeminiCompanionDenyWithNoteCommand,
+    GeminiCompanionShowQuestionCommand,
+)
 from .companion.ui.host import host  # noqa: E402
 
 __all__ = [
@@ -91,6 +98,11 @@ __all__ = [
     "GeminiCompanionNewChatCommand",
     "GeminiCompanionSendCommand",
     "GeminiCompanionStopCommand",
+    "GeminiCompanionShowQuestionCommand",
+    "GeminiCompanionAllowCommand",
+    "GeminiCompanionAllowAlwaysCommand",
+    "GeminiCompanionDenyCommand",
+    "GeminiCompanionDenyWithNoteCommand",
     "GeminiCompanionAcceptDiffCommand",
     "GeminiCompanionDecideChangesCommand",
     "GeminiCompanionDropChangeCommand",

@@ -119,6 +119,8 @@ class Resources(unittest.TestCase):
         text = read("Default.sublime-keymap")
         contexts = {it["key"] for entry in parse(text) for it in entry["context"]}
         self.assertEqual(contexts, {"gemini_companion_in_chat"})
+        # Nobody types one of these into a message.
+        self.assertEqual({it["keys"][0] for it in parse(text)} - {"ctrl+enter", "f8"}, set())
         entries = parse(re.sub(r"(?m)^(\s*)// (?=[{}\t])", r"\1", text))
         self.assertEqual(len({str(entry["keys"]) for entry in entries}), len(entries))
         self.assertLessEqual({entry["command"] for entry in entries}, classes())

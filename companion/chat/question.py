@@ -4,6 +4,7 @@ questions of the agent."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Sequence
 
 from ..agent.acp.elicitation import Field
@@ -33,7 +34,8 @@ MAX_LABEL = 80
 
 @dataclass(frozen=True)
 class Question:
-    """`kind` is PERMISSION or ELICITATION; `turn` is the id of the turn.
+    """`kind` is PERMISSION or ELICITATION; `turn` is the id of the turn; `asked` is the time, in
+    UTC.
 
     A permission's `id` is that of the call. `title` is the name of the tool. `command` is all of
     what would run or be written, with its lines, and with invisible characters spelled out.
@@ -54,9 +56,10 @@ class Question:
     mode: str = ""
     fields: tuple[Field, ...] = ()
     url: str = ""
+    asked: datetime | None = None
 
 
-def permission(turn: str, body: ToolConfirmation) -> Question:
+def permission(turn: str, body: ToolConfirmation, asked: datetime | None = None) -> Question:
     return Question(
         PERMISSION,
         turn,
@@ -65,10 +68,11 @@ def permission(turn: str, body: ToolConfirmation) -> Question:
         shown(body.command),
         ordered(body.options),
         (*([body.diff] if body.diff else []), *body.more),
+        asked=asked,
     )
 
 
-def elicited(turn: str, body: Elicitation) -> Question:
+def elicited(turn: str, body: Elicitation, asked: datetime | None = None) -> Question:
     return Question(
         ELICITATION,
         turn,
@@ -77,6 +81,7 @@ def elicited(turn: str, body: Elicitation) -> Question:
         mode=body.mode,
         fields=body.fields,
         url=body.url,
+        asked=asked,
     )
 
 

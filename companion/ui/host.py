@@ -37,6 +37,7 @@ FIRST = (
     "ui.commands.diff_commands",
     "ui.commands.page_commands",
     "ui.commands.prompt_commands",
+    "ui.commands.question_commands",
     "ui.commands.running_command",
     "ui.host",
     "ui.queues",

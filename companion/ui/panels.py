@@ -44,16 +44,54 @@ def withdraw(window: sublime.Window, answer: Answer[int]) -> None:
         window.run_command("hide_overlay")
 
 
-async def line(window: sublime.Window, caption: str) -> str | None:
-    """The line that the user types; None if they cancel."""
-    answer: Answer[str | None] = Answer()
+async def line(
+    window: sublime.Window,
+    caption: str,
+    text: str = "",
+    answer: Answer[str | None] | None = None,
+) -> str | None:
+    """The line that the user types, in the place of the text; None if they cancel."""
+    answer = Answer() if answer is None else answer
     cancel = partial(answer.give, None)
-    window.show_input_panel(shown_line(caption), "", answer.give, None, cancel)
+    window.show_input_panel(shown_line(caption), text, answer.give, None, cancel)
     try:
         return await answer
     finally:
         if not answer.is_there:
             window.run_command("hide_panel", {"cancel": True})
+
+
+class Panel:
+    """The panels of one story, one after the other, which something else may end for good: then it
+    `is_withdrawn`, and the user chooses nothing in it any more."""
+
+    def __init__(self, window: sublime.Window) -> None:
+        self._window = window
+        self._choice: Answer[int] = Answer()
+        self._line: Answer[str | None] = Answer()
+        self._is_line = self.is_withdrawn = False
+
+    async def choice(self, items: Sequence[Item], placeholder: str, **options: Any) -> int:
+        """As `choice`."""
+        if self.is_withdrawn:
+            return -1
+        self._choice, self._is_line = Answer(), False
+        return await choice(self._window, items, placeholder, self._choice, **options)
+
+    async def line(self, caption: str, text: str = "") -> str | None:
+        """As `line`."""
+        if self.is_withdrawn:
+            return None
+        self._line, self._is_line = Answer(), True
+        return await line(self._window, caption, text, self._line)
+
+    def withdraw(self) -> None:
+        self.is_withdrawn = True
+        if not self._is_line:
+            withdraw(self._window, self._choice)
+        elif not self._line.is_there:
+            self._line.give(None)
+            self._window.run_command("hide_panel", {"cancel": True})
 
 
 def _shown(item: Item) -> Item:

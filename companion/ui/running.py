@@ -99,7 +99,7 @@ class Running:
         self.doctor = Checkups(self.companion, self.stories, doctor.NAME, doctor.html)
         self.extension_setup = ExtensionSetup(tell, self._look_again)
         self.remedies = Remedies(self.companion, tell, self._look_again)
-        self.chats = ChatActions(engines, Drafts.in_cache(self._cache), self.stories, tell)
+        self.chats = self._chat_actions(engines, tell)
         self.windows = WindowWatch(*both, self.files, self.reviews, self._looks())
 
     def _change_sheets(self, tell: Callable[[str], None]) -> ChangeSheets:
@@ -112,6 +112,12 @@ class Running:
         self.reviews.on_change = self.history.on_change = sheets.changed
         return sheets
 
+    def _chat_actions(self, engines: Engines, tell: Callable[[str], None]) -> ChatActions:
+        chats = ChatActions(engines, Drafts.in_cache(self._cache), self.stories, tell)
+        chats.questions.on_change = self.status.look
+        chats.questions.notify = self.notices.show
+        return chats
+
     def _status_bar(self, mention: Callable[[str], None]) -> StatusBar:
         return StatusBar(
             mention,
@@ -119,6 +125,7 @@ class Running:
             is_paused,
             self.lost_clis.names,
             self.unasked.count,
+            lambda window: self.chats.questions.words(window),
         )
 
     def _looks(self) -> tuple[Callable[[], None], ...]:
@@ -129,6 +136,7 @@ class Running:
             self.doctor.look,
             self.conflicts.look,
             self.lost_clis.look,
+            self.chats.questions.look,
             self.status.look,
             self.scrolling.look,
             self.shared_sheets.look,

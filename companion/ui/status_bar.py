@@ -28,7 +28,7 @@ class StatusBar:
     `mention` shows a sentence of less importance. `is_running` says whether the companion runs.
     `is_paused` says whether sharing is paused in a window. `lost` names the CLIs that wait for
     `/ide enable`. `unseen` counts the edits that CLIs made without asking, and that the user has
-    not looked at.
+    not looked at. `asked` says what waits for an answer in the chats of a window, or is empty.
     """
 
     def __init__(
@@ -38,12 +38,14 @@ class StatusBar:
         is_paused: Callable[[sublime.Window], bool],
         lost: Callable[[sublime.Window], tuple[str, ...]],
         unseen: Callable[[sublime.Window], int],
+        asked: Callable[[sublime.Window], str],
     ) -> None:
         self._mention = mention
         self._is_running = is_running
         self._is_paused = is_paused
         self._lost = lost
         self._unseen = unseen
+        self._asked = asked
         # By window id; None before the first report.
         self._statuses: Mapping[int, Status] | None = None
         # The text of each window, by its id.
@@ -99,8 +101,12 @@ class StatusBar:
                 more.append(words.format(count, "" if count == 1 else "s"))
         if status is not None and status.unsaved:
             more.append(UNSAVED)
-        first, _, rest = (CONNECTED if lost and state == NO_CLI else state).partition(": ")
-        return ": ".join(filter(None, (first, ", ".join(filter(None, (rest, *more))))))
+        asked = self._asked(window)
+        first, _, rest = (CONNECTED if (asked or lost) and state == NO_CLI else state).partition(
+            ": "
+        )
+        said = ", ".join(filter(None, (asked, rest, *more)))
+        return ": ".join(filter(None, (first or (CONNECTED if asked else ""), said)))
 
     def _state(self, window: sublime.Window) -> str:
         known = (self._statuses or {}).get(window.id())

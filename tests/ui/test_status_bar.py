@@ -152,13 +152,14 @@ class WhatItSays(AdapterTestCase):
         patched(self, mock.patch.object(editor, "on_status", missed.append))
         self.addCleanup(vars(self.bar).update, vars(self.bar).copy())
         self.lost: tuple[str, ...] = ()
-        self.unseen = 0
+        self.unseen, self.asked = 0, ""
         made_up = StatusBar(
             self.told.append,
             lambda: self.runs,
             lambda window: self.paused,
             lambda window: self.lost,
             lambda window: self.unseen,
+            lambda window: self.asked,
         )
         vars(self.bar).update(vars(made_up))
         self.view = self.window.new_file()
@@ -191,6 +192,19 @@ class WhatItSays(AdapterTestCase):
         self.runs = False
         self.bar.look()
         self.assertEqual(self.said(), "Gemini: off")
+
+    def test_what_is_asked_in_chats_comes_before_each_state(self) -> None:
+        self.asked = "asks in a chat"
+        for clients, words in (
+            ((), "Gemini: asks in a chat"),
+            (("Gemini CLI",), "Gemini: asks in a chat"),
+        ):
+            self.bar.show((status(self.window, *clients),))
+            with self.subTest(clients):
+                self.assertEqual(self.said(), words)
+        self.unseen = 1
+        self.bar.look()
+        self.assertEqual(self.said(), "Gemini: asks in a chat, 1 edit to look at")
 
     def test_edits_to_look_at_stand_beside_each_state(self) -> None:
         for count, clients, words in (

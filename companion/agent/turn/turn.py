@@ -80,6 +80,8 @@ class Turn:
         self._limits = limits
         self._ended = ended
         self._log = log
+        # The seconds for a decision or an answer.
+        self.patience = limits.confirmation
         patience = limits.confirmation if asks else None
         self._calls = CallTracker(self._log, agent, patience, note)
         self.elicitations = Elicitations(self._log, self._session, patience)

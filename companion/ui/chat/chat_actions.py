@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING, Callable
 
 import sublime
 
-from ...chat.rendered import Link
+from ...chat.rendered import ANSWER, DECIDE, DECLINE, Link
 from ..review import open_diffs
 from ..stories import Stories
 from . import link_actions
+from .answering import Answering
 from .chat_tabs import ChatTabs
 from .chat_view import CONVERSATION, ChatView
 from .drafts import Drafts, folder_of
 from .link_actions import Followed
+from .replies import Replies
+from .waiting_questions import WaitingQuestions
 
 if TYPE_CHECKING:
     from ...chat.chat_service import ChatService
     from ..engines import Engines
 
+# The actions of links that answer a question.
+QUESTION_ACTIONS = (DECIDE, ANSWER, DECLINE)
 NAME = "Chat"
 NOTHING = "There is nothing to send: write a message at the end of the chat."
 NO_LIBRARIES = "The chat cannot start: {}."
@@ -36,6 +41,10 @@ class ChatActions:
         self._stories = stories
         self._tell = tell
         self.tabs = ChatTabs(drafts, self._seen, self._left, self._follow)
+        self.questions = WaitingQuestions(self.tabs)
+        self._replies = Replies(stories, tell, self._needed)
+        self.answering = Answering(self.questions, self._replies, stories, tell)
+        self.tabs.on_update, self.tabs.on_closing = self._updated, self._closing
         self._service: ChatService | None = None
         # The conversations that are open in the service, and those with a message on its way.
         self._opened: set[str] = set()
@@ -104,6 +113,14 @@ class ChatActions:
         if self._service is not None:
             self._service.close(chat.conversation)
 
+    def _updated(self, chat: ChatView) -> None:
+        self._replies.updated(chat)
+        self.questions.updated(chat)
+
+    def _closing(self, chat: ChatView) -> None:
+        self._replies.closing(chat)
+        self.questions.closed(chat)
+
     async def _needed(self) -> ChatService | None:
         """The service; None if a library is missing, which the user is told."""
         if self._service is None:
@@ -163,6 +180,9 @@ class ChatActions:
 
     def _follow(self, view: sublime.View, chat: ChatView, link: Link) -> None:
         argument = link_actions.argument_of(link)
+        if link.action in QUESTION_ACTIONS:
+            self.answering.follow(view, chat, link.action, argument)
+            return
         followed = Followed(view, chat.conversation, argument, self._tell)
         self._stories.begin(self._act(chat, followed, link.action), view)
 

@@ -49,6 +49,9 @@ class ChatTabs:
         # By the ids of their buffers.
         self._chats: dict[int, ChatView] = {}
         self._updates: deque[ChatUpdate] = deque()
+        # Called when an update was drawn, and when the user closes the last view of a chat.
+        self.on_update: Callable[[ChatView], None] = _ignore
+        self.on_closing: Callable[[ChatView], None] = _ignore
 
     def start(self) -> None:
         """Adopt the tabs that are there already."""
@@ -67,6 +70,11 @@ class ChatTabs:
 
     def of(self, view: sublime.View) -> ChatView | None:
         return self._chats.get(view.buffer_id()) if self._chats else None
+
+    @property
+    def chats(self) -> list[ChatView]:
+        """All that have a view."""
+        return [chat for chat in self._chats.values() if chat.views]
 
     def in_window(self, window: sublime.Window) -> sublime.View | None:
         """The chat in front, else the one that was opened last; None if the window has none."""
@@ -113,6 +121,7 @@ class ChatTabs:
             return
         del self._chats[view.buffer_id()]
         chat.close()
+        self.on_closing(chat)
         if not chat.composer.text.strip():
             self._drafts.forget(chat.conversation)
         self._left(chat)
@@ -195,11 +204,16 @@ class ChatTabs:
     def _show(self, chat: ChatView, update: ChatUpdate) -> None:
         try:
             chat.update(update)
+            self.on_update(chat)
         except Misplaced as error:
             # A fault of ours; its transcript comes anew.
             logger.error("a patch of %s does not fit: %s", chat.conversation, error)
             self._left(chat)
             self._seen(chat)
+
+
+def _ignore(_chat: ChatView) -> None:
+    """For whoever has nothing to do then."""
 
 
 def _link_at_caret(chat: ChatView, view: sublime.View) -> Link | None:

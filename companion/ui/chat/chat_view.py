@@ -13,6 +13,7 @@ import sublime
 
 from ...base.shown_text import shown_line
 from ...chat.chat_update import ChatUpdate
+from ...chat.question import Question
 from ...chat.rendered import LINE, Link, Patch, Rendered
 from .. import queues
 from .composer import Composer
@@ -59,6 +60,8 @@ class ChatView:
         self._decorations = Decorations()
         self._state = StateLine()
         self._is_damaged = False
+        # The last update.
+        self.told: ChatUpdate | None = None
         _set_up(view, conversation)
         self._surface = Surface(view.buffer(), self._changed)
         transcript, _, unsent = self._surface.text.partition(COMPOSER)
@@ -80,6 +83,11 @@ class ChatView:
     def views(self) -> list[sublime.View]:
         return self._surface.views
 
+    @property
+    def waiting(self) -> tuple[Question, ...]:
+        """The agent's questions to the user, the oldest first."""
+        return self.told.waiting if self.told is not None else ()
+
     def name(self, title: str) -> None:
         for view in self.views:
             if view.name() != title:
@@ -95,8 +103,16 @@ class ChatView:
             self.draw(update.patches)
         if update.title:
             self.name(shown_line(update.title)[:TITLE])
+        self.told = update
+        self.show_state()
+
+    def show_state(self) -> None:
+        """What is above the composer may change with the time."""
+        if self.told is None:
+            return
+        words = words_of(self.told)
         for view in self.views:
-            self._state.show(view, self.composer.start, words_of(update))
+            self._state.show(view, self.composer.start, words)
 
     def draw(self, patches: Iterable[Patch]) -> None:
         """Draw what has changed in the transcript. Raises Misplaced."""

@@ -63,6 +63,14 @@ class DrawnDocument:
             begin += block.size
         return found
 
+    @property
+    def last(self) -> tuple[int, Block] | None:
+        """The last block, with where it begins."""
+        if not self._blocks:
+            return None
+        block = self._blocks[-1]
+        return self.size - block.size, block
+
     def find(self, patch: Patch) -> tuple[int, Block]:
         """Where the patch's block begins, and the block. Raises Misplaced."""
         return self._known(patch) if patch.block in self._ids else self._new(patch)

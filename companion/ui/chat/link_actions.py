@@ -1,5 +1,5 @@
-"""What a link in a transcript does: one function for each action, found in a table. UI thread
-only."""
+"""What a link in a transcript does: one function for each action, found in a table. Those of
+questions are in `answering`. UI thread only."""
 
 from __future__ import annotations
 
@@ -60,15 +60,7 @@ async def _show_output(followed: Followed, service: ChatService) -> None:
     view.unfold(view.line(caret))
 
 
-async def _decide(followed: Followed, service: ChatService) -> None:
-    from ...chat.requests import Decide
-
-    call, outcome = followed.argument.get("call"), followed.argument.get("outcome")
-    await service.ask(Decide(followed.conversation, str(call), str(outcome)))
-
-
 ACTIONS = {
     rendered.OPEN_FILE: _open_file,
     rendered.SHOW_OUTPUT: _show_output,
-    rendered.DECIDE: _decide,
 }

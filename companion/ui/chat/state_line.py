@@ -8,6 +8,7 @@ import sublime
 
 from ...base.shown_text import shown_line
 from ...chat.chat_update import FAILED, STARTING, STOPPING, WORKING, ChatUpdate
+from . import question_words
 
 KEY = "gemini_companion_chat_state"
 # By the state; a chat that has nothing to tell shows who answers.
@@ -41,6 +42,8 @@ def words_of(update: ChatUpdate) -> str:
     name = update.agent_name or "The agent"
     if update.state == FAILED:
         return update.problem
+    if update.waiting:
+        return question_words.above_composer(update, question_words.utc_now())
     if update.state in SENTENCES:
         told = SENTENCES[update.state].format(name)
     else:

@@ -1,0 +1,128 @@
+"""The user's answers to the questions of agents, by commands and by links. UI thread only.
+
+Nothing is allowed unseen: what is about a question that was not in sight, all of it, only shows it
+at first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping
+
+import sublime
+
+from ...agent.events.turn_events import ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, CANCEL, ONCE
+from ...base.shown_text import shown_line
+from ...chat import rendered
+from ...chat.amounts import one_line, short
+from ...chat.question import PERMISSION
+from ..stories import Stories
+from .chat_view import ChatView
+from .replies import Replies
+from .waiting_questions import Asked, WaitingQuestions
+
+ALLOW, ALLOW_ALWAYS, DENY, DENY_WITH_NOTE = "Allow", "Allow Always", "Deny", "Deny with Note"
+# What of a permission each of them can choose.
+OUTCOMES: Mapping[str, tuple[str, ...]] = {
+    ALLOW: (ONCE,),
+    ALLOW_ALWAYS: (ALWAYS, ALWAYS_TOOL, ALWAYS_SERVER),
+    DENY: (CANCEL,),
+    DENY_WITH_NOTE: (CANCEL,),
+}
+NONE_WAITS = "No question of an agent waits in this window."
+ON_ITS_WAY = "That is answered already."
+OVER = "That question waits no more."
+SHOWN = "{}: {} was not in sight as a whole. Look at it, and decide then."
+NO_SUCH = "{} is no answer to this question. These are: {}."
+MAX_TITLE = 60
+
+
+class Answering:
+    def __init__(
+        self,
+        questions: WaitingQuestions,
+        replies: Replies,
+        stories: Stories,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._questions = questions
+        self._replies = replies
+        self._stories = stories
+        self._tell = tell
+
+    def show(self, window: sublime.Window) -> None:
+        """Go to the question that a command would be about."""
+        asked = self._questions.meant(window)
+        if asked is None:
+            self._tell(NONE_WAITS)
+            return
+        view = asked.view_in(window)
+        if view is not None:
+            window.focus_view(view)
+        self._questions.show(asked, window)
+
+    def decide(self, window: sublime.Window, decision: str) -> None:
+        """`decision` is one of OUTCOMES."""
+        asked = self._questions.meant(window)
+        if asked is None:
+            self._tell(NONE_WAITS)
+        elif self._may(asked, window, decision):
+            if asked.question.kind == PERMISSION:
+                self._choose(asked, window, decision)
+            else:
+                self._answer(asked, window, decision)
+
+    def follow(self, view: sublime.View, chat: ChatView, action: str, told: Any) -> None:
+        """A link of a question: DECIDE, ANSWER or DECLINE of `chat/rendered`, and the members of
+        its argument."""
+        window, id = view.window(), told.get("call") or told.get("elicitation")
+        found = [it for it in chat.waiting if (it.turn, it.id) == (told.get("turn"), id)]
+        if window is None or not found:
+            self._tell(OVER)
+            return
+        asked = Asked(chat, found[0])
+        if asked.question.kind != PERMISSION:
+            if self._is_open(asked):
+                self._answer(asked, window, ALLOW if action == rendered.ANSWER else DENY)
+            return
+        options = [it for it in asked.question.options if it.outcome == told.get("outcome")]
+        for option in options:
+            is_no = option.outcome == CANCEL
+            if self._is_open(asked) if is_no else self._may(asked, window, option.label):
+                self._stories.begin(self._replies.decide(asked, option))
+
+    def _is_open(self, asked: Asked) -> bool:
+        if self._replies.is_answered(asked):
+            self._tell(ON_ITS_WAY)
+            return False
+        return True
+
+    def _may(self, asked: Asked, window: sublime.Window, decision: str) -> bool:
+        """Whether it can be decided now; else the user is told, and sees it."""
+        if not self._is_open(asked):
+            return False
+        if self._questions.is_seen(asked, window):
+            return True
+        self._questions.show(asked, window)
+        title = short(one_line(shown_line(asked.question.title)), MAX_TITLE)
+        self._tell(SHOWN.format(decision, title))
+        return False
+
+    def _choose(self, asked: Asked, window: sublime.Window, decision: str) -> None:
+        offered = asked.question.options
+        fitting = [it for it in offered if it.outcome in OUTCOMES[decision]]
+        if not fitting:
+            self._tell(NO_SUCH.format(decision, ", ".join(it.label for it in offered)))
+        elif decision == DENY_WITH_NOTE:
+            self._stories.begin(self._replies.deny_with_note(asked, fitting[0], window), window)
+        elif len(fitting) == 1:
+            self._stories.begin(self._replies.decide(asked, fitting[0]))
+        else:
+            self._stories.begin(self._replies.decide_one_of(asked, fitting, window), window)
+
+    def _answer(self, asked: Asked, window: sublime.Window, decision: str) -> None:
+        if decision == ALLOW:
+            self._stories.begin(self._replies.answer(asked, window), window)
+        elif decision == DENY:
+            self._stories.begin(self._replies.decline(asked))
+        else:
+            self._tell(NO_SUCH.format(decision, f"{ALLOW}, {DENY}"))

@@ -1,0 +1,71 @@
+"""What is said of questions that wait: in the status bar of every view, above the composer, on the
+desktop. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Sequence
+
+from ...base.shown_text import shown_line
+from ...chat.amounts import many, one_line, short
+from ...chat.chat_update import ChatUpdate
+from ...chat.question import PERMISSION, Question
+
+# Characters of what a question is about.
+MAX_TITLE, MAX_SUBJECT = 30, 120
+IN_BAR = "asks{about} in a chat ({rest}Show Question)"
+SEVERAL_IN_BAR = "{count} questions in chats ({rest}Show Question)"
+IN_CHAT = "{name} asks{more}: choose an answer above, or press {keys}."
+KEYS = "F8 Y to allow once, F8 X to reject"
+FORM_KEYS = "F8 Y to answer, F8 X to decline"
+LEFT = "{} left"
+MOMENT_LEFT = "less than a minute"
+
+
+def time_left(question: Question, patience: float, now: datetime) -> str:
+    """How long it still waits; empty if that is not known."""
+    if question.asked is None or not patience:
+        return ""
+    left = question.asked + timedelta(seconds=patience) - now
+    minutes = int(left.total_seconds() // 60)
+    return LEFT.format(MOMENT_LEFT if minutes < 1 else f"{minutes} min")
+
+
+def in_status_bar(waiting: Sequence[tuple[Question, float]], now: datetime) -> str:
+    """Of questions with their patience, the oldest first; empty without any."""
+    if not waiting:
+        return ""
+    left = time_left(*waiting[0], now)
+    rest = f"{left}, " if left else ""
+    if len(waiting) > 1:
+        return SEVERAL_IN_BAR.format(count=len(waiting), rest=rest)
+    (question, _patience) = waiting[0]
+    is_tool = question.kind == PERMISSION
+    about = f" about {short(shown_line(question.title), MAX_TITLE)}" if is_tool else ""
+    return IN_BAR.format(about=about, rest=rest)
+
+
+def above_composer(update: ChatUpdate, now: datetime) -> str:
+    """Of a chat in which something waits."""
+    first, count = update.waiting[0], len(update.waiting)
+    name = update.agent_name or "The agent"
+    more = f" you {many(count, 'question')}" if count > 1 else " you"
+    keys = KEYS if first.kind == PERMISSION else FORM_KEYS
+    told = [IN_CHAT.format(name=name, more=more, keys=keys)]
+    left = time_left(first, update.patience, now)
+    if left:
+        told.append(f"{left[:1].upper()}{left[1:]}; then the answer is no.")
+    if update.mode:
+        told.append(f"Mode: {update.mode}.")
+    return " ".join(told)
+
+
+def on_desktop(name: str, question: Question) -> str:
+    """As a sentence for a notice."""
+    subject = one_line(question.command) if question.kind == PERMISSION else ""
+    what = question.title + (f": {subject}" if subject else "")
+    return f"{name or 'An agent'} asks you: {short(one_line(what), MAX_SUBJECT)}"
+
+
+def utc_now() -> datetime:
+    return datetime.now(timezone.utc)

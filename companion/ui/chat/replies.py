@@ -1,0 +1,160 @@
+"""Answers to the questions of agents on their way, and the panels that ask for them. UI thread
+only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Mapping, Sequence, Tuple
+
+import sublime
+
+from ...agent.acp.elicitation import ACCEPT, DECLINE, URL
+from ...agent.events.turn_events import CANCEL, Option
+from ...base.answer import Unanswered
+from ...chat.question import PERMISSION
+from ..panels import Panel
+from ..stories import Stories
+from . import forms
+from .chat_view import ChatView
+from .question_places import Key, key_of
+from .waiting_questions import Asked
+
+if TYPE_CHECKING:
+    from ...chat.chat_service import ChatService
+    from ...chat.requests import Request
+
+WHICH = "Which of these, for {}?"
+NOTE = "Deny, and tell the agent:"
+SAID = "{}: {}."
+LOST = "The agent has not got your answer: {}"
+OVER = "That question was answered elsewhere, or waits no more."
+STILL = "The question still waits in the chat."
+DECLINED = "Declined: {}"
+CLOSED = Option(CANCEL, "Denied with its tab")
+
+FullKey = Tuple[str, Key]
+
+
+class Replies:
+    """`needed` gives the service; None if it cannot be had, which the user was told then."""
+
+    def __init__(
+        self,
+        stories: Stories,
+        tell: Callable[[str], None],
+        needed: Callable[[], Coroutine[Any, Any, ChatService | None]],
+    ) -> None:
+        self._stories = stories
+        self._tell = tell
+        self._needed = needed
+        # Those whose answer is on its way, and the panels that are open for others.
+        self._answered: set[FullKey] = set()
+        self._panels: dict[FullKey, Panel] = {}
+
+    def is_answered(self, asked: Asked) -> bool:
+        return asked.key in self._answered
+
+    def updated(self, chat: ChatView) -> None:
+        """Close the panels of what waits no more."""
+        id, waiting = chat.conversation, frozenset(map(key_of, chat.waiting))
+        for key, panel in list(self._panels.items()):
+            if key[0] == id and key[1] not in waiting:
+                panel.withdraw()
+        self._answered -= {it for it in self._answered if it[0] == id and it[1] not in waiting}
+
+    def closing(self, chat: ChatView) -> None:
+        """The user closes the last view: nobody would see its questions any more."""
+        for question in chat.waiting:
+            asked = Asked(chat, question)
+            if not self.is_answered(asked):
+                is_call = question.kind == PERMISSION
+                self._stories.begin(self.decide(asked, CLOSED) if is_call else self.decline(asked))
+
+    # Stories
+
+    async def decide(self, asked: Asked, option: Option) -> bool:
+        """Whether the agent was told."""
+        from ...chat.requests import Decide
+
+        request = Decide(asked.chat.conversation, asked.question.id, option.outcome)
+        return await self._reply(asked, request, SAID.format(option.label, asked.question.title))
+
+    async def decide_one_of(
+        self, asked: Asked, options: Sequence[Option], window: sublime.Window
+    ) -> None:
+        panel = self._panel(asked, window)
+        labels = [it.label for it in options]
+        chosen = await panel.choice(labels, WHICH.format(asked.question.title))
+        if self._ends(asked, panel) and chosen >= 0:
+            await self.decide(asked, options[chosen])
+
+    async def deny_with_note(self, asked: Asked, no: Option, window: sublime.Window) -> None:
+        """The words are a message to the agent, which gets it before all others."""
+        from ...chat.requests import Send, SendNow
+
+        panel = self._panel(asked, window)
+        note = await panel.line(NOTE)
+        if not self._ends(asked, panel) or note is None or not await self.decide(asked, no):
+            return
+        service = await self._needed()
+        if service is not None and note.strip():
+            sent = await service.ask(Send(asked.chat.conversation, note.strip()))
+            if sent.queued:
+                await service.ask(SendNow(asked.chat.conversation, sent.queued))
+
+    async def decline(self, asked: Asked) -> None:
+        await self._answer(asked, DECLINE, None)
+
+    async def answer(self, asked: Asked, window: sublime.Window) -> None:
+        """Ask the user for what the agent wants to know."""
+        panel, question = self._panel(asked, window), asked.question
+        if question.mode == URL:
+            reply = await forms.address(panel, question, window)
+        else:
+            reply = await forms.fill(panel, question, self._tell)
+        if not self._ends(asked, panel):
+            return
+        if reply is None:
+            self._tell(STILL)
+        else:
+            await self._answer(asked, *reply)
+
+    async def _answer(self, asked: Asked, action: str, content: Mapping[str, Any] | None) -> None:
+        from ...chat.requests import AnswerElicitation
+
+        request = AnswerElicitation(asked.question.id, action, content)
+        await self._reply(
+            asked, request, "" if action == ACCEPT else DECLINED.format(_first(asked))
+        )
+
+    async def _reply(self, asked: Asked, request: Request[None], said: str) -> bool:
+        self._answered.add(asked.key)
+        service = await self._needed()
+        try:
+            if service is None:
+                raise Unanswered("")
+            await service.ask(request)
+        except Unanswered as error:
+            self._answered.discard(asked.key)
+            self._tell(LOST.format(error))
+            return False
+        if said:
+            self._tell(said)
+        return True
+
+    # Panels
+
+    def _panel(self, asked: Asked, window: sublime.Window) -> Panel:
+        panel = self._panels[asked.key] = Panel(window)
+        return panel
+
+    def _ends(self, asked: Asked, panel: Panel) -> bool:
+        """The panel is closed; whether the question waited that long."""
+        if self._panels.get(asked.key) is panel:
+            del self._panels[asked.key]
+        if panel.is_withdrawn:
+            self._tell(OVER)
+        return not panel.is_withdrawn
+
+
+def _first(asked: Asked) -> str:
+    return asked.question.title.partition("\n")[0]

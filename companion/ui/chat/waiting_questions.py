@@ -1,0 +1,160 @@
+"""The questions of agents in all chats: which ones wait, and whether the user has seen them. UI
+thread only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable
+
+import sublime
+
+from ...chat.question import Question
+from ..review.open_diffs import is_on_top
+from . import question_words
+from .chat_tabs import ChatTabs
+from .chat_view import ChatView
+from .question_places import Key, key_of, places
+from .question_sight import Sight
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question that waits in a chat."""
+
+    chat: ChatView
+    question: Question
+
+    @property
+    def key(self) -> tuple[str, Key]:
+        return self.chat.conversation, key_of(self.question)
+
+    @property
+    def patience(self) -> float:
+        return self.chat.told.patience if self.chat.told is not None else 0.0
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """Where it stands in the chat; None if it is not drawn."""
+        return places(self.chat.document, self.chat.waiting).get(key_of(self.question))
+
+    def view_in(self, window: sublime.Window) -> sublime.View | None:
+        """The chat's view in the window: one that is visible, if there is one."""
+        views = [view for view in self.chat.views if view.window() == window]
+        return next((it for it in views if is_on_top(window, it)), views[0] if views else None)
+
+
+class WaitingQuestions:
+    """`on_change` is called when others wait than before, `notify` with a sentence for the desktop
+    and its window; both can be set later."""
+
+    def __init__(self, tabs: ChatTabs) -> None:
+        self._tabs = tabs
+        self.on_change: Callable[[], None] | None = None
+        self.notify: Callable[[sublime.Window, str], None] | None = None
+        self.sight = Sight()
+        # Those that the user was told of, by the conversations.
+        self._known: dict[str, frozenset[Key]] = {}
+
+    def updated(self, chat: ChatView) -> None:
+        """An update of the chat was drawn."""
+        keys = frozenset(map(key_of, chat.waiting))
+        known = self._known.get(chat.conversation, frozenset())
+        if keys:
+            self._look_at(chat)
+        if keys == known:
+            return
+        self._known[chat.conversation] = keys
+        self.sight.keep([it.key for it in self.all])
+        self._tell(chat, keys - known)
+        self._look_changed()
+
+    def closed(self, chat: ChatView) -> None:
+        """The last view of the chat is gone."""
+        self._known.pop(chat.conversation, None)
+        self._look_changed()
+
+    def _look_changed(self) -> None:
+        if self.on_change is not None:
+            self.on_change()
+
+    def look(self) -> None:
+        """To be called about once a second: what the user has scrolled to, and the time left."""
+        for chat in self._tabs.chats:
+            if chat.waiting:
+                self._look_at(chat)
+                chat.show_state()
+
+    @property
+    def all(self) -> list[Asked]:
+        return [Asked(chat, it) for chat in self._tabs.chats for it in chat.waiting]
+
+    def in_window(self, window: sublime.Window) -> list[Asked]:
+        """The oldest first."""
+        found = [it for it in self.all if it.view_in(window) is not None]
+        times = {it.key: it.question.asked for it in found}
+        return sorted(found, key=lambda it: (times[it.key] is None, times[it.key]))
+
+    def words(self, window: sublime.Window) -> str:
+        """For the status bar; empty if nothing waits."""
+        waiting = [(it.question, it.patience) for it in self.in_window(window)]
+        return question_words.in_status_bar(waiting, question_words.utc_now())
+
+    def meant(self, window: sublime.Window) -> Asked | None:
+        """Which one a command is about: that of the chat with the keyboard, else of a visible one,
+        else the oldest of the window. In one chat, that at the caret, else the oldest."""
+        found = self.in_window(window)
+        if not found:
+            return None
+        views = [it.view_in(window) for it in found]
+        in_front = [it for it, view in zip(found, views) if view == window.active_view()]
+        visible = [it for it, view in zip(found, views) if view and is_on_top(window, view)]
+        first = (in_front or visible or found)[0]
+        same = [it for it in found if it.chat is first.chat]
+        return next((it for it in same if _is_at_caret(it, window)), first)
+
+    def is_waiting(self, asked: Asked) -> bool:
+        return key_of(asked.question) in map(key_of, asked.chat.waiting)
+
+    def is_seen(self, asked: Asked, window: sublime.Window) -> bool:
+        """Whether the user has seen all of it, and sees some of it now."""
+        view, place = asked.view_in(window), asked.place
+        if view is None or place is None or not is_on_top(window, view):
+            return False
+        self.sight.look(view, asked.key, *place)
+        is_here = view.visible_region().intersects(sublime.Region(*place))
+        return is_here and self.sight.is_whole(asked.key, place[1] - place[0])
+
+    def show(self, asked: Asked, window: sublime.Window) -> None:
+        """Bring what was not seen of it into sight. The keyboard stays where it is, unless that is
+        in the same group."""
+        view = asked.view_in(window)
+        if view is None:
+            return
+        keyboard = window.active_view()
+        if not is_on_top(window, view):
+            window.focus_view(view)
+            if keyboard is not None and is_on_top(window, keyboard):
+                window.focus_view(keyboard)
+        place = asked.place
+        if place is not None:
+            self.sight.show(view, asked.key, *place)
+
+    def _look_at(self, chat: ChatView) -> None:
+        found = places(chat.document, chat.waiting)
+        for view in chat.views:
+            for key, (start, end) in found.items():
+                self.sight.look(view, (chat.conversation, key), start, end)
+
+    def _tell(self, chat: ChatView, keys: frozenset[Key]) -> None:
+        window = chat.views[0].window() if chat.views else None
+        name = chat.told.agent_name if chat.told is not None else ""
+        for question in chat.waiting:
+            if window is not None and self.notify is not None and key_of(question) in keys:
+                self.notify(window, question_words.on_desktop(name, question))
+
+
+def _is_at_caret(asked: Asked, window: sublime.Window) -> bool:
+    view, place = asked.view_in(window), asked.place
+    if view is None or place is None:
+        return False
+    return any(place[0] <= it.b <= place[1] for it in view.sel())

@@ -1,0 +1,380 @@
+"""Questions of agents in chats: seen before they are decided, answered by commands and links, told
+in every view; with a service that answers as the test says."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any, Sequence
+
+import sublime
+from GeminiCompanion.companion.agent.acp.elicitation import FORM
+from GeminiCompanion.companion.agent.events.turn_events import (
+    ALWAYS,
+    ALWAYS_SERVER,
+    ALWAYS_TOOL,
+    CANCEL,
+    EXECUTING,
+    ONCE,
+    Body,
+    Content,
+    Elicitation,
+    ElicitationAnswered,
+    Option,
+    ToolConfirmation,
+    ToolExecution,
+    TurnEvent,
+)
+from GeminiCompanion.companion.base.answer import Unanswered
+from GeminiCompanion.companion.chat.chat_update import WORKING, ChatUpdate
+from GeminiCompanion.companion.chat.requests import (
+    AnswerElicitation,
+    Decide,
+    Send,
+    SendNow,
+    Sent,
+)
+from GeminiCompanion.companion.chat.transcript import Transcript
+from GeminiCompanion.companion.ui import status_bar
+from GeminiCompanion.companion.ui.chat import answering, question_sight, replies
+from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION
+
+from .adapter import text_of
+from .reviewing import Steps
+from .test_chat_tabs import ChatCase
+
+NAMES = {ONCE: "Yes", ALWAYS: "For now", ALWAYS_TOOL: "This tool", ALWAYS_SERVER: "All of it"}
+
+
+class QuestionCase(ChatCase):
+    """`moments` is what the clock of what was seen says, in seconds."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.moments = 100.0
+        self.replace(self.chats.questions.sight, "_now", lambda: self.moments)
+        self.transcripts: dict[str, Transcript] = {}
+        self.numbers = 0
+        self.now = datetime.now(timezone.utc)
+
+    def tell(self, view: sublime.View, *bodies: Body, **members: Any) -> Steps:
+        """These happen in the chat's conversation, and are drawn."""
+        id = str(view.settings().get(CONVERSATION))
+        transcript = self.transcripts.setdefault(id, Transcript())
+        for body in bodies:
+            self.numbers += 1
+            transcript.add(TurnEvent(self.numbers, self.now, id, "turn", body))
+        members = {"state": WORKING, "agent_name": "Gemini CLI", "patience": 600.0, **members}
+        waiting, patches = transcript.waiting, transcript.take()
+        update = ChatUpdate(id, patches=patches, waiting=waiting, **members)
+        self.chats.tabs.updated(update)
+        yield from self.until_turn()
+
+    def asks(
+        self,
+        view: sublime.View,
+        call: str = "c",
+        command: str = "make",
+        outcomes: Sequence[str] = (CANCEL, ALWAYS, ONCE),
+    ) -> Steps:
+        """The agent wants to run a command; the user has had the time to read what is in sight."""
+        options = tuple(Option(it, NAMES.get(it, "No")) for it in outcomes)
+        body = ToolConfirmation(call, "shell", "Shell", "", command, {}, options)
+        yield from self.tell(view, body)
+        self.moments += 1
+
+    def requests(self) -> list[Any]:
+        return [request for request, _answer in self.service.asked]
+
+    def decided(self) -> list[tuple[str, str]]:
+        return [(it.call_id, it.outcome) for it in self.requests() if isinstance(it, Decide)]
+
+    def status(self, view: sublime.View) -> str:
+        return str(view.get_status(status_bar.KEY))
+
+    def follow(self, view: sublime.View, words: str) -> Steps:
+        """Enter on the last words like these."""
+        view.sel().clear()
+        view.sel().add(text_of(view).rindex(words) + 1)
+        yield from self.until_turn()
+        self.type(view, "\n")
+        yield from self.until_turn()
+
+
+class InSight(QuestionCase):
+    def test_a_question_stands_above_the_composer_and_below_what_streams(self) -> Steps:
+        view = yield from self.chat()
+        self.type(view, "unsent")
+        yield from self.asks(view, command="make \u202eall\nand more")
+        yield from self.tell(view, Content("I wait.\n"))
+        shown = text_of(view)
+        self.assertLess(shown.index("I wait."), shown.index("May it use Shell?"))
+        self.assertIn("make <U+202E>all\nand more\n", shown)
+        buttons = "▏   [Yes]  [For now]  [No]\n"
+        self.assertTrue(shown.endswith(buttons + COMPOSER + "unsent"), shown[-200:])
+
+    def test_every_view_of_the_window_says_it_until_it_is_answered(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks(view)
+        other = yield from self.open("a.py", "x\n")
+        for each in (view, other):
+            self.assertIn(
+                "asks about Shell in a chat (9 min left, Show Question)", self.status(each)
+            )
+        yield from self.asks(view, "d")
+        self.assertIn("2 questions in chats", self.status(other))
+        yield from self.tell(view, ToolExecution("c", "shell", EXECUTING))
+        self.assertIn("asks about Shell", self.status(other))
+        yield from self.tell(view, ToolExecution("d", "shell", EXECUTING))
+        self.assertNotIn("Question", self.status(other))
+
+    def test_above_the_composer_stand_the_keys_the_time_and_the_mode(self) -> Steps:
+        view = yield from self.chat()
+        self.now -= timedelta(seconds=570)
+        yield from self.asks(view)
+        yield from self.tell(view, mode="autoEdit")
+        state = self.state_of(view)
+        self.assertIn("Gemini CLI asks you: choose an answer above, or press F8 Y", state)
+        self.assertIn("Less than a minute left; then the answer is no.", state)
+        self.assertIn("Mode: autoEdit.", state)
+
+    def test_a_command_leads_there_from_another_file(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks(view)
+        yield from self.open("a.py", "x\n")
+        self.run_command("show_question")
+        self.assertEqual(self.window.active_view(), view)
+        self.assertEqual(self.decided(), [])
+
+    def test_the_desktop_is_told_of_each_question_once(self) -> Steps:
+        told: list[str] = []
+        self.replace(self.chats.questions, "notify", lambda window, words: told.append(words))
+        view = yield from self.chat()
+        yield from self.asks(view, command="make\nall")
+        yield from self.tell(view, Content("more"))
+        yield from self.asks(view, "d", command="ls")
+        self.assertEqual(
+            told, ["Gemini CLI asks you: Shell: make all", "Gemini CLI asks you: Shell: ls"]
+        )
+
+
+class Commands(QuestionCase):
+    def test_each_command_chooses_its_outcome_whatever_the_agents_order(self) -> Steps:
+        for command, outcome in (("allow", ONCE), ("allow_always", ALWAYS), ("deny", CANCEL)):
+            with self.subTest(command):
+                view = yield from self.chat()
+                yield from self.asks(view)
+                self.run_command(command)
+                yield from self.until_turn()
+                self.assertEqual(self.decided()[-1:], [("c", outcome)])
+
+    def test_a_question_that_was_not_in_sight_is_shown_first_and_decided_the_second_time(
+        self,
+    ) -> Steps:
+        view = yield from self.chat()
+        yield from self.open("a.py", "x\n")
+        yield from self.asks(view)
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [])
+        self.assertIn("Allow: Shell was not in sight", self.sentences[-1])
+        self.assertEqual(self.window.active_view(), view)
+        self.moments += 1
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [("c", ONCE)])
+
+    def test_a_question_that_has_only_just_come_is_not_decided_by_a_key_meant_for_another(
+        self,
+    ) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks(view)
+        self.moments -= 1
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [])
+        self.moments += question_sight.MOMENT
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [("c", ONCE)])
+
+    def test_a_command_that_is_longer_than_the_window_is_read_page_by_page_first(self) -> Steps:
+        view = yield from self.chat()
+        rows = [f"echo {number}" for number in range(200)]
+        yield from self.asks(view, command="\n".join(rows))
+        view.show(0)
+        pages = 0
+        while not self.decided():
+            pages += 1
+            self.assertLess(pages, 100)
+            visible = view.substr(view.visible_region())
+            self.moments += 1
+            self.run_command("allow")
+            yield from self.until_turn()
+        self.assertGreater(pages, 3)
+        self.assertIn("[Yes]", visible)
+
+    def test_what_is_scrolled_away_is_not_decided(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.tell(view, Content("line\n" * 500))
+        yield from self.asks(view)
+        self.assertTrue(self.chats.questions.is_seen(self.chats.questions.all[0], self.window))
+        view.set_viewport_position((0.0, 0.0), False)
+        self.run_command("deny")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [])
+        self.run_command("deny")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [("c", CANCEL)])
+
+    def test_the_chat_with_the_keyboard_is_meant_before_an_older_question(self) -> Steps:
+        first = yield from self.chat()
+        yield from self.asks(first, "old")
+        self.now += timedelta(seconds=5)
+        second = yield from self.chat()
+        yield from self.asks(second, "new")
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [("new", ONCE)])
+        yield from self.tell(second, ToolExecution("new", "shell", EXECUTING))
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.assertEqual(self.window.active_view(), first)
+        self.assertEqual(len(self.decided()), 1)
+
+    def test_of_several_questions_that_at_the_caret_is_meant_else_the_oldest(self) -> Steps:
+        view = yield from self.chat()
+        for call in ("a", "b"):
+            yield from self.asks(view, call, command=f"run {call}")
+        view.sel().clear()
+        view.sel().add(text_of(view).index("run b"))
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [("b", ONCE)])
+        yield from self.tell(view, ToolExecution("b", "shell", EXECUTING))
+        view.sel().clear()
+        view.sel().add(view.size())
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [("b", ONCE), ("a", ONCE)])
+
+    def test_an_answer_that_the_agent_does_not_offer_is_told(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks(view, outcomes=(ONCE, CANCEL))
+        self.run_command("allow_always")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [])
+        self.assertIn(
+            "Allow Always is no answer to this question. These are: Yes, No.", self.sentences[-1]
+        )
+
+    def test_several_ways_to_allow_always_are_asked_for(self) -> Steps:
+        panels = self.panels()
+        view = yield from self.chat()
+        yield from self.asks(view, outcomes=(ALWAYS_SERVER, ONCE, ALWAYS_TOOL, CANCEL))
+        self.run_command("allow_always")
+        yield lambda: panels
+        self.assertEqual(panels[0]["items"], ["This tool", "All of it"])
+        panels[0]["on_select"](1)
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [("c", ALWAYS_SERVER)])
+
+    def test_without_a_question_each_command_says_so(self) -> Steps:
+        yield from self.chat()
+        for command in ("allow", "allow_always", "deny", "deny_with_note", "show_question"):
+            self.run_command(command)
+            yield from self.until_turn()
+            self.assertIn(answering.NONE_WAITS, self.sentences.pop())
+
+    def test_words_go_to_the_agent_with_a_denial_before_all_other_messages(self) -> Steps:
+        inputs = self.inputs()
+        view = yield from self.chat()
+        conversation = view.settings().get(CONVERSATION)
+        yield from self.asks(view)
+        self.run_command("deny_with_note")
+        yield lambda: inputs
+        self.assertEqual(self.requests(), [])
+        inputs[0]("use make instead")
+        yield lambda: self.decided()
+        self.service.asked[0][1].give(None)
+        yield lambda: len(self.service.asked) == 2
+        self.assertEqual(self.requests()[1], Send(conversation, "use make instead"))
+        self.service.asked[1][1].give(Sent(queued="q"))
+        yield lambda: len(self.service.asked) == 3
+        self.assertEqual(self.requests()[2], SendNow(conversation, "q"))
+
+
+class Ends(QuestionCase):
+    def test_a_question_that_is_answered_elsewhere_goes_with_its_panel(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks(view)
+        inputs = self.inputs()
+        self.run_command("deny_with_note")
+        yield lambda: inputs
+        yield from self.tell(view, ToolExecution("c", "shell", EXECUTING))
+        yield from self.until_turn()
+        self.assertNotIn("May it use", text_of(view))
+        self.assertIn(replies.OVER, self.sentences[-1])
+        inputs[0]("too late")
+        yield from self.until_turn()
+        self.assertEqual(self.requests(), [])
+
+    def test_a_decision_that_fails_is_told_and_can_be_made_again(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks(view)
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [("c", ONCE)])
+        self.service.asked[0][1].fail(Unanswered("The agent has ended."))
+        yield lambda: "has not got your answer: The agent has ended." in self.sentences[-1]
+        self.run_command("deny")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [("c", ONCE), ("c", CANCEL)])
+
+    def test_a_closed_tab_denies_what_waits_in_it(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks(view)
+        yield from self.tell(view, Elicitation("e", FORM, "Who?"))
+        other = yield from self.open("a.py", "x\n")
+        view.close()
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [("c", CANCEL)])
+        self.assertIn(AnswerElicitation("e", "decline"), self.requests())
+        self.assertNotIn("Question", self.status(other))
+
+    def test_a_question_that_was_answered_leaves_no_panel_for_the_next_one(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.tell(view, Elicitation("e", FORM, "Who?"))
+        yield from self.tell(view, ElicitationAnswered("e", "cancel"))
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.assertEqual(self.requests(), [])
+
+
+class Links(QuestionCase):
+    def test_a_link_decides_on_its_own_question(self) -> Steps:
+        view = yield from self.chat()
+        for call in ("a", "b"):
+            yield from self.asks(view, call, command=f"run {call}")
+        yield from self.follow(view, "[For now]")
+        self.assertEqual(self.decided(), [("b", ALWAYS)])
+
+    def test_a_link_at_the_end_of_a_long_command_allows_only_what_was_seen_but_always_denies(
+        self,
+    ) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks(view, command="\n".join(["echo"] * 200))
+        yield from self.follow(view, "[Yes]")
+        self.assertEqual(self.decided(), [])
+        self.assertIn("Yes: Shell was not in sight", self.sentences[-1])
+        yield from self.follow(view, "[No]")
+        self.assertEqual(self.decided(), [("c", CANCEL)])
+
+    def test_a_link_of_an_answered_question_does_nothing_twice(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks(view)
+        yield from self.follow(view, "[Yes]")
+        yield from self.follow(view, "[No]")
+        self.assertEqual(self.decided(), [("c", ONCE)])
+        self.assertIn(answering.ON_ITS_WAY, self.sentences[-1])
