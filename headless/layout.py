@@ -129,12 +129,13 @@ class Layout:
         self._above: Any = None
         if not self.columns and not view.folds:
             return
-        # Rows that fit are told by their lengths, where every character takes one cell.
-        fits = self.columns if self._is_plain(self.text.characters) else -1
-        starts = self.text.starts + [len(self.text) + 1]
+        # Rows that fit are mostly told by their lengths.
+        columns, is_plain = self.columns or len(self.text), self._is_plain
         counts = [
-            1 if after - start - 1 <= fits else len(self.lines(row))
-            for row, (start, after) in enumerate(zip(starts, starts[1:]))
+            1
+            if len(line) <= columns and (not self.columns or is_plain(line))
+            else len(self.lines(row))
+            for row, line in enumerate(self.text.characters.split("\n"))
         ]
         for a, b in view.folds:
             first, last = (self.text.rowcol(point)[0] for point in (min(a, b), max(a, b)))
