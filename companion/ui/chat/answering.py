@@ -11,7 +11,6 @@ from typing import Any, Callable, Mapping
 import sublime
 
 from ...agent.events.turn_events import ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, CANCEL, ONCE
-from ...base.shown_text import shown_line
 from ...chat import rendered
 from ...chat.amounts import one_line, short
 from ...chat.question import PERMISSION
@@ -103,7 +102,7 @@ class Answering:
         if self._questions.is_seen(asked, window):
             return True
         self._questions.show(asked, window)
-        title = short(one_line(shown_line(asked.question.title)), MAX_TITLE)
+        title = short(one_line(asked.question.title), MAX_TITLE)
         self._tell(SHOWN.format(decision, title))
         return False
 

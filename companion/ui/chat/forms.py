@@ -19,7 +19,6 @@ from ...agent.acp.elicitation import (
     STRING,
     Field,
 )
-from ...base.shown_text import shown_line
 from ...chat.amounts import many, one_line, short
 from ...chat.question import Question
 from ..panels import Panel
@@ -138,7 +137,7 @@ class _Filling:
         count = len(self._fields)
         place = f" ({at + 1} of {count})" if count > 1 else ""
         told = f": {field.description}" if field.description else ""
-        return short(one_line(shown_line(f"{_title(field)}{place}{told}")), MAX_CAPTION)
+        return short(one_line(f"{_title(field)}{place}{told}"), MAX_CAPTION)
 
     def _known(self, field: Field) -> Any:
         return self.content.get(field.name, field.default)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Sequence
 
-from ...base.shown_text import shown_line
 from ...chat.amounts import many, one_line, short
 from ...chat.chat_update import ChatUpdate
 from ...chat.question import PERMISSION, Question
@@ -41,7 +40,7 @@ def in_status_bar(waiting: Sequence[tuple[Question, float]], now: datetime) -> s
         return SEVERAL_IN_BAR.format(count=len(waiting), rest=rest)
     (question, _patience) = waiting[0]
     is_tool = question.kind == PERMISSION
-    about = f" about {short(shown_line(question.title), MAX_TITLE)}" if is_tool else ""
+    about = f" about {short(question.title, MAX_TITLE)}" if is_tool else ""
     return IN_BAR.format(about=about, rest=rest)
 
 
