@@ -7,9 +7,11 @@ import os
 import shutil
 import tempfile
 from typing import Any, Callable, Generator, Sequence
+from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.ide import delivery
 from GeminiCompanion.companion.ide.events import WindowSettingsChanged
 from GeminiCompanion.companion.ide.questions import (
     Question,
@@ -64,9 +66,11 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
 
     def withdraw_unwritten(self) -> Generator[Any, Any, None]:
         """No fake CLI writes what was accepted; else the next tests would find it in the status."""
-        found = yield from self.answered(UnwrittenTexts(self.window.id()))
-        for path, text in found:
-            plugin._host.companion.ask(TextWithdrawal(self.window.id(), path, text))
+        # Those too that a CLI was told a moment ago.
+        with mock.patch.object(delivery, "PATIENCE", -1.0):
+            found = yield from self.answered(UnwrittenTexts(self.window.id()))
+            for path, text in found:
+                yield from self.answered(TextWithdrawal(self.window.id(), path, text))
 
     def begin(self, story: Story) -> None:
         """It is cut at the end of the test."""

@@ -180,7 +180,7 @@ export class List {
       item.append(element);
     };
     if (isCurrent && info.turns) {
-      act("copy", "⧉", "copyThis", () => this.attempt(() => this.copy(info)));
+      act("fork", "⧉", "copyThis", () => this.attempt(() => this.copy(info)));
       act("save", "⤓", "saveThis", () => this.attempt(() => this.save(info)));
     }
     act("rename", "✎", "rename", () => this.ask(item, info));
