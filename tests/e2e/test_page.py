@@ -266,6 +266,12 @@ class Chat(PageTable):
         | /chat works again; {TOKEN} is entered | #composer is seen
         | it goes on; what is there is handled | #token-form is hidden; #message is focused
         | Enter is pressed | it is answered
+    a refusal that comes late keeps no message from being sent with the next token
+        to hello the model says Hi.; one is open; /chat is refused; GET /auth/status* is held
+        | hello is said | #token-form is seen
+        | /chat works again; {TOKEN} is entered | #composer is seen
+        | Enter is pressed | #unsent tells Sent as soon as the conversation is open.
+        | it goes on | it is answered
     an empty conversation says where it is and what can be asked
         to Mine. the model says Yes.; one is open
         | #empty is looked at | #empty tells Gemini CLI works in {ROOT}.; it is sound

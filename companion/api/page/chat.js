@@ -249,6 +249,7 @@ export class Chat {
         if (turn.hasBegun) throw cause;
         // It can be sent once more without being typed again.
         turn.remove();
+        this.note("");
         this.attached.unshift(...along);
         throw new NotTaken("", { cause });
       }

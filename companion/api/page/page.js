@@ -153,13 +153,13 @@ function onlyRead(why) {
 
 /** Where what was refused belongs to: the conversation that is looked at, or another one. */
 function fail(error, where = chat) {
+  // Of several requests that a token was too old for, some may be refused after the next one came.
+  if (error.code === "UNAUTHORIZED" && !wire.isKept(error)) return;
   const shown = error instanceof wire.Lost ? { message: say("lost") } : error;
   if (where === chat) keep();
   if (shown === error && !(error instanceof wire.Refused)) {
     throw error;
   } else if (error.code === "UNAUTHORIZED") {
-    // Of several requests that a token was too old for, some may be refused after the next one came.
-    if (!wire.isKept(error)) return;
     wire.forgetToken();
     wantToken(say("tokenRefused"));
   } else if (error.code === "READ_ONLY" && !mayOnlyRead) {
