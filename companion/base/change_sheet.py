@@ -175,6 +175,18 @@ class Sheet:
         """The number of each section, by the id of its file."""
         return {it.file.id: number for number, it in enumerate(self.sections)}
 
+    @cached_property
+    def change_rows(self) -> Sequence[int]:
+        """The first row of each change, in order."""
+        found = []
+        for above, section in zip(self.rows, self.sections):
+            last = None
+            for run in section.runs:
+                if run.change not in (None, last) and run.kind != PLACE and run.start < run.end:
+                    found.append(above + run.start)
+                    last = run.change
+        return found
+
     def place(self, row: int) -> Place:
         """Of the row behind the last one: the place of the last one."""
         number = bisect_right(self.rows, min(max(row, 0), self.rows[-1] - 1)) - 1

@@ -331,6 +331,23 @@ class Going(SheetCase):
         view.sel().add(sublime.Region(text_of(view).index(place)))
         view.run_command("insert", {"characters": "\n"})
 
+    def test_the_commands_on_a_proposal_mean_what_is_at_the_caret(self) -> Steps:
+        new = OLD.replace("line 3\n", "LINE 3\n").replace("line 20\n", "LINE 20\n")
+        first, second = yield from self.propose_files((OLD, new), (OLD, new))
+        view = yield from self.show()
+        for _ in range(3):
+            self.run_command("next_change")
+        rows = self.sheet(view).model.change_rows
+        self.assertEqual(view.rowcol(view.sel()[0].b)[0], rows[2])
+        self.run_command("drop_change")
+        left = OLD.replace("line 20\n", "LINE 20\n")
+        yield from self.until_equal(lambda: text_of(second), left)
+        self.assertEqual((text_of(first), self.window.active_view()), (new, view))
+        self.run_command("reject_diff")
+        yield lambda: not is_diff(second)
+        yield from self.until_rejected()
+        self.assertTrue(is_diff(first))
+
     def test_enter_in_an_added_line_types(self) -> Steps:
         (right,) = yield from self.propose_files((OLD, OLD.replace("line 15\n", "LINE 15\n")))
         view = yield from self.show()

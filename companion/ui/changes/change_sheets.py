@@ -7,7 +7,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 import sublime
 
-from ...base.change_sheet import ADDED, EQUAL, REMOVED, Place
+from ...base.change_sheet import ADDED, EQUAL, PLACE, REMOVED, Place
 from ...base.comparison import Comparison
 from .. import queues, settings, texts
 from ..review import open_diffs, pair, sight
@@ -148,6 +148,35 @@ class ChangeSheets:
     def _place(self, sheet: ChangeSheet, view: sublime.View) -> Place:
         sheet.take_typed()
         return sheet.model.place(sight.caret_row(view))
+
+    def meant(self, window: sublime.Window) -> tuple[sublime.View, str] | None:
+        """If a sheet has the keyboard: the right view of the file at its caret, and the key of the
+        change there, empty for none. None also if that file's own review is not open."""
+        view = window.active_view()
+        sheet = self.of(view) if view is not None else None
+        if sheet is None or view is None:
+            return None
+        place = self._place(sheet, view)
+        file = sheet.model.sections[place.section].file
+        source = sheet.source(file.id)
+        right = source.view(file.id) if source is not None else None
+        number = place.run.change if place.run.kind != PLACE else None
+        key = file.comparison.keys[number] if file.comparison and number is not None else ""
+        return (right, key) if right is not None else None
+
+    def step(self, window: sublime.Window, step: int) -> bool:
+        """If a sheet has the keyboard, go to the next change in it, or with -1 to the previous one,
+        and from the last one to the first."""
+        view = window.active_view()
+        sheet = self.of(view) if view is not None else None
+        if sheet is None or view is None:
+            return False
+        sheet.take_typed()
+        rows, row = sheet.model.change_rows, sight.caret_row(view)
+        beyond = [it for it in rows if (it - row) * step > 0][::step] or rows[::step]
+        if beyond:
+            sight.put_caret(view, sheet.model.point_at(beyond[0]))
+        return True
 
     async def go(self, view: sublime.View) -> None:
         """Show the line at the caret in the file's own review."""

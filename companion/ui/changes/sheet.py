@@ -17,6 +17,7 @@ from ...base.change_sheet import FileChanges, Section, Sheet, plain_section, sec
 from ...base.sheet_typing import equal_ends, typed
 from .. import texts
 from ..review.record import seen
+from ..review.reviews import FAILED
 from ..stories import Stories, computed, sleep
 from .marking import Marking
 from .sources import Entry, Source
@@ -119,7 +120,10 @@ class ChangeSheet:
         self._edits.begin()
         kept = {it.file.id: it for it in self.model.sections}
         todo = [it for it in entries if it.is_current and not _is_same(it, kept.get(it.id))]
-        made = (await computed(partial(_made, todo)) or {}) if todo else {}
+        made = await computed(partial(_made, todo)) if todo else {}
+        if made is None:
+            self._tell(FAILED)
+            made = {}
         counts = {it.id: it.change_count for it in todo}
         shown = [made.get(it.id) or kept.get(it.id) for it in entries]
         sections = [it for it in shown if it is not None]

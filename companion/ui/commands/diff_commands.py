@@ -38,11 +38,18 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
             host.tell(NOT_RUNNING)
         elif view is None:
             host.tell(NO_DIFF)
-        elif id is not None or self._show(running, view) or not self.decides:
+        elif id is not None or self._is_in_sheet(running, view):
+            self.act(running, view)
+        elif self._show(running, view) or not self.decides:
             self.act(running, view)
 
     def act(self, running: Running, view: sublime.View) -> None:
         raise NotImplementedError
+
+    def _is_in_sheet(self, running: Running, view: sublime.View) -> bool:
+        """Whether the user sees it at the caret of a sheet of changes."""
+        meant = running.sheets.meant(self.window)
+        return meant is not None and meant[0] == view
 
     def _show(self, running: Running, view: sublime.View) -> bool:
         """Show the diff, and leave the keyboard where it is; gives whether it was visible
@@ -65,7 +72,10 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
             return None
         from ..review import open_diffs
 
-        return open_diffs.meant(self.window) if id is None else open_diffs.with_id(id)
+        if id is not None:
+            return open_diffs.with_id(id)
+        in_sheet = host.running.sheets.meant(self.window)
+        return in_sheet[0] if in_sheet is not None else open_diffs.meant(self.window)
 
 
 class GeminiCompanionAcceptDiffCommand(GeminiCompanionDiffCommand):
@@ -98,7 +108,11 @@ class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
 
 
 class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
-    """Go to the next change of the proposal."""
+    """Go to the next change of the proposal, or of the sheet of changes in front."""
+
+    def run(self, id: str | None = None) -> None:
+        if id is not None or host.running is None or not host.running.sheets.step(self.window, 1):
+            super().run(id)
 
     def act(self, running: Running, view: sublime.View) -> None:
         over = partial(running.queue.go_within, view, 1)
@@ -106,7 +120,11 @@ class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
 
 
 class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
-    """Go to the previous change of the proposal."""
+    """Go to the previous change of the proposal, or of the sheet of changes in front."""
+
+    def run(self, id: str | None = None) -> None:
+        if id is not None or host.running is None or not host.running.sheets.step(self.window, -1):
+            super().run(id)
 
     def act(self, running: Running, view: sublime.View) -> None:
         over = partial(running.queue.go_within, view, -1)
@@ -160,6 +178,13 @@ class GeminiCompanionChangeCommand(GeminiCompanionDiffCommand):
     def run(self, id: str | None = None, change: str | None = None) -> None:
         self._change = change
         super().run(id)
+
+    def _is_in_sheet(self, running: Running, view: sublime.View) -> bool:
+        meant = running.sheets.meant(self.window)
+        if meant is None or meant[0] != view or not meant[1]:
+            return False
+        self._change = meant[1]
+        return True
 
 
 class GeminiCompanionKeepChangeCommand(GeminiCompanionChangeCommand):

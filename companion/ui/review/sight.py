@@ -47,7 +47,7 @@ def show_change(right: sublime.View, comparison: Comparison, number: int) -> Non
     """Put the caret of the proposal on the change, and the change into the middle of both sides. A
     change at the end of the text is in the empty row behind all others."""
     change, left = comparison.changes[number], partner(right)
-    _put_caret(right, comparison.new.starts[change.new_start])
+    put_caret(right, comparison.new.starts[change.new_start])
     if left.is_valid():
         _centre(left, comparison.old.starts[change.old_start])
 
@@ -57,19 +57,20 @@ def show_row(right: sublime.View, comparison: Comparison, row: int) -> None:
     number = comparison.change_at(row)
     if number is not None:
         show_change(right, comparison, number)
-    _put_caret(right, comparison.new.starts[row])
+    put_caret(right, comparison.new.starts[row])
 
 
 def show_first_difference(right: sublime.View, old: str, new: str) -> None:
     """The same for the first change, before there is a comparison."""
     point = new.rfind("\n", 0, common_start(old, new)) + 1
-    _put_caret(right, point)
+    put_caret(right, point)
     left = partner(right)
     if left.is_valid():
         _centre(left, min(point, len(old)))
 
 
-def _put_caret(view: sublime.View, point: int) -> None:
+def put_caret(view: sublime.View, point: int) -> None:
+    """Put the only caret there, and the point into the middle of the view."""
     selection = view.sel()
     selection.clear()
     selection.add(sublime.Region(point))
