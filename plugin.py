@@ -49,6 +49,12 @@ from .companion.ui.commands.companion_commands import (  # noqa: E402
     GeminiCompanionStartApiServerCommand,
     GeminiCompanionStopApiServerCommand,
 )
+from .companion.ui.commands.conversation_commands import (  # noqa: E402
+    GeminiCompanionChatsCommand,
+    GeminiCompanionExportChatCommand,
+    GeminiCompanionModeCommand,
+    GeminiCompanionModelCommand,
+)
 from .companion.ui.commands.diff_commands import (  # noqa: E402
     GeminiCompanionAcceptDiffAndNextCommand,
     GeminiCompanionAcceptDiffCommand,
@@ -96,6 +102,10 @@ from .companion.ui.host import host  # noqa: E402
 __all__ = [
     "GeminiCompanionChatCommand",
     "GeminiCompanionNewChatCommand",
+    "GeminiCompanionChatsCommand",
+    "GeminiCompanionExportChatCommand",
+    "GeminiCompanionModeCommand",
+    "GeminiCompanionModelCommand",
     "GeminiCompanionSendCommand",
     "GeminiCompanionStopCommand",
     "GeminiCompanionShowQuestionCommand",

@@ -17,6 +17,7 @@ from ..agent.conversations import shared_folder
 from ..agent.conversations.attachments import Attachments
 from ..agent.conversations.conversation import Conversation, SessionInfo
 from ..agent.conversations.past_turns import on_disk
+from ..agent.conversations.transcript_reader import Summary
 from ..agent.conversations.turn_undo import FileChange
 from ..agent.display import document
 from ..agent.events.turn_events import Attachment, MessageAdded, QueuedMessage
@@ -324,7 +325,7 @@ class UndoTurn(Request["tuple[FileChange, ...]"]):
 class Found:
     """A page of conversations, the last used one first. `excerpts` has the places where the words
     are, by the conversations' ids. `next` is the cursor of the next page, empty if there is none;
-    a page may be short although there is one."""
+    a page of a search may be short although there is one."""
 
     conversations: tuple[SessionInfo, ...]
     excerpts: Mapping[str, str]
@@ -333,7 +334,7 @@ class Found:
 
 @dataclass(frozen=True)
 class ListConversations(Request[Found]):
-    """The conversations of these workspaces (absolute paths of folders), or all without any; with
+    """The conversations of these workspaces (real paths of folders), or all without any; with
     words, those that have them in their titles or texts."""
 
     workspaces: tuple[str, ...] = ()
@@ -344,11 +345,12 @@ class ListConversations(Request[Found]):
     async def done(self, chats: Chats) -> Found:
         if not self.cursor:
             await shared_folder.look_at_all(chats.agent.conversations)
-        page = await chats.agent.listing.page(self.limit, self.cursor, self.words)
-        fitting = (it for it in page.infos if it.turns)
-        if self.workspaces:
-            fitting = (it for it in fitting if it.workspace in self.workspaces)
-        return Found(tuple(fitting), page.excerpts, page.next)
+        page = await chats.agent.listing.page(self.limit, self.cursor, self.words, self._is_listed)
+        return Found(page.infos, page.excerpts, page.next)
+
+    def _is_listed(self, summary: Summary) -> bool:
+        is_here = not self.workspaces or summary.workspace in self.workspaces
+        return is_here and bool(summary.turns)
 
 
 @dataclass(frozen=True)

@@ -299,8 +299,7 @@ def _chosen(options: ConfigOptions | None) -> Sequence[str]:
     for category in (MODE, MODEL):
         option = options.of_category(category) if options else None
         if option is not None and option.current:
-            names = {each.value: each.name for each in option.choices}
-            found.append(names.get(str(option.current), str(option.current)))
+            found.append(option.current_name)
     return found
 
 

@@ -34,6 +34,7 @@ FIRST = (
     "ui.commands.chat_commands",
     "ui.commands.cli_commands",
     "ui.commands.companion_commands",
+    "ui.commands.conversation_commands",
     "ui.commands.diff_commands",
     "ui.commands.page_commands",
     "ui.commands.prompt_commands",

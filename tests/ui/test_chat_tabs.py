@@ -65,7 +65,7 @@ class ChatCase(ReviewCase):
         for view in self.window.views():
             if view.settings().has(CONVERSATION):
                 view.close()
-                self.chats._drafts.forget(self.id_of(view))
+                self.chats.drafts.forget(self.id_of(view))
         yield from super().tearDown()
 
     def chat(self) -> Generator[Any, Any, sublime.View]:

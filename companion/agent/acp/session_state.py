@@ -94,6 +94,14 @@ class ConfigOption:
             return (False, True)
         return tuple(each.value for each in self.choices)
 
+    @property
+    def current_name(self) -> str:
+        """The name of what is chosen, for people."""
+        if self.kind == BOOLEAN:
+            return "on" if self.current else "off"
+        names = {each.value: each.name for each in self.choices}
+        return names.get(str(self.current), str(self.current))
+
 
 @dataclass(frozen=True)
 class ConfigOptions:

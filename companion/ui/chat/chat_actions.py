@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Callable, TypeVar
 
 import sublime
 
+from ...base.answer import Answer
 from ...chat.rendered import ANSWER, DECIDE, DECLINE, Link
 from ..review import open_diffs
 from ..stories import Stories
-from . import link_actions
+from . import chat_places, link_actions
 from .answering import Answering
 from .chat_tabs import ChatTabs
 from .chat_view import CONVERSATION, ChatView
@@ -21,7 +22,10 @@ from .waiting_questions import WaitingQuestions
 
 if TYPE_CHECKING:
     from ...chat.chat_service import ChatService
+    from ...chat.requests import Request
     from ..engines import Engines
+
+T = TypeVar("T")
 
 # The actions of links that answer a question.
 QUESTION_ACTIONS = (DECIDE, ANSWER, DECLINE)
@@ -37,12 +41,12 @@ class ChatActions:
         self, engines: Engines, drafts: Drafts, stories: Stories, tell: Callable[[str], None]
     ) -> None:
         self._engines = engines
-        self._drafts = drafts
+        self.drafts = drafts
         self._stories = stories
         self._tell = tell
         self.tabs = ChatTabs(drafts, self._seen, self._left, self._follow)
         self.questions = WaitingQuestions(self.tabs)
-        self._replies = Replies(stories, tell, self._needed)
+        self._replies = Replies(stories, tell, self.needed)
         self.answering = Answering(self.questions, self._replies, stories, tell)
         self.tabs.on_update, self.tabs.on_closing = self._updated, self._closing
         self._service: ChatService | None = None
@@ -56,30 +60,38 @@ class ChatActions:
     def stop(self) -> None:
         """Leave the tabs as they are for the next start."""
         self.tabs.stop()
-        self._drafts.save()
+        self.drafts.save()
         if self._service is not None:
             self._service.stop()
 
     def quit(self) -> None:
         """The editor quits and its API no longer works."""
-        self._drafts.finish()
+        self.drafts.finish()
 
     # Tabs
 
     def show(self, window: sublime.Window) -> None:
         """Go to the chat of the window, or open one: that with an unsent text, or a new one."""
         view = self.tabs.in_window(window)
-        if view is None:
-            view = self._open(window, self._drafts.latest(folder_of(window)) or new_id())
-        window.focus_view(view)
-        chat = self.tabs.of(view)
+        chat = self.tabs.of(view) if view is not None else None
         if chat is not None:
-            chat.composer.go_to_end(view)
+            self.open(window, chat.conversation)
+        else:
+            self.open(window, self.drafts.latest(folder_of(window)) or new_id())
 
     def new(self, window: sublime.Window) -> None:
         """A new chat, beside those that are open."""
-        view = self._open(window, new_id())
-        window.focus_view(view)
+        self.open(window, new_id())
+
+    def open(self, window: sublime.Window, conversation: str) -> None:
+        """Go to the tab of the conversation, wherever it is, or open one."""
+        view = chat_places.view_of(conversation, window)
+        if view is None:
+            view = self._open(window, conversation)
+        home = view.window() or window
+        if home != window:
+            home.bring_to_front()
+        home.focus_view(view)
         chat = self.tabs.of(view)
         if chat is not None:
             chat.composer.go_to_end(view)
@@ -99,7 +111,7 @@ class ChatActions:
 
     async def _followed(self, chat: ChatView) -> ChatService | None:
         """The service, in which the chat is open; None if there is none, or no tab any more."""
-        service = await self._needed()
+        service = await self.needed()
         window = chat.views[0].window() if chat.views else None
         if service is None or window is None:
             return None
@@ -121,7 +133,7 @@ class ChatActions:
         self._replies.closing(chat)
         self.questions.closed(chat)
 
-    async def _needed(self) -> ChatService | None:
+    async def needed(self) -> ChatService | None:
         """The service; None if a library is missing, which the user is told."""
         if self._service is None:
             try:
@@ -171,12 +183,19 @@ class ChatActions:
         view = self.tabs.in_window(window)
         chat = self.tabs.of(view) if view is not None else None
         if chat is not None and self._service is not None:
-            self._stories.begin(self._stop(self._service, chat.conversation))
+            from ...chat.requests import Stop
 
-    async def _stop(self, service: ChatService, conversation: str) -> None:
-        from ...chat.requests import Stop
+            story = self.ask(chat, Stop(chat.conversation))
+            self._stories.begin(story)
 
-        await service.ask(Stop(conversation))
+    async def ask(self, chat: ChatView, request: Request[T]) -> T | None:
+        """The answer to a request about the chat, which is opened before; None if there can be no
+        service, which the user is told. Raises Unanswered."""
+        service = await self._followed(chat)
+        if service is None:
+            return None
+        answer: Answer[T] = service.ask(request)
+        return await answer
 
     def _follow(self, view: sublime.View, chat: ChatView, link: Link) -> None:
         argument = link_actions.argument_of(link)

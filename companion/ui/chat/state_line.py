@@ -6,6 +6,7 @@ import html
 
 import sublime
 
+from ...agent.acp.session_state import MODE, MODEL
 from ...base.shown_text import shown_line
 from ...chat.chat_update import FAILED, STARTING, STOPPING, WORKING, ChatUpdate
 from . import question_words
@@ -47,13 +48,23 @@ def words_of(update: ChatUpdate) -> str:
     if update.state in SENTENCES:
         told = SENTENCES[update.state].format(name)
     else:
-        told = " · ".join(it for it in (name, update.mode, update.model) if it) + f" · {SENDS}"
+        told = " · ".join([name, *_chosen(update), SENDS])
     waiting = len(update.queue.messages)
     if waiting:
         told += (
             f" {waiting} message{'s' if waiting > 1 else ''} {'wait' if waiting > 1 else 'waits'}."
         )
     return told
+
+
+def _chosen(update: ChatUpdate) -> list[str]:
+    """The mode and the model that the agent says it uses, by their names."""
+    told = []
+    for category, value in ((MODE, update.mode), (MODEL, update.model)):
+        option = update.options.of_category(category)
+        is_known = option is not None and option.current == value
+        told.append(option.current_name if option is not None and is_known else value)
+    return [it for it in told if it]
 
 
 def _html(words: str) -> str:

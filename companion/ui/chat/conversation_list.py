@@ -1,0 +1,243 @@
+"""The conversations of a window's folders in a panel, page by page, and what the user does with
+one: open, rename, fork, export, delete. UI thread only."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Awaitable, Callable
+
+import sublime
+
+from ...base.shown_text import shown_line
+from ...chat.amounts import clock, many
+from .. import panels, texts, views
+from ..panels import Item
+from . import chat_places
+from .chat_actions import ChatActions
+from .drafts import folder_of
+
+if TYPE_CHECKING:
+    from ...agent.conversations.conversation import SessionInfo
+    from ...chat.chat_service import ChatService
+
+# Conversations of one page: a panel of that many opens at once.
+PAGE = 100
+NONE = (
+    'There are no conversations in the folders of this window. "Gemini Companion: Chat" begins one.'
+)
+FIND, ALL, OLDER = "Search in the texts …", "All conversations", "Older conversations …"
+WORDS = "Words in titles and texts:"
+NOT_FOUND = "No conversation of these folders has “{}”."
+TITLE = "Title:"
+KEEP, DELETE = "Keep it", "Delete it for good"
+WHAT_IS_DELETED = (
+    "{}, with images and what could undo the edits: here, and in the agent's own files."
+    " Files of the project stay as they are."
+)
+IS_BUSY = "The agent is working in it, and is stopped first."
+IS_OPEN = "It is open in a tab, which closes."
+HAS_DRAFT = "What you have written in it and not sent goes as well."
+# What the list can do with a conversation, for key bindings, and the words for it.
+ACTIONS = {
+    "open": "Open",
+    "rename": "Rename …",
+    "fork": "Fork: go on in a copy",
+    "export": "Export as Markdown",
+    "delete": "Delete …",
+}
+
+
+@dataclass
+class Listed:
+    """The pages so far. With `words`, of conversations that have them."""
+
+    words: str = ""
+    infos: list[SessionInfo] = field(default_factory=list)
+    excerpts: dict[str, str] = field(default_factory=dict)
+    cursor: str = ""
+
+
+class ConversationList:
+    """`chats` opens the tabs; `tell` shows a sentence."""
+
+    def __init__(self, chats: ChatActions, tell: Callable[[str], None]) -> None:
+        self._chats = chats
+        self._tell = tell
+
+    async def show(self, window: sublime.Window, action: str = "") -> None:
+        """Let the user choose a conversation, and what to do with it, unless that is given as one
+        of ACTIONS. Raises Unanswered."""
+        service = await self._chats.needed()
+        while service is not None:
+            info = await self._chosen(service, window)
+            if info is None or not await self._act(service, window, info, action):
+                return
+
+    async def export(self, window: sublime.Window, conversation: str) -> None:
+        """The conversation as Markdown, in a new tab. Raises Unanswered."""
+        from ...chat.requests import Export
+
+        service = await self._chats.needed()
+        if service is not None:
+            text = await service.ask(Export(conversation))
+            title = next(iter(text.splitlines()), "").strip("# ")
+            texts.open_tab(window, _file_name(title), text)
+
+    # Choosing
+
+    async def _chosen(self, service: ChatService, window: sublime.Window) -> SessionInfo | None:
+        """The conversation that the user chooses; None for none."""
+        listed, seen = await self._page(service, window, Listed()), 0
+        while listed.infos or listed.words:
+            items: list[Item] = [
+                ALL if listed.words else FIND,
+                *(self._item(it, listed) for it in listed.infos),
+            ]
+            more = [OLDER] if listed.cursor else []
+            number = await panels.choice(
+                window, [*items, *more], _heading(listed), selected_index=seen + 1 if seen else -1
+            )
+            if 0 < number < len(items):
+                return listed.infos[number - 1]
+            if number < 0:
+                return None
+            if number:
+                seen = len(listed.infos)
+                listed = await self._page(service, window, listed)
+            else:
+                seen, listed = 0, await self._others(service, window, listed)
+        self._tell(NONE)
+        return None
+
+    async def _others(self, service: ChatService, window: sublime.Window, before: Listed) -> Listed:
+        """Those with other words, or all again."""
+        words = "" if before.words else await panels.line(window, WORDS)
+        return await self._page(service, window, Listed((words or "").strip()))
+
+    async def _page(self, service: ChatService, window: sublime.Window, listed: Listed) -> Listed:
+        """With the next page. A page of a search may have nothing although there are more."""
+        from ...chat.requests import ListConversations
+
+        before = len(listed.infos)
+        while True:
+            wanted = ListConversations(_workspaces(window), listed.words, listed.cursor, PAGE)
+            found = await service.ask(wanted)
+            listed.infos += found.conversations
+            listed.excerpts.update(found.excerpts)
+            listed.cursor = found.next
+            if len(listed.infos) > before or not listed.cursor:
+                return listed
+
+    def _item(self, info: SessionInfo, listed: Listed) -> sublime.QuickPanelItem:
+        facts = [_when(info.last_used), _agent(info), many(info.turns, "message")]
+        details = [" · ".join(facts), *filter(None, [listed.excerpts.get(info.id)])]
+        is_open = bool(chat_places.views_of(info.id))
+        remark = "busy" if info.is_busy else "open" if is_open else ""
+        return sublime.QuickPanelItem(info.title, details, remark)
+
+    # Acting
+
+    async def _act(
+        self, service: ChatService, window: sublime.Window, info: SessionInfo, action: str
+    ) -> bool:
+        """Do it; whether the list is shown again."""
+        if not action:
+            number = await panels.choice(window, list(ACTIONS.values()), info.title)
+            action = list(ACTIONS)[number] if number >= 0 else "back"
+        acts: dict[str, Callable[..., Awaitable[bool]]] = {
+            "open": self._open,
+            "rename": self._rename,
+            "fork": self._fork,
+            "export": self._export,
+            "delete": self._delete,
+        }
+        act = acts.get(action)
+        return await act(service, window, info) if act is not None else True
+
+    async def _open(self, service: ChatService, window: sublime.Window, info: SessionInfo) -> bool:
+        self._chats.open(window, info.id)
+        return False
+
+    async def _export(
+        self, service: ChatService, window: sublime.Window, info: SessionInfo
+    ) -> bool:
+        await self.export(window, info.id)
+        return False
+
+    async def _rename(
+        self, service: ChatService, window: sublime.Window, info: SessionInfo
+    ) -> bool:
+        from ...chat.requests import Rename
+
+        title = (await panels.line(window, TITLE, shown_line(info.title)) or "").strip()
+        if title and title != info.title:
+            await service.ask(Rename(info.id, title))
+        return True
+
+    async def _fork(self, service: ChatService, window: sublime.Window, info: SessionInfo) -> bool:
+        from ...chat.requests import Fork
+
+        made = await service.ask(Fork(info.id))
+        self._chats.open(window, made.id)
+        return False
+
+    async def _delete(
+        self, service: ChatService, window: sublime.Window, info: SessionInfo
+    ) -> bool:
+        """After a question that says what is deleted."""
+        from ...chat.requests import Delete
+
+        question = f"Delete “{info.title}”?"
+        items: list[Item] = [KEEP, sublime.QuickPanelItem(DELETE, self._deleted(info))]
+        if await panels.choice(window, items, question) == 1:
+            await service.ask(Delete(info.id))
+            self._forget(info.id)
+        return True
+
+    def _deleted(self, info: SessionInfo) -> list[str]:
+        told = [WHAT_IS_DELETED.format(many(info.turns, "message"))]
+        told += [IS_BUSY] if info.is_busy else []
+        told += [IS_OPEN] if chat_places.views_of(info.id) else []
+        has_draft = (self._chats.drafts.text(info.id) or "").strip()
+        return [*told, *([HAS_DRAFT] if has_draft else [])]
+
+    def _forget(self, conversation: str) -> None:
+        """It was deleted: its tabs close, and its unsent text goes."""
+        for view in chat_places.views_of(conversation):
+            view.close()
+        self._chats.drafts.forget(conversation)
+
+
+def _workspaces(window: sublime.Window) -> tuple[str, ...]:
+    """The folders of the window, as conversations name them."""
+    folders = views.folders(window) or (folder_of(window),)
+    return tuple(map(os.path.realpath, folders))
+
+
+def _heading(listed: Listed) -> str:
+    count = f"{len(listed.infos):,}{'+' if listed.cursor else ''}"
+    if not listed.words:
+        return f"Conversations ({count})"
+    if not listed.infos:
+        return NOT_FOUND.format(listed.words)
+    return f"Conversations with “{listed.words}” ({count})"
+
+
+def _when(time: datetime) -> str:
+    local, now = time.astimezone(), datetime.now().astimezone()
+    day = "" if local.date() == now.date() else f"{local:%a %d %b %Y} "
+    return day + clock(time)
+
+
+def _agent(info: SessionInfo) -> str:
+    from ...agent.agents.supported import CLIS
+
+    row = CLIS.get(info.agent)
+    return row.program.name if row is not None else info.agent
+
+
+def _file_name(title: str) -> str:
+    name = "".join(it if it.isalnum() or it in " -_." else "-" for it in title)
+    return " ".join(name.split())[:60].strip(" .-") + ".md" if name.strip(" .-") else "chat.md"

@@ -1,0 +1,110 @@
+"""What can be chosen of an agent, in panels: its mode, its model, and all other options that it
+offers. UI thread only."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+import sublime
+
+from ...agent.acp.session_state import BOOLEAN, ConfigOption
+from ...chat.chat_update import STARTING, ChatUpdate
+from .. import panels
+from . import chat_places
+from .chat_actions import ChatActions
+
+NO_CHOICE = "{} offers no choice of a {}."
+NO_OPTIONS = "{} offers nothing to choose from."
+NOT_OFFERED = "{} does not offer “{}”; it offers {}."
+NOT_YET = "The agent is starting; what it offers is not known yet."
+CURRENT = "current"
+SWITCH = (("on", True), ("off", False))
+
+
+class OptionPanels:
+    """`chats` has the chats; `tell` shows a sentence."""
+
+    def __init__(self, chats: ChatActions, tell: Callable[[str], None]) -> None:
+        self._chats = chats
+        self._tell = tell
+
+    async def choose(
+        self, window: sublime.Window, category: str, value: str | bool | None = None
+    ) -> None:
+        """Let the user choose another value of the first option of a category, for the chat of the
+        window; or use the `value` that is given. The agent's other options are below its values.
+        Raises Unanswered."""
+        from ...chat.requests import ChooseOption
+
+        chat = chat_places.in_front(self._chats.tabs, window, self._tell)
+        told = chat.told if chat is not None else None
+        if chat is None:
+            return
+        if told is None or (told.state == STARTING and not told.options.options):
+            self._tell(NOT_YET)
+            return
+        option = told.options.of_category(category)
+        problem = _problem(told, option, category, value)
+        if problem:
+            self._tell(problem)
+        elif option is not None and value is not None:
+            await self._chats.ask(chat, ChooseOption(chat.conversation, option.id, value))
+        else:
+            others = [it for it in told.options.options if it is not option]
+            chosen = await _chosen(window, option, others)
+            if chosen is not None and chosen[1] != chosen[0].current:
+                wanted = ChooseOption(chat.conversation, chosen[0].id, chosen[1])
+                await self._chats.ask(chat, wanted)
+
+
+def _problem(
+    told: ChatUpdate, option: ConfigOption | None, category: str, value: str | bool | None
+) -> str:
+    """Why that cannot be chosen; empty if it can."""
+    name = told.agent_name or "The agent"
+    if not told.options.options:
+        return NO_OPTIONS.format(name)
+    if value is None:
+        return ""
+    if option is None:
+        return NO_CHOICE.format(name, category)
+    offered = ", ".join(map(str, option.values))
+    return "" if value in option.values else NOT_OFFERED.format(name, value, offered)
+
+
+async def _chosen(
+    window: sublime.Window, option: ConfigOption | None, others: list[ConfigOption]
+) -> tuple[ConfigOption, str | bool] | None:
+    """The option and its new value; None for none."""
+    while True:
+        values = _values(option) if option is not None else []
+        items = [it for it, _value in values] + [_row(it) for it in others]
+        placeholder = option.name if option is not None else "Options"
+        at = next((n for n, it in enumerate(values) if option and it[1] == option.current), -1)
+        number = await panels.choice(window, items, placeholder, selected_index=at)
+        if number < 0:
+            return None
+        if option is not None and number < len(values):
+            return option, values[number][1]
+        option, others = others[number - len(values)], []
+
+
+def _values(option: ConfigOption) -> list[tuple[sublime.QuickPanelItem, str | bool]]:
+    """Its values as rows; the current one is marked."""
+    if option.kind == BOOLEAN:
+        return [(_item(name, "", it == option.current), it) for name, it in SWITCH]
+    return [
+        (_item(it.name, it.description or it.group, it.value == option.current), it.value)
+        for it in option.choices
+    ]
+
+
+def _item(name: str, description: str, is_current: bool) -> sublime.QuickPanelItem:
+    return sublime.QuickPanelItem(name, description, CURRENT if is_current else "")
+
+
+def _row(option: ConfigOption) -> sublime.QuickPanelItem:
+    """Another option, which opens a panel of its own."""
+    return sublime.QuickPanelItem(
+        f"{option.name}: {option.current_name} …", option.description, option.category
+    )

@@ -1,0 +1,73 @@
+"""The commands on conversations: the list of them, what their agents let choose, and exports."""
+
+from __future__ import annotations
+
+import sublime_plugin
+
+from ..host import host
+
+MODE, MODEL = "mode", "model"
+
+
+class GeminiCompanionChatsCommand(sublime_plugin.WindowCommand):
+    """List the conversations of the window's folders; `action` is what to do with the chosen one,
+    instead of asking."""
+
+    def is_enabled(self, action: str = "") -> bool:
+        return host.running is not None
+
+    def run(self, action: str = "") -> None:
+        from ..chat.conversation_list import ConversationList
+
+        if host.running is not None:
+            found = ConversationList(host.running.chats, host.tell)
+            host.running.stories.begin(found.show(self.window, action), self.window)
+
+
+class GeminiCompanionExportChatCommand(sublime_plugin.WindowCommand):
+    """Put the conversation of the chat in front into a new tab, as Markdown."""
+
+    def is_enabled(self) -> bool:
+        return host.running is not None
+
+    def run(self) -> None:
+        from ..chat import chat_places
+        from ..chat.conversation_list import ConversationList
+
+        if host.running is None:
+            return
+        chats = host.running.chats
+        chat = chat_places.in_front(chats.tabs, self.window, host.tell)
+        if chat is not None:
+            story = ConversationList(chats, host.tell).export(self.window, chat.conversation)
+            host.running.stories.begin(story, self.window)
+
+
+class _OptionCommand(sublime_plugin.WindowCommand):
+    """Choose an option of the agent of the chat in front; `value` is what to choose, instead of
+    asking."""
+
+    category = ""
+
+    def is_enabled(self, value: str | bool | None = None) -> bool:
+        return host.running is not None
+
+    def run(self, value: str | bool | None = None) -> None:
+        from ..chat.option_panels import OptionPanels
+
+        if host.running is not None:
+            found = OptionPanels(host.running.chats, host.tell)
+            story = found.choose(self.window, self.category, value)
+            host.running.stories.begin(story, self.window)
+
+
+class GeminiCompanionModeCommand(_OptionCommand):
+    """Choose the mode of the agent."""
+
+    category = MODE
+
+
+class GeminiCompanionModelCommand(_OptionCommand):
+    """Choose the model of the agent, and all else that it offers."""
+
+    category = MODEL
