@@ -269,6 +269,11 @@ def ends_with(name: str, text: str) -> bool:
     return (named(name) or "").endswith(text)
 
 
+def begins_with(name: str, text: str) -> bool:
+    """Whether the text of the tab of that name does."""
+    return (named(name) or "").startswith(text)
+
+
 def proposals(path: str) -> list[str]:
     """The right sides of all diffs for the path, oldest first."""
     return [view.substr(sublime.Region(0, view.size())) for view in _diffs(path)]
@@ -373,6 +378,16 @@ def retype(path: str, old: str, new: str) -> None:
         view.sel().clear()
         view.sel().add(region)
         view.run_command("insert", {"characters": new})
+
+
+def retype_named(name: str, old: str, new: str) -> None:
+    """The same in the tab of that name."""
+    for view in window().views():
+        if view.name() == name:
+            window().focus_view(view)
+            view.sel().clear()
+            view.sel().add(view.find(old, 0, sublime.LITERAL))
+            view.run_command("insert", {"characters": new})
 
 
 def focus(path: str) -> None:

@@ -224,6 +224,23 @@ class Deciding(SheetCase):
         with open(os.path.join(self.folder, name), encoding="utf-8") as file:
             return file.read()
 
+    def test_a_change_of_a_large_file_is_dropped_and_taken_back_but_not_typed_in(self) -> Steps:
+        self.replace(large, "LARGE", 1500)
+        old = "".join(f"line {it}\n" for it in range(1, 301))
+        new = old.replace("line 50\n", "LINE 50\n").replace("line 250\n", "LINE 250\n")
+        (right,) = yield from self.propose_files((old, new))
+        self.assertTrue(right.is_read_only())
+        view = yield from self.show()
+        before = text_of(view)
+        self.type(view, "LINE 50", "x")
+        yield from self.until_equal(lambda: text_of(view), before)
+        key = self.review(right).comparison.keys[0]  # type: ignore[union-attr]
+        self.decide(view, "drop_change", self.id(right), key)
+        yield lambda: "LINE 50" not in text_of(view)
+        self.assertIn("line 50\n", text_of(view))
+        self.decide(view, "drop_change", self.id(right), key)
+        yield from self.until_equal(lambda: text_of(view), before)
+
     def test_saving_the_sheet_asks_whether_to_accept_all(self) -> Steps:
         yield from self.propose_files((OLD, "a\n" + OLD))
         view = yield from self.show()
