@@ -512,7 +512,7 @@ def follow_in_chat(words: str) -> None:
     """Put the caret on the last words like these, and press Enter."""
     view = _chat()
     if view is not None:
-        at = view.substr(sublime.Region(0, view.size())).rindex(words)
+        at = view.substr(sublime.Region(0, view.size())).rfind(words)
         view.sel().clear()
         view.sel().add(sublime.Region(at + 1))
         time.sleep(0.1)
