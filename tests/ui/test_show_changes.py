@@ -113,6 +113,24 @@ class Typing(SheetCase):
         view.run_command("undo")
         yield from self.until_equal(lambda: text_of(right), OLD.replace("line 3\n", "LINE 3\n"))
 
+    def test_undo_takes_back_what_was_typed_or_dropped_last(self) -> Steps:
+        new = OLD.replace("line 3\n", "LINE 3\n").replace("line 20\n", "LINE 20\n")
+        (right,) = yield from self.propose_files((OLD, new))
+        view = yield from self.show()
+        self.decide(view, "drop_change", self.id(right), self.review(right).comparison.keys[0])  # type: ignore[union-attr]
+        yield lambda: "LINE 3" not in text_of(view)
+        view.run_command("undo")
+        yield from self.until_equal(lambda: text_of(right), new)
+        yield from self.until_in("LINE 3\n", lambda: text_of(view))
+        self.type(view, "LINE 20", "\nmore")
+        yield from self.until_in("LINE 20\nmore\n", lambda: text_of(right))
+        yield from self.until_computed(right)
+        yield from self.until_drawn(view)
+        self.assertIn("+3 -2", text_of(view))
+        view.run_command("undo")
+        yield from self.until_equal(lambda: text_of(right), new)
+        yield from self.until_in("+2 -2", lambda: text_of(view))
+
     def test_what_is_typed_elsewhere_is_put_back(self) -> Steps:
         (right,) = yield from self.propose_files((OLD, OLD.replace("line 3\n", "LINE 3\n")))
         view = yield from self.show()

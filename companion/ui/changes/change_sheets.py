@@ -11,6 +11,7 @@ from ...base.change_sheet import ADDED, EQUAL, PLACE, REMOVED, Place
 from ...base.comparison import Comparison
 from .. import queues, settings, texts
 from ..review import open_diffs, pair, sight
+from ..review.record import waiting
 from ..review.reviews import Reviews
 from ..stories import Stories
 from .deciding import DECIDED, Deciding
@@ -133,13 +134,18 @@ class ChangeSheets:
         self, name: str, arguments: Mapping[str, Any] | None, view: sublime.View
     ) -> tuple[str, dict[str, Any]] | None:
         """The command to run instead of this one: Enter goes to the file's own review where nothing
-        can be typed, and saving means accepting all."""
+        can be typed, saving means accepting all, and what was changed last is undone in the review
+        that has the text."""
         sheet, window = self.of(view), view.window()
         if sheet is None or window is None:
             return None
         if name == "save" and settings.of(window).accept_on_save:
             arguments = {"sheet": str(sheet.buffer_id), "action": "accept_all"}
             return _later(window, "decide_changes", arguments)
+        sheet.take_typed()
+        if name in ("undo", "redo") and waiting(sheet.edits.last) is not None:
+            queues.on_ui_thread(partial(sheet.edits.last.run_command, name))
+            return ("noop", {})
         is_enter = name == "insert" and dict(arguments or {}).get("characters") == "\n"
         if is_enter and self._place(sheet, view).run.kind != ADDED:
             return _later(window, "go_to_change", {})

@@ -71,6 +71,7 @@ class Deciding:
         elif is_kept:
             await self._changes.keep(view, key)
         else:
+            sheet.edits.last = view
             await self._changes.drop(view, key)
         sheet.refresh()
 

@@ -50,7 +50,7 @@ class ChangeSheet:
         self._stories = stories
         self._tell = tell
         self._source_of: dict[str, Source] = {}
-        self._edits = TypedEdits(self._source_of, stories, self._came_back)
+        self.edits = TypedEdits(self._source_of, stories, self._came_back)
         # That of the view when its text was the model's.
         self._change_count = -1
         self._refreshing: Answer[None] | None = None
@@ -117,7 +117,7 @@ class ChangeSheet:
         return found
 
     async def _follow(self, entries: Sequence[Entry]) -> None:
-        self._edits.begin()
+        self.edits.begin()
         kept = {it.file.id: it for it in self.model.sections}
         todo = [it for it in entries if it.is_current and not _is_same(it, kept.get(it.id))]
         made = await computed(partial(_made, todo)) if todo else {}
@@ -136,7 +136,7 @@ class ChangeSheet:
             if view is None:
                 return
             self.take_typed()
-            busy = self._edits.busy
+            busy = self.edits.busy
             now = [self.section(it.file.id) if it.file.id in busy else it for it in wanted]
             update = self.model.toward([it for it in now if it is not None])
             if update is None:
@@ -150,7 +150,7 @@ class ChangeSheet:
                 view.sel().clear()
                 view.sel().add(sublime.Region(0))
             drawn = [it.file.id for it in self.model.sections if id(it) not in before]
-            self._edits.counts.update((it, counts[it]) for it in drawn if it in counts)
+            self.edits.counts.update((it, counts[it]) for it in drawn if it in counts)
             await sleep()
         self.marking.draw(self.model)
 
@@ -196,7 +196,7 @@ class ChangeSheet:
         is_one = len(carets) == 1 and carets[0].empty()
         found = typed(self.model, text, carets[0].b if is_one else None)
         before, self.model = self.model, found.sheet
-        refused = {it.file for it in found.edits if not self._edits.pass_on(it, view)}
+        refused = {it.file for it in found.edits if not self.edits.pass_on(it, view)}
         for id in refused:
             number = before.numbers[id]
             self.model = self.model.with_section(number, before.sections[number])

@@ -32,6 +32,8 @@ class TypedEdits:
         self._opened = opened
         # The change counts of the reviews whose texts the sheet shows, None for those not open.
         self.counts: dict[str, int | None] = {}
+        # The right view of the review that was changed from the sheet last.
+        self.last = sublime.View(0)
         self._typed: set[str] = set()
         self._waiting: dict[str, list[TypedEdit]] = {}
 
@@ -65,6 +67,7 @@ class TypedEdits:
         if view.is_read_only() or view.substr(region) != edit.old:
             return False
         texts.replace_parts(view, [(region, edit.new)])
+        self.last = view
         self.counts[edit.file] = view.change_count()
         self._typed.add(edit.file)
         return True
