@@ -7,6 +7,7 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base.unified import NO_LINE_END
 from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ui.changes import deciding
@@ -93,6 +94,19 @@ class Showing(SheetCase):
         self.run_command("reject_diff", id=self.id(right))
         yield from self.until_equal(lambda: text_of(view), f"{NOTHING}\n\n")
         yield from self.until_rejected()
+
+    def test_new_files_emptied_ones_and_missing_line_ends_are_shown_as_what_they_are(self) -> Steps:
+        yield from self.propose_files((OLD, ""), ("one\ntwo", "one\n2"))
+        new = os.path.join(self.folder, "new.py")
+        right = yield from self.diff(self.cli, new, "made\n")
+        yield from self.until_computed(right)
+        view = yield from self.show()
+        text = text_of(view)
+        self.assertIn("0.py  +0 -30, proposed by", text)
+        self.assertIn("two\n" + NO_LINE_END + "2\n" + NO_LINE_END, text)
+        self.assertIn("new.py  +1 -0, new file, proposed by", text)
+        self.type(view, "\nmade", " here")
+        yield from self.until_equal(lambda: text_of(right), "made here\n")
 
     def test_shown_again_it_is_the_same_view(self) -> Steps:
         view = yield from self.show()
@@ -258,6 +272,19 @@ class Deciding(SheetCase):
         self.assertIn("line 50\n", text_of(view))
         self.decide(view, "drop_change", self.id(right), key)
         yield from self.until_equal(lambda: text_of(view), before)
+
+    def test_what_is_decided_elsewhere_while_the_user_is_asked_is_not_decided_again(self) -> Steps:
+        first, second = yield from self.propose_files((OLD, "a\n" + OLD), (OLD, "b\n" + OLD))
+        view = yield from self.show()
+        panels, told = self.panels(), self.told()
+        self.decide(view, "accept_all")
+        yield lambda: panels
+        self.run_command("reject_diff", id=self.id(first))
+        yield from self.until_rejected()
+        panels[0]["on_select"](0)
+        yield lambda: not is_diff(second)
+        yield lambda: any("1 of 2 accepted." in it for it in told)
+        self.assertEqual(len(self.cli.received("ide/diffAccepted")), 1)
 
     def test_saving_the_sheet_asks_whether_to_accept_all(self) -> Steps:
         yield from self.propose_files((OLD, "a\n" + OLD))
