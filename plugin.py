@@ -28,8 +28,11 @@ from .companion.ui.commands.changes_commands import (  # noqa: E402
 from .companion.ui.commands.chat_commands import (  # noqa: E402
     GeminiCompanionChatCommand,
     GeminiCompanionNewChatCommand,
+    GeminiCompanionNextMessageCommand,
+    GeminiCompanionPreviousMessageCommand,
     GeminiCompanionSendCommand,
     GeminiCompanionStopCommand,
+    GeminiCompanionWaitingMessagesCommand,
 )
 from .companion.ui.commands.cli_commands import (  # noqa: E402
     GeminiCompanionCopyExportsCommand,
@@ -106,6 +109,9 @@ __all__ = [
     "GeminiCompanionExportChatCommand",
     "GeminiCompanionModeCommand",
     "GeminiCompanionModelCommand",
+    "GeminiCompanionNextMessageCommand",
+    "GeminiCompanionPreviousMessageCommand",
+    "GeminiCompanionWaitingMessagesCommand",
     "GeminiCompanionSendCommand",
     "GeminiCompanionStopCommand",
     "GeminiCompanionShowQuestionCommand",

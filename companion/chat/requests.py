@@ -137,20 +137,6 @@ class Send(Request[Sent]):
 
 
 @dataclass(frozen=True)
-class Attach(Request[Attachment]):
-    """Keep an image or a document, for messages to come; its id goes into `Send`. `name` is the
-    user's name for it."""
-
-    chat: str
-    name: str
-    data: bytes
-
-    async def done(self, chats: Chats) -> Attachment:
-        conversation = await chats.of(self.chat).ready()
-        return await on_disk(partial(conversation.attachments.add, self.name, self.data))
-
-
-@dataclass(frozen=True)
 class ChangeQueued(Request[None]):
     """Another text for a message that waits, with which these files go."""
 

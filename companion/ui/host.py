@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..base.log import RecentLines
     from ..ide.service import Companion
     from .api_server import Api
+    from .chat.drafts import Drafts
     from .engines import Engines
     from .running import Running
     from .sublime_editor import SublimeEditor
@@ -56,12 +57,13 @@ def forget_modules(modules: MutableMapping[str, ModuleType]) -> None:
 class Host:
     """`running` is None before `start` has finished and after `stop`; both can be called again and
     again. `api` is the API's server and `engines` has the engine, which both continue when the
-    companion is restarted."""
+    companion is restarted, and so do the `drafts`: their file may be older than they are."""
 
     def __init__(self) -> None:
         self.running: Running | None = None
         self.api: Api | None = None
         self.engines: Engines | None = None
+        self.drafts: Drafts | None = None
         # Whether there were modules of an earlier load, which may still be importing others.
         self.is_reloaded = False
         self._wanted = False
@@ -91,14 +93,17 @@ class Host:
         if not self._wanted:
             return
         from .api_server import Api
+        from .chat.drafts import Drafts
         from .engines import Engines
         from .running import Running
 
         if self.api is None or self.engines is None:
             self.engines = Engines()
             self.api = Api(self.tell, self.engines)
+        if self.drafts is None:
+            self.drafts = Drafts.in_cache(sublime.cache_path())
         if self.running is None:
-            self.running = Running(self.engines)
+            self.running = Running(self.engines, self.drafts)
             self.running.start()
 
     def stop(self) -> None:

@@ -22,6 +22,7 @@ from .changes.unasked_changes import UnaskedChanges
 from .chat.chat_actions import ChatActions
 from .chat.chat_tabs import IN_CHAT
 from .chat.drafts import Drafts
+from .chat.said_before import SAID_BEFORE
 from .engines import Engines
 from .extension_setup import ExtensionSetup
 from .files import Files
@@ -62,7 +63,7 @@ class Running:
     """One companion, and the parts that report the editor to it from `start` on. On the UI
     thread."""
 
-    def __init__(self, engines: Engines) -> None:
+    def __init__(self, engines: Engines, drafts: Drafts) -> None:
         self.log = log.start(settings.of().log_level)
         self._cache = os.path.join(sublime.cache_path(), "GeminiCompanion")
         state_path = os.path.join(self._cache, "state.json")
@@ -99,7 +100,7 @@ class Running:
         self.doctor = Checkups(self.companion, self.stories, doctor.NAME, doctor.html)
         self.extension_setup = ExtensionSetup(tell, self._look_again)
         self.remedies = Remedies(self.companion, tell, self._look_again)
-        self.chats = self._chat_actions(engines, tell)
+        self.chats = self._chat_actions(engines, drafts, tell)
         self.windows = WindowWatch(*both, self.files, self.reviews, self._looks())
 
     def _change_sheets(self, tell: Callable[[str], None]) -> ChangeSheets:
@@ -112,8 +113,10 @@ class Running:
         self.reviews.on_change = self.history.on_change = sheets.changed
         return sheets
 
-    def _chat_actions(self, engines: Engines, tell: Callable[[str], None]) -> ChatActions:
-        chats = ChatActions(engines, Drafts.in_cache(self._cache), self.stories, tell)
+    def _chat_actions(
+        self, engines: Engines, drafts: Drafts, tell: Callable[[str], None]
+    ) -> ChatActions:
+        chats = ChatActions(engines, drafts, self.stories, tell)
         chats.questions.on_change = self.status.look
         chats.questions.notify = self.notices.show
         return chats
@@ -226,6 +229,8 @@ class Running:
         whether the view is a chat; None for every other key binding."""
         if key == IN_CHAT:
             return self.chats.tabs.key_context(view, operator, operand)
+        if key == SAID_BEFORE:
+            return self.chats.composing.key_context(view, operator, operand)
         if key != DIFF_WAITS or operator not in (sublime.OP_EQUAL, sublime.OP_NOT_EQUAL):
             return None
         window = view.window()

@@ -44,7 +44,6 @@ from GeminiCompanion.companion.chat.login_requests import Configure, LogOut  # n
 from GeminiCompanion.companion.chat.requests import (  # noqa: E402
     Agents,
     AnswerElicitation,
-    Attach,
     ChangeQueued,
     ChooseOption,
     Decide,
@@ -340,14 +339,6 @@ class Talking(ChatCase):
         self.ask(AnswerElicitation(question.id, "accept", {"times": 3}))
         self.until_text(id, '"times": 3')
         self.assertEqual(self.until_state(id, READY).waiting, ())
-
-    def test_an_image_goes_along_with_a_message(self) -> None:
-        self.model.will_play("look at it", ["I see."])
-        id = self.open()
-        image = self.ask(Attach(id, "a.png", b"\x89PNG\r\n\x1a\n" + bytes(64)))
-        self.ask(Send(id, "look at it", attachments=(image.id,)))
-        self.until_text(id, "I see.")
-        self.assertIn("a.png", self.front.texts[id])
 
     def test_options_and_commands_are_those_of_the_agent(self) -> None:
         id = self.open()

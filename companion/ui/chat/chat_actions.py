@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Callable, TypeVar
 import sublime
 
 from ...base.answer import Answer
+from ...chat.attached import Attached, Outgoing, outgoing
 from ...chat.rendered import ANSWER, DECIDE, DECLINE, Link
 from ..review import open_diffs
 from ..stories import Stories
@@ -15,6 +16,7 @@ from . import chat_places, link_actions
 from .answering import Answering
 from .chat_tabs import ChatTabs
 from .chat_view import CONVERSATION, ChatView
+from .composing import Composing
 from .drafts import Drafts, folder_of
 from .link_actions import Followed
 from .replies import Replies
@@ -31,6 +33,7 @@ T = TypeVar("T")
 QUESTION_ACTIONS = (DECIDE, ANSWER, DECLINE)
 NAME = "Chat"
 NOTHING = "There is nothing to send: write a message at the end of the chat."
+NO_WORDS = "Write a message: what is attached goes with it."
 NO_LIBRARIES = "The chat cannot start: {}."
 
 
@@ -49,6 +52,7 @@ class ChatActions:
         self._replies = Replies(stories, tell, self.needed)
         self.answering = Answering(self.questions, self._replies, stories, tell)
         self.tabs.on_update, self.tabs.on_closing = self._updated, self._closing
+        self.composing = Composing(self.tabs, self._followed, stories, tell)
         self._service: ChatService | None = None
         # The conversations that are open in the service, and those with a message on its way.
         self._opened: set[str] = set()
@@ -159,22 +163,30 @@ class ChatActions:
         if chat is None or chat.conversation in self._sending:
             return
         words = chat.composer.text if text is None else text
-        if not words.strip():
-            self._tell(NOTHING)
-            return
-        self._stories.begin(self._send(chat, words, text is None))
+        attached = chat.above.attached if text is None else ()
+        message = outgoing(words, attached)
+        if message.text:
+            written = words if text is None else ""
+            self._stories.begin(self._send(chat, message, written, attached))
+        else:
+            self._tell(NO_WORDS if attached else NOTHING)
 
-    async def _send(self, chat: ChatView, words: str, is_written: bool) -> None:
-        """The composer keeps the text until the message is on its way."""
+    async def _send(
+        self, chat: ChatView, message: Outgoing, written: str, attached: tuple[Attached, ...]
+    ) -> None:
+        """The composer keeps what is written and attached until the message is on its way."""
         from ...chat.requests import Send
 
         self._sending.add(chat.conversation)
         try:
             service = await self._followed(chat)
             if service is not None:
-                await service.ask(Send(chat.conversation, words.strip()))
-                if is_written:
-                    chat.composer.take(words)
+                files, images = message.files, message.images
+                send = Send(chat.conversation, message.text, files, message.attachments, images)
+                await service.ask(send)
+                if written:
+                    chat.composer.take(written)
+                chat.above.detach(attached)
         finally:
             self._sending.discard(chat.conversation)
 

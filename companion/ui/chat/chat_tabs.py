@@ -35,7 +35,8 @@ CLICK = 200
 
 class ChatTabs:
     """`seen` is called when a chat is looked at, `left` when its last tab is closed, `follow` with
-    a link that the user follows."""
+    a link that the user follows. `on_typed` hears of each change of an unsent text, `on_pressed` of
+    a link above a composer."""
 
     def __init__(
         self,
@@ -46,6 +47,8 @@ class ChatTabs:
     ) -> None:
         self._drafts = drafts
         self._seen, self._left, self._follow = seen, left, follow
+        self.on_typed: Callable[[ChatView], None] = lambda chat: None
+        self.on_pressed: Callable[[ChatView, str], None] = lambda chat, link: None
         # By the ids of their buffers.
         self._chats: dict[int, ChatView] = {}
         self._updates: deque[ChatUpdate] = deque()
@@ -93,7 +96,12 @@ class ChatTabs:
             return
         if view.element() is None and view.window() is not None:
             draft = self._drafts.text(conversation)
-            self._chats[view.buffer_id()] = ChatView(view, conversation, draft, self._typed)
+            chat = ChatView(
+                view, conversation, draft, self._typed, lambda *it: self.on_pressed(*it)
+            )
+            self._chats[view.buffer_id()] = chat
+            chat.above.attached = self._drafts.attached(conversation)
+            chat.above.show()
 
     def activated(self, view: sublime.View) -> None:
         """The view has the keyboard."""
@@ -122,14 +130,15 @@ class ChatTabs:
         del self._chats[view.buffer_id()]
         chat.close()
         self.on_closing(chat)
-        if not chat.composer.text.strip():
+        if not (chat.composer.text.strip() or chat.above.attached):
             self._drafts.forget(chat.conversation)
         self._left(chat)
 
     def _typed(self, chat: ChatView) -> None:
         window = chat.views[0].window() if chat.views else None
         folder = folder_of(window) if window is not None else ""
-        self._drafts.put(chat.conversation, chat.composer.text, folder)
+        self._drafts.put(chat.conversation, chat.composer.text, folder, chat.above.attached)
+        self.on_typed(chat)
 
     # What the user does in them
 

@@ -7,6 +7,7 @@ back as a whole (docs/adr/0028).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Callable, Iterable, Sequence
 
 import sublime
@@ -16,6 +17,7 @@ from ...chat.chat_update import ChatUpdate
 from ...chat.question import Question
 from ...chat.rendered import LINE, Link, Patch, Rendered
 from .. import queues
+from .above import Above
 from .composer import Composer
 from .decorations import Decorations, fold, is_opened
 from .drawn import DrawnDocument
@@ -46,7 +48,8 @@ SETTINGS: dict[str, Any] = {
 
 
 class ChatView:
-    """`typed` is called when the composer's text has changed. With a `draft`, the composer has that
+    """`typed` is called when the composer's text has changed, or what is attached to it; `pressed`
+    with a link `above` the composer. With a `draft`, the composer has that
     instead of what is in the view."""
 
     def __init__(
@@ -55,6 +58,7 @@ class ChatView:
         conversation: str,
         draft: str | None,
         typed: Callable[[ChatView], None],
+        pressed: Callable[[ChatView, str], None] = lambda chat, link: None,
     ) -> None:
         self.conversation = conversation
         self._decorations = Decorations()
@@ -72,6 +76,12 @@ class ChatView:
             unsent if draft is None else draft,
             lambda: self.document.size + len(COMPOSER),
             lambda: typed(self),
+        )
+        self.above = Above(
+            lambda: self.views,
+            lambda: self.composer.start,
+            lambda: typed(self),
+            lambda link: pressed(self, link),
         )
         self.repair()
 
@@ -103,7 +113,9 @@ class ChatView:
             self.draw(update.patches)
         if update.title:
             self.name(shown_line(update.title)[:TITLE])
-        self.told = update
+        self.told = replace(update, patches=())
+        self.above.queue = update.queue
+        self.above.show()
         self.show_state()
 
     def show_state(self) -> None:
@@ -144,6 +156,7 @@ class ChatView:
     def decorate(self, view: sublime.View) -> None:
         """Draw the marks in a view that has none: a clone."""
         self._decorations.draw_all(view, self.document)
+        self.above.show()
 
     def links_at(self, point: int) -> list[Link]:
         return self.document.links_at(point)

@@ -57,6 +57,11 @@ class Composer:
         """Whether there is nothing before a caret that could be deleted."""
         return any(it.empty() and it.b == self.start for it in view.sel())
 
+    def has_caret(self, view: sublime.View) -> bool:
+        """Whether there is one caret, nothing is selected, and it is here."""
+        selection = view.sel()
+        return len(selection) == 1 and selection[0].empty() and selection[0].b >= self.start
+
     def go_to_end(self, view: sublime.View) -> None:
         self._put_caret(view, view.size())
 
@@ -80,6 +85,19 @@ class Composer:
         change = difference(self.text, text)
         self._unsent.edited(text)
         self._show(view, change)
+
+    def insert(self, view: sublime.View, text: str) -> None:
+        """Put this at the caret, else at the end, as a step of undo; what is beside it on the line
+        is set apart."""
+        at = view.sel()[0].b - self.start if self.has_caret(view) else len(self.text)
+        before, behind = self.text[:at], self.text[at:]
+        is_block = "\n" in text.strip()
+        if before and not before.endswith("\n") and (is_block or not before[-1].isspace()):
+            before += "\n" if is_block else " "
+        if behind and not (text[-1:].isspace() or behind[0].isspace()):
+            text += "\n" if is_block else " "
+        self.write(view, before + text + behind)
+        self._put_caret(view, self.start + len(before + text))
 
     def take(self, sent: str) -> None:
         """What was sent goes; what the user has typed behind it meanwhile stays. As a step of

@@ -1,4 +1,5 @@
-"""The unsent texts of all conversations, kept in a file. On the UI thread; a writer has the disk.
+"""The unsent texts of all conversations, with what is attached to them, kept in a file. On the UI
+thread; a writer has the disk.
 
 Sublime keeps the texts of tabs as well, but may bring an older one back after a crash
 (docs/sublime.md 5.8), and none of a closed tab.
@@ -17,6 +18,7 @@ import sublime
 from ...base import private_files
 from ...base.log import logger
 from ...base.write_behind import WriteBehind
+from ...chat.attached import Attached, from_json
 from .. import queues, views
 
 # Milliseconds after a change within which it is given to the writer.
@@ -32,6 +34,11 @@ class Draft:
     text: str
     folder: str = ""
     at: float = 0.0
+    attached: tuple[Attached, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.text.strip() or self.attached)
 
 
 class Drafts:
@@ -46,17 +53,24 @@ class Drafts:
 
     @classmethod
     def in_cache(cls, folder: str) -> Drafts:
-        return cls(os.path.join(folder, "chats", "drafts.json"))
+        """`folder` is Sublime's."""
+        return cls(os.path.join(folder, "GeminiCompanion", "chats", "drafts.json"))
 
     def text(self, conversation: str) -> str | None:
         """None if nothing is known of it."""
         draft = self._drafts.get(conversation)
         return draft.text if draft is not None else None
 
-    def put(self, conversation: str, text: str, folder: str) -> None:
+    def attached(self, conversation: str) -> tuple[Attached, ...]:
+        draft = self._drafts.get(conversation)
+        return draft.attached if draft is not None else ()
+
+    def put(
+        self, conversation: str, text: str, folder: str, attached: tuple[Attached, ...] = ()
+    ) -> None:
         """Keep the text; an empty one, too, which a restored tab has to have."""
         self._drafts.pop(conversation, None)
-        self._drafts[conversation] = Draft(text, folder, self._now())
+        self._drafts[conversation] = Draft(text, folder, self._now(), attached)
         while len(self._drafts) > MOST:
             del self._drafts[next(iter(self._drafts))]
         if not self._is_due:
@@ -69,7 +83,7 @@ class Drafts:
 
     def latest(self, folder: str) -> str | None:
         """The conversation of the folder with a text that was typed last; None if there is none."""
-        found = [id for id, it in self._drafts.items() if it.folder == folder and it.text.strip()]
+        found = [id for id, it in self._drafts.items() if it.folder == folder and not it.is_empty]
         return found[-1] if found else None
 
     def save(self) -> None:
@@ -118,7 +132,7 @@ def _draft(stored: Any) -> Draft | None:
     folder, at = stored.get("folder", ""), stored.get("at", 0.0)
     if not isinstance(folder, str) or not isinstance(at, (int, float)):
         return None
-    return Draft(stored["text"], folder, float(at))
+    return Draft(stored["text"], folder, float(at), from_json(stored.get("attached")))
 
 
 def folder_of(window: sublime.Window) -> str:

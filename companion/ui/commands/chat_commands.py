@@ -38,6 +38,35 @@ class GeminiCompanionSendCommand(sublime_plugin.WindowCommand):
             host.running.chats.send(self.window, text)
 
 
+class GeminiCompanionInChatCommand(GeminiCompanionRunningCommand):
+    """Base of commands for the chat in front, else the one of the window that was opened last."""
+
+    def is_enabled(self) -> bool:
+        running = host.running
+        return running is not None and running.chats.tabs.in_window(self.window) is not None
+
+
+class GeminiCompanionWaitingMessagesCommand(GeminiCompanionInChatCommand):
+    """List the messages that wait in the chat in front, and what goes with the next one."""
+
+    def act(self, running: Running) -> None:
+        running.chats.composing.list_waiting(self.window)
+
+
+class GeminiCompanionPreviousMessageCommand(GeminiCompanionInChatCommand):
+    """Bring the message said before into the composer of the chat in front."""
+
+    def act(self, running: Running) -> None:
+        running.chats.composing.bring(self.window, back=True)
+
+
+class GeminiCompanionNextMessageCommand(GeminiCompanionInChatCommand):
+    """Bring the message said after the one that is there."""
+
+    def act(self, running: Running) -> None:
+        running.chats.composing.bring(self.window, back=False)
+
+
 class GeminiCompanionStopCommand(GeminiCompanionRunningCommand):
     """Stop the agent of the chat in front."""
 

@@ -1,0 +1,127 @@
+"""What stands above a composer, a line each: the messages that wait, and what goes with the next
+one. UI thread only."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import Callable, Iterable, Sequence
+
+import sublime
+
+from ...agent.events.turn_events import Queue, QueuedMessage
+from ...base.shown_text import shown_line
+from ...chat.attached import Attached, added
+
+KEY = "gemini_companion_chat_above"
+# The most characters of a text in one line, and the most lines of each kind.
+LONGEST, MOST = 80, 10
+# What the links do; behind each is the id of a message or the place of what is attached.
+CHANGE, TAKE_BACK, SEND_NOW, DETACH, PUT_IN = "change", "take_back", "send_now", "detach", "put_in"
+HELD = "Waits until you send it"
+PASSING = "Is given to the agent"
+WAITS = "Waits"
+MORE = '… {} more: "Gemini Companion: Waiting Messages"'
+STYLE = "<style>p { margin: 0.1rem 0; } a { text-decoration: none; }</style>"
+
+
+@dataclass(frozen=True)
+class Row:
+    """`links` are labels, each with what it does and with what, as in `pressed`."""
+
+    text: str
+    links: tuple[tuple[str, str], ...] = ()
+
+
+class Above:
+    """The lines of one chat, in all of its `views()`, before the place `composer()`. `attached` is
+    what goes with the next message; `changed` hears when that is other. `pressed` is called with a
+    link, as "ACTION ARGUMENT"."""
+
+    def __init__(
+        self,
+        views: Callable[[], Sequence[sublime.View]],
+        composer: Callable[[], int],
+        changed: Callable[[], None],
+        pressed: Callable[[str], None],
+    ) -> None:
+        self._views = views
+        self._composer = composer
+        self._changed = changed
+        self._pressed = pressed
+        self.attached: tuple[Attached, ...] = ()
+        self.queue = Queue((), False)
+        self._shown: dict[int, tuple[Row, ...]] = {}
+
+    def attach(self, new: Iterable[Attached]) -> None:
+        self._set(added(self.attached, new))
+
+    def detach(self, gone: Iterable[Attached]) -> None:
+        left = set(gone)
+        self._set(tuple(it for it in self.attached if it not in left))
+
+    def _set(self, attached: tuple[Attached, ...]) -> None:
+        if attached != self.attached:
+            self.attached = attached
+            self.show()
+            self._changed()
+
+    def show(self) -> None:
+        """Draw the lines where they are others."""
+        rows = _rows(self.queue, self.attached)
+        for view in self._views():
+            if self._shown.get(view.id(), ()) != rows:
+                self._shown[view.id()] = rows
+                self._draw(view, rows)
+
+    def _draw(self, view: sublime.View, rows: Sequence[Row]) -> None:
+        view.erase_phantoms(KEY)
+        if rows:
+            # Before the place of the state, so that the two keep their order.
+            place = sublime.Region(self._composer() - 2)
+            view.add_phantom(KEY, place, _html(rows), sublime.LAYOUT_BELOW, self._pressed)
+
+
+def _rows(queue: Queue, attached: Sequence[Attached]) -> tuple[Row, ...]:
+    rows = [_waiting(it, queue) for it in queue.messages[:MOST]]
+    if len(queue.messages) > MOST:
+        rows.append(Row(MORE.format(len(queue.messages) - MOST)))
+    if queue.problem:
+        rows.append(Row(str(queue.problem)))
+    return (*rows, *(_attached(place, it) for place, it in enumerate(attached)))
+
+
+def summary(message: QueuedMessage) -> str:
+    """A message that waits, in a line."""
+    count = len(message.given) + len(message.attachments)
+    more = f" (with {count} {'file' if count == 1 else 'files'})" if count else ""
+    return short(message.text) + more
+
+
+def short(text: str) -> str:
+    """The first line that is not blank."""
+    line = next(filter(None, map(str.strip, text[: 4 * LONGEST].split("\n"))), "")
+    is_cut = len(line) > LONGEST or len(text.strip()) > len(line)
+    return shown_line(line[:LONGEST]) + (" …" if is_cut else "")
+
+
+def _waiting(message: QueuedMessage, queue: Queue) -> Row:
+    state = PASSING if message.id == queue.passing else HELD if queue.is_held else WAITS
+    links = (("change", CHANGE), ("take back", TAKE_BACK), ("send now", SEND_NOW))
+    labels = tuple((label, f"{action} {message.id}") for label, action in links)
+    return Row(f"{state}: {summary(message)}", labels)
+
+
+def _attached(place: int, attached: Attached) -> Row:
+    back = ("take back", f"{DETACH} {place}")
+    links = (("put into the text", f"{PUT_IN} {place}"), back) if attached.text else (back,)
+    return Row(f"With it: {attached.kind}, {shown_line(attached.name)}", links)
+
+
+def _html(rows: Sequence[Row]) -> str:
+    return f'<body id="gemini-companion-chat">{STYLE}{"".join(map(_paragraph, rows))}</body>'
+
+
+def _paragraph(row: Row) -> str:
+    links = "".join(f' · <a href="{html.escape(it)}">{label}</a>' for label, it in row.links)
+    return f"<p>{html.escape(row.text)}{links}</p>"

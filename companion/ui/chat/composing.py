@@ -1,0 +1,48 @@
+"""What the user does at the end of a chat beside writing. UI thread only."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+import sublime
+
+from ..stories import Stories
+from .chat_tabs import ChatTabs
+from .chat_view import ChatView
+from .queued import Followed, Queued
+from .said_before import History
+
+
+class Composing:
+    """The commands on the composers of all chats."""
+
+    def __init__(
+        self, tabs: ChatTabs, followed: Followed, stories: Stories, tell: Callable[[str], None]
+    ) -> None:
+        self._tabs = tabs
+        self._stories = stories
+        self.history = History(followed, stories)
+        self.queued = Queued(followed, self.history.keep, stories, tell)
+        tabs.on_pressed = self.queued.pressed
+
+    def list_waiting(self, window: sublime.Window) -> None:
+        """List what waits in the chat of the window, and what is attached."""
+        shown = self.shown(window)
+        if shown is not None:
+            self._stories.begin(self.queued.choose(window, shown[1]), window)
+
+    def bring(self, window: sublime.Window, back: bool) -> None:
+        """Bring a message that was said before into the composer."""
+        shown = self.shown(window)
+        if shown is not None:
+            self.history.step(*shown, back)
+
+    def key_context(self, view: sublime.View, operator: int, operand: object) -> bool | None:
+        """The answer to a key binding that asks for SAID_BEFORE."""
+        return self.history.key_context(view, self._tabs.of(view), operator, operand)
+
+    def shown(self, window: sublime.Window) -> tuple[sublime.View, ChatView] | None:
+        """The chat of the window, and what is drawn in it."""
+        view = self._tabs.in_window(window)
+        chat = self._tabs.of(view) if view is not None else None
+        return (view, chat) if view is not None and chat is not None else None

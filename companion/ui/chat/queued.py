@@ -1,0 +1,137 @@
+"""The messages of a chat that wait, and what is attached to the next one: changed, taken back, sent
+now. UI thread only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Awaitable, Callable, Sequence
+
+import sublime
+
+from ...agent.events.turn_events import QueuedMessage
+from ...base.answer import Unanswered
+from ...chat.attached import Attached, returned
+from .. import panels
+from ..stories import Stories
+from .above import CHANGE, DETACH, PUT_IN, SEND_NOW, TAKE_BACK, summary
+from .chat_view import ChatView
+
+if TYPE_CHECKING:
+    from ...chat.chat_service import ChatService
+
+# The service in which the chat is open; None if there is none, which the user was told.
+Followed = Callable[[ChatView], Awaitable["ChatService | None"]]
+
+GONE = "This message does not wait any more."
+IS_BACK = "It is taken back. Up in the empty end of the chat brings its text."
+NONE = "No message waits, and nothing is attached."
+# What a list offers for a message that waits, and for what is attached.
+FOR_MESSAGES = (
+    ("Change it", CHANGE, "Its text goes to the end of the chat, before what stands there."),
+    ("Send it now", SEND_NOW, "Before all others, within the turn that runs where the agent can."),
+    ("Take it back", TAKE_BACK, "Up in the empty end of the chat brings its text."),
+)
+PUT, BACK = "Put it into the text", "Take it back"
+
+
+class Queued:
+    """`said` keeps, for a conversation, a text that is not to be lost."""
+
+    def __init__(
+        self,
+        followed: Followed,
+        said: Callable[[str, str], None],
+        stories: Stories,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._followed = followed
+        self._said = said
+        self._stories = stories
+        self._tell = tell
+
+    def pressed(self, chat: ChatView, link: str) -> None:
+        """A link above the composer."""
+        action, _, argument = link.partition(" ")
+        if action not in (DETACH, PUT_IN):
+            self._stories.begin(self.act(chat, action, argument))
+        elif int(argument) < len(chat.above.attached):
+            self._use(chat, action, chat.above.attached[int(argument)])
+
+    def _use(self, chat: ChatView, action: str, attached: Attached) -> None:
+        if action == PUT_IN and chat.views:
+            chat.composer.insert(chat.views[0], attached.text)
+        chat.above.detach([attached])
+
+    async def act(self, chat: ChatView, action: str, queued: str) -> None:
+        """Do it with the message that waits. Raises Unanswered."""
+        from ...chat.requests import SendNow
+
+        message = next((it for it in chat.above.queue.messages if it.id == queued), None)
+        service = await self._followed(chat)
+        if service is None:
+            return
+        if message is None:
+            self._tell(GONE)
+        elif action == SEND_NOW:
+            await service.ask(SendNow(chat.conversation, queued))
+        elif action == CHANGE:
+            await self._change(chat, service, message)
+        else:
+            await self._take_back(chat, service, message)
+
+    async def _change(self, chat: ChatView, service: ChatService, message: QueuedMessage) -> None:
+        """In the composer first: whatever happens, the text is in one of the two places."""
+        from ...chat.requests import TakeBack
+
+        if not chat.views:
+            return
+        before, files = chat.composer.text, returned(message)
+        put = message.text + ("\n\n" if before.strip() else "")
+        new = [it for it in files if it not in chat.above.attached]
+        chat.composer.write(chat.views[0], put + before)
+        chat.above.attach(files)
+        try:
+            await service.ask(TakeBack(chat.conversation, message.id))
+        except Unanswered:
+            chat.composer.take(put)
+            chat.above.detach(new)
+            raise
+
+    async def _take_back(
+        self, chat: ChatView, service: ChatService, message: QueuedMessage
+    ) -> None:
+        from ...chat.requests import TakeBack
+
+        self._said(chat.conversation, message.text)
+        await service.ask(TakeBack(chat.conversation, message.id))
+        self._tell(IS_BACK)
+
+    async def choose(self, window: sublime.Window, chat: ChatView) -> None:
+        """The same by lists, for the keyboard. Raises Unanswered."""
+        messages, attached = chat.above.queue.messages, chat.above.attached
+        items = _items(messages, attached)
+        if not items:
+            self._tell(NONE)
+            return
+        found = await panels.choice(window, items, "Waiting Messages")
+        if 0 <= found < len(messages):
+            rows = [[name, told] for name, _, told in FOR_MESSAGES]
+            chosen = await panels.choice(window, rows, summary(messages[found]))
+            if chosen >= 0:
+                await self.act(chat, FOR_MESSAGES[chosen][1], messages[found].id)
+        elif found >= 0:
+            await self._choose_attached(window, chat, attached[found - len(messages)])
+
+    async def _choose_attached(
+        self, window: sublime.Window, chat: ChatView, attached: Attached
+    ) -> None:
+        actions = [(PUT, PUT_IN)] if attached.text else []
+        actions.append((BACK, DETACH))
+        names = [name for name, _ in actions]
+        chosen = await panels.choice(window, names, f"{attached.kind}, {attached.name}")
+        if chosen >= 0 and attached in chat.above.attached:
+            self._use(chat, actions[chosen][1], attached)
+
+
+def _items(messages: Sequence[QueuedMessage], attached: Sequence[Attached]) -> list[str]:
+    waiting = [f"Waits: {summary(it)}" for it in messages]
+    return waiting + [f"Goes with the next one: {it.kind}, {it.name}" for it in attached]
