@@ -10,7 +10,6 @@ import sublime
 
 from ..base import log
 from ..ide import discovery
-from ..ide.events import DiffEdited
 from ..ide.reach import Reach
 from ..ide.service import Companion
 from ..ide.status import Status
@@ -22,6 +21,7 @@ from .changes.unasked_changes import UnaskedChanges
 from .chat.chat_actions import ChatActions
 from .chat.chat_tabs import IN_CHAT
 from .chat.drafts import Drafts
+from .chat.edit_reviews import EditReviews
 from .chat.said_before import SAID_BEFORE
 from .engines import Engines
 from .extension_setup import ExtensionSetup
@@ -40,6 +40,7 @@ from .review.edits import Edits
 from .review.history import History
 from .review.next_edit import NextEdit
 from .review.notes import Notes
+from .review.owners import CliSessions, Owners
 from .review.queue import Queue
 from .review.record import DiffRecord
 from .review.resting import Resting
@@ -76,13 +77,15 @@ class Running:
         self.stories = self.editor.stories
         self.reviews = self.editor.reviews = Reviews(self.companion, self.stories, tell)
         self.resting = Resting(self.reviews)
+        self.chat_edits = self._chat_edits()
         self.history = History(self.companion, tell, os.path.join(self._cache, "edits"))
         self.conflicts = Conflicts(self.companion, self.stories, self.reviews, tell)
         words = self.editor.words = Words(self.companion, self.stories, tell)
-        self.written = WrittenReviews(self.companion, self.editor, self.reviews, self.history)
-        self.diffs = Actions(self.companion, self.editor, self.reviews, words, self.written)
-        self.changes = SingleChanges(self.reviews, tell, self.diffs.reject)
         both = self.companion, self.editor
+        self.written = WrittenReviews(*both, self.reviews, self.history)
+        self.owners = Owners(CliSessions(self.companion, words), self.chat_edits)
+        self.diffs = Actions(*both, self.reviews, self.owners, self.written)
+        self.changes = SingleChanges(self.reviews, tell, self.diffs.reject)
         self.accepting = Accepting(*both, self.reviews, self.diffs, self.conflicts, self.history)
         self.unasked = Unasked(self.history, self.written, tell)
         self.sheets = self._change_sheets(tell)
@@ -95,13 +98,22 @@ class Running:
         self.status = self._status_bar(mention)
         self.editor.on_status = self._show_status
         self.notices = self.editor.notices = Notices(self.stories)
+        self._add_pages(tell)
+        self.chats = self._chat_actions(engines, drafts, tell)
+        self.windows = WindowWatch(*both, self.files, self.reviews, self._looks())
+
+    def _add_pages(self, tell: Callable[[str], None]) -> None:
         self.shared_sheets = SharedSheets(self.companion, self.stories)
         self.welcome = Checkups(self.companion, self.stories, welcome.NAME, welcome.html)
         self.doctor = Checkups(self.companion, self.stories, doctor.NAME, doctor.html)
         self.extension_setup = ExtensionSetup(tell, self._look_again)
         self.remedies = Remedies(self.companion, tell, self._look_again)
-        self.chats = self._chat_actions(engines, drafts, tell)
-        self.windows = WindowWatch(*both, self.files, self.reviews, self._looks())
+
+    def _chat_edits(self) -> EditReviews:
+        typed = Drafts.in_cache(sublime.cache_path(), "edits.json")
+        edits = EditReviews(self.companion, self.editor, typed)
+        edits.accept = lambda window, view: self.accepting.accept(window, view)
+        return edits
 
     def _change_sheets(self, tell: Callable[[str], None]) -> ChangeSheets:
         deciding = Deciding(self.reviews, self.changes, self.history, tell)
@@ -116,7 +128,7 @@ class Running:
     def _chat_actions(
         self, engines: Engines, drafts: Drafts, tell: Callable[[str], None]
     ) -> ChatActions:
-        chats = ChatActions(engines, drafts, self.stories, tell)
+        chats = ChatActions(engines, drafts, self.stories, tell, self.chat_edits)
         chats.questions.on_change = self.status.look
         chats.questions.notify = self.notices.show
         return chats
@@ -144,6 +156,7 @@ class Running:
             self.scrolling.look,
             self.shared_sheets.look,
             self.sheets.look,
+            self.chat_edits.look,
         )
 
     def start(self) -> None:
@@ -175,6 +188,7 @@ class Running:
         self.history.stop()
         for window in sublime.windows():
             self.edits.save_all(window)
+        self.chat_edits.stop()
         self.editor.stop()
         # This thread does not wait; the next companion does, on its own thread.
         self.companion.stop(join=0)
@@ -196,6 +210,7 @@ class Running:
     def quit(self) -> None:
         """The editor quits and its API no longer works: remove the files with plain os calls."""
         self.chats.quit()
+        self.chat_edits.quit()
         self.editor.stop()
         discovery.remove_all(os.getppid(), self.reach.folder)
         self.companion.stop(join=0.2)
@@ -253,9 +268,8 @@ class Running:
 
     def _save(self, record: DiffRecord, text: str) -> None:
         # An edit that is made already has no other place than its view.
-        if self.companion.is_running and not record.edit_id:
-            event = DiffEdited(record.window_id, record.session_id, record.path, text)
-            self.companion.post(event)
+        if not record.edit_id:
+            self.owners.of(record).typed(record, text)
 
 
 def _reach() -> Reach:

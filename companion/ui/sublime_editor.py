@@ -31,6 +31,7 @@ from .edit_diagnostics import EditDiagnostics
 from .notices import Notices
 from .review import comments, ending, large, open_diffs, opening, restoring
 from .review.next_edit import NextEdit
+from .review.record import OF_SESSION, Origin
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 from .review.words import Words
@@ -92,7 +93,7 @@ class SublimeEditor(Editor):
         except file_content.NoTextFile as error:
             raise EditorError(str(error)) from error
         digest = await large.digest_for(proposal, present)
-        await self._ask(partial(self._open, window_id, proposal, present, digest))
+        await self._ask(partial(self.show_proposal, window_id, proposal, present, digest))
 
     async def close_diff(
         self, window_id: int, session_id: str, path: str, decided: bool = True
@@ -147,13 +148,16 @@ class SublimeEditor(Editor):
         if time.monotonic() - self._told_at > READING:
             sublime.status_message(PREFIX + shown_line(sentence))
 
-    def _open(
+    def show_proposal(
         self,
         window_id: int,
         proposal: Proposal,
         present: file_content.Original,
         digest: Digest | None,
+        origin: Origin = OF_SESSION,
     ) -> None:
+        """Open the diff of a proposal, `present` on its left side; `digest` if its texts are too
+        large. On the UI thread. Raises EditorError."""
         window = sublime.Window(window_id)
         if not window.is_valid():
             raise EditorError(WINDOW_CLOSED)
@@ -162,7 +166,8 @@ class SublimeEditor(Editor):
         if self.reviews is None or not self.reviews.has_room_for(digest):
             digest = None
         shown = large.shown(proposal, present, digest)
-        view, note = opening.open_diff(window, *shown, keyboard, take_focus, digest is not None)
+        is_digest = digest is not None
+        view, note = opening.open_diff(window, *shown, keyboard, take_focus, is_digest, origin)
         if self.reviews is not None:
             self.reviews.begin(view, present.text, digest)
             self.reviews.say(view, "comments", note)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, Iterator, Mapping, Protocol
+from typing import Any, Callable, Iterator, Mapping, Protocol, Sequence
 
 from ..events import turn_events as events
 from ..turn.turn import Turn
@@ -55,10 +55,14 @@ class Turns:
         outcome: str,
         session_id: str | None = None,
         new_text: str | None = None,
-    ) -> None:
+        edits: Sequence[events.Diff] = (),
+        note: str = "",
+    ) -> Turn:
         """Decide on a call that waits, in the conversation `session_id` or in any. Only the first
-        decision counts. With the outcome "modify_with_editor", `new_text` is written instead of
-        the agent's own text. Raises AgentError.
+        decision counts; gives the turn. With the outcome "modify_with_editor", `new_text` is
+        written instead of the agent's own text; or those of its `edits` that the user wants, each
+        with the texts of the whole file. The model gets the `note` of the user when it has done
+        what it does now. Raises AgentError.
 
         Codes: VALIDATION_ERROR for an unknown outcome or one without its text; TOOL_CALL_NOT_FOUND;
         TOOL_INVALID_OUTCOME for an outcome that this call does not allow. The call then continues
@@ -74,7 +78,8 @@ class Turns:
         ]
         if len(asking) != 1:
             raise failure.no_call(call_id)
-        asking[0].confirm(call_id, outcome, new_text)
+        asking[0].confirm(call_id, outcome, new_text, edits, note)
+        return asking[0]
 
     @property
     def elicitations(self) -> tuple[events.TurnEvent, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Sequence
 
 from ..acp.messages import PermissionRequest, ToolCallUpdate, WriteTextFile
 from ..events import tool_call
@@ -21,6 +22,7 @@ from ..events.turn_events import (
     MODIFY,
     ONCE,
     PENDING,
+    Diff,
     TurnEvent,
 )
 from ..wording import failure
@@ -28,6 +30,7 @@ from ..wording.failure import AgentError
 from ..wording.sentence import Words, sentence
 from .agent_session import AgentSession
 from .call_events import CallEvents
+from .edited_file import plain
 from .file_writes import Ended, FileWrites, Note
 from .outcomes import Choices, PendingPermission, choices_of
 
@@ -74,29 +77,42 @@ class CallTracker:
         events = (pending.event for pending in self._pending.values())
         return tuple(event for event in events if event is not None)
 
-    def confirm(self, call_id: str, outcome: str, new_text: str | None = None) -> None:
-        """Decide on a call; only the first decision counts. `new_text` is the text to write, for
-        MODIFY. Raises AgentError."""
+    def confirm(
+        self,
+        call_id: str,
+        outcome: str,
+        new_text: str | None = None,
+        edits: Sequence[Diff] = (),
+        note: str = "",
+    ) -> None:
+        """Decide on a call; only the first decision counts. What is to be written, for MODIFY, is
+        `new_text` in the place of the call's own, or `edits`. The model gets the note of the user
+        when it has done what it does now. Raises AgentError."""
         pending = self._pending.get(call_id)
         if pending is None:
             raise failure.no_call(call_id)
         outcome = pending.outcome(outcome)
-        if (outcome == MODIFY) != (new_text is not None):
+        if (outcome == MODIFY) != (new_text is not None or bool(edits)):
             raise AgentError(
                 failure.VALIDATION_ERROR,
                 sentence("Expected newContent with {outcome}, and only with it.", outcome=MODIFY),
             )
+        diff = pending.call.diff
+        through_us = self._agent.writes_through_us(pending.call.path)
+        if new_text is not None and diff is not None:
+            edits = [replace(diff, new_text=new_text)]
         self._settle(pending)
+        self._agent.notes += [note] if note else []
         if outcome == CANCEL:
             self._reject(pending, REJECTED)
-        elif new_text is not None and not self._agent.writes_through_us(pending.call.path):
+        elif edits and not (through_us and _is_one_text(pending.call, edits)):
             self._answer(pending, CANCEL)
             self._calls.state(pending.call, EXECUTING)
-            writing = asyncio.ensure_future(self._write_instead(pending.call, new_text))
+            writing = asyncio.ensure_future(self._write_instead(pending.call, edits))
             self._writing[call_id] = writing
             writing.add_done_callback(lambda _: self._writing.pop(call_id))
         else:
-            self.writes.decide(pending.call, new_text)
+            self.writes.decide(pending.call, edits[0].new_text if edits else None)
             # The agent's own editor opens nowhere; the text is changed when it is written.
             chosen = ONCE if outcome == MODIFY else outcome
             self._allow(pending, self._approvals.remember(pending.call, chosen))
@@ -193,8 +209,8 @@ class CallTracker:
         result = replace(result, unasked=ended.unasked)
         self._calls.end(call, COMPLETED if ended.success else FAILED, result)
 
-    async def _write_instead(self, call: Call, text: str) -> None:
-        ended = await self.writes.write_instead(call, text)
+    async def _write_instead(self, call: Call, edits: Sequence[Diff]) -> None:
+        ended = await self.writes.write_instead(call, edits)
         self._agent.notes.append(str(ended.told))
         if self._calls.known(call.id) is not None:
             told = replace(call, text="", diffs=())
@@ -245,3 +261,9 @@ class CallTracker:
         """It is not allowed to run."""
         self._answer(pending, CANCEL)
         self._calls.fail(pending.call, reason, rejected=True)
+
+
+def _is_one_text(call: Call, edits: Sequence[Diff]) -> bool:
+    """Whether the edits are another new text for the only one of the call."""
+    is_one = len(call.diffs) == len(edits) == 1
+    return is_one and plain(call.diffs[0].old_text) == plain(edits[0].old_text)

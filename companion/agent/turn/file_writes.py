@@ -12,7 +12,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Callable, Optional
+from typing import Callable, Optional, Sequence
 
 from ...base.background import in_thread
 from ...base.log import logger
@@ -41,6 +41,7 @@ WRITTEN_INSTEAD = sentence(
     " theirs was written. In the place of your text, the file now holds what follows. Go on from"
     " there, and do not write your own text again.\n{text}"
 )
+LEFT_OUT = sentence("The user refused your edit of {path}, so it is as it was.")
 OTHER_ENCODING = sentence("{path} is not in UTF-8, so only the agent's own text could be written.")
 # For the user, about a call that the agent reports as done.
 NOT_AS_REPORTED = sentence(
@@ -124,22 +125,25 @@ class FileWrites:
     async def write(self, path: str, content: str) -> Words:
         """The agent asks us to write. Gives what it has to be told, "" if all went as it wanted."""
         seen = next((it for it in self._seen.values() if it.diff.path == path), None)
-        done, data = await self._put(path, lambda: write(path, content, seen, self._note))
+        done, data = await self._put(path, partial(write, path, content, seen, self._note))
         if data is not None:
             self._ours[path] = data
         if done.told:
             self._written[path] = done
         return done.told
 
-    async def write_instead(self, call: Call, text: str) -> Ended:
-        """Write the user's text in the place of an edit that was refused. The agent has to be told
-        what is told here."""
-        diff = call.diff
-        if diff is None:
-            return Ended(False)
+    async def write_instead(self, call: Call, edits: Sequence[Diff]) -> Ended:
+        """Write what the user wants in the place of edits that were refused. The agent has to be
+        told what is told here."""
         self._forget(call)
         # What the agent writes there later is its own.
-        return (await self._put(diff.path, lambda: write_instead(diff, text, self._note)))[0]
+        puts = [(it.path, partial(write_instead, it, self._note)) for it in edits]
+        done = [(await self._put(*each))[0] for each in puts]
+        wanted = {it.path for it in edits}
+        left = [LEFT_OUT.filled(path=it.path) for it in call.diffs if it.path not in wanted]
+        told: Sequence[Words] = [*(it.told for it in done), *left]
+        words = told[0] if len(told) == 1 else "\n".join(map(str, told))
+        return Ended(all(it.success for it in done), words)
 
     async def end(self, call: Call, success: bool) -> Ended:
         """The agent reports the call as over; `success` is what it says of that."""
@@ -245,10 +249,10 @@ def write(path: str, content: str, seen: Seen | None, note: Note = _nothing) -> 
     return data, told
 
 
-def write_instead(diff: Diff, text: str, note: Note = _nothing) -> tuple[bytes, Words]:
-    """Write the user's text where the agent, which was refused, wanted to write the diff's. Gives
-    the written bytes, and what the model has to be told. Raises NotWritten, OSError."""
-    path, before = diff.path, read_file(diff.path)
+def write_instead(diff: Diff, note: Note = _nothing) -> tuple[bytes, Words]:
+    """Write the user's text, the new one of the diff, where the agent was refused. Gives the
+    written bytes, and what the model has to be told. Raises NotWritten, OSError."""
+    path, text, before = diff.path, diff.new_text, read_file(diff.path)
     try:
         found = edited((before or b"").decode("utf-8"), diff, text)
     except UnicodeDecodeError:

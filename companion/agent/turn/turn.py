@@ -24,6 +24,7 @@ from ..events.turn_events import (
     WARNING,
     Body,
     Complete,
+    Diff,
     Error,
     Thought,
     TurnEvent,
@@ -112,9 +113,16 @@ class Turn:
         """The events of the calls that wait for a decision."""
         return self._calls.confirmations
 
-    def confirm(self, call_id: str, outcome: str, new_text: str | None = None) -> None:
+    def confirm(
+        self,
+        call_id: str,
+        outcome: str,
+        new_text: str | None = None,
+        edits: Sequence[Diff] = (),
+        note: str = "",
+    ) -> None:
         """Decide on a call; only the first decision counts. Raises AgentError."""
-        self._calls.confirm(call_id, outcome, new_text)
+        self._calls.confirm(call_id, outcome, new_text, edits, note)
 
     def cancel(self) -> None:
         """End the turn soon; calls that wait for a decision will not run. Does nothing once it is

@@ -51,6 +51,9 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     " file again before you edit it.": (
         "在询问用户之后 {path} 已被更改，因此没有写入任何内容。请先重新读取该文件再编辑。"
     ),
+    "The user refused your edit of {path}, so it is as it was.": (
+        "用户拒绝了对 {path} 的编辑，该文件保持原样。"
+    ),
     "The turn was cancelled, so nothing was written.": "对话已取消，因此没有写入任何内容。",
     "{path} cannot be written: {reason}.": "无法写入 {path}：{reason}。",
     "the disk does not answer": "磁盘没有响应",

@@ -18,6 +18,7 @@ from .chat_tabs import ChatTabs
 from .chat_view import CONVERSATION, ChatView
 from .composing import Composing
 from .drafts import Drafts, folder_of
+from .edit_reviews import EditReviews
 from .link_actions import Followed
 from .replies import Replies
 from .waiting_questions import WaitingQuestions
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
     from ...chat.requests import Request
     from ..engines import Engines
 
-T = TypeVar("T")
-
 # The actions of links that answer a question.
 QUESTION_ACTIONS = (DECIDE, ANSWER, DECLINE)
+
+T = TypeVar("T")
 NAME = "Chat"
 NOTHING = "There is nothing to send: write a message at the end of the chat."
 NO_WORDS = "Write a message: what is attached goes with it."
@@ -41,7 +42,12 @@ class ChatActions:
     """`service` is None until a chat is looked at: many editors never have one."""
 
     def __init__(
-        self, engines: Engines, drafts: Drafts, stories: Stories, tell: Callable[[str], None]
+        self,
+        engines: Engines,
+        drafts: Drafts,
+        stories: Stories,
+        tell: Callable[[str], None],
+        edits: EditReviews,
     ) -> None:
         self._engines = engines
         self.drafts = drafts
@@ -49,10 +55,11 @@ class ChatActions:
         self._tell = tell
         self.tabs = ChatTabs(drafts, self._seen, self._left, self._follow)
         self.questions = WaitingQuestions(self.tabs)
-        self._replies = Replies(stories, tell, self.needed)
+        self._replies = Replies(stories, tell, self.needed, edits)
         self.answering = Answering(self.questions, self._replies, stories, tell)
         self.tabs.on_update, self.tabs.on_closing = self._updated, self._closing
         self.composing = Composing(self.tabs, self._followed, stories, tell)
+        self._edits, edits.needed = edits, self.needed
         self._service: ChatService | None = None
         # The conversations that are open in the service, and those with a message on its way.
         self._opened: set[str] = set()
@@ -130,6 +137,9 @@ class ChatActions:
             self._service.close(chat.conversation)
 
     def _updated(self, chat: ChatView) -> None:
+        window = chat.views[0].window()
+        if window is not None and chat.told is not None:
+            self._edits.heard(window, chat.told)
         self._replies.updated(chat)
         self.questions.updated(chat)
 
@@ -214,7 +224,7 @@ class ChatActions:
         if link.action in QUESTION_ACTIONS:
             self.answering.follow(view, chat, link.action, argument)
             return
-        followed = Followed(view, chat.conversation, argument, self._tell)
+        followed = Followed(view, chat.conversation, argument, self._tell, self._edits)
         self._stories.begin(self._act(chat, followed, link.action), view)
 
     async def _act(self, chat: ChatView, followed: Followed, action: str) -> None:

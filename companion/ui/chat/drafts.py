@@ -11,7 +11,7 @@ import json
 import os
 import time
 from dataclasses import asdict, dataclass
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Container, Mapping
 
 import sublime
 
@@ -52,9 +52,9 @@ class Drafts:
         self._is_due = False
 
     @classmethod
-    def in_cache(cls, folder: str) -> Drafts:
+    def in_cache(cls, folder: str, name: str = "drafts.json") -> Drafts:
         """`folder` is Sublime's."""
-        return cls(os.path.join(folder, "GeminiCompanion", "chats", "drafts.json"))
+        return cls(os.path.join(folder, "GeminiCompanion", "chats", name))
 
     def text(self, conversation: str) -> str | None:
         """None if nothing is known of it."""
@@ -80,6 +80,11 @@ class Drafts:
     def forget(self, conversation: str) -> None:
         if self._drafts.pop(conversation, None) is not None:
             self._save()
+
+    def others(self, known: Container[str]) -> list[tuple[str, str, str]]:
+        """Id, folder and text of those that are not of these conversations."""
+        found = [(id, it.folder, it.text) for id, it in self._drafts.items()]
+        return [it for it in found if it[0] not in known]
 
     def latest(self, folder: str) -> str | None:
         """The conversation of the folder with a text that was typed last; None if there is none."""

@@ -12,6 +12,7 @@ import sublime
 
 from ...chat import rendered
 from ...chat.rendered import Link
+from .edit_reviews import EditReviews
 
 if TYPE_CHECKING:
     from ...chat.chat_service import ChatService
@@ -28,6 +29,7 @@ class Followed:
     conversation: str
     argument: Mapping[str, Any]
     tell: Callable[[str], None]
+    edits: EditReviews
 
 
 async def follow(followed: Followed, service: ChatService, action: str) -> None:
@@ -60,7 +62,14 @@ async def _show_output(followed: Followed, service: ChatService) -> None:
     view.unfold(view.line(caret))
 
 
+async def _open_edit(followed: Followed, service: ChatService) -> None:
+    call, path = str(followed.argument.get("call")), str(followed.argument.get("path"))
+    if not followed.edits.go(followed.conversation, call, path):
+        followed.tell(NOT_YET)
+
+
 ACTIONS = {
+    rendered.OPEN_EDIT: _open_edit,
     rendered.OPEN_FILE: _open_file,
     rendered.SHOW_OUTPUT: _show_output,
 }

@@ -15,6 +15,7 @@ from ..panels import Panel
 from ..stories import Stories
 from . import forms
 from .chat_view import ChatView
+from .edit_reviews import EditReviews
 from .question_places import Key, key_of
 from .waiting_questions import Asked
 
@@ -42,10 +43,12 @@ class Replies:
         stories: Stories,
         tell: Callable[[str], None],
         needed: Callable[[], Coroutine[Any, Any, ChatService | None]],
+        edits: EditReviews,
     ) -> None:
         self._stories = stories
         self._tell = tell
         self._needed = needed
+        self._edits = edits
         # Those whose answer is on its way, and the panels that are open for others.
         self._answered: set[FullKey] = set()
         self._panels: dict[FullKey, Panel] = {}
@@ -75,7 +78,10 @@ class Replies:
         """Whether the agent was told."""
         from ...chat.requests import Decide
 
-        request = Decide(asked.chat.conversation, asked.question.id, option.outcome)
+        chat, call = asked.chat.conversation, asked.question.id
+        if option.outcome != CANCEL and await self._edits.allow(chat, call):
+            return True
+        request = Decide(chat, call, option.outcome)
         return await self._reply(asked, request, SAID.format(option.label, asked.question.title))
 
     async def decide_one_of(

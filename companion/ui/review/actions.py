@@ -1,4 +1,4 @@
-"""The user's actions on a diff: reject, release, close, decide. Each is reported to the core."""
+"""The user's actions on a diff: reject, release, close, decide. Its owner hears of each."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import Any
 
 import sublime
 
-from ...ide.events import DiffAccepted, DiffRejected
 from ...ide.service import Companion
 from .. import queues, settings
 from ..sublime_editor import SublimeEditor
 from . import comments, ending, pair
 from .ending import ClaimedDiff
 from .open_diffs import partner
+from .owners import Owners
 from .record import is_diff, is_written, waiting
 from .reviews import Reviews
-from .words import Words
 from .written_reviews import WrittenReviews
 
 STOPPED = 'It has stopped. Run "Gemini Companion: Restart Companion", then decide.'
@@ -33,13 +32,13 @@ class Actions:
         companion: Companion,
         editor: SublimeEditor,
         reviews: Reviews,
-        words: Words,
+        owners: Owners,
         written: WrittenReviews,
     ) -> None:
         self._companion = companion
         self._editor = editor
         self._reviews = reviews
-        self._words = words
+        self._owners = owners
         self.written = written
 
     def activated(self, view: sublime.View) -> None:
@@ -78,8 +77,7 @@ class Actions:
         claimed = self._claim(view)
         if claimed is None:
             return
-        self._words.give(claimed.record, words, is_accepted=False)
-        self._report_rejected(claimed)
+        self._owners.of(claimed.record).rejected(claimed, words)
         keyboard = self._editor.keyboard_in(claimed.window)
         queues.on_ui_thread(partial(ending.release, claimed, keyboard))
 
@@ -107,15 +105,14 @@ class Actions:
         claimed = self._claim(view) if self.can_decide() else None
         if claimed is None:
             return None
-        # The user's words go to the CLI, whatever they decided.
-        self._words.give(claimed.record, words, accept)
+        owner = self._owners.of(claimed.record)
         if accept:
             if review is not None and review.text is not None:
                 claimed = replace(claimed, text=review.text)
-            self._report_accepted(claimed, before)
+            owner.accepted(claimed, words, before)
             close = ending.close
         else:
-            self._report_rejected(claimed)
+            owner.rejected(claimed, words)
             close = partial(ending.put_away, name=ending.REJECTED)
         keyboard = self._editor.keyboard_in(claimed.window)
         # Closing views during the close event of a view may close others (docs/sublime.md 4.5).
@@ -137,14 +134,3 @@ class Actions:
         queues.on_ui_thread(partial(ending.release, claimed, None))
         self._editor.tell(WINDOW_CLOSED)
         return None
-
-    def _report_accepted(self, claimed: ClaimedDiff, before: str | None) -> None:
-        record = claimed.record
-        # Without a text the CLI writes its own proposal (docs/protocol.md 1.4).
-        text = claimed.text or ""
-        where = (record.window_id, record.session_id, record.path)
-        self._companion.post(DiffAccepted(*where, text, before))
-
-    def _report_rejected(self, claimed: ClaimedDiff) -> None:
-        record = claimed.record
-        self._companion.post(DiffRejected(record.window_id, record.session_id, record.path))

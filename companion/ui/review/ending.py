@@ -77,10 +77,11 @@ def doubts(view: sublime.View, present: Original) -> list[str]:
 
 
 def is_emptied(view: sublime.View) -> bool:
-    """Whether the diff's proposal is empty: a CLI does not accept an empty text as the user's
-    (docs/protocol.md 1.4)."""
+    """Whether the diff's proposal is empty and means another one: a CLI does not accept an empty
+    text as the user's (docs/protocol.md 1.4)."""
     record = waiting(view)
-    return record is not None and view.size() == 0 and not record.was_empty
+    is_told_so = record is not None and not record.was_empty and not record.chat
+    return is_told_so and view.size() == 0
 
 
 def conflicts(view: sublime.View) -> list[sublime.Region]:

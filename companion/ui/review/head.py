@@ -25,6 +25,7 @@ MARGIN, COLUMNS = 2, 80
 Piece = Tuple[str, int]
 GONE = "Gemini CLI has left; a decision waits for the next one."
 WRITTEN = "{} wrote this at {} without asking. If you close the tab, nothing changes."
+ASKS_IN_CHAT = "{} has been asking in its chat since {}."
 PART = "Too large to be edited here: only the beginning is shown. Accepting writes all of it. "
 DIGEST = (
     "Too large to be edited here: only the changed parts are shown. Accepting writes all of it,"
@@ -89,6 +90,8 @@ def _second(record: DiffRecord) -> list[Piece]:
     if record.edit_id:
         client = record.client or GEMINI_CLI.name
         return _words(WRITTEN.format(client, _clock(record)))
+    if record.chat:
+        return _words(ASKS_IN_CHAT.format(record.client or GEMINI_CLI.name, _clock(record)))
     release = link(RELEASE, "release_diff", id=record.id), len(RELEASE)
     if record.is_orphaned:
         return [*_words(GONE), release]

@@ -11,7 +11,7 @@ from ...ide.file_content import Original
 from .. import texts
 from . import comments, ending, head, pair, sight
 from .open_diffs import diffs, set_listed
-from .record import DiffRecord, stamp, update, waiting
+from .record import OF_SESSION, DiffRecord, Origin, stamp, update, waiting
 
 OLDER = "your edits of an older proposal"
 COMMENTS = "your comments on an older proposal"
@@ -27,21 +27,21 @@ def open_diff(
     keyboard: sublime.View | None,
     take_focus: bool,
     is_digest: bool = False,
-    edit_id: str = "",
+    origin: Origin = OF_SESSION,
 ) -> tuple[sublime.View, str]:
     """Show the proposal beside the original. It replaces a diff of the same session and path, and
     one whose CLI is gone; their comments go to the new one. Gives the view, and the note for its
-    head. With an `edit_id` the CLI has made the edit already, and nothing is replaced. `keyboard`
-    is the view in which the user types, and continues to type unless `take_focus`. With a digest,
-    both texts are only the changed parts.
+    head. With another `origin` than a CLI's session, nothing is replaced. `keyboard` is the view in
+    which the user types, and continues to type unless `take_focus`. With a digest, both texts are
+    only the changed parts.
     """
     others = list(diffs(window))
-    older = [it for it in others if not edit_id and _makes_way(waiting(it), proposal)]
+    older = [it for it in others if origin == OF_SESSION and _makes_way(waiting(it), proposal)]
     if not others:
         before = keyboard.id() if keyboard is not None else 0
         window.settings().set(ending.FOCUS_BEFORE, before)
     with ExitStack() as undo:
-        right = pair.create(window, proposal, original, is_digest, undo, edit_id)
+        right = pair.create(window, proposal, original, is_digest, undo, origin)
         # From here on the diff is complete; an earlier failure leaves nothing behind.
         undo.pop_all()
     stamp(right)
@@ -77,7 +77,7 @@ def set_orphaned(window: sublime.Window, session_id: str, orphaned: bool) -> lis
 
 
 def _makes_way(record: DiffRecord | None, proposal: Proposal) -> bool:
-    if record is None or record.edit_id or record.path != proposal.path:
+    if record is None or record.edit_id or record.chat or record.path != proposal.path:
         return False
     is_gone = record.session_id not in proposal.live_sessions
     return record.session_id == proposal.session_id or is_gone

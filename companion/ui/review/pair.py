@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import sublime
 
@@ -16,7 +16,7 @@ from .. import settings, texts
 from . import comments, head, large
 from .layout import make_room, take_room_back
 from .open_diffs import diffs, is_on_top, partner
-from .record import DiffRecord, OriginalRecord, read, update, write, write_original
+from .record import DiffRecord, Origin, OriginalRecord, read, update, write, write_original
 
 # The left side of an edit that is made already.
 BEFORE = "before the edit"
@@ -28,11 +28,10 @@ def create(
     original: Original,
     is_digest: bool,
     undo: ExitStack,
-    edit_id: str = "",
+    origin: Origin,
 ) -> sublime.View:
     """Open both views, and give the right one; it is a diff once it is stamped. `undo` gets
-    functions that close them again. With a digest, both texts are only the changed parts. `edit_id`
-    is that of an edit that the CLI has made already."""
+    functions that close them again. With a digest, both texts are only the changed parts."""
     if not list(diffs(window)):
         undo.callback(take_room_back, window)
     kind = settings.of(window).diff_layout
@@ -47,7 +46,7 @@ def create(
         # The gutter would count the lines of the parts.
         view.settings().set("line_numbers", False)
     texts.fill(right, proposal.content, proposal.path)
-    record = replace(_record(window, proposal, left, right, is_digest), edit_id=edit_id)
+    record = replace(_record(window, proposal, left, right, is_digest), **asdict(origin))
     if left.is_valid():
         write_original(left, OriginalRecord(record.id, right.id()))
     dress(right, record)

@@ -63,9 +63,27 @@ class DiffRecord:
     # The name of the CLI for the user; and when it asked, in seconds since the epoch, 0 if unknown.
     client: str = ""
     opened_at: float = 0.0
-    # The id of an edit that a CLI made without asking: the file is written, and no CLI waits. Empty
-    # for a proposal.
+    # As in Origin.
     edit_id: str = ""
+    chat: str = ""
+    call: str = ""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a diff comes from, if it is not the proposal of a CLI's session.
+
+    `edit_id` is that of an edit that a CLI made without asking: the file is written, and no CLI
+    waits. `chat` is the conversation whose agent asks for the edit, with this `call`.
+    """
+
+    edit_id: str = ""
+    chat: str = ""
+    call: str = ""
+
+
+# That of a proposal of a CLI's session.
+OF_SESSION = Origin()
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,9 @@ def adopt(window: sublime.Window) -> list[tuple[str, str]]:
     found = list(rights.values())
     set_listed(window, found)
     records = [record for record in map(waiting, found) if record is not None]
-    # No CLI and no book know of an edit that was made without asking.
-    return [(record.session_id, record.path) for record in records if not record.edit_id]
+    # No CLI and no book know of the others.
+    own = (it for it in records if not (it.edit_id or it.chat))
+    return [(record.session_id, record.path) for record in own]
 
 
 def _sort(

@@ -24,7 +24,7 @@ from . import comments, ending, large, opening, pair, written_files
 from .history import History
 from .open_diffs import diffs, name_of, partner
 from .queue import show
-from .record import DiffRecord, update, waiting
+from .record import DiffRecord, Origin, update, waiting
 from .reviews import Reviews
 
 YOURS = "your edits"
@@ -71,7 +71,8 @@ class WrittenReviews:
         shown = large.shown(proposal, edit.before, digest)
         keyboard = self._editor.keyboard_in(window)
         is_digest = digest is not None
-        view, _note = opening.open_diff(window, *shown, keyboard, take_focus, is_digest, edit.id)
+        origin = Origin(edit_id=edit.id)
+        view, _note = opening.open_diff(window, *shown, keyboard, take_focus, is_digest, origin)
         record = waiting(view)
         if record is not None:
             is_same = written_files.is_text(present, edit.after or "")

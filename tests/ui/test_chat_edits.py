@@ -1,0 +1,309 @@
+"""Edits for which the agent of a chat asks permission, in the review: shown, decided on there or in
+the chat, and given back where nobody waits for them."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Generator, Sequence
+
+import sublime
+from GeminiCompanion.companion.agent.events.turn_events import (
+    CANCEL,
+    MODIFY,
+    ONCE,
+    Diff,
+    Option,
+)
+from GeminiCompanion.companion.base.answer import Unanswered
+from GeminiCompanion.companion.chat.chat_update import FAILED, STARTING, WORKING
+from GeminiCompanion.companion.chat.edit_requests import DecideEdits
+from GeminiCompanion.companion.chat.question import PERMISSION, Question
+from GeminiCompanion.companion.chat.rendered import OPEN_EDIT, Link, Patch, Rendered
+from GeminiCompanion.companion.chat.requests import Decide
+from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
+from GeminiCompanion.companion.ui.chat.drafts import Drafts
+from GeminiCompanion.companion.ui.chat.edit_reviews import OVER
+from GeminiCompanion.companion.ui.chat.waiting_questions import Asked
+from GeminiCompanion.companion.ui.review import comments, record
+
+from .adapter import text_of
+from .reviewing import Steps
+from .test_chat_tabs import ChatCase
+
+NEW = "one\ntwo\nthree\n"
+
+
+class EditCase(ChatCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.path = self.write("a.txt", "one\n")
+        self.question = self.asks(Diff(self.path, "one\n", NEW))
+
+    def asks(self, *diffs: Diff, id: str = "call") -> Question:
+        options = (Option(ONCE, "Allow"), Option(CANCEL, "Reject"))
+        return Question(PERMISSION, "turn", id, "WriteFile", "", options, diffs)
+
+    def wait_for(self, *questions: Question) -> Steps:
+        self.view = yield from self.chat()
+        yield from self.waits(*questions)
+
+    def waits(self, *questions: Question, **members: Any) -> Steps:
+        members = {"state": WORKING, "agent_name": "Agent", **members}
+        yield from self.update(self.view, waiting=questions, **members)
+
+    def rights(self) -> list[sublime.View]:
+        found = [(it, record.waiting(it)) for it in self.window.views()]
+        return [view for view, each in found if each is not None and each.chat]
+
+    def right(self, name: str = "a.txt") -> Generator[Any, Any, sublime.View]:
+        def found() -> Sequence[sublime.View]:
+            paths = [record.waiting(it).path for it in self.rights()]  # type: ignore[union-attr]
+            pairs = zip(self.rights(), paths)
+            return [view for view, path in pairs if os.path.basename(path) == name]
+
+        yield found
+        view = found()[0]
+        yield from self.until_computed(view)
+        return view
+
+    def command(self, view: sublime.View, name: str) -> Steps:
+        id = record.waiting(view).id  # type: ignore[union-attr]
+        self.run_command(name, id=id)
+        yield from self.until_turn()
+
+    def sent(self) -> Generator[Any, Any, Any]:
+        """The decision that is on its way."""
+        yield lambda: self.service.asked
+        return self.service.asked[-1][0]
+
+    def tabs(self) -> dict[str, str]:
+        """The user's own tabs that were given back, with their texts."""
+        found = [it for it in self.window.views() if OVER in it.name()]
+        return {it.name(): text_of(it) for it in found}
+
+    def typed(self, view: sublime.View, text: str) -> Steps:
+        view.run_command("append", {"characters": text})
+        yield from self.until_computed(view)
+
+    @property
+    def id(self) -> str:
+        return str(self.view.settings().get(CONVERSATION))
+
+    def edits(self) -> Drafts:
+        return self.running().chat_edits._typed
+
+
+class Deciding(EditCase):
+    def test_an_edit_that_waits_is_shown_beside_the_file(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        self.assertEqual(text_of(right), NEW)
+        left = sublime.View(record.waiting(right).original_id)  # type: ignore[union-attr]
+        self.assertEqual(text_of(left), "one\n")
+        self.assertIn("Agent", right.name())
+        self.assertEqual(self.service.asked, [])
+
+    def test_accepting_allows_it_once(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        yield from self.command(right, "accept_diff")
+        request = yield from self.sent()
+        self.assertEqual(request, DecideEdits(self.id, "call", ONCE))
+        yield lambda: not self.rights()
+
+    def test_an_answer_on_its_way_opens_no_second_review(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        yield from self.command(right, "accept_diff")
+        yield from self.sent()
+        yield from self.waits(self.question)
+        yield from self.until_turn()
+        self.assertEqual(self.rights(), [])
+
+    def test_what_the_user_typed_is_what_is_to_be_written(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        yield from self.typed(right, "four\n")
+        yield from self.command(right, "accept_diff")
+        request = yield from self.sent()
+        edit = Diff(self.path, "one\n", NEW + "four\n")
+        self.assertEqual(request, DecideEdits(self.id, "call", MODIFY, (edit,)))
+
+    def test_a_piece_of_a_file_is_shown_within_the_file(self) -> Steps:
+        self.write("a.txt", "first\none\nlast\n")
+        yield from self.wait_for(self.asks(Diff(self.path, "one", "two")))
+        right = yield from self.right()
+        self.assertEqual(text_of(right), "first\ntwo\nlast\n")
+        yield from self.typed(right, "end\n")
+        yield from self.command(right, "accept_diff")
+        request = yield from self.sent()
+        edit = Diff(self.path, "first\none\nlast\n", "first\ntwo\nlast\nend\n")
+        self.assertEqual(request.edits, (edit,))
+
+    def test_an_emptied_proposal_is_written_as_an_empty_file(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        right.run_command("select_all")
+        right.run_command("left_delete")
+        yield from self.until_computed(right)
+        yield from self.command(right, "accept_diff")
+        request = yield from self.sent()
+        self.assertEqual(request.edits, (Diff(self.path, "one\n", ""),))
+
+    def test_rejecting_denies_it_with_the_words_of_the_user(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        comments.add(right, record.Comment(0, 0, "not like this"))
+        yield from self.command(right, "reject_diff")
+        request = yield from self.sent()
+        self.assertEqual((request.outcome, request.edits), (CANCEL, ()))
+        self.assertIn("not like this", request.note)
+
+    def test_of_several_edits_those_that_are_accepted_are_written(self) -> Steps:
+        other = self.write("b.txt", "b\n")
+        both = Diff(self.path, "one\n", NEW), Diff(other, "b\n", "c\n")
+        yield from self.wait_for(self.asks(*both))
+        first, second = (yield from self.right()), (yield from self.right("b.txt"))
+        yield from self.command(first, "accept_diff")
+        yield lambda: len(self.rights()) == 1
+        self.assertEqual(self.service.asked, [])
+        yield from self.command(second, "reject_diff")
+        request = yield from self.sent()
+        self.assertEqual(request, DecideEdits(self.id, "call", MODIFY, both[:1]))
+
+
+class GivenBack(EditCase):
+    def test_what_was_typed_is_a_tab_when_the_question_is_answered_in_the_chat(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        yield from self.typed(right, "four\n")
+        yield from self.waits()
+        yield lambda: self.tabs()
+        self.assertEqual(list(self.tabs().values()), [NEW + "four\n"])
+        self.assertEqual(self.rights(), [])
+
+    def test_an_edit_in_which_nobody_typed_just_closes(self) -> Steps:
+        yield from self.wait_for(self.question)
+        yield from self.right()
+        yield from self.waits(state=FAILED, problem="It ended.")
+        yield lambda: not self.rights()
+        self.assertEqual(self.tabs(), {})
+
+    def test_a_chat_that_is_being_found_again_ends_nothing(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        yield from self.waits(state=STARTING)
+        yield from self.until_turn()
+        self.assertEqual(self.rights(), [right])
+
+    def test_a_text_that_did_not_reach_its_file_is_a_tab(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        yield from self.typed(right, "four\n")
+        yield from self.command(right, "accept_diff")
+        yield from self.sent()
+        self.service.asked[-1][1].give((self.path,))
+        yield lambda: self.tabs()
+        self.assertEqual(list(self.tabs().values()), [NEW + "four\n"])
+
+    def test_a_text_that_is_in_its_file_is_no_tab(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        yield from self.typed(right, "four\n")
+        yield from self.command(right, "accept_diff")
+        yield from self.sent()
+        self.service.asked[-1][1].give(())
+        yield from self.waits()
+        yield from self.until_turn()
+        self.assertEqual(self.tabs(), {})
+
+    def test_a_text_that_the_agent_does_not_get_is_a_tab(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        yield from self.typed(right, "four\n")
+        yield from self.command(right, "accept_diff")
+        yield from self.sent()
+        self.service.asked[-1][1].fail(Unanswered("The engine ended."))
+        yield lambda: self.tabs()
+        self.assertIn("Gemini Companion: The engine ended.", self.sentences)
+
+    def test_one_accepted_text_of_several_is_a_tab_when_the_turn_is_cancelled(self) -> Steps:
+        other = self.write("b.txt", "b\n")
+        both = Diff(self.path, "one\n", NEW), Diff(other, "b\n", "c\n")
+        yield from self.wait_for(self.asks(*both))
+        first, _second = (yield from self.right()), (yield from self.right("b.txt"))
+        yield from self.typed(first, "four\n")
+        yield from self.command(first, "accept_diff")
+        yield lambda: len(self.rights()) == 1
+        yield from self.waits()
+        yield lambda: self.tabs() and not self.rights()
+        self.assertEqual(list(self.tabs().values()), [NEW + "four\n"])
+
+    def test_a_review_from_before_a_restart_is_a_tab_with_what_was_typed_last(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        yield from self.typed(right, "four\n")
+        yield lambda: self.edits().others(())
+        edits = self.running().chat_edits
+        # What a restart leaves: the tab with an older text, and what was typed in a file.
+        self.replace(edits, "_asked", {})
+        edits.typed(record.waiting(right), NEW + "five\n")  # type: ignore[arg-type]
+        yield lambda: self.tabs()
+        self.assertEqual(list(self.tabs().values()), [NEW + "five\n"])
+        self.assertEqual(self.edits().others(()), [])
+
+    def test_what_was_typed_in_a_review_whose_tab_did_not_come_back_is_a_tab(self) -> Steps:
+        self.edits().put("gone", "typed\n", self.path)
+        yield lambda: self.tabs()
+        self.assertEqual(list(self.tabs().values()), ["typed\n"])
+
+
+class InTheChat(EditCase):
+    def draw(self, action: str, **argument: Any) -> Steps:
+        links = (Link(0, 4, action, json.dumps({"turn": "turn", **argument})),)
+        patch = Patch("a", 0, 0, Rendered("link\n", links=links))
+        yield from self.update(
+            self.view,
+            patches=(patch,),
+            is_anew=True,
+            state=WORKING,
+            waiting=(self.question,),
+        )
+        self.view.sel().clear()
+        self.view.sel().add(1)
+
+    def allow(self) -> None:
+        """What follows from a link, a key or a command of the question."""
+        chat = self.chats.tabs.of(self.view)
+        asked = Asked(chat, self.question)  # type: ignore[arg-type]
+        replies = self.chats._replies
+        self.running().stories.begin(replies.decide(asked, self.question.options[0]))
+
+    def follow(self) -> Steps:
+        self.chats.tabs.follow(self.view)
+        yield from self.until_turn()
+
+    def test_the_line_of_an_edit_opens_its_review(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        self.window.focus_view(self.view)
+        yield from self.draw(OPEN_EDIT, call="call", path=self.path)
+        yield from self.follow()
+        yield lambda: self.window.active_view() == right
+
+    def test_allowing_in_the_chat_what_was_changed_in_the_review_writes_that(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        yield from self.typed(right, "four\n")
+        self.allow()
+        request = yield from self.sent()
+        edit = Diff(self.path, "one\n", NEW + "four\n")
+        self.assertEqual(request, DecideEdits(self.id, "call", MODIFY, (edit,)))
+
+    def test_allowing_in_the_chat_what_nobody_has_changed_is_that_decision(self) -> Steps:
+        yield from self.wait_for(self.question)
+        yield from self.right()
+        self.allow()
+        request = yield from self.sent()
+        self.assertEqual(request, Decide(self.id, "call", ONCE))
