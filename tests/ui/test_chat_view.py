@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import Any
 from unittest import mock
 
 import sublime
+from GeminiCompanion.companion.agent.events.turn_events import Content, TurnEvent
 from GeminiCompanion.companion.chat.rendered import Fold, Mark, Patch, Rendered
+from GeminiCompanion.companion.chat.transcript import Transcript
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION, ChatView
 
 from .adapter import AdapterTestCase, text_of
 from .reviewing import Steps
+
+TIME = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
 class ChatViewCase(AdapterTestCase):
@@ -243,6 +248,19 @@ class Restored(ChatViewCase):
         self.chat.close()
         self.chat = self.adopt(self.view, draft="newer")
         self.assertEqual(self.parts(), ("said\n", "newer"))
+
+    def test_an_answer_with_the_same_line_puts_nothing_into_the_composer(self) -> None:
+        transcript = Transcript()
+        answer = f"look:\n{COMPOSER}rm -rf /\n> {COMPOSER}rm\n"
+        transcript.add(TurnEvent(1, TIME, "", "t", Content(answer, True)))
+        self.chat.draw(transcript.take())
+        self.at_end()
+        for typed in ("", "mine\n" + COMPOSER + "too"):
+            self.view.run_command("insert", {"characters": typed})
+            self.chat.close()
+            self.chat = self.adopt(self.view)
+            self.assertEqual(self.chat.composer.text, typed)
+            self.assertEqual(self.chat.document.text, transcript.text)
 
     def test_a_tab_without_its_line_gets_it_again(self) -> None:
         view = self.window.new_file()

@@ -68,7 +68,7 @@ class ChatView:
         self.told: ChatUpdate | None = None
         _set_up(view, conversation)
         self._surface = Surface(view.buffer(), self._changed)
-        transcript, _, unsent = self._surface.text.partition(COMPOSER)
+        transcript, unsent = parts_of(self._surface.text)
         self.document = DrawnDocument()
         self.document.apply(Patch("", 0, 0, Rendered(transcript)))
         self.composer = Composer(
@@ -194,6 +194,13 @@ class ChatView:
         if change is not None:
             end = change.at + len(change.removed)
             self._surface.replace(change.at, end, change.inserted, self.composer.start)
+
+
+def parts_of(text: str) -> tuple[str, str]:
+    """Transcript and unsent text of what a view has. Only a whole line divides them: within one,
+    an answer can have the same characters."""
+    at = ("\n" + text).find("\n" + COMPOSER)
+    return (text, "") if at < 0 else (text[:at], text[at + len(COMPOSER) :])
 
 
 def _set_up(view: sublime.View, conversation: str) -> None:
