@@ -403,6 +403,11 @@ def type_in_panel(text: str) -> None:
     current().ui(_window().answer, -1, text)
 
 
+def asks() -> bool:
+    """Whether a panel is open that asks for something."""
+    return _question() is not None
+
+
 def clipboard() -> str:
     return sublime.get_clipboard()
 

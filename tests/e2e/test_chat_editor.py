@@ -3,74 +3,21 @@ editor."""
 
 from __future__ import annotations
 
-import glob
 import os
-import shutil
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from editor import Editor  # noqa: E402
-from model_server import ModelServer, call  # noqa: E402
-from served import Served, set_up, until  # noqa: E402
-
-LINE = "━" * 40 + "\n"
+from chat_case import EditorChatCase  # noqa: E402
+from model_server import call  # noqa: E402
+from served import until  # noqa: E402
 
 
-class InTheEditor(unittest.TestCase):
-    def setUp(self) -> None:
-        self.root = os.path.realpath(tempfile.mkdtemp(prefix="chat editor-"))
-        self.addCleanup(shutil.rmtree, self.root, True)
-        self.folder, self.temp, self.data = (
-            os.path.join(self.root, it) for it in ("work", "tmp", "data")
-        )
-        for folder in (self.folder, self.temp, self.data):
-            os.mkdir(folder)
-        self.model = ModelServer()
-        self.model.__enter__()
-        self.addCleanup(self.model.__exit__, None, None, None)
-        patch = set_up(self.root, self.data, self.model.url)
-        patch.start()
-        self.addCleanup(patch.stop)
-        self.start()
-        # The key is the engine's, for the chat and the API alike.
-        Served(self.editor).configure()
-
-    def start(self) -> None:
-        self.editor = Editor(self.folder, self.data, self.temp)
-        self.addCleanup(self.editor.close)
-
-    def say(self, words: str) -> None:
-        self.editor.do("type_in_chat", words)
-        self.editor.do("command", "gemini_companion_send")
-
-    def until_shown(self, *words: str) -> str:
-        """Until the transcript has these words; gives it."""
-
-        def found() -> str:
-            text = self.editor.do("chat") or ""
-            transcript = text.partition(LINE)[0]
-            return transcript if all(it in transcript for it in words) else ""
-
-        return str(until(found))
-
-    def drafts(self) -> str:
-        """What is kept of unsent texts at this moment."""
-        found = glob.glob(os.path.join(self.data, "**", "drafts.json"), recursive=True)
-        text = ""
-        for path in found:
-            with open(path, encoding="utf-8") as file:
-                text += file.read()
-        return text
-
-    def composer(self) -> str:
-        return str(self.editor.do("chat").partition(LINE)[2])
-
+class InTheEditor(EditorChatCase):
     def test_a_message_is_answered_and_what_is_typed_meanwhile_stays(self) -> None:
         self.model.will_play("hello", [call("list_directory", dir_path=".")], ["Hi **there**."])
-        until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: New Chat"))
+        self.new_chat()
         self.say("hello")
         self.until_shown("▎ hello", "Hi **there**.")
         until(lambda: self.composer() == "")
@@ -79,7 +26,7 @@ class InTheEditor(unittest.TestCase):
 
     def test_a_chat_goes_on_after_a_crash_of_the_editor_with_what_was_typed_last(self) -> None:
         self.model.will_play("hello", ["Hi."])
-        until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: New Chat"))
+        self.new_chat()
         self.say("hello")
         before = self.until_shown("▎ hello", "Hi.")
         until(lambda: self.composer() == "")
@@ -99,7 +46,7 @@ class InTheEditor(unittest.TestCase):
 
     def test_an_upgrade_of_the_package_leaves_the_chat_as_it_is_and_it_goes_on(self) -> None:
         self.model.will_play("hello", ["Hi."])
-        until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: New Chat"))
+        self.new_chat()
         self.say("hello")
         self.until_shown("▎ hello", "Hi.")
         until(lambda: self.composer() == "")
@@ -115,7 +62,7 @@ class InTheEditor(unittest.TestCase):
         self.model.will_play(
             "write", [call("write_file", file_path="a.txt", content="one\n")], ["Written."]
         )
-        until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: New Chat"))
+        self.new_chat()
         self.say("write")
         self.until_shown("[Allow]")
 

@@ -1,0 +1,69 @@
+"""What the tests of the chat in the headless editor share: an editor with a CLI behind it."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import tempfile
+import unittest
+
+from editor import Editor
+from model_server import ModelServer
+from served import Served, set_up, until
+
+LINE = "━" * 40 + "\n"
+
+
+class EditorChatCase(unittest.TestCase):
+    def setUp(self) -> None:
+        self.root = os.path.realpath(tempfile.mkdtemp(prefix="chat editor-"))
+        self.addCleanup(shutil.rmtree, self.root, True)
+        self.folder, self.temp, self.data = (
+            os.path.join(self.root, it) for it in ("work", "tmp", "data")
+        )
+        for folder in (self.folder, self.temp, self.data):
+            os.mkdir(folder)
+        self.model = ModelServer()
+        self.model.__enter__()
+        self.addCleanup(self.model.__exit__, None, None, None)
+        patch = set_up(self.root, self.data, self.model.url)
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.start()
+        # The key is the engine's, for the chat and the API alike.
+        self.served = Served(self.editor)
+        self.served.configure()
+
+    def start(self) -> None:
+        self.editor = Editor(self.folder, self.data, self.temp)
+        self.addCleanup(self.editor.close)
+
+    def new_chat(self) -> None:
+        until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: New Chat"))
+
+    def say(self, words: str) -> None:
+        self.editor.do("type_in_chat", words)
+        self.editor.do("command", "gemini_companion_send")
+
+    def until_shown(self, *words: str) -> str:
+        """Until the transcript has these words; gives it."""
+
+        def found() -> str:
+            text = self.editor.do("chat") or ""
+            transcript = text.partition(LINE)[0]
+            return transcript if all(it in transcript for it in words) else ""
+
+        return str(until(found))
+
+    def drafts(self) -> str:
+        """What is kept of unsent texts at this moment."""
+        found = glob.glob(os.path.join(self.data, "**", "drafts.json"), recursive=True)
+        text = ""
+        for path in found:
+            with open(path, encoding="utf-8") as file:
+                text += file.read()
+        return text
+
+    def composer(self) -> str:
+        return str(self.editor.do("chat").partition(LINE)[2])

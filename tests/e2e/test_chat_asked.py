@@ -1,0 +1,117 @@
+"""Questions of an agent in the chat of the headless editor, answered as a user does, with a CLI
+behind it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import unittest
+from typing import Any
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from chat_case import LINE, EditorChatCase  # noqa: E402
+from model_server import call  # noqa: E402
+from served import Served, until  # noqa: E402
+
+FORM = {
+    "mode": "form",
+    "message": "How?",
+    "requestedSchema": {
+        "type": "object",
+        "properties": {
+            "way": {"type": "string", "enum": ["slow", "fast"]},
+            "times": {"type": "integer", "minimum": 1, "default": 2},
+        },
+        "required": ["way"],
+    },
+}
+
+
+class Asked(EditorChatCase):
+    def asks(self, command: str = "touch made", *replies: Any) -> str:
+        """The agent wants to run the command; gives what is shown."""
+        script = [[call("run_shell_command", command=command)], *(replies or (["Done."],))]
+        self.model.will_play("go", *script)
+        self.new_chat()
+        self.say("go")
+        return self.until_shown("May it use", "[Allow]")
+
+    def is_made(self) -> bool:
+        return os.path.exists(os.path.join(self.folder, "made"))
+
+    def until_decided(self, command: str) -> str:
+        """Run the command until the question is gone: at first it only shows it."""
+
+        def is_gone() -> bool:
+            self.editor.do("command", command)
+            return "May it use" not in self.transcript()
+
+        until(is_gone)
+        return self.transcript()
+
+    def transcript(self) -> str:
+        return str(self.editor.do("chat")).partition(LINE)[0]
+
+    def test_a_command_is_run_once_it_was_seen_and_allowed(self) -> None:
+        shown = self.asks("touch made\necho \u202edone")
+        self.assertIn("touch made\necho <U+202E>done\n", shown)
+        self.assertLess(shown.index("[Allow]"), shown.index("[Reject]"))
+        until(lambda: self.editor.do("status_bar_says", "in a chat (9 min left, Show Question)"))
+        self.assertIn("F8 Y to allow once", self.editor.do("chat_state"))
+        self.assertFalse(self.is_made())
+        self.until_decided("gemini_companion_allow")
+        self.until_shown("Done.")
+        self.assertTrue(self.is_made())
+        until(lambda: not self.editor.do("status_bar_says", "Question"))
+
+    def test_a_command_is_denied_with_words_that_the_model_gets(self) -> None:
+        self.asks("touch made", ["Never mind."])
+        self.model.will_play("use make", ["I use make."])
+
+        def is_asked() -> bool:
+            self.editor.do("choose_in_palette", "Gemini Companion: Deny with Note")
+            return bool(self.editor.do("asks"))
+
+        until(is_asked)
+        self.editor.do("type_in_panel", "use make")
+        shown = self.until_shown("▎ use make", "I use make.")
+        self.assertIn("Rejected by the user.", shown)
+        self.assertFalse(self.is_made())
+
+    def test_a_question_that_the_page_answers_goes_from_the_tab(self) -> None:
+        self.editor.do("command", "gemini_companion_stop_api_server")
+        until(lambda: not self.editor.do("api_runs"))
+        self.editor.do("setting", "api_shows_chats", True)
+        self.served = Served(self.editor)
+        self.asks()
+        (waiting,) = self.served.ask("GET", "/tool-confirmations")["confirmations"]
+        body = {"callId": waiting["data"]["callId"], "outcome": "proceed_once"}
+        self.served.ask("POST", "/tool-confirmation", body)
+        shown = self.until_shown("Done.")
+        self.assertNotIn("May it use", shown)
+        self.assertTrue(self.is_made())
+
+    def test_stop_takes_the_question_away_and_nothing_runs(self) -> None:
+        self.asks()
+        self.editor.do("command", "gemini_companion_stop")
+        shown = self.until_shown("The turn ended before the tool did.")
+        self.assertNotIn("May it use", shown)
+        self.assertFalse(self.is_made())
+        self.editor.do("command", "gemini_companion_allow")
+        until(lambda: self.editor.do("is_told", "No question of an agent waits"))
+
+    def test_a_form_of_the_agent_is_filled_in_panels(self) -> None:
+        self.model.will_play("ask", [{"asks": FORM}])
+        self.new_chat()
+        self.say("ask")
+        self.until_shown("? How?", "[Answer]")
+        self.editor.do("follow_in_chat", "[Answer]")
+        self.editor.do("choose", 1)
+        self.editor.do("type_in_panel", "3")
+        self.editor.do("choose", 0)
+        self.until_shown('{"action": "accept", "content": {"way": "fast", "times": 3}}')
+
+
+if __name__ == "__main__":
+    unittest.main()
