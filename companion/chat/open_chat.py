@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any, AsyncGenerator, Callable, Coroutine
+from functools import partial
+from typing import Any, AsyncGenerator, AsyncIterator, Callable, Coroutine
 
 from ..agent.acp.slash_commands import Commands, SlashCommand
 from ..agent.agent import Agent
@@ -47,18 +49,19 @@ class Wanted:
 class OpenChat:
     """All methods are called on the engine's loop. `told` gets the updates.
 
-    `conversation` and `unsaid` are None until it is found. While a message `is_being_sent`, the
-    agent may have to be started for it.
+    `conversation` and `unsaid` are None until it is found.
     """
 
     def __init__(self, agent: Agent, wanted: Wanted, told: Callable[[ChatUpdate], None]) -> None:
         self.conversation: Conversation | None = None
         self.unsaid: Unsaid | None = None
-        self.is_being_sent = self.is_stopping = False
+        self.is_stopping = False
         self._agent, self._wanted, self._told = agent, wanted, told
         self._finding = asyncio.Lock()
         self._tasks: set[asyncio.Future[None]] = set()
         self._is_opening = self._is_closed = False
+        # The messages on their way: the agent may have to be started for them.
+        self._sending = 0
         self._problem = self._code = ""
         self._document, self._is_anew = Transcript(), True
         # The turns on disk that the document shows; others of them if another server has gone on.
@@ -81,7 +84,7 @@ class OpenChat:
         """Find it, show it, and have the agent's session ready before the first message."""
         self._is_opening, self._problem, self._code = True, "", ""
         self.touch()
-        self._begin(self._open())
+        self._begin(self._open)
 
     def retry(self) -> None:
         """Open it again if that failed."""
@@ -103,6 +106,19 @@ class OpenChat:
         self._problem, self._code = problem, code
         self.touch()
 
+    @asynccontextmanager
+    async def sending(self) -> AsyncIterator[None]:
+        """A message is being sent in it, which may also be closed meanwhile."""
+        self._sending += 1
+        self.touch()
+        try:
+            yield
+        finally:
+            self._sending -= 1
+            self.touch()
+            if self._is_closed:
+                await self._leave()
+
     def touch(self) -> None:
         """Something has changed: tell it soon."""
         if self._timer is None and not self._is_closed:
@@ -118,7 +134,10 @@ class OpenChat:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        if self.unsaid is not None:
+        await self._leave()
+
+    async def _leave(self) -> None:
+        if self.unsaid is not None and not self._sending:
             await self.unsaid.remove(self._agent)
 
     # Opening.
@@ -146,7 +165,7 @@ class OpenChat:
         found = await _conversation(self._agent, wanted)
         self.unsaid = Unsaid(found)
         await self._load(found)
-        self._begin(self._follow(found, coming))
+        self._begin(partial(self._follow, found, coming))
         return found
 
     async def _load(self, conversation: Conversation) -> None:
@@ -176,15 +195,15 @@ class OpenChat:
         self._document.add(event)
         self.touch()
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         task = asyncio.ensure_future(self._attempt(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _attempt(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _attempt(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """The boundary of an open chat: what fails in it is told in it."""
         try:
-            await work
+            await work()
         except AgentError as error:
             self.fail(str(error), error.code)
         except Exception:
@@ -199,7 +218,7 @@ class OpenChat:
         conversation = self.conversation
         if conversation is not None and conversation.past is not self._past:
             self._past = conversation.past
-            self._begin(self._load(conversation))
+            self._begin(partial(self._load, conversation))
         update = self._update()
         if update.patches or update != self._last:
             self._last = replace(update, patches=(), is_anew=False)
@@ -241,7 +260,7 @@ class OpenChat:
         self.is_stopping = self.is_stopping and self.is_busy
         if runs:
             return STOPPING if self.is_stopping else WORKING
-        if self.is_being_sent or (self._is_opening and not self._problem):
+        if self._sending or (self._is_opening and not self._problem):
             return STARTING
         if self._problem:
             return FAILED

@@ -91,17 +91,13 @@ class Send(Request[Sent]):
     async def done(self, chats: Chats) -> Sent:
         chat = chats.of(self.chat)
         chat.forgive()
-        chat.is_being_sent = True
-        chat.touch()
-        try:
-            return await self._done(chats, chat, await chat.ready())
-        except AgentError as error:
-            if not chat.has_session:
-                chat.fail(str(error), error.code)
-            raise
-        finally:
-            chat.is_being_sent = False
-            chat.touch()
+        async with chat.sending():
+            try:
+                return await self._done(chats, chat, await chat.ready())
+            except AgentError as error:
+                if not chat.has_session:
+                    chat.fail(str(error), error.code)
+                raise
 
     async def _done(self, chats: Chats, chat: OpenChat, conversation: Conversation) -> Sent:
         folder, attachments = conversation.workspace, conversation.attachments

@@ -14,6 +14,7 @@ import time
 import unittest
 import unittest.mock
 from contextlib import suppress
+from functools import partial
 from typing import Any, Callable, TypeVar
 from urllib.error import HTTPError
 from urllib.request import Request as HttpRequest
@@ -420,6 +421,18 @@ class Lasting(ChatCase):
         self.front.texts.clear()
         self.open(id)
         self.assertIn("two", self.front.texts[id])
+
+    def test_a_message_is_said_although_its_chat_is_closed_at_once(self) -> None:
+        for words, is_ready in (("plain", True), ("with @a file", True), ("at once", False)):
+            with self.subTest(words):
+                self.model.will_play(words, ["said"])
+                id = self.open() if is_ready else self.chat.open(self.workspace).conversation_id
+                answer = self.chat.ask(Send(id, words))
+                self.chat.close(id)
+                until(partial(getattr, answer, "is_there"))
+                self.assertTrue(answer.result().turn)
+                listed = until(self.at_rest)
+                self.assertIn(id, [it.id for it in listed])
 
     def at_rest(self) -> Any:
         found = self.ask(ListConversations()).conversations

@@ -307,6 +307,25 @@ class Lasting(ChatCase):
         self.assertEqual(self.unsent(view), "not yet")
         self.assertEqual(self.id_of(view), conversation)
 
+    def test_a_message_that_is_on_its_way_from_a_closed_tab_does_not_come_back(self) -> Steps:
+        for is_opened_again in (False, True):
+            view = yield from self.chat()
+            conversation = self.id_of(view)
+            self.type(view, "sent")
+            self.run_command("send")
+            yield lambda: self.service.asked
+            view.close()
+            yield from self.until_turn()
+            if is_opened_again:
+                self.chats.open(self.window, conversation)
+            _, answer = self.service.asked.pop()
+            answer.give(None)
+            yield from self.until_turn()
+            self.chats.open(self.window, conversation)
+            view = self.window.active_view()
+            self.assertEqual(self.unsent(view), "")
+            view.close()
+
     def test_a_chat_goes_on_after_a_restart_of_the_companion(self) -> Steps:
         view = yield from self.chat()
         self.type(view, "not yet")

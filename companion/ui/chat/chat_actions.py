@@ -194,9 +194,11 @@ class ChatActions:
                 files, images = message.files, message.images
                 send = Send(chat.conversation, message.text, files, message.attachments, images)
                 await service.ask(send)
-                if written:
-                    chat.composer.take(written)
-                chat.above.detach(attached)
+                # Its tab may be closed meanwhile, or be another one.
+                all_tabs = [it for it in self.tabs.chats if it.conversation == chat.conversation]
+                for each in all_tabs or [chat]:
+                    each.composer.take(written)
+                    each.above.detach(attached)
         finally:
             self._sending.discard(chat.conversation)
 

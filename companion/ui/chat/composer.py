@@ -102,7 +102,7 @@ class Composer:
     def take(self, sent: str) -> None:
         """What was sent goes; what the user has typed behind it meanwhile stays. As a step of
         undo."""
-        if self.text.startswith(sent):
+        if sent and self.text.startswith(sent):
             self._unsent.edited(self.text[len(sent) :])
             self._surface.replace(self.start, self.start + len(sent), "", self.start)
             self._typed()

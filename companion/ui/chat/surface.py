@@ -63,11 +63,14 @@ class Surface:
 
     def replace(self, start: int, end: int, text: str, composer: int) -> None:
         """Put the text in the place of the range. `composer` is where the composer begins: who has
-        that in sight goes on seeing the end."""
-        followings = [Following(view, composer) for view in self.views]
-        carets = [[(it.a, it.b) for it in view.sel()] for view in self.views]
+        that in sight goes on seeing the end. Does nothing once all views are closed."""
+        views = self.views
+        if not views:
+            return
+        followings = [Following(view, composer) for view in views]
+        carets = [[(it.a, it.b) for it in view.sel()] for view in views]
         self._write(start, end, text)
-        for view, before in zip(self.views, carets):
+        for view, before in zip(views, carets):
             _keep_carets(view, before, start, end, len(text))
         for following in followings:
             following.restore(start, end - start, len(text))
