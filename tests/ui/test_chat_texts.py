@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import tempfile
+import threading
 import unittest
+from typing import Any
+from unittest import mock
 
 from GeminiCompanion.companion.chat.rendered import Fold, Link, Mark, Patch, Rendered
+from GeminiCompanion.companion.ui.chat import drafts
+from GeminiCompanion.companion.ui.chat.drafts import Drafts
 from GeminiCompanion.companion.ui.chat.drawn import DrawnDocument, Misplaced
 from GeminiCompanion.companion.ui.chat.unsent import Unsent, difference
 
@@ -61,6 +69,27 @@ class Documents(unittest.TestCase):
             with self.assertRaises(Misplaced):
                 document.apply(bad)
             self.assertEqual(document.text, "one\n")
+
+
+class Kept(unittest.TestCase):
+    def test_long_unsent_texts_are_written_out_on_the_writers_thread(self) -> None:
+        threads: list[threading.Thread] = []
+
+        def dumps(value: Any) -> str:
+            threads.append(threading.current_thread())
+            return json.dumps(value)
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "chats", "drafts.json")
+            kept = Drafts(path)
+            with mock.patch.object(drafts, "json", mock.Mock(dumps=dumps)):
+                for number in range(3):
+                    kept.put(f"c{number}", "text" * number, folder)
+                kept.finish()
+            self.assertEqual(
+                [Drafts(path).text(f"c{n}") for n in range(3)], ["", "text", "text" * 2]
+            )
+        self.assertNotIn(threading.current_thread(), threads)
 
 
 class Undo(unittest.TestCase):

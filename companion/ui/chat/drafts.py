@@ -49,6 +49,8 @@ class Drafts:
         self._now = now
         self._writer = WriteBehind("drafts")
         self._drafts = _read(path)
+        # What the writer has to write; replaced, never changed.
+        self._saved: Mapping[str, Draft] = {}
         self._is_due = False
 
     @classmethod
@@ -103,10 +105,13 @@ class Drafts:
 
     def _save(self) -> None:
         self._is_due = False
-        data = json.dumps({id: asdict(it) for id, it in self._drafts.items()}).encode("ascii")
-        self._writer.soon(lambda: self._write(data))
+        self._saved = dict(self._drafts)
+        self._writer.soon(self._write)
 
-    def _write(self, data: bytes) -> None:
+    def _write(self) -> None:
+        """On the writer's thread, which may take its time for long texts."""
+        texts = {id: asdict(it) for id, it in self._saved.items()}
+        data = json.dumps(texts).encode("ascii")
         try:
             private_files.make_parents(self._path)
             private_files.write(self._path, data)
