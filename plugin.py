@@ -53,8 +53,10 @@ from .companion.ui.commands.companion_commands import (  # noqa: E402
     GeminiCompanionStopApiServerCommand,
 )
 from .companion.ui.commands.conversation_commands import (  # noqa: E402
+    GeminiCompanionChatRemedyCommand,
     GeminiCompanionChatsCommand,
     GeminiCompanionExportChatCommand,
+    GeminiCompanionLogInCommand,
     GeminiCompanionModeCommand,
     GeminiCompanionModelCommand,
 )
@@ -107,6 +109,8 @@ __all__ = [
     "GeminiCompanionNewChatCommand",
     "GeminiCompanionChatsCommand",
     "GeminiCompanionExportChatCommand",
+    "GeminiCompanionChatRemedyCommand",
+    "GeminiCompanionLogInCommand",
     "GeminiCompanionModeCommand",
     "GeminiCompanionModelCommand",
     "GeminiCompanionNextMessageCommand",

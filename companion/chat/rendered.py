@@ -29,8 +29,9 @@ DECIDE = "decide"  # call, outcome
 ANSWER = "answer"  # elicitation; opens its form or its address
 DECLINE = "decline"  # elicitation
 RETRY = "retry"
+LOG_IN = "log_in"
 OPEN_CHANGES = "open_changes"
-ACTIONS = (OPEN_FILE, OPEN_EDIT, SHOW_OUTPUT, DECIDE, ANSWER, DECLINE, RETRY, OPEN_CHANGES)
+ACTIONS = (OPEN_FILE, OPEN_EDIT, SHOW_OUTPUT, DECIDE, ANSWER, DECLINE, RETRY, LOG_IN, OPEN_CHANGES)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from ..agent.acp.elicitation import ACCEPT, DECLINE
 from ..agent.acp.session_state import MODE, MODEL, ConfigOptions, ContextUsage, Plan
 from ..agent.display.wire import REASONS
 from ..agent.events import turn_events as events
+from ..agent.wording.failure import AUTH_NOT_SET, AUTH_REQUIRED
 from ..base.shown_text import shown, shown_line, spelled
 from .amounts import clock, duration, many, one_line, path_in, short
 from .block import Block, Drawing
@@ -21,6 +22,7 @@ from .rendered import (
     ERROR,
     HEADING,
     LINE,
+    LOG_IN,
     MESSAGE,
     OPEN_CHANGES,
     OPEN_FILE,
@@ -244,6 +246,9 @@ class ErrorBlock(Block):
         pen = Pen(self.turn, self.leading)
         pen.lines("✗", shown(str(self._error.message)), ERROR)
         pen.write(f"{LINE}   ")
+        if self._error.code in (AUTH_NOT_SET, AUTH_REQUIRED):
+            pen.link("[Log in]", LOG_IN, BUTTON)
+            pen.write("  ")
         pen.link("[Try again]", RETRY, BUTTON)
         pen.write("\n")
         start = pen.at

@@ -62,6 +62,7 @@ from GeminiCompanion.companion.chat.requests import (  # noqa: E402
     TakeBack,
     UndoTurn,
 )
+from GeminiCompanion.companion.chat.retry_requests import Reopen, SendAgain  # noqa: E402
 from GeminiCompanion.tests.support import is_alive  # noqa: E402
 from model_server import Gate, ModelServer, call  # noqa: E402
 from scripted import COMMAND  # noqa: E402
@@ -469,6 +470,28 @@ class Failing(ChatCase):
         self.ask(Send(id, "hello"))
         self.until_text(id, "Hi.")
         self.assertEqual(self.until_state(id, READY).problem, "")
+
+    def test_a_chat_that_failed_is_opened_again_without_a_message(self) -> None:
+        there, self.command = self.command, (os.path.join(self.root, "no such program"),)
+        id = self.chat.open(self.workspace).conversation_id
+        self.until_state(id, FAILED)
+        self.command = there
+        self.ask(Reopen(id))
+        self.until_state(id, READY)
+
+    def test_the_message_of_a_turn_is_sent_again_with_its_files(self) -> None:
+        with open(self.path("a.txt"), "w") as file:
+            file.write("one\n")
+        self.model.will_play("look", ["First."])
+        id = self.open()
+        turn = self.ask(Send(id, "look", (self.path("a.txt"),))).turn
+        self.until_text(id, "First.")
+        self.until_state(id, READY)
+        self.model.will_play("look", ["Second."])
+        self.ask(SendAgain(id, turn))
+        text = self.until_text(id, "Second.")
+        self.assertEqual(text.count("with a.txt"), 2)
+        self.assertIn("not in the conversation", self.refused(SendAgain(id, "none")))
 
     def test_without_credentials_the_user_is_told(self) -> None:
         self.credentials = None

@@ -15,7 +15,7 @@ from ..stories import Stories
 from . import chat_places, link_actions
 from .answering import Answering
 from .chat_tabs import ChatTabs
-from .chat_view import CONVERSATION, ChatView
+from .chat_view import AGENT, CONVERSATION, ChatView
 from .composing import Composing
 from .drafts import Drafts, folder_of
 from .edit_reviews import EditReviews
@@ -49,7 +49,7 @@ class ChatActions:
         tell: Callable[[str], None],
         edits: EditReviews,
     ) -> None:
-        self._engines = engines
+        self.engines = engines
         self.drafts = drafts
         self._stories = stories
         self._tell = tell
@@ -90,15 +90,20 @@ class ChatActions:
         else:
             self.open(window, self.drafts.latest(folder_of(window)) or new_id())
 
-    def new(self, window: sublime.Window) -> None:
-        """A new chat, beside those that are open."""
-        self.open(window, new_id())
+    def new(self, window: sublime.Window, agent: str = "", words: str = "") -> None:
+        """A new chat, beside those that are open, with the agent of this id, or else the usual one;
+        the words stand in its composer."""
+        conversation = new_id()
+        if words:
+            self.drafts.put(conversation, words, folder_of(window))
+        self.open(window, conversation, agent)
 
-    def open(self, window: sublime.Window, conversation: str) -> None:
-        """Go to the tab of the conversation, wherever it is, or open one."""
+    def open(self, window: sublime.Window, conversation: str, agent: str = "") -> None:
+        """Go to the tab of the conversation, wherever it is, or open one. `agent` is for a new
+        conversation."""
         view = chat_places.view_of(conversation, window)
         if view is None:
-            view = self._open(window, conversation)
+            view = self._open(window, conversation, agent)
         home = view.window() or window
         if home != window:
             home.bring_to_front()
@@ -107,10 +112,12 @@ class ChatActions:
         if chat is not None:
             chat.composer.go_to_end(view)
 
-    def _open(self, window: sublime.Window, conversation: str) -> sublime.View:
+    def _open(self, window: sublime.Window, conversation: str, agent: str) -> sublime.View:
         window.focus_group(open_diffs.group_without_diff(window))
         view = window.new_file()
         view.set_name(NAME)
+        if agent:
+            view.settings().set(AGENT, agent)
         view.settings().set(CONVERSATION, conversation)
         self.tabs.activated(view)
         return view
@@ -128,7 +135,8 @@ class ChatActions:
             return None
         if chat.conversation not in self._opened:
             self._opened.add(chat.conversation)
-            chat.update(service.open(folder_of(window), "", chat.conversation))
+            agent = str(chat.views[0].settings().get(AGENT) or "")
+            chat.update(service.open(folder_of(window), agent, chat.conversation))
         return service
 
     def _left(self, chat: ChatView) -> None:
@@ -151,7 +159,7 @@ class ChatActions:
         """The service; None if a library is missing, which the user is told."""
         if self._service is None:
             try:
-                engine = await self._engines.needed()
+                engine = await self.engines.needed()
             except ImportError as error:
                 self._tell(NO_LIBRARIES.format(error))
                 return None

@@ -17,6 +17,7 @@ from ...chat.chat_update import ChatUpdate
 from ...chat.question import Question
 from ...chat.rendered import LINE, Link, Patch, Rendered
 from .. import queues
+from . import failure_words
 from .above import Above
 from .composer import Composer
 from .decorations import Decorations, fold, is_opened
@@ -27,6 +28,8 @@ from .unsent import difference
 
 # Public, for key bindings: the conversation's id, on each view of a chat.
 CONVERSATION = "gemini_companion_chat"
+# The id of the agent that a new conversation is to have, on its first view.
+AGENT = "gemini_companion_chat_agent"
 SYNTAX = "Packages/GeminiCompanion/Gemini Companion Chat.sublime-syntax"
 # The line above the composer. No line of a transcript is like it: LINE is followed by words there.
 COMPOSER = LINE + "━" * 40 + "\n"
@@ -122,9 +125,9 @@ class ChatView:
         """What is above the composer may change with the time."""
         if self.told is None:
             return
-        words = words_of(self.told)
+        words, links = words_of(self.told), failure_words.links(self.told)
         for view in self.views:
-            self._state.show(view, self.composer.start, words)
+            self._state.show(view, self.composer.start, words, links)
 
     def draw(self, patches: Iterable[Patch]) -> None:
         """Draw what has changed in the transcript. Raises Misplaced."""

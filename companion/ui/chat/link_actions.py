@@ -12,6 +12,7 @@ import sublime
 
 from ...chat import rendered
 from ...chat.rendered import Link
+from . import failure_words
 from .edit_reviews import EditReviews
 
 if TYPE_CHECKING:
@@ -68,8 +69,25 @@ async def _open_edit(followed: Followed, service: ChatService) -> None:
         followed.tell(NOT_YET)
 
 
+async def _recover(followed: Followed, action: str) -> None:
+    window, turn = followed.view.window(), str(followed.argument.get("turn", ""))
+    if window is not None:
+        told = {"action": action, "conversation": followed.conversation, "turn": turn}
+        window.run_command(failure_words.COMMAND, told)
+
+
+async def _retry(followed: Followed, service: ChatService) -> None:
+    await _recover(followed, failure_words.RETRY)
+
+
+async def _log_in(followed: Followed, service: ChatService) -> None:
+    await _recover(followed, failure_words.LOG_IN)
+
+
 ACTIONS = {
     rendered.OPEN_EDIT: _open_edit,
     rendered.OPEN_FILE: _open_file,
     rendered.SHOW_OUTPUT: _show_output,
+    rendered.RETRY: _retry,
+    rendered.LOG_IN: _log_in,
 }

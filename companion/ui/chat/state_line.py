@@ -9,7 +9,7 @@ import sublime
 from ...agent.acp.session_state import MODE, MODEL
 from ...base.shown_text import shown_line
 from ...chat.chat_update import FAILED, STARTING, STOPPING, WORKING, ChatUpdate
-from . import question_words
+from . import failure_words, question_words
 
 KEY = "gemini_companion_chat_state"
 # By the state; a chat that has nothing to tell shows who answers.
@@ -25,24 +25,25 @@ class StateLine:
     """The line of one chat, in all of its views."""
 
     def __init__(self) -> None:
-        self._shown: dict[int, str] = {}
+        self._shown: dict[int, tuple[str, str]] = {}
 
-    def show(self, view: sublime.View, composer: int, words: str) -> None:
-        """Show the words below the line that is before the composer, if they are others."""
-        if self._shown.get(view.id()) == words:
+    def show(self, view: sublime.View, composer: int, words: str, links: str = "") -> None:
+        """Show the words and the links (HTML) below the line that is before the composer, if they
+        are others."""
+        if self._shown.get(view.id()) == (words, links):
             return
-        self._shown[view.id()] = words
+        self._shown[view.id()] = (words, links)
         view.erase_phantoms(KEY)
         if words:
             place = sublime.Region(composer - 1)
-            view.add_phantom(KEY, place, _html(words), sublime.LAYOUT_BELOW)
+            view.add_phantom(KEY, place, _html(words, links), sublime.LAYOUT_BELOW)
 
 
 def words_of(update: ChatUpdate) -> str:
     """What there is to tell of a conversation as it is now."""
     name = update.agent_name or "The agent"
     if update.state == FAILED:
-        return update.problem
+        return failure_words.problem(update)
     if update.waiting:
         return question_words.above_composer(update, question_words.utc_now())
     if update.state in SENTENCES:
@@ -67,6 +68,8 @@ def _chosen(update: ChatUpdate) -> list[str]:
     return [it for it in told if it]
 
 
-def _html(words: str) -> str:
+def _html(words: str, links: str) -> str:
     style = "<style>p { margin: 0.2rem 0; font-style: italic; }</style>"
-    return f'<body id="gemini-companion-chat">{style}<p>{html.escape(shown_line(words))}</p></body>'
+    paragraphs = [html.escape(shown_line(words)), *([links] if links else [])]
+    told = "".join(f"<p>{it}</p>" for it in paragraphs)
+    return f'<body id="gemini-companion-chat">{style}{told}</body>'

@@ -20,11 +20,29 @@ class GeminiCompanionChatCommand(GeminiCompanionRunningCommand):
         running.chats.show(self.window)
 
 
-class GeminiCompanionNewChatCommand(GeminiCompanionRunningCommand):
-    """Open a new chat."""
+class GeminiCompanionNewChatCommand(sublime_plugin.WindowCommand):
+    """Open a new chat with the agent of this id. Without it, the user is asked if the settings name
+    several, or with `ask` in any case."""
 
-    def act(self, running: Running) -> None:
-        running.chats.new(self.window)
+    def is_enabled(self, agent: str = "", ask: bool = False) -> bool:
+        return host.running is not None
+
+    def run(self, agent: str = "", ask: bool = False) -> None:
+        from ..chat import agent_choice
+
+        if host.running is None:
+            return
+        if agent or not (ask or agent_choice.are_several()):
+            host.running.chats.new(self.window, agent)
+        else:
+            host.running.stories.begin(self._choose(host.running), self.window)
+
+    async def _choose(self, running: Running) -> None:
+        from ..chat import agent_choice
+
+        agent = await agent_choice.chosen(self.window, running.chats)
+        if agent is not None:
+            running.chats.new(self.window, agent)
 
 
 class GeminiCompanionSendCommand(sublime_plugin.WindowCommand):

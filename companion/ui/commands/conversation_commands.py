@@ -71,3 +71,34 @@ class GeminiCompanionModelCommand(_OptionCommand):
     """Choose the model of the agent, and all else that it offers."""
 
     category = MODEL
+
+
+class GeminiCompanionLogInCommand(sublime_plugin.WindowCommand):
+    """Log in to the agent of the chat in front."""
+
+    def is_enabled(self) -> bool:
+        return host.running is not None
+
+    def run(self) -> None:
+        from ..chat import chat_places
+        from ..chat.recovery import Recovery
+
+        if host.running is None:
+            return
+        chats = host.running.chats
+        chat = chat_places.in_front(chats.tabs, self.window, host.tell)
+        if chat is not None:
+            story = Recovery(chats, host.tell).log_in(self.window, chat)
+            host.running.stories.begin(story, self.window)
+
+
+class GeminiCompanionChatRemedyCommand(sublime_plugin.WindowCommand):
+    """Not for users: does what a link of a chat that failed offers."""
+
+    def run(self, action: str, conversation: str, turn: str = "") -> None:
+        from ..chat.recovery import Recovery
+
+        if host.running is not None:
+            found = Recovery(host.running.chats, host.tell)
+            story = found.apply(self.window, action, conversation, turn)
+            host.running.stories.begin(story, self.window)

@@ -94,19 +94,21 @@ async def run_cli(
     folder: str,
     environment: Mapping[str, str],
     tell: Callable[[str], None],
+    command: Sequence[str] = (),
 ) -> None:
-    """Start Gemini CLI in the folder: in Terminus, else in the system's terminal. If that fails,
-    `tell` gets a sentence."""
+    """Start Gemini CLI in the folder, or the command: in Terminus, else in the system's terminal.
+    If that fails, `tell` gets a sentence."""
     found = settings.of(window)
+    words = command or found.cli_command
     if has_terminus():
-        run_in_terminus(window, found.cli_command, folder, environment)
+        run_in_terminus(window, words, folder, environment)
         return
     if application.has_resource(TERMINUS_SETTINGS):
-        tell(NOT_LOADED.format(name_of(found.cli_command)))
+        tell(NOT_LOADED.format(name_of(words)))
 
     start = partial(
         system_terminal.run,
-        *(platform(), found.terminal_command, found.cli_command, folder, environment),
+        *(platform(), found.terminal_command, words, folder, environment),
     )
     try:
         started = await background.start(start)

@@ -1,0 +1,36 @@
+"""What a front end asks to try again what has failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..agent.wording.failure import VALIDATION_ERROR, AgentError
+from .chats import Chats
+from .requests import NO_TURN, Request, Send, Sent
+
+
+@dataclass(frozen=True)
+class Reopen(Request[None]):
+    """Open a chat again if that failed."""
+
+    chat: str
+
+    async def done(self, chats: Chats) -> None:
+        chats.of(self.chat).retry()
+
+
+@dataclass(frozen=True)
+class SendAgain(Request[Sent]):
+    """Send the message of a turn again, with all that went with it."""
+
+    chat: str
+    turn: str
+
+    async def done(self, chats: Chats) -> Sent:
+        conversation = await chats.of(self.chat).ready()
+        turns = (await conversation.past.history()).turns
+        said = next((it for it in turns if it.id == self.turn), None)
+        if said is None or not said.text:
+            raise AgentError(VALIDATION_ERROR, NO_TURN)
+        attached = tuple(it.id for it in said.attachments)
+        return await Send(self.chat, said.text, said.files, attached).done(chats)

@@ -1,0 +1,47 @@
+"""Which agent a new chat is with. UI thread only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sublime
+
+from .. import panels, settings
+from .chat_actions import ChatActions
+
+if TYPE_CHECKING:
+    from ...chat.requests import AgentRow
+
+WHICH = "Which agent?"
+USUAL, NOT_INSTALLED = "usual", "not installed"
+NEEDS_LOGIN = "needs a login"
+
+
+def are_several() -> bool:
+    """Whether the settings name more than the usual one."""
+    found = settings.of()
+    return bool({each.id for each in found.agents} - {found.usual_agent})
+
+
+async def chosen(window: sublime.Window, chats: ChatActions) -> str | None:
+    """The id of the agent that the user chooses, those of their settings first; None for none.
+    Raises Unanswered."""
+    from ...chat.requests import Agents
+
+    service = await chats.needed()
+    if service is None:
+        return None
+    # Those of the settings as they are now.
+    await chats.engines.needed()
+    named = {each.id for each in settings.of().agents}
+    rows = await service.ask(Agents())
+    ordered = sorted(rows, key=lambda it: (not it.is_usual, it.id not in named, not it.is_there))
+    number = await panels.choice(window, [_item(it) for it in ordered], WHICH)
+    return ordered[number].id if number >= 0 else None
+
+
+def _item(row: AgentRow) -> sublime.QuickPanelItem:
+    if not row.is_there:
+        return sublime.QuickPanelItem(row.name, row.problem, NOT_INSTALLED)
+    details = (row.login.account or "") if row.login.is_authenticated else NEEDS_LOGIN
+    return sublime.QuickPanelItem(row.name, details, USUAL if row.is_usual else "")

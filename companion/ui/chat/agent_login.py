@@ -1,0 +1,122 @@
+"""The ways to log in to an agent, and the panels that ask for what each needs. UI thread only."""
+
+from __future__ import annotations
+
+import webbrowser
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Callable
+
+import sublime
+
+from ...agent.agents.credentials import ANTHROPIC, API_KEY, GOOGLE, OPENAI, VERTEX, Credentials
+from .. import panels
+
+if TYPE_CHECKING:
+    from ...chat.chat_service import ChatService
+
+# How each field of the credentials is asked for; `{}` is the agent.
+KEY, ADDRESS, MODEL = "api_key", "base_url", "model"
+PROJECT, LOCATION = "project", "location"
+CAPTIONS = {
+    KEY: "API key for {}:",
+    ADDRESS: "Address of the API, empty for its own:",
+    MODEL: "Model, empty for its own:",
+    PROJECT: "Project of Google Cloud:",
+    LOCATION: "Location of Google Cloud:",
+}
+
+
+@dataclass(frozen=True)
+class Way:
+    """`fields` are those of the credentials, in the order in which they are asked for. `variables`
+    are those that the editor may be started with instead."""
+
+    kind: str
+    label: str
+    fields: tuple[str, ...]
+    variables: str = ""
+
+
+WAYS = (
+    Way(API_KEY, "Key for the Gemini API", (KEY,), "GEMINI_API_KEY"),
+    Way(GOOGLE, "Log in with Google", ()),
+    Way(
+        VERTEX,
+        "Vertex AI, with a project of Google Cloud",
+        (PROJECT, LOCATION),
+        "GOOGLE_GENAI_USE_VERTEXAI, GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION",
+    ),
+    Way(OPENAI, "Key for an API like OpenAI's", (KEY, ADDRESS, MODEL), "OPENAI_API_KEY"),
+    Way(ANTHROPIC, "Key for Anthropic's API", (KEY, ADDRESS, MODEL), "ANTHROPIC_API_KEY"),
+)
+WHICH = "Log in to {}"
+CODE = "Code that Google shows in your browser:"
+LOGGED_IN = "{} has the login now."
+IN_BROWSER = "Your browser opens Google's page; it shows a code at the end."
+# What to do, beside a link; the agents have homes of their own.
+WITH_KEY = (
+    'Press "Log in", or start the editor with {} set. A login of yours in a terminal does not count'
+    " here."
+)
+IN_TERMINAL = 'It uses its own login: press "Log in in a terminal", and try again after that.'
+
+
+def ways_of(agent: str) -> tuple[Way, ...]:
+    """Those of a known agent; an unknown one has its own login."""
+    from ...agent.agents.supported import CLIS
+
+    row = CLIS.get(agent)
+    kinds = row.kinds if row is not None else ()
+    return tuple(it for it in WAYS if it.kind in kinds)
+
+
+def what_to_do(agent: str) -> str:
+    """A sentence for a chat whose agent needs a login."""
+    ways = ways_of(agent)
+    return WITH_KEY.format(ways[0].variables) if ways else IN_TERMINAL
+
+
+async def log_in(
+    window: sublime.Window,
+    service: ChatService,
+    agent: str,
+    name: str,
+    tell: Callable[[str], None],
+) -> None:
+    """Ask for what a way to log in needs, and use it. Raises Unanswered."""
+    from ...chat.login_requests import Configure
+
+    ways = ways_of(agent)
+    number = 0
+    if len(ways) > 1:
+        labels = [sublime.QuickPanelItem(it.label) for it in ways]
+        number = await panels.choice(window, labels, WHICH.format(name))
+    if not 0 <= number < len(ways):
+        return
+    values: dict[str, str] = {}
+    for field in ways[number].fields:
+        value = await panels.line(window, CAPTIONS[field].format(name))
+        if value is None:
+            return
+        values[field] = value.strip()
+    await service.ask(Configure(agent, Credentials(ways[number].kind, **values)))
+    if ways[number].kind != GOOGLE or await _with_google(window, service, agent, tell):
+        tell(LOGGED_IN.format(name))
+
+
+async def _with_google(
+    window: sublime.Window, service: ChatService, agent: str, tell: Callable[[str], None]
+) -> bool:
+    """Whether the user has logged in. Raises Unanswered."""
+    from ...chat.login_requests import BeginLogin, FinishLogin
+
+    login = await service.ask(BeginLogin(agent))
+    if login is None:
+        return True
+    tell(IN_BROWSER)
+    webbrowser.open(login.url)
+    code = await panels.line(window, CODE)
+    if not code or not code.strip():
+        return False
+    await service.ask(FinishLogin(agent, code.strip()))
+    return True

@@ -1,0 +1,42 @@
+"""What a chat that failed shows: what to do, and links for that. Does nothing."""
+
+from __future__ import annotations
+
+from ...agent.wording.failure import AUTH_NOT_SET, AUTH_REQUIRED
+from ...chat.chat_update import FAILED, ChatUpdate
+from ..pages import page
+from . import agent_login
+
+COMMAND = "gemini_companion_chat_remedy"
+RETRY, LOG_IN, IN_TERMINAL, OTHER = "retry", "log_in", "log_in_in_terminal", "other_agent"
+LABELS = {
+    LOG_IN: "Log in",
+    IN_TERMINAL: "Log in in a terminal",
+    RETRY: "Try again",
+    OTHER: "Use another agent",
+}
+
+
+def needs_login(update: ChatUpdate) -> bool:
+    return update.code in (AUTH_NOT_SET, AUTH_REQUIRED) and bool(update.agent)
+
+
+def problem(update: ChatUpdate) -> str:
+    """Why it failed, and what there is to do."""
+    advice = agent_login.what_to_do(update.agent) if needs_login(update) else ""
+    return f"{update.problem} {advice}".strip()
+
+
+def links(update: ChatUpdate) -> str:
+    """The HTML of what can be done about it; empty if it has not failed."""
+    if update.state != FAILED:
+        return ""
+    actions = [RETRY]
+    if needs_login(update):
+        actions.insert(0, LOG_IN if agent_login.ways_of(update.agent) else IN_TERMINAL)
+    if not update.title:
+        # Nothing was said yet.
+        actions.append(OTHER)
+    id = update.conversation_id
+    made = (page.link(COMMAND, {"action": it, "conversation": id}, LABELS[it]) for it in actions)
+    return " · ".join(made)

@@ -1,0 +1,84 @@
+"""What the links of a chat that failed do: try again, log in, use another agent. UI thread only."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+import sublime
+
+from .. import settings
+from ..terminals import terminus
+from . import agent_choice, agent_login, chat_places
+from .chat_actions import ChatActions
+from .chat_view import ChatView
+from .drafts import folder_of
+from .failure_words import IN_TERMINAL, LOG_IN, OTHER, RETRY
+
+NOT_KNOWN = "The agent of this chat is not known yet."
+# Words of a command that only make it speak the chat's protocol.
+OF_PROTOCOL = ("acp", "--acp", "--experimental-acp")
+
+
+class Recovery:
+    """`chats` has the chats; `tell` shows a sentence."""
+
+    def __init__(self, chats: ChatActions, tell: Callable[[str], None]) -> None:
+        self._chats = chats
+        self._tell = tell
+
+    async def apply(
+        self, window: sublime.Window, action: str, conversation: str, turn: str = ""
+    ) -> None:
+        """Do the action for a chat, or for one turn of it. Raises Unanswered."""
+        view = chat_places.view_of(conversation, window)
+        chat = self._chats.tabs.of(view) if view is not None else None
+        told = chat.told if chat is not None else None
+        if chat is None or told is None:
+            self._tell(chat_places.NO_CHAT)
+        elif action == RETRY:
+            await self._retry(chat, turn)
+        elif action in (LOG_IN, IN_TERMINAL):
+            await self.log_in(window, chat)
+        elif action == OTHER:
+            await self._use_another(window, chat)
+
+    async def log_in(self, window: sublime.Window, chat: ChatView) -> None:
+        """Log in to the agent of the chat. Raises Unanswered."""
+        service = await self._chats.needed()
+        told = chat.told
+        if service is None or told is None or not told.agent:
+            self._tell(NOT_KNOWN)
+        elif not agent_login.ways_of(told.agent):
+            command = terminal_command(told.agent)
+            await terminus.run_cli(window, folder_of(window), {}, self._tell, command)
+        else:
+            name = told.agent_name or told.agent
+            await agent_login.log_in(window, service, told.agent, name, self._tell)
+
+    async def _retry(self, chat: ChatView, turn: str) -> None:
+        from ...chat.retry_requests import Reopen, SendAgain
+
+        # With the settings as they are now.
+        await self._chats.engines.needed()
+        if turn:
+            await self._chats.ask(chat, SendAgain(chat.conversation, turn))
+        else:
+            await self._chats.ask(chat, Reopen(chat.conversation))
+
+    async def _use_another(self, window: sublime.Window, chat: ChatView) -> None:
+        """In a new chat, with what is written in this one, which closes."""
+        agent = await agent_choice.chosen(window, self._chats)
+        if agent is None:
+            return
+        words = chat.composer.text
+        self._chats.new(window, agent, words)
+        self._chats.drafts.put(chat.conversation, "", folder_of(window))
+        for view in chat.views:
+            view.close()
+        self._chats.drafts.forget(chat.conversation)
+
+
+def terminal_command(agent: str) -> tuple[str, ...]:
+    """What starts an agent of the settings in a terminal, where it asks for a login."""
+    words = dict(settings.of().agents).get(agent) or (agent,)
+    return (words[0], *(it for it in words[1:] if it not in OF_PROTOCOL))

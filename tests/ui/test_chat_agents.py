@@ -1,0 +1,193 @@
+"""Which agent a chat is with, and what the user can do where one cannot be used, with a service
+that answers as the test says."""
+
+from __future__ import annotations
+
+import webbrowser
+from datetime import datetime, timezone
+from typing import Any
+from unittest import mock
+
+import sublime
+from GeminiCompanion.companion.agent.agents.credentials import (
+    API_KEY,
+    GOOGLE,
+    OPENAI,
+    AuthStatus,
+    Credentials,
+)
+from GeminiCompanion.companion.agent.processes.login import Login
+from GeminiCompanion.companion.agent.wording.failure import (
+    AUTH_NOT_SET,
+    AUTH_REQUIRED,
+    CLIENT_NOT_INITIALIZED,
+)
+from GeminiCompanion.companion.chat.chat_update import FAILED
+from GeminiCompanion.companion.chat.login_requests import BeginLogin, Configure, FinishLogin
+from GeminiCompanion.companion.chat.rendered import LOG_IN, RETRY, Link, Patch, Rendered
+from GeminiCompanion.companion.chat.requests import AgentRow, Agents
+from GeminiCompanion.companion.chat.retry_requests import Reopen, SendAgain
+from GeminiCompanion.companion.ui.chat.agent_choice import NEEDS_LOGIN, NOT_INSTALLED, USUAL
+from GeminiCompanion.companion.ui.chat.chat_view import AGENT
+from GeminiCompanion.companion.ui.chat.recovery import terminal_command
+from GeminiCompanion.companion.ui.terminals import terminus
+
+from .adapter import text_of
+from .reviewing import Steps
+from .test_chat_list import ListCase
+
+HERE = AuthStatus(True, API_KEY, True, False, None, False)
+NOBODY = AuthStatus(False, None, False, False, None, False)
+ROWS = (
+    AgentRow("gemini", "Gemini CLI", True, True, "", (API_KEY,), True, HERE),
+    AgentRow("qwen", "Qwen Code", False, True, "", (OPENAI,), False, NOBODY),
+    AgentRow("mine", "mine", False, False, 'Install it with "x".', (), False, NOBODY),
+)
+
+
+class AgentCase(ListCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.agents: dict[str, str] = {}
+        real = self.service.open
+
+        def opened(workspace: str, agent: str = "", conversation_id: str = "") -> Any:
+            self.agents[conversation_id] = agent
+            return real(workspace, agent, conversation_id)
+
+        self.replace(self.service, "open", opened)
+
+    def agent_of(self, view: sublime.View) -> str:
+        return self.agents[self.id_of(view)]
+
+
+class New(AgentCase):
+    def test_with_one_agent_in_the_settings_nobody_is_asked(self) -> Steps:
+        view = yield from self.chat()
+        self.assertEqual((self.shown, self.agent_of(view)), ([], ""))
+
+    def test_with_several_the_user_chooses_and_sees_what_is_missing(self) -> Steps:
+        self.set("agents", {"mine": {"command": ["mine", "acp"]}})
+        self.run_command("new_chat")
+        yield from self.answer(ROWS)
+        yield lambda: self.shown
+        self.assertIsInstance(self.service.asked[0][0], Agents)
+        self.assertEqual(self.triggers, ["Gemini CLI", "mine", "Qwen Code"])
+        items = self.shown[-1]["items"]
+        self.assertEqual([it.annotation for it in items], [USUAL, NOT_INSTALLED, ""])
+        self.assertEqual(
+            [it.details for it in items[1:]], [['Install it with "x".'], [NEEDS_LOGIN]]
+        )
+        yield from self.choose(2)
+        yield lambda: self.window.active_view().settings().get(AGENT) == "qwen"
+        yield lambda: self.id_of(self.window.active_view()) in self.agents
+        self.assertEqual(self.agent_of(self.window.active_view()), "qwen")
+
+    def test_a_key_binding_can_name_the_agent(self) -> Steps:
+        self.set("agents", {"mine": {"command": ["mine", "acp"]}})
+        self.run_command("new_chat", agent="mine")
+        view = self.window.active_view()
+        yield lambda: self.id_of(view) in self.agents
+        self.assertEqual((self.shown, self.agent_of(view)), ([], "mine"))
+
+    def test_the_user_can_be_asked_in_any_case(self) -> Steps:
+        self.run_command("new_chat", ask=True)
+        yield from self.answer(ROWS)
+        yield lambda: self.shown
+
+
+class Failing(AgentCase):
+    def failed(self, **members: Any) -> Steps:
+        self.view = yield from self.chat()
+        values = {"state": FAILED, "problem": "It failed.", "agent": "gemini", **members}
+        yield from self.update(self.view, **values)
+
+    def press(self, action: str) -> None:
+        self.assertIn(f'"{action}"'.replace('"', "&quot;"), self.state_of(self.view))
+        self.run_command("chat_remedy", action=action, conversation=self.id_of(self.view))
+
+    def test_an_agent_that_is_not_installed_can_be_tried_again(self) -> Steps:
+        yield from self.failed(code=CLIENT_NOT_INITIALIZED, problem='Install it with "npm i".')
+        self.assertIn("Install it with &quot;npm i&quot;.", self.state_of(self.view))
+        self.assertNotIn("Log in", self.state_of(self.view))
+        self.press("retry")
+        yield lambda: self.service.asked
+        self.assertEqual(self.asked, Reopen(self.id_of(self.view)))
+
+    def test_another_agent_takes_over_what_is_written(self) -> Steps:
+        yield from self.failed(code=CLIENT_NOT_INITIALIZED)
+        self.type(self.view, "do it")
+        self.press("other_agent")
+        yield from self.answer(ROWS)
+        yield lambda: self.shown
+        yield from self.choose(1)
+        yield lambda: not self.view.is_valid()
+        view = self.window.active_view()
+        self.assertEqual((self.unsent(view), view.settings().get(AGENT)), ("do it", "qwen"))
+
+    def test_a_chat_in_which_something_was_said_keeps_its_agent(self) -> Steps:
+        yield from self.failed(code=CLIENT_NOT_INITIALIZED, title="hello")
+        self.assertNotIn("Use another agent", self.state_of(self.view))
+
+    def test_a_missing_key_is_asked_for(self) -> Steps:
+        given = self.inputs()
+        yield from self.failed(code=AUTH_NOT_SET, agent="qwen")
+        self.assertIn("OPENAI_API_KEY", self.state_of(self.view))
+        self.press("log_in")
+        for place, words in enumerate((" sk-1 ", "https://x/v1", "")):
+            yield lambda place=place: len(given) > place
+            given[place](words)
+            yield from self.until_turn()
+        wanted = Credentials(OPENAI, "sk-1", base_url="https://x/v1")
+        self.assertEqual(self.asked, Configure("qwen", wanted))
+        self.assertNotIn("sk-1", repr(self.asked))
+        yield from self.answer(None)
+        yield lambda: any("has the login now" in it for it in self.sentences)
+
+    def test_a_login_with_google_opens_the_browser_and_asks_for_the_code(self) -> Steps:
+        given, opened = self.inputs(), self.replace(webbrowser, "open", mock.Mock())
+        yield from self.failed(code=AUTH_REQUIRED)
+        self.press("log_in")
+        yield lambda: self.shown
+        yield from self.choose(1)
+        self.assertEqual(self.asked, Configure("gemini", Credentials(GOOGLE)))
+        yield from self.answer(None)
+        self.assertEqual(self.asked, BeginLogin("gemini"))
+        yield from self.answer(Login("https://accounts", datetime.now(timezone.utc)))
+        yield lambda: given
+        opened.assert_called_once_with("https://accounts")
+        given[0](" code ")
+        yield from self.until_turn()
+        self.assertEqual(self.asked, FinishLogin("gemini", "code"))
+
+    def test_an_agent_of_the_settings_logs_in_in_a_terminal(self) -> Steps:
+        run = self.replace(terminus, "run_cli", mock.Mock(side_effect=ended))
+        yield from self.failed(code=AUTH_REQUIRED, agent="mine")
+        self.set("agents", {"mine": {"command": ["mine", "--acp", "-v"]}})
+        self.assertEqual(terminal_command("mine"), ("mine", "-v"))
+        self.press("log_in_in_terminal")
+        yield lambda: run.called
+        self.assertEqual(run.call_args[0][4], ("mine", "-v"))
+
+    def test_a_failed_turn_is_sent_again_or_logged_in_for(self) -> Steps:
+        yield from self.failed(state="ready", problem="")
+        told = '{"turn": "t1"}'
+        links = (Link(0, 9, LOG_IN, told), Link(10, 19, RETRY, told))
+        read = Rendered("[Log in1] [Try agai]\n", links=links)
+        yield from self.update(self.view, agent="gemini", patches=(Patch("a", 0, 0, read),))
+        self.view.sel().clear()
+        self.view.sel().add(11)
+        yield from self.until_turn()
+        self.type(self.view, "\n")
+        yield lambda: self.service.asked
+        self.assertEqual(self.asked, SendAgain(self.id_of(self.view), "t1"))
+        self.view.sel().clear()
+        self.view.sel().add(1)
+        yield from self.until_turn()
+        self.type(self.view, "\n")
+        yield lambda: self.shown
+        self.assertIn("[Log in1]", text_of(self.view))
+
+
+async def ended(*_args: Any) -> None:
+    pass
