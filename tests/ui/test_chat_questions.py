@@ -14,9 +14,11 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     ALWAYS_TOOL,
     CANCEL,
     EXECUTING,
+    MODIFY,
     ONCE,
     Body,
     Content,
+    Diff,
     Elicitation,
     ElicitationAnswered,
     Option,
@@ -37,6 +39,7 @@ from GeminiCompanion.companion.chat.transcript import Transcript
 from GeminiCompanion.companion.ui import status_bar
 from GeminiCompanion.companion.ui.chat import answering, question_sight, replies
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION
+from GeminiCompanion.companion.ui.review import open_diffs
 
 from .adapter import text_of
 from .reviewing import Steps
@@ -301,6 +304,47 @@ class Commands(QuestionCase):
         self.service.asked[1][1].give(Sent(queued="q"))
         yield lambda: len(self.service.asked) == 3
         self.assertEqual(self.requests()[2], SendNow(conversation, "q"))
+
+
+class Edits(QuestionCase):
+    def asks_to_edit(self, view: sublime.View, *names: str) -> Steps:
+        options = [Option(it, NAMES.get(it, it)) for it in (ONCE, MODIFY, CANCEL)]
+        diffs = [Diff(self.write(name, "old\n"), "old\n", "new\n") for name in names]
+        body = ToolConfirmation(
+            "c", "edit", "Edit", "", "", {}, tuple(options), diffs[0], tuple(diffs[1:])
+        )
+        yield from self.tell(view, body)
+        yield lambda: len(list(open_diffs.diffs(self.window))) == len(names)
+        self.moments += 1
+
+    def test_an_edit_is_allowed_once_each_of_its_reviews_was_in_front(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks_to_edit(view, "a.txt", "b.txt", "c.txt")
+        in_front = []
+        for _ in range(2):
+            self.window.focus_view(view)
+            self.run_command("allow")
+            yield from self.until_turn()
+            self.assertEqual(self.decided(), [])
+            in_front.append(self.window.active_view().name())
+        self.assertEqual(len(set(in_front)), 2)
+        self.window.focus_view(view)
+        self.run_command("allow")
+        yield lambda: self.decided() == [("c", ONCE)]
+
+    def test_an_edit_is_denied_without_looking_at_each_review(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks_to_edit(view, "a.txt", "b.txt", "c.txt")
+        self.run_command("deny")
+        yield lambda: self.decided() == [("c", CANCEL)]
+
+    def test_the_link_to_edit_leads_to_the_review(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks_to_edit(view, "a.txt")
+        self.window.focus_view(view)
+        yield from self.follow(view, f"[{MODIFY}]")
+        self.assertIn("a.txt", self.window.active_view().name())
+        self.assertEqual(self.decided(), [])
 
 
 class Ends(QuestionCase):

@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping
 
 import sublime
 
-from ...agent.events.turn_events import ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, CANCEL, ONCE
+from ...agent.events.turn_events import ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, CANCEL, MODIFY, ONCE
 from ...chat import rendered
 from ...chat.amounts import one_line, short
 from ...chat.question import PERMISSION
@@ -20,12 +20,13 @@ from .replies import Replies
 from .waiting_questions import Asked, WaitingQuestions
 
 ALLOW, ALLOW_ALWAYS, DENY, DENY_WITH_NOTE = "Allow", "Allow Always", "Deny", "Deny with Note"
+NO = (CANCEL,)
 # What of a permission each of them can choose.
 OUTCOMES: Mapping[str, tuple[str, ...]] = {
     ALLOW: (ONCE,),
     ALLOW_ALWAYS: (ALWAYS, ALWAYS_TOOL, ALWAYS_SERVER),
-    DENY: (CANCEL,),
-    DENY_WITH_NOTE: (CANCEL,),
+    DENY: NO,
+    DENY_WITH_NOTE: NO,
 }
 NONE_WAITS = "No question of an agent waits in this window."
 ON_ITS_WAY = "That is answered already."
@@ -86,7 +87,9 @@ class Answering:
         options = [it for it in asked.question.options if it.outcome == told.get("outcome")]
         for option in options:
             is_no = option.outcome == CANCEL
-            if self._is_open(asked) if is_no else self._may(asked, window, option.label):
+            if option.outcome == MODIFY:
+                self._replies.edit(asked)
+            elif self._is_open(asked) if is_no else self._may(asked, window, option.label):
                 self._stories.begin(self._replies.decide(asked, option))
 
     def _is_open(self, asked: Asked) -> bool:
@@ -99,9 +102,10 @@ class Answering:
         """Whether it can be decided now; else the user is told, and sees it."""
         if not self._is_open(asked):
             return False
-        if self._questions.is_seen(asked, window):
+        if not self._questions.is_seen(asked, window):
+            self._questions.show(asked, window)
+        elif OUTCOMES.get(decision) == NO or not self._replies.shows_unseen_edit(asked):
             return True
-        self._questions.show(asked, window)
         title = short(one_line(asked.question.title), MAX_TITLE)
         self._tell(SHOWN.format(decision, title))
         return False

@@ -27,7 +27,7 @@ from ...ide.service import Companion
 from .. import queues, texts
 from ..review import ending, large
 from ..review.ending import ClaimedDiff
-from ..review.open_diffs import diffs
+from ..review.open_diffs import diffs, is_on_top
 from ..review.owners import Owner
 from ..review.queue import show
 from ..review.record import DiffRecord, Origin, waiting
@@ -71,6 +71,8 @@ class Asked:
     shown: dict[str, Shown] = field(default_factory=dict)
     decided: dict[str, str | None] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
+    # The paths of edits whose reviews were in front.
+    seen: set[str] = field(default_factory=set)
     # Whether the answer is on its way to the agent.
     is_sent: bool = False
 
@@ -113,6 +115,7 @@ class EditReviews(Owner):
                 record = waiting(view)
                 if record is not None and record.chat and _key(record) not in self._asked:
                     self._restored(view, record)
+        self._look_at_reviews()
         known = {record.id for _, record in self._views()}
         for id, path, text in self._typed.others(known):
             self._typed.forget(id)
@@ -155,6 +158,20 @@ class EditReviews(Owner):
                 show(view)
                 return True
         return False
+
+    def shows_unseen(self, chat: str, call: str) -> bool:
+        """Show a review of the call that was never in front; False if all were."""
+        self._look_at_reviews()
+        asked = self._asked.get((chat, call))
+        seen = asked.seen if asked is not None else set()
+        paths = [it.path for _, it in self._views() if _key(it) == (chat, call)]
+        return any(self.go(chat, call, path) for path in paths if path not in seen)
+
+    def _look_at_reviews(self) -> None:
+        for view, record in self._views():
+            asked, window = self._asked.get(_key(record)), view.window()
+            if asked is not None and window is not None and is_on_top(window, view):
+                asked.seen.add(record.path)
 
     # Opening.
 

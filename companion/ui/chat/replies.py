@@ -28,6 +28,7 @@ NOTE = "Deny, and tell the agent:"
 SAID = "{}: {}."
 LOST = "The agent has not got your answer: {}"
 OVER = "That question was answered elsewhere, or waits no more."
+NO_REVIEW = "There is no review of this edit."
 STILL = "The question still waits in the chat."
 DECLINED = "Declined: {}"
 CLOSED = Option(CANCEL, "Denied with its tab")
@@ -71,6 +72,16 @@ class Replies:
             if not self.is_answered(asked):
                 is_call = question.kind == PERMISSION
                 self._stories.begin(self.decide(asked, CLOSED) if is_call else self.decline(asked))
+
+    def shows_unseen_edit(self, asked: Asked) -> bool:
+        """Show an edit of the call that was not in sight yet; False if there is none."""
+        return self._edits.shows_unseen(asked.chat.conversation, asked.question.id)
+
+    def edit(self, asked: Asked) -> None:
+        """Go to the review of its edit, to change it there."""
+        chat, call = asked.chat.conversation, asked.question.id
+        if not any(self._edits.go(chat, call, it.path) for it in asked.question.diffs):
+            self._tell(NO_REVIEW)
 
     # Stories
 
