@@ -200,6 +200,19 @@ class Commands(QuestionCase):
         yield from self.until_turn()
         self.assertEqual(self.decided(), [("c", ONCE)])
 
+    def test_a_key_meant_for_a_question_that_is_gone_does_not_decide_on_the_next_one(self) -> Steps:
+        view = yield from self.chat()
+        for call in ("a", "b"):
+            yield from self.asks(view, call, command=f"run {call}")
+        yield from self.tell(view, ToolExecution("a", "shell", EXECUTING))
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [])
+        self.moments += question_sight.MOMENT
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [("b", ONCE)])
+
     def test_a_command_that_is_longer_than_the_window_is_read_page_by_page_first(self) -> Steps:
         view = yield from self.chat()
         rows = [f"echo {number}" for number in range(200)]
@@ -254,6 +267,7 @@ class Commands(QuestionCase):
         yield from self.until_turn()
         self.assertEqual(self.decided(), [("b", ONCE)])
         yield from self.tell(view, ToolExecution("b", "shell", EXECUTING))
+        self.moments += 1
         view.sel().clear()
         view.sel().add(view.size())
         self.run_command("allow")
@@ -403,6 +417,22 @@ class Links(QuestionCase):
             yield from self.asks(view, call, command=f"run {call}")
         yield from self.follow(view, "[For now]")
         self.assertEqual(self.decided(), [("b", ALWAYS)])
+
+    def test_a_click_decides_on_nothing_that_came_into_the_place_of_its_question(self) -> Steps:
+        view = yield from self.chat()
+        for call in ("a", "b"):
+            yield from self.asks(view, call, command=f"run {call}")
+        view.sel().clear()
+        view.sel().add(text_of(view).index("[Yes]") + 1)
+        view.run_command("drag_select", {"event": {"button": 1}})
+        yield from self.tell(view, ToolExecution("a", "shell", EXECUTING))
+        self.moments += 1
+        self.assertEqual(text_of(view).index("[Yes]") + 1, view.sel()[0].b)
+        yield from self.until_clicked()
+        self.assertEqual(self.decided(), [])
+        view.run_command("drag_select", {"event": {"button": 1}})
+        yield from self.until_clicked()
+        self.assertEqual(self.decided(), [("b", ONCE)])
 
     def test_a_link_at_the_end_of_a_long_command_allows_only_what_was_seen_but_always_denies(
         self,

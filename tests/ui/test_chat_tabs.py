@@ -88,6 +88,13 @@ class ChatCase(ReviewCase):
         self.chats.tabs.updated(ChatUpdate(self.id_of(view), **members))
         yield from self.until_turn()
 
+    def until_clicked(self) -> Steps:
+        """Until it is known whether a pressed mouse button was a click."""
+        known: list[None] = []
+        sublime.set_timeout(lambda: known.append(None), CLICK)
+        yield lambda: known
+        yield from self.until_turn()
+
     def state_of(self, view: sublime.View) -> str:
         """The HTML above the composer."""
         if running is None:
@@ -246,13 +253,6 @@ class Keys(ChatCase):
         self.type(view, "\n")
         yield lambda: self.window.active_view().file_name() == path
         self.assertEqual(text_of(view), "see a.py\n" + COMPOSER)
-
-    def until_clicked(self) -> Steps:
-        """Until it is known whether a pressed mouse button was a click."""
-        known: list[None] = []
-        sublime.set_timeout(lambda: known.append(None), CLICK)
-        yield lambda: known
-        yield from self.until_turn()
 
     def test_a_click_on_a_link_follows_it_and_the_beginning_of_a_drag_does_not(self) -> Steps:
         view = yield from self.chat()

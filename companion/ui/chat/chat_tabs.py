@@ -14,6 +14,7 @@ import sublime
 
 from ...base.log import logger
 from ...chat.chat_update import ChatUpdate
+from ...chat.question import Question
 from ...chat.rendered import Link
 from .. import queues
 from .chat_view import CONVERSATION, ChatView
@@ -178,9 +179,15 @@ class ChatTabs:
 
     def done(self, name: str, arguments: Mapping[str, Any] | None, view: sublime.View) -> None:
         """A command was run. A click on a link follows it, unless it begins a drag."""
-        clicked = name == "drag_select" and set(arguments or {}) == {"event"}
-        if clicked and self.of(view) is not None:
-            queues.on_ui_thread(partial(self.follow, view), CLICK)
+        chat = self.of(view)
+        if chat is not None and name == "drag_select" and set(arguments or {}) == {"event"}:
+            queues.on_ui_thread(partial(self._clicked, view, chat.waiting), CLICK)
+
+    def _clicked(self, view: sublime.View, waiting: tuple[Question, ...]) -> None:
+        """`waiting` is what waited at the click: another question may be in its place now."""
+        chat = self.of(view) if view.is_valid() else None
+        if chat is not None and chat.waiting == waiting:
+            self.follow(view)
 
     def follow(self, view: sublime.View) -> None:
         """Follow the link at the caret, if there is one."""

@@ -21,7 +21,8 @@ MOMENT = 0.5
 
 @dataclass
 class _Seen:
-    """From its beginning to the offset `end`; `since` is when its beginning came into sight."""
+    """From its beginning to the offset `end`; `since` is when its beginning came into sight, at its
+    place."""
 
     since: float
     end: int = 0
@@ -37,6 +38,12 @@ class Sight:
     def keep(self, keys: Container[Hashable]) -> None:
         """Forget all others."""
         self._seen = {key: seen for key, seen in self._seen.items() if key in keys}
+
+    def moved(self, keys: Container[Hashable]) -> None:
+        """These are in another place now, which is where something else was a moment ago."""
+        for key, seen in self._seen.items():
+            if key in keys:
+                seen.since = self._now()
 
     def look(self, view: sublime.View, key: Hashable, start: int, end: int) -> None:
         """What is visible of the range now counts as seen, if all before it was seen, too."""

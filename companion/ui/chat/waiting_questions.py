@@ -64,6 +64,8 @@ class WaitingQuestions:
         if keys == known:
             return
         self._known[chat.conversation] = keys
+        if known - keys:
+            self.sight.moved([(chat.conversation, it) for it in keys])
         self.sight.keep([it.key for it in self.all])
         self._tell(chat, keys - known)
         self._look_changed()
