@@ -119,6 +119,21 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.stage.statuses(SHELL), [PENDING, FAILED])
         self.assertTrue(tracker.is_idle)
 
+    async def test_a_call_that_its_agent_ends_while_it_asks_waits_no_more(self) -> None:
+        for status, success in (("failed", False), ("completed", True)):
+            with self.subTest(status):
+                self.setUp()
+                tracker = self.tracker()
+                await tracker.ask(self.stage.asked(shell()))
+                await tracker.change(shell(status="in_progress"))
+                self.assertEqual(len(tracker.confirmations), 1)
+                await self.end(tracker, shell(status=status, text="out"))
+                self.assertEqual((tracker.confirmations, self.session.told), ((), [(1, None)]))
+                (result,) = self.results()
+                self.assertEqual((result.success, result.rejected), (success, False))
+                with self.assertRaises(AgentError):
+                    tracker.confirm(SHELL, "proceed_once")
+
     async def test_where_nobody_can_be_asked_it_is_rejected_at_once(self) -> None:
         tracker = self.tracker(None)
         await tracker.ask(self.stage.asked(shell()))

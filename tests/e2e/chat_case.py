@@ -16,6 +16,10 @@ LINE = "━" * 40 + "\n"
 
 
 class EditorChatCase(unittest.TestCase):
+    """`program` is the path of a real CLI; without one, it is the scripted one."""
+
+    program = ""
+
     def setUp(self) -> None:
         self.root = os.path.realpath(tempfile.mkdtemp(prefix="chat editor-"))
         self.addCleanup(shutil.rmtree, self.root, True)
@@ -27,7 +31,7 @@ class EditorChatCase(unittest.TestCase):
         self.model = ModelServer()
         self.model.__enter__()
         self.addCleanup(self.model.__exit__, None, None, None)
-        patch = set_up(self.root, self.data, self.model.url)
+        patch = set_up(self.root, self.data, self.model.url, self.program)
         patch.start()
         self.addCleanup(patch.stop)
         self.start()

@@ -18,6 +18,7 @@ import json
 import os
 import queue
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -57,17 +58,18 @@ LOOKS = re.compile(r"(echo|ls|cat|pwd)( [\w.-]+)*")
 BACKOFF, ATTEMPTS = 0.2, 3
 
 
-def find(folder: str, model_url: str = "") -> str:
+def find(folder: str, model_url: str = "", real: str = "") -> str:
     """A path for `--cli`; `folder` has to stand first in PATH, for a CLI is started by the first
-    `node` there."""
+    `node` there. With the path of a `real` CLI, that is started, led to the model."""
     node, program = os.path.join(folder, "node"), os.path.join(folder, "gemini.js")
     words = " ".join(f"'{word}'" for word in COMMAND)
     led = f"export GOOGLE_GEMINI_BASE_URL='{model_url}'\n" if model_url else ""
+    run = f"shift\nexec {words}" if not real else f"exec '{shutil.which('node')}'"
     with open(node, "w", encoding="utf-8") as file:
-        file.write(f'#!/bin/sh\n{led}shift\nexec {words} "$@"\n')
+        file.write(f'#!/bin/sh\n{led}{run} "$@"\n')
     os.chmod(node, 0o755)
     open(program, "w").close()
-    return program
+    return real or program
 
 
 class Failure(Exception):

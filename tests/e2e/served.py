@@ -18,13 +18,13 @@ STOP = "Gemini Companion: Stop API Server"
 PATIENCE = 180
 
 
-def set_up(root: str, data: str, model_url: str) -> Any:
+def set_up(root: str, data: str, model_url: str, program: str = "") -> Any:
     """What is to be patched while the editor is started: the folder `root` is the user's home, and
-    the editor's folder `data` has their settings. The CLI is the scripted one, led to the local
-    model past the environment, which the editor keeps from it."""
+    the editor's folder `data` has their settings. The CLI is the scripted one, or this program of a
+    real one, led to the local model past the environment, which the editor keeps from it."""
     programs = os.path.join(root, "programs")
     os.mkdir(programs)
-    program = scripted.find(programs, model_url)
+    program = scripted.find(programs, model_url, program)
     folder = os.path.join(data, "Packages", "User")
     os.makedirs(folder)
     with open(os.path.join(folder, "GeminiCompanion.sublime-settings"), "w") as file:

@@ -14,6 +14,10 @@ from chat_case import LINE, EditorChatCase  # noqa: E402
 from model_server import call  # noqa: E402
 from served import Served, until  # noqa: E402
 
+PROGRAM = os.path.join(
+    os.path.dirname(os.path.abspath(__file__)),
+    *("node_modules", "@google", "gemini-cli", "bundle", "gemini.js"),
+)
 FORM = {
     "mode": "form",
     "message": "How?",
@@ -111,6 +115,14 @@ class Asked(EditorChatCase):
         self.editor.do("type_in_panel", "3")
         self.editor.do("choose", 0)
         self.until_shown('{"action": "accept", "content": {"way": "fast", "times": 3}}')
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "Gemini CLI is not installed")
+class AskedByGeminiCli(Asked):
+    program = PROGRAM
+
+    # Gemini CLI has no forms.
+    test_a_form_of_the_agent_is_filled_in_panels = None  # type: ignore[assignment]
 
 
 if __name__ == "__main__":

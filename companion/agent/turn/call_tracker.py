@@ -121,10 +121,17 @@ class CallTracker:
         """The agent tells of a call: its beginning, more of it, or its end."""
         call = self._calls.take(told)
         # While the user's text is being written, it tells of the refusal of its own.
-        if call is None or call.id in self._pending or call.id in self._writing:
+        if call is None or call.id in self._writing:
             return
+        pending = self._pending.get(call.id)
         if call.status in (COMPLETED, FAILED):
+            if pending is not None:
+                # It asks no more, and has gone on by itself.
+                self._settle(pending)
+                self._session.decide(pending.request, None)
             await self._end(call)
+            return
+        if pending is not None:
             return
         # Of a call that it still prepares, it may have told nothing yet.
         if call.status != PREPARED or call.args or call.diffs:
