@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Callable
 
 from ..agent.agent import Agent
@@ -18,6 +19,8 @@ class Chats:
         self.agent = agent
         self._told = told
         self._open: dict[str, OpenChat] = {}
+        # Those that are being closed.
+        self._closing: dict[str, asyncio.Future[None]] = {}
 
     @property
     def are_used(self) -> bool:
@@ -27,7 +30,8 @@ class Chats:
     def open(self, wanted: Wanted) -> None:
         """Once for each conversation."""
         if wanted.id not in self._open:
-            chat = self._open[wanted.id] = OpenChat(self.agent, wanted, self._told)
+            after = self._closing.get(wanted.id)
+            chat = self._open[wanted.id] = OpenChat(self.agent, wanted, self._told, after)
             chat.open()
 
     def of(self, id: str) -> OpenChat:
@@ -48,9 +52,25 @@ class Chats:
             chat.retry()
 
     async def close(self, id: str) -> None:
-        chat = self._open.pop(id, None)
-        if chat is not None:
-            await chat.close()
+        """A message that is on its way is sent before that."""
+        closing = self._close(id)
+        if closing is not None:
+            await asyncio.shield(closing)
 
     async def close_all(self) -> None:
-        await asyncio.gather(*(self.close(id) for id in list(self._open)))
+        for id in list(self._open):
+            self._close(id)
+        await asyncio.gather(*self._closing.values())
+
+    def _close(self, id: str) -> asyncio.Future[None] | None:
+        """The end of the closing; None if it is not open."""
+        chat = self._open.pop(id, None)
+        if chat is None:
+            return None
+        closing = self._closing[id] = asyncio.ensure_future(chat.close())
+        closing.add_done_callback(partial(self._closed, id))
+        return closing
+
+    def _closed(self, id: str, closing: asyncio.Future[None]) -> None:
+        if self._closing.get(id) is closing:
+            del self._closing[id]

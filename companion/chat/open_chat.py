@@ -47,12 +47,20 @@ class Wanted:
 
 
 class OpenChat:
-    """All methods are called on the engine's loop. `told` gets the updates.
+    """All methods are called on the engine's loop. `told` gets the updates. It is opened `after`
+    the end of another one of the same conversation, which may delete that.
 
     `conversation` and `unsaid` are None until it is found.
     """
 
-    def __init__(self, agent: Agent, wanted: Wanted, told: Callable[[ChatUpdate], None]) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        wanted: Wanted,
+        told: Callable[[ChatUpdate], None],
+        after: asyncio.Future[None] | None = None,
+    ) -> None:
+        self._after = after
         self.conversation: Conversation | None = None
         self.unsaid: Unsaid | None = None
         self.is_stopping = False
@@ -62,6 +70,8 @@ class OpenChat:
         self._is_opening = self._is_closed = False
         # The messages on their way: the agent may have to be started for them.
         self._sending = 0
+        self._none_is_sent = asyncio.Event()
+        self._none_is_sent.set()
         self._problem = self._code = ""
         self._document, self._is_anew = Transcript(), True
         # The turns on disk that the document shows; others of them if another server has gone on.
@@ -110,14 +120,15 @@ class OpenChat:
     async def sending(self) -> AsyncIterator[None]:
         """A message is being sent in it, which may also be closed meanwhile."""
         self._sending += 1
+        self._none_is_sent.clear()
         self.touch()
         try:
             yield
         finally:
             self._sending -= 1
+            if not self._sending:
+                self._none_is_sent.set()
             self.touch()
-            if self._is_closed:
-                await self._leave()
 
     def touch(self) -> None:
         """Something has changed: tell it soon."""
@@ -134,11 +145,14 @@ class OpenChat:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        await self._leave()
-
-    async def _leave(self) -> None:
-        if self.unsaid is not None and not self._sending:
+        await self._none_is_sent.wait()
+        if self.unsaid is not None:
             await self.unsaid.remove(self._agent)
+        await self._after_the_other()
+
+    async def _after_the_other(self) -> None:
+        if self._after is not None:
+            await asyncio.wait({self._after})
 
     # Opening.
 
@@ -160,6 +174,7 @@ class OpenChat:
     async def _find(self) -> Conversation:
         """Raises AgentError."""
         wanted = self._wanted
+        await self._after_the_other()
         # Before the transcript is read, so that no event is missed in between.
         coming = self._agent.feed.follow(wanted.id, None)
         found = await _conversation(self._agent, wanted)

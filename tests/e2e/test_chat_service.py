@@ -435,6 +435,17 @@ class Lasting(ChatCase):
                 listed = until(self.at_rest)
                 self.assertIn(id, [it.id for it in listed])
 
+    def test_a_chat_without_a_word_said_can_be_opened_again_at_once(self) -> None:
+        self.model.will_play("hello", ["said"])
+        id = self.open()
+        for _ in range(5):
+            self.chat.close(id)
+            self.chat.open(self.workspace, "", id)
+        self.front.updates.clear()
+        self.until_state(id, READY, FAILED)
+        self.assertTrue(self.ask(Send(id, "hello")).turn)
+        self.until_text(id, "said")
+
     def at_rest(self) -> Any:
         found = self.ask(ListConversations()).conversations
         return found if not any(it.is_busy for it in found) else ()
