@@ -41,6 +41,7 @@ SIGNS: Mapping[str, str] = {
     REJECTED: "⊘",
     STOPPED: "–",
 }
+ALLOWED = "  allowed"
 # The states with a sign that is an error.
 BAD = (FAILED, REJECTED)
 # Code points of a tool's name and of what it works on; a longer command stands below the line.
@@ -69,6 +70,8 @@ class CallBlock(Block):
         self._edits: dict[str, EditCount] = {}
         self._unasked: frozenset[str] = frozenset()
         self._error = ""
+        # By somebody who was asked.
+        self._was_allowed = False
 
     @property
     def changed(self) -> frozenset[str]:
@@ -93,6 +96,7 @@ class CallBlock(Block):
 
     def run(self, body: ToolExecution, time: datetime) -> None:
         self._name = self._name or body.name
+        self._was_allowed |= self._state == ASKED and body.status == EXECUTING
         self._state = REJECTED if body.rejected else body.status
         if body.status == EXECUTING:
             self._begun = time
@@ -137,6 +141,7 @@ class CallBlock(Block):
         is_long = self._subject(pen)
         if self._took is not None:
             pen.write(f"  {duration(self._took)}", DIM)
+        pen.write(ALLOWED if self._was_allowed else "", DIM)
         pen.write("\n")
         # While it waits, its question shows it.
         if is_long and self._state != ASKED:

@@ -234,7 +234,7 @@ class Calls(unittest.TestCase):
     def test_the_time_is_counted_from_the_moment_that_it_runs(self) -> None:
         bodies = [call(), question("a"), Content("b"), ToolExecution("c", "read", EXECUTING)]
         _transcript, drawing = drawn(*bodies, result())
-        self.assertEqual(drawing.marked(DIM), ["  1.0 s"])
+        self.assertEqual(drawing.marked(DIM), ["  1.0 s", "  allowed"])
 
     def test_a_failure_says_why_without_being_opened(self) -> None:
         _transcript, drawing = drawn(call(), result("no file", False, error="no file"))
@@ -289,7 +289,7 @@ class Edits(unittest.TestCase):
     def test_an_edit_counts_its_lines_and_opens_in_the_review(self) -> None:
         bodies = [call("replace", "Edit"), question("replace", EDIT)]
         _transcript, drawing = drawn(*bodies, ToolExecution("c", "replace", EXECUTING), result())
-        self.assertEqual(below(drawing), "▏ ✓ Edit src/a.py  +2 -1  1.0 s\n")
+        self.assertEqual(below(drawing), "▏ ✓ Edit src/a.py  +2 -1  1.0 s  allowed\n")
         self.assertEqual((drawing.marked(ADDED), drawing.marked(REMOVED)), (["+2"], ["-1"]))
         self.assertEqual(
             links(drawing, OPEN_EDIT), [("src/a.py", {"call": "c", "path": EDIT.path})]
