@@ -26,6 +26,7 @@ from .companion.ui.commands.changes_commands import (  # noqa: E402
     GeminiCompanionShowChangesCommand,
 )
 from .companion.ui.commands.chat_commands import (  # noqa: E402
+    GeminiCompanionAttachCommand,
     GeminiCompanionChatCommand,
     GeminiCompanionNewChatCommand,
     GeminiCompanionNextMessageCommand,
@@ -113,6 +114,7 @@ __all__ = [
     "GeminiCompanionLogInCommand",
     "GeminiCompanionModeCommand",
     "GeminiCompanionModelCommand",
+    "GeminiCompanionAttachCommand",
     "GeminiCompanionNextMessageCommand",
     "GeminiCompanionPreviousMessageCommand",
     "GeminiCompanionWaitingMessagesCommand",
@@ -219,6 +221,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
             _host.running.next_edit.activated(view)
             _host.running.sheets.activated(view)
             _host.running.chats.tabs.activated(view)
+            _host.running.chats.composing.texts.activated(view)
 
     def on_deactivated(self, view: sublime.View) -> None:
         if _host.running is not None:

@@ -7,12 +7,22 @@ calls of other modules.
 
 from __future__ import annotations
 
+from typing import Any, Callable
+
 import sublime
 
 
 def copy(text: str) -> None:
     """Put the text on the clipboard."""
     sublime.set_clipboard(text)
+
+
+def ask_for_path(give: Callable[[Any], None], folder: str, is_folder: bool = False) -> None:
+    """Ask for a file or a folder with the system's dialog; gives None if the user cancels."""
+    if is_folder:
+        sublime.select_folder_dialog(give, folder)
+    else:
+        sublime.open_dialog(give, directory=folder)
 
 
 def windows() -> list[sublime.Window]:

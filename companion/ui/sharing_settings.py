@@ -6,6 +6,10 @@ does not expect a restart to share again.
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+from typing import Callable
+
 import sublime
 
 from ..ide.path_maps import PathMaps
@@ -22,6 +26,13 @@ IS_RESUMED = "Sharing has resumed. The CLIs of this window are told what you loo
 def of(window: sublime.Window) -> Sharing:
     """The rules for the window's files."""
     return window_settings(window, settings.of(window)).sharing
+
+
+def excluder(window: sublime.Window) -> Callable[[str], bool]:
+    """Whether the rules exclude a file or its target, to be called on any thread. A pause stops
+    what is sent by itself, and not what the user sends."""
+    rules, folders = replace(of(window), paused=False), window.folders()
+    return lambda path: any(rules.reason(it, folders) for it in (path, os.path.realpath(path)))
 
 
 def path_maps(window: sublime.Window) -> PathMaps:

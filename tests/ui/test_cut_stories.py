@@ -193,7 +193,7 @@ class Cut(ReviewCase):
 
         def send(right: sublime.View) -> Story:
             self.window.focus_view(secret)
-            return sending.send(Words("$file", "the file"))
+            return sending.send(Words("$file", "the file"), secret)
 
         def enable(right: sublime.View) -> Story:
             return remedies.apply(self.window, checks.ENABLE, settings, GEMINI_CLI.id)

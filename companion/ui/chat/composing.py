@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Callable
 
 import sublime
 
+from ..prompt.sending import Place
 from ..stories import Stories
+from .attaching import Attaching
 from .chat_tabs import ChatTabs
 from .chat_view import ChatView
+from .drafts import folder_of
+from .last_texts import LastTexts
+from .project_lists import ProjectLists
 from .queued import Followed, Queued
 from .said_before import History
 
@@ -21,6 +27,9 @@ class Composing:
     ) -> None:
         self._tabs = tabs
         self._stories = stories
+        self.texts = LastTexts()
+        self._lists = ProjectLists()
+        self._attaching = Attaching(self.texts, self._lists, tell)
         self.history = History(followed, stories)
         self.queued = Queued(followed, self.history.keep, stories, tell)
         tabs.on_pressed = self.queued.pressed
@@ -36,6 +45,23 @@ class Composing:
         shown = self.shown(window)
         if shown is not None:
             self.history.step(*shown, back)
+
+    def attach(self, window: sublime.Window, what: str | None, path: str | None) -> None:
+        """Attach something to the next message of the chat of the window."""
+        shown = self.shown(window)
+        if shown is not None:
+            self._stories.begin(self._attaching.attach(window, shown[1], what, path), window)
+
+    def place(self, window: sublime.Window) -> Place | None:
+        """Where the commands that send put their words; None without a chat."""
+        shown = self.shown(window)
+        return Place(folder_of(window), partial(self._put, *shown)) if shown is not None else None
+
+    def _put(self, view: sublime.View, chat: ChatView, words: str) -> None:
+        window = view.window()
+        if window is not None:
+            window.focus_view(view)
+        chat.composer.insert(view, words)
 
     def key_context(self, view: sublime.View, operator: int, operand: object) -> bool | None:
         """The answer to a key binding that asks for SAID_BEFORE."""

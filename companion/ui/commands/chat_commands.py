@@ -71,6 +71,21 @@ class GeminiCompanionWaitingMessagesCommand(GeminiCompanionInChatCommand):
         running.chats.composing.list_waiting(self.window)
 
 
+class GeminiCompanionAttachCommand(sublime_plugin.WindowCommand):
+    """Attach something to the next message of the chat in front: `what` is one of WHAT in
+    `chat/attaching`, `path` that of a file, folder or image."""
+
+    def is_enabled(self, what: str | None = None, path: str | None = None) -> bool:
+        return host.running is not None
+
+    def run(self, what: str | None = None, path: str | None = None) -> None:
+        if host.running is not None:
+            chats = host.running.chats
+            if chats.tabs.in_window(self.window) is None:
+                chats.show(self.window)
+            chats.composing.attach(self.window, what, path)
+
+
 class GeminiCompanionPreviousMessageCommand(GeminiCompanionInChatCommand):
     """Bring the message said before into the composer of the chat in front."""
 

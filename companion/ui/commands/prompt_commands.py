@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import sublime
@@ -19,17 +18,14 @@ def send(window: sublime.Window, text: str, name: str) -> None:
     from .. import sharing_settings
     from ..prompt.sending import Sending, Words
 
-    # A pause stops what is sent automatically; this is sent by the user.
-    rules, folders = replace(sharing_settings.of(window), paused=False), window.folders()
-
-    def is_excluded(path: str) -> bool:
-        return any(rules.reason(each, folders) for each in (path, os.path.realpath(path)))
-
-    if host.running is None:
+    running = host.running
+    if running is None:
         host.tell(NOT_RUNNING)
-    else:
-        story = Sending(window, is_excluded, host.tell).send(Words(text, name))
-        host.running.stories.begin(story, window)
+        return
+    composing = running.chats.composing
+    place, is_excluded = partial(composing.place, window), sharing_settings.excluder(window)
+    sending = Sending(window, is_excluded, host.tell, place)
+    running.stories.begin(sending.send(Words(text, name), composing.texts.of(window)), window)
 
 
 class GeminiCompanionSendSelectionCommand(sublime_plugin.WindowCommand):

@@ -11,6 +11,7 @@ from typing import Callable, Iterable, Mapping, Sequence
 import sublime
 
 from ...base import background
+from ...ide.path_maps import PathMaps
 from .. import panels, sharing_settings
 from ..terminals.cli_terminals import TERMINUS_VIEW, hand_over, where_to
 from . import diagnostics, excerpts, variables
@@ -22,6 +23,7 @@ NO_FILE = "There is no file to send: the text in front is not in a file. Save it
 NO_FILES = "There is no file to send: no tab of the window has one."
 NO_SOURCES = "There are no diagnostics: neither LSP nor SublimeLinter is installed."
 NO_DIAGNOSTICS = "{} report nothing wrong {}."
+IN_CHAT = "The chat has {}: you send it with your message."
 NO_OUTPUT = "There are no build results to send."
 EXCLUDED = "{} is excluded from what CLIs are told. Send it anyway?"
 YES, NO = "Send it", "Do not send it"
@@ -46,7 +48,12 @@ def text_view(window: sublime.Window) -> sublime.View | None:
     """The text in front; if a terminal has the keyboard, that of another group."""
     active, groups = window.active_view(), range(window.num_groups())
     views = [active, *(window.active_view_in_group(group) for group in groups)]
-    return next((view for view in views if view and not view.settings().get(TERMINUS_VIEW)), None)
+    return next((view for view in views if view and is_text(view)), None)
+
+
+def is_text(view: sublime.View) -> bool:
+    """Whether it is no terminal."""
+    return not view.settings().get(TERMINUS_VIEW)
 
 
 def open_paths(window: sublime.Window) -> list[str]:
@@ -54,23 +61,33 @@ def open_paths(window: sublime.Window) -> list[str]:
     return list(dict.fromkeys(path for path in map(sublime.View.file_name, window.views()) if path))
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where words go instead of a terminal: files are named from the `folder`, `put` writes."""
+
+    folder: str
+    put: Callable[[str], None]
+
+
 class Sending:
     """`is_excluded` says, on any thread, whether the rules exclude a file; `tell` shows a
-    sentence."""
+    sentence. `place` says where in the window the words go instead of a terminal, if anywhere."""
 
     def __init__(
         self,
         window: sublime.Window,
         is_excluded: Callable[[str], bool],
         tell: Callable[[str], None],
+        place: Callable[[], Place | None] = lambda: None,
     ) -> None:
         self._window = window
         self._is_excluded = is_excluded
         self._tell = tell
+        self._place = place
 
-    async def send(self, words: Words) -> None:
-        """Put the words into the prompt of a CLI. Asks about excluded files, and which CLI."""
-        view = text_view(self._window)
+    async def send(self, words: Words, view: sublime.View | None) -> None:
+        """Put the words about the text of this view into the prompt of a CLI. Asks about excluded
+        files, and which CLI."""
         path = view.file_name() if view is not None else None
         try:
             used = variables.names(words.text, Text(self._window, view, ()).variables())
@@ -87,17 +104,33 @@ class Sending:
             question = EXCLUDED.format(os.path.basename(subject or ""))
             if await panels.choice(self._window, [NO, YES], question) != 1:
                 return
+        place = self._place()
+        if place is not None:
+            self._put(place, words, Text(self._window, view, [place.folder], excluded, PathMaps()))
+            return
         target = await where_to(self._window)
         if target is None:
             return
         folders = [target.folder] if target.folder else self._window.folders()
         text = Text(self._window, view, folders, excluded)
+        filled = self._filled(words, text)
+        if filled is not None:
+            name = words.name + "".join(text.remarks)
+            await hand_over(target, filled, name, self._tell, focus=True)
+
+    def _put(self, place: Place, words: Words, text: Text) -> None:
+        filled = self._filled(words, text)
+        if filled is not None:
+            place.put(filled)
+            self._tell(IN_CHAT.format(words.name + "".join(text.remarks)))
+
+    def _filled(self, words: Words, text: Text) -> str | None:
+        """None if there is nothing to send, which the user is told."""
         try:
-            filled = variables.filled(words.text, text.variables())
+            return variables.filled(words.text, text.variables())
         except (NothingToSend, NoReference) as error:
             self._tell(str(error))
-            return
-        await hand_over(target, filled, words.name + "".join(text.remarks), self._tell, focus=True)
+            return None
 
     def _excluded(self, paths: Iterable[str]) -> frozenset[str]:
         return frozenset(path for path in paths if self._is_excluded(path))
@@ -105,8 +138,9 @@ class Sending:
 
 class Text:
     """The values of the variables of a prompt. Files are named relative to `folders`. `excluded`
-    has the paths that `$open_files` leaves out. `remarks` are about what was left out; they end the
-    text's name in a sentence."""
+    has the paths that `$open_files` leaves out. `maps` are those of whoever reads it, else those of
+    the window's CLIs. `remarks` are about what was left out; they end the text's name in a
+    sentence."""
 
     def __init__(
         self,
@@ -114,9 +148,11 @@ class Text:
         view: sublime.View | None,
         folders: Sequence[str],
         excluded: frozenset[str] = frozenset(),
+        maps: PathMaps | None = None,
     ) -> None:
         self._window = window
         self._view = view
+        self._maps = sharing_settings.path_maps(window) if maps is None else maps
         self._folders = folders
         self._excluded = excluded
         self.remarks: list[str] = []
@@ -208,4 +244,4 @@ class Text:
         view = self._window.find_open_file(path)
         if view is not None and view.is_dirty() and UNSAVED not in self.remarks:
             self.remarks.append(UNSAVED)
-        return remote_reference(path, self._folders, sharing_settings.path_maps(self._window), rows)
+        return remote_reference(path, self._folders, self._maps, rows)

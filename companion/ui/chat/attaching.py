@@ -1,0 +1,159 @@
+"""What the user attaches to their next message, from a command to a line above the composer. UI
+thread only."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Callable, Sequence
+
+import sublime
+
+from ...base import background
+from ...base.answer import Answer
+from ...chat import attached
+from ...chat.attached import Attached
+from ...ide.path_maps import PathMaps
+from .. import application, panels, sharing_settings
+from ..prompt import sending
+from ..prompt.references import NoReference
+from ..prompt.sending import NothingToSend, Text
+from .chat_view import ChatView
+from .drafts import folder_of
+from .last_texts import LastTexts
+from .project_lists import ProjectLists
+
+# What can be attached, by the argument of the command, as a list offers it.
+WHAT = {
+    "file": "File",
+    "folder": "Folder",
+    "selection": "Selection, or the Line of the Cursor",
+    "open_files": "Open Files",
+    "diagnostics": "Diagnostics of the File",
+    "build_results": "Output of the Last Build",
+    "image": "Image",
+}
+# Those that go along as a text, with the names of their kinds.
+TEXTS = {
+    "selection": attached.SELECTION,
+    "diagnostics": attached.DIAGNOSTICS,
+    "build_results": attached.BUILD_RESULTS,
+}
+IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")
+# The most names in a list.
+MOST = 5_000
+UNKNOWN = 'Expected one of {} as "what", and was given {!r}.'
+NO_SUCH = "There is no {} {}."
+OTHER = "Somewhere else …"
+WITHOUT = "Open files are attached, without {} that are excluded."
+
+
+class Attaching:
+    """`tell` shows a sentence."""
+
+    def __init__(self, texts: LastTexts, lists: ProjectLists, tell: Callable[[str], None]) -> None:
+        self._texts = texts
+        self._lists = lists
+        self._tell = tell
+
+    async def attach(
+        self, window: sublime.Window, chat: ChatView, what: str | None, path: str | None
+    ) -> None:
+        """Attach one of WHAT; asks for what is not given, and about excluded files."""
+        if what is None:
+            chosen = await panels.choice(window, list(WHAT.values()), "Attach to Your Message")
+            what = list(WHAT)[chosen] if chosen >= 0 else ""
+        if not what:
+            return
+        if what in TEXTS:
+            await self._attach_text(window, chat, what)
+        elif what == "open_files":
+            await self._attach_open(window, chat)
+        elif what in WHAT:
+            path = path or await self._chosen(window, what)
+            if path:
+                await self._attach_path(window, chat, what, path)
+        else:
+            self._tell(UNKNOWN.format(", ".join(WHAT), what))
+
+    async def _attach_text(self, window: sublime.Window, chat: ChatView, what: str) -> None:
+        view = self._texts.of(window)
+        path = view.file_name() if view is not None and what != "build_results" else None
+        if path is not None and not await self._may(window, path):
+            return
+        text = Text(window, view, [folder_of(window)], maps=PathMaps())
+        try:
+            words = text.variables()[what]()
+        except (NothingToSend, NoReference) as error:
+            self._tell(str(error))
+            return
+        where = os.path.basename(path) if path else "an unsaved text"
+        name = "of the last build" if what == "build_results" else f"of {where}"
+        lines = f"{words.count(chr(10)) + 1:,} lines" if "\n" in words else "1 line"
+        chat.above.attach([Attached(TEXTS[what], f"{name} ({lines})", text=words)])
+
+    async def _attach_open(self, window: sublime.Window, chat: ChatView) -> None:
+        paths, is_excluded = sending.open_paths(window), sharing_settings.excluder(window)
+        told = await background.start(lambda: [it for it in paths if not is_excluded(it)])
+        if not told:
+            self._tell(sending.NO_FILES)
+            return
+        chat.above.attach([_of("file", it, window) for it in told])
+        if len(told) < len(paths):
+            self._tell(WITHOUT.format(len(paths) - len(told)))
+
+    async def _attach_path(
+        self, window: sublime.Window, chat: ChatView, what: str, path: str
+    ) -> None:
+        path = os.path.normpath(os.path.join(folder_of(window), path))
+        is_there = os.path.isdir if what == "folder" else os.path.isfile
+        if not await background.start(partial(is_there, path)):
+            self._tell(NO_SUCH.format(what, path))
+        elif await self._may(window, path):
+            chat.above.attach([_of(what, path, window)])
+
+    async def _may(self, window: sublime.Window, path: str) -> bool:
+        """Asks if the rules exclude it."""
+        if not await background.start(partial(sharing_settings.excluder(window), path)):
+            return True
+        question = sending.EXCLUDED.format(os.path.basename(path))
+        return await panels.choice(window, [sending.NO, sending.YES], question) == 1
+
+    async def _chosen(self, window: sublime.Window, what: str) -> str | None:
+        """A path; None for none."""
+        listing, is_excluded = await self._lists.of(window), sharing_settings.excluder(window)
+        folder, near = folder_of(window), sending.open_paths(window)
+        look = partial(_offered, what, listing.names, near, folder, is_excluded)
+        names = await background.start(look)
+        chosen = await panels.choice(window, [OTHER, *names], WHAT[what], selected_index=1)
+        if chosen == 0:
+            other: Answer[str | None] = Answer()
+            application.ask_for_path(other.give, folder, is_folder=what == "folder")
+            return await other
+        return names[chosen - 1] if chosen > 0 else None
+
+
+def _offered(
+    what: str,
+    names: Sequence[str],
+    near: Sequence[str],
+    folder: str,
+    is_excluded: Callable[[str], bool],
+) -> list[str]:
+    """Open files first; what is excluded is not among them."""
+    if what == "folder":
+        fitting = [it for it in names if it.endswith("/")]
+    elif what == "image":
+        fitting = [it for it in names if it.lower().endswith(IMAGES)]
+    else:
+        top = os.path.join(folder, "")
+        shorter = [it[len(top) :] if it.startswith(top) else it for it in near]
+        fitting = [*(it.replace(os.sep, "/") for it in shorter), *names]
+        fitting = [it for it in fitting if not it.endswith("/")]
+    each = list(dict.fromkeys(fitting))[:MOST]
+    return [it for it in each if not is_excluded(os.path.join(folder, it))]
+
+
+def _of(what: str, path: str, window: sublime.Window) -> Attached:
+    top = os.path.join(folder_of(window), "")
+    return Attached(what, path[len(top) :] if path.startswith(top) else path, path)

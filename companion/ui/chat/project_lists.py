@@ -1,0 +1,65 @@
+"""The names in the projects of windows, listed in threads and kept for a moment. UI thread only."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Any
+
+import sublime
+
+from ...base import background
+from ...base.answer import Answer
+from ...chat.project_paths import Listing, Scope, listed
+from .. import views
+from .drafts import folder_of
+
+# Seconds after which a listing is made anew, while the older one is used.
+FRESH = 5.0
+FILES, FOLDERS = "file_exclude_patterns", "folder_exclude_patterns"
+
+
+class ProjectLists:
+    """Listings by what they are of, with the time of each; one thread for each at a time."""
+
+    def __init__(self) -> None:
+        self._found: dict[Scope, tuple[float, Listing]] = {}
+        self._coming: dict[Scope, Answer[Listing]] = {}
+
+    async def of(self, window: sublime.Window) -> Listing:
+        """That of the window's project; waits only for the first one."""
+        scope = scope_of(window)
+        self._take(scope)
+        found = self._found.get(scope)
+        is_old = found is None or time.monotonic() - found[0] > FRESH
+        if is_old and scope not in self._coming:
+            self._coming[scope] = background.start(partial(listed, scope))
+        if found is None:
+            await self._coming[scope]
+            self._take(scope)
+            found = self._found[scope]
+        return found[1]
+
+    def _take(self, scope: Scope) -> None:
+        """What has come meanwhile."""
+        coming = self._coming.get(scope)
+        if coming is not None and coming.is_there:
+            del self._coming[scope]
+            self._found[scope] = (time.monotonic(), coming.result())
+
+
+def scope_of(window: sublime.Window) -> Scope:
+    """The window's folders, without what its project and its settings exclude."""
+    front: Any = window.active_view()
+    data: Any = window.project_data() or {}
+    of_folders = [it for it in data.get("folders", ()) if isinstance(it, dict)]
+    excluded: dict[str, tuple[str, ...]] = {}
+    for name in (FILES, FOLDERS):
+        found = _texts(front.settings().get(name)) if front is not None else []
+        excluded[name] = (*found, *(text for it in of_folders for text in _texts(it.get(name))))
+    folders = views.folders(window) or (folder_of(window),)
+    return Scope(folders, excluded[FILES], excluded[FOLDERS])
+
+
+def _texts(value: Any) -> list[str]:
+    return [it for it in value if isinstance(it, str)] if isinstance(value, list) else []

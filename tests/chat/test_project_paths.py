@@ -1,0 +1,87 @@
+"""The names of a project's files: listed within limits, and the best ones for what is typed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import unittest
+
+from GeminiCompanion.companion.agent.conversations.mentions import mentioned
+from GeminiCompanion.companion.chat.project_paths import Scope, escaped, listed, matching
+
+
+class Listed(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def write(self, *names: str) -> None:
+        for name in names:
+            path = os.path.join(self.folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8"):
+                pass
+
+    def test_what_is_near_comes_first_and_a_limit_leaves_out_what_is_deep(self) -> None:
+        self.write("z.py", "a/b/c/deep.py", "a/near.py")
+        found = listed(Scope((self.folder,)))
+        self.assertEqual(
+            found.names, ("a/", "z.py", "a/b/", "a/near.py", "a/b/c/", "a/b/c/deep.py")
+        )
+        self.assertTrue(found.is_whole)
+        few = listed(Scope((self.folder,)), most=3)
+        self.assertEqual((few.names, few.is_whole), (found.names[:3], False))
+        self.assertFalse(listed(Scope((self.folder,)), seconds=-1).is_whole)
+
+    def test_what_sublime_excludes_is_left_out(self) -> None:
+        self.write("a.pyc", "a.py", ".git/config", "out/deep/x", "src/out/y", "src/b.log")
+        scope = Scope((self.folder,), ("*.pyc", "src/*.log"), (".git", "//out/deep"))
+        self.assertEqual(listed(scope).names, ("a.py", "out/", "src/", "src/out/", "src/out/y"))
+
+    def test_a_second_folder_has_whole_paths(self) -> None:
+        self.write("one/a", "two/b")
+        folders = tuple(os.path.join(self.folder, name) for name in ("one", "two"))
+        second = folders[1].replace(os.sep, "/")
+        self.assertEqual(listed(Scope(folders)).names, ("a", f"{second}/b"))
+
+    def test_a_folder_that_is_gone_and_a_link_in_a_circle_end_nothing(self) -> None:
+        self.write("a/b")
+        os.symlink(self.folder, os.path.join(self.folder, "a", "loop"))
+        gone = os.path.join(self.folder, "gone")
+        self.assertEqual(listed(Scope((self.folder, gone))).names, ("a/", "a/b", "a/loop"))
+
+
+class Matching(unittest.TestCase):
+    NAMES = ("src/", "main.py", "src/main.py", "src/remains/x.py", "doc/my file.md", "secret.key")
+
+    def found(self, fixed: str, typed: str, most: int = 10) -> list[str]:
+        return matching(self.NAMES, fixed, typed, lambda it: it != "secret.key", most)
+
+    def test_the_best_names_come_first(self) -> None:
+        for fixed, typed, expected in (
+            ("", "main", ["main.py", "src/main.py", "src/remains/x.py"]),
+            ("", "MAIN", ["main.py", "src/main.py", "src/remains/x.py"]),
+            ("src/", "", ["src/", "src/main.py", "src/remains/x.py"]),
+            ("src/", "mp", ["src/main.py", "src/remains/x.py"]),
+            ("doc/my\\ ", "f", ["doc/my file.md"]),
+            ("", "zzz", []),
+            ("", "secret", []),
+        ):
+            with self.subTest(fixed=fixed, typed=typed):
+                self.assertEqual(self.found(fixed, typed), expected)
+
+    def test_no_more_are_given_than_asked_for(self) -> None:
+        self.assertEqual(self.found("", "", 2), ["src/", "main.py"])
+
+    def test_only_the_best_ones_are_looked_up_among_the_rules(self) -> None:
+        asked: list[str] = []
+        names = [f"file{number}" for number in range(100_000)]
+        matching(names, "", "f", lambda it: not asked.append(it), 100)
+        self.assertLessEqual(len(asked), 200)
+
+    def test_a_message_reads_the_name_as_it_is(self) -> None:
+        for name in ("a b.py", "it's.py", 'a"b', "a\\b", "src/", "ünï.txt", "a.py."):
+            with self.subTest(name):
+                found = mentioned(f"see @{escaped(name)} now", lambda it: it)
+                self.assertEqual(found, [name])
