@@ -285,6 +285,14 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
         running = _host.running
         return running.key_context(view, key, operator, operand) if running is not None else None
 
+    def on_query_completions(
+        self, view: sublime.View, prefix: str, locations: list[int]
+    ) -> sublime.CompletionList | None:
+        running = _host.running
+        if running is None:
+            return None
+        return running.chats.composing.completing.offered(view, prefix, locations)
+
     def on_window_command(
         self, window: sublime.Window, name: str, args: dict[str, Any] | None
     ) -> tuple[str, dict[str, Any]] | None:

@@ -12,6 +12,7 @@ from ..stories import Stories
 from .attaching import Attaching
 from .chat_tabs import ChatTabs
 from .chat_view import ChatView
+from .completing import Completing
 from .drafts import folder_of
 from .last_texts import LastTexts
 from .project_lists import ProjectLists
@@ -30,6 +31,8 @@ class Composing:
         self.texts = LastTexts()
         self._lists = ProjectLists()
         self._attaching = Attaching(self.texts, self._lists, tell)
+        self.completing = Completing(tabs, self._lists, stories)
+        tabs.on_typed = self.completing.typed
         self.history = History(followed, stories)
         self.queued = Queued(followed, self.history.keep, stories, tell)
         tabs.on_pressed = self.queued.pressed

@@ -1,0 +1,185 @@
+"""What a composer completes: `@` with names of the project and its symbols, `/` at the beginning
+with the agent's commands. UI thread only; names are found in threads."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import Callable, Sequence
+
+import sublime
+
+from ...base import background
+from ...base.shown_text import shown_line
+from ...chat.project_paths import escaped, matching
+from ...ide.code_queries import Found
+from .. import queues, sharing_settings
+from ..code import symbol_index
+from ..stories import Stories
+from .chat_tabs import ChatTabs
+from .chat_view import CONVERSATION, ChatView
+from .drafts import folder_of
+from .project_lists import ProjectLists
+
+# What is being written at the caret: a name behind `@`, which no letter is before, or a command.
+NAME = re.compile(r"""(?<![\w@.])@((?:\\.|[^\s\\"])*)$""", re.DOTALL)
+COMMAND = re.compile(r"\s*/([^\s/]*)$")
+# The most characters before the caret that are looked at, names and symbols that are offered, tabs
+# that are asked for symbols, and the characters of each.
+REACH, MOST, TABS, LARGE = 4096, 200, 20, 1 << 20
+# The list is asked for again with each letter, because it has the best ones only.
+FLAGS = sublime.INHIBIT_WORD_COMPLETIONS | sublime.DYNAMIC_COMPLETIONS
+FILE = (sublime.KIND_ID_NAVIGATION, "f", "File")
+FOLDER = (sublime.KIND_ID_NAMESPACE, "d", "Folder")
+SYMBOL = (sublime.KIND_ID_FUNCTION, "s", "Symbol")
+AGENTS = (sublime.KIND_ID_SNIPPET, "/", "Command of the agent")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`typed` is the word at the caret, which a completion replaces; `fixed` is what stands between
+    it and the `@`."""
+
+    fixed: str
+    typed: str
+
+
+class Completing:
+    """Of the composers of all chats."""
+
+    def __init__(self, tabs: ChatTabs, lists: ProjectLists, stories: Stories) -> None:
+        self._tabs = tabs
+        self._lists = lists
+        self._stories = stories
+        # Of the unsent texts, by their conversations.
+        self._sizes: dict[str, int] = {}
+
+    def offered(
+        self, view: sublime.View, prefix: str, points: Sequence[int]
+    ) -> sublime.CompletionList | None:
+        """What to offer for the word before the carets; None for what other packages do."""
+        chat, window = self._tabs.of(view), view.window()
+        if chat is None or window is None or any(it < chat.composer.start for it in points):
+            return None
+        before = {_before(chat, view, it) for it in points}
+        if len(before) != 1:
+            return None
+        (text,) = before
+        name, command = NAME.search(text), COMMAND.fullmatch(text)
+        if name is not None and name.group(1).endswith(prefix):
+            found = sublime.CompletionList(None, FLAGS)
+            asked = Asked(_without_end(name.group(1), prefix), prefix)
+            self._stories.begin(self._find(window, asked, found), view)
+            return found
+        is_first = all(it - chat.composer.start < REACH for it in points)
+        if command is not None and is_first and command.group(1).endswith(prefix):
+            return _commands(chat, _without_end(command.group(1), prefix))
+        return None
+
+    def typed(self, chat: ChatView) -> None:
+        """Open the list while such a word is being written: in a text Sublime does not. What comes
+        from elsewhere than the keys has more or fewer characters than one."""
+        before, size = self._sizes.get(chat.conversation, 0), len(chat.composer.text)
+        self._sizes[chat.conversation] = size
+        if size == before + 1:
+            queues.on_ui_thread(partial(self._open, chat))
+
+    def _open(self, chat: ChatView) -> None:
+        for view in chat.views:
+            window = view.window()
+            if window is None or window.active_view() != view or not chat.composer.has_caret(view):
+                continue
+            if view.settings().get("auto_complete") is False or view.is_auto_complete_visible():
+                continue
+            text = _before(chat, view, view.sel()[0].b)
+            if NAME.search(text) or COMMAND.fullmatch(text):
+                view.run_command("auto_complete", {"disable_auto_insert": True})
+
+    async def _find(
+        self, window: sublime.Window, asked: Asked, offered: sublime.CompletionList
+    ) -> None:
+        items: Sequence[sublime.CompletionItem] = ()
+        try:
+            names = (await self._lists.of(window)).names
+            symbols = [] if asked.fixed else _symbols(window, asked.typed)
+            is_excluded, folder = sharing_settings.excluder(window), folder_of(window)
+            look = partial(_items, names, symbols, asked, folder, is_excluded)
+            items = await background.start(look)
+        finally:
+            # A list that is never filled would keep the others waiting.
+            offered.set_completions(items, FLAGS)
+
+
+def _before(chat: ChatView, view: sublime.View, point: int) -> str:
+    """The end of the unsent text before the point."""
+    return view.substr(sublime.Region(max(chat.composer.start, point - REACH), point))
+
+
+def _without_end(text: str, end: str) -> str:
+    return text[: len(text) - len(end)]
+
+
+def _commands(chat: ChatView, fixed: str) -> sublime.CompletionList:
+    """Those that begin so; what the agent is not allowed to be told is not among them."""
+    told = chat.told.commands if chat.told is not None else ()
+    fitting = [it for it in told if it.is_allowed and it.name.startswith(fixed)]
+    items = [
+        sublime.CompletionItem(
+            it.name[len(fixed) :],
+            annotation=shown_line(it.hint),
+            completion=it.name[len(fixed) :] + " ",
+            kind=AGENTS,
+            details=html.escape(shown_line(it.description), quote=False),
+        )
+        for it in fitting
+    ]
+    return sublime.CompletionList(items, sublime.INHIBIT_WORD_COMPLETIONS)
+
+
+def _symbols(window: sublime.Window, typed: str) -> list[Found]:
+    """Those of the tabs that fit, and what the project defines by just this name."""
+    letters = re.compile(".*?".join(map(re.escape, typed.lower())))
+    found = symbol_index.definitions(window, typed) if len(typed) > 1 else []
+    views = (it for it in window.views() if it.file_name() and it.size() <= LARGE)
+    for view in [it for it in views if not it.settings().get(CONVERSATION)][:TABS]:
+        found += symbol_index.symbols_in(view)
+    return [it for it in found if it.name and letters.search(it.name.lower())][:MOST]
+
+
+def _items(
+    names: Sequence[str],
+    symbols: Sequence[Found],
+    asked: Asked,
+    folder: str,
+    is_excluded: Callable[[str], bool],
+) -> list[sublime.CompletionItem]:
+    """Looks at links on the disk."""
+
+    def is_offered(name: str) -> bool:
+        return not is_excluded(os.path.join(folder, name))
+
+    best = matching(names, asked.fixed, asked.typed, is_offered, MOST)
+    items = [_name(it, asked.fixed) for it in best]
+    excluded = {it for it in {each.path for each in symbols} if is_excluded(it)}
+    return items + [_symbol(it, folder) for it in symbols if it.path not in excluded]
+
+
+def _name(name: str, fixed: str) -> sublime.CompletionItem:
+    whole = escaped(name)
+    # What stands before the word stays, so it is no part of what is put there.
+    rest = whole[len(fixed) :] if whole.startswith(fixed) else escaped(name[len(fixed) :])
+    kind = FOLDER if name.endswith("/") else FILE
+    return sublime.CompletionItem(rest, completion=rest, kind=kind)
+
+
+def _symbol(found: Found, folder: str) -> sublime.CompletionItem:
+    top = os.path.join(folder, "")
+    path = found.path[len(top) :] if found.path.startswith(top) else found.path
+    place = f"{escaped(path.replace(os.sep, '/'))}#L{found.line}"
+    name = shown_line(found.name)
+    return sublime.CompletionItem(
+        name, annotation=place, completion=f"{place} ({name})", kind=SYMBOL
+    )

@@ -1,0 +1,196 @@
+"""Completions of a composer: names of the project, symbols, and the agent's commands."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Generator
+
+import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.agent.acp.slash_commands import SlashCommand
+from GeminiCompanion.companion.base import background
+from GeminiCompanion.companion.base.answer import Answer
+from GeminiCompanion.companion.chat import project_paths
+from GeminiCompanion.companion.chat.rendered import Patch, Rendered
+from GeminiCompanion.companion.ui.chat import project_lists
+
+from .reviewing import Steps
+from .test_chat_attaching import AttachingCase
+
+
+class CompletingCase(AttachingCase):
+    def setUp(self) -> None:
+        super().setUp()
+        for name in ("src/deep/er.py", "src/my file.py", "id_rsa", "main.py"):
+            os.makedirs(os.path.dirname(os.path.join(self.folder, name)), exist_ok=True)
+            self.write(name, "")
+
+    def asked(self, view: sublime.View, prefix: str) -> Any:
+        """What is offered at the caret, a list that may still be filled; None for nothing."""
+        points = [it.b for it in view.sel()]
+        return plugin._host.running.chats.composing.completing.offered(view, prefix, points)
+
+    def offered(
+        self, view: sublime.View, text: str, prefix: str
+    ) -> Generator[Any, Any, list[tuple[str, str]]]:
+        """What each completion is found by and what it puts, in the composer with just this."""
+        chat = self.of(view)
+        chat.composer.write(view, text)
+        self.caret(view, view.size())
+        found = self.asked(view, prefix)
+        self.assertIsNotNone(found)
+        filled: list[Any] = []
+        found._wait(filled.append)
+        yield lambda: filled
+        return [(it.trigger, it.completion) for it in filled[0]]
+
+
+class Names(CompletingCase):
+    def test_names_are_those_of_nested_files_and_folders_and_not_the_excluded_ones(self) -> Steps:
+        view = yield from self.chat()
+        found = yield from self.offered(view, "see @", "")
+        names = ["main.py", "src/", "src/deep/", "src/my\\ file.py", "src/deep/er.py"]
+        self.assertEqual([put for _, put in found], names)
+        found = yield from self.offered(view, "@er", "er")
+        self.assertEqual(found[0], ("src/deep/er.py", "src/deep/er.py"))
+
+    def test_what_stands_before_the_word_stays_and_is_no_part_of_a_completion(self) -> Steps:
+        view = yield from self.chat()
+        for text, prefix, put in (
+            ("@src/de", "de", ["deep/", "deep/er.py"]),
+            ("@src/my\\ fi", "fi", ["file.py"]),
+            ("@src/deep/er.p", "p", ["py"]),
+            ("@other/x", "x", []),
+        ):
+            with self.subTest(text):
+                found = yield from self.offered(view, text, prefix)
+                self.assertEqual([it[1] for it in found], put)
+
+    def test_nothing_is_offered_where_no_name_is_written(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("see @ma\n")),))
+        for text, prefix in (("ann@ma", "ma"), ("main", "main"), ("@ main", "main"), ("", "")):
+            self.of(view).composer.write(view, text)
+            self.caret(view, view.size())
+            self.assertIsNone(self.asked(view, prefix), text)
+        self.caret(view, 7)
+        self.assertIsNone(self.asked(view, "ma"))
+        other = yield from self.open("b.py", "@ma")
+        self.caret(other, 3)
+        self.assertIsNone(self.asked(other, "ma"))
+
+    def test_several_carets_are_completed_only_where_all_write_the_same(self) -> Steps:
+        view = yield from self.chat()
+        self.of(view).composer.write(view, "@ma x @mb\n")
+        start = self.of(view).composer.start
+        self.caret(view, start + 3)
+        view.sel().add(start + 9)
+        self.assertIsNone(self.asked(view, "ma"))
+
+    def test_typing_opens_the_list_and_it_puts_the_name(self) -> Steps:
+        view = yield from self.chat()
+        self.type(view, "see @mai")
+        yield from self.until_turn()
+        yield lambda: view.is_auto_complete_visible()
+        yield lambda: not self.running().stories._running
+        yield from self.until_turn()
+        view.run_command("commit_completion")
+        self.assertEqual(self.unsent(view), "see @main.py")
+
+    def test_what_the_history_brings_opens_no_list(self) -> Steps:
+        view = yield from self.chat()
+        self.run_command("previous_message")
+        yield from self.answer(("see @mai",))
+        yield from self.until_turn()
+        self.assertFalse(view.is_auto_complete_visible())
+
+    def test_a_pause_of_sharing_takes_no_names_away(self) -> Steps:
+        view = yield from self.chat()
+        self.window.settings().set("gemini_companion_sharing_paused", True)
+        self.addCleanup(self.window.settings().erase, "gemini_companion_sharing_paused")
+        found = yield from self.offered(view, "@main", "main")
+        self.assertEqual(found[0][1], "main.py")
+
+    def test_a_listing_that_is_slow_is_waited_for_in_a_thread_and_made_once(self) -> Steps:
+        view = yield from self.chat()
+        begun: list[Any] = []
+
+        def start(work: Any) -> Answer[Any]:
+            answer: Answer[Any] = Answer()
+            begun.append((work, answer))
+            return answer
+
+        self.replace(project_lists.background, "start", start)
+        self.of(view).composer.write(view, "@ma")
+        lists = [self.asked(view, "ma") for _ in range(3)]
+        self.assertEqual(len(begun), 1)
+        self.type(view, " goes on")
+        self.replace(background, "start", lambda work: _done(work()))
+        begun[0][1].give(project_paths.Listing(("main.py",), True))
+        filled: list[Any] = []
+        for each in lists:
+            each._wait(filled.append)
+        yield lambda: len(filled) == 3
+        self.assertEqual([it[0].completion for it in filled], ["main.py"] * 3)
+
+    def test_a_closed_tab_leaves_no_list_that_is_never_filled(self) -> Steps:
+        view = yield from self.chat()
+        self.replace(project_lists.background, "start", lambda work: Answer())
+        self.of(view).composer.write(view, "@ma")
+        found, filled = self.asked(view, "ma"), []
+        found._wait(filled.append)
+        view.close()
+        yield lambda: filled
+        self.assertEqual(list(filled[0]), [])
+
+
+class Symbols(CompletingCase):
+    def test_a_symbol_of_a_tab_is_put_with_its_file_and_line(self) -> Steps:
+        text = "class Kettle:\n    pass\n\n\ndef boil_water():\n    pass\n"
+        view = yield from self.chat_beside("tea.py", text)
+        yield lambda: self.file.symbols()
+        found = yield from self.offered(view, "@boilw", "boilw")
+        self.assertTrue(found)
+        self.assertTrue(found[-1][1].startswith("tea.py#L5 (boil_water"), found)
+
+    def test_a_symbol_of_an_excluded_file_is_not_offered(self) -> Steps:
+        view = yield from self.chat_beside("credentials.py", "def boil_water():\n    pass\n")
+        yield lambda: self.file.symbols()
+        found = yield from self.offered(view, "@boilw", "boilw")
+        self.assertEqual(found, [])
+
+
+class Commands(CompletingCase):
+    def commands(self, view: sublime.View) -> Steps:
+        told = (
+            SlashCommand("init", "Look at the project", "", True),
+            SlashCommand("memory:add", "Keep <this>", "what", True),
+            SlashCommand("shell", "", "", False),
+        )
+        yield from self.update(view, commands=told)
+
+    def test_the_agents_own_are_offered_at_the_beginning_of_a_message(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.commands(view)
+        found = yield from self.offered(view, "/", "")
+        self.assertEqual(found, [("init", "init "), ("memory:add", "memory:add ")])
+        found = yield from self.offered(view, "/memory:a", "a")
+        self.assertEqual(found, [("add", "add ")])
+
+    def test_elsewhere_a_slash_is_a_slash(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.commands(view)
+        for text in ("this or/", "see /", "/init /"):
+            self.of(view).composer.write(view, text)
+            self.caret(view, view.size())
+            self.assertIsNone(self.asked(view, ""), text)
+
+    def test_an_agent_that_is_still_starting_has_none(self) -> Steps:
+        view = yield from self.chat()
+        self.assertEqual((yield from self.offered(view, "/", "")), [])
+
+
+def _done(value: Any) -> Answer[Any]:
+    answer: Answer[Any] = Answer()
+    answer.give(value)
+    return answer
