@@ -38,10 +38,15 @@ class Excerpt:
             pen.write(fenced(self.tail, language))
 
 
+def is_cut(text: str, head: int = HEAD) -> bool:
+    """Whether an excerpt of the text leaves something out."""
+    return len(text) > head + TAIL
+
+
 def excerpt(text: str, safe: Callable[[str], str], head: int = HEAD) -> Excerpt:
     """`safe` is a function of `base/shown_text`, `head` the number of code points at the
     beginning."""
-    if len(text) <= head + TAIL:
+    if not is_cut(text, head):
         return Excerpt(safe(text))
     end, start = head, len(text) - TAIL
     end = text.rfind("\n", end - NEAR, end) + 1 or end

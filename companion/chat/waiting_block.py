@@ -8,7 +8,7 @@ from ..base.shown_text import shown, shown_line
 from .amounts import path_in
 from .block import Block, Drawing
 from .edit_counts import EditCount
-from .excerpt import excerpt
+from .excerpt import excerpt, is_cut
 from .pen import Pen
 from .question import PERMISSION, Question
 from .rendered import (
@@ -28,6 +28,11 @@ MAX_COMMAND = 256 * 1024
 # Fields of a form that are named in the document.
 MAX_FIELDS = 20
 Key = Tuple[str, str, str]
+
+
+def is_shown_in_part(question: Question) -> bool:
+    """Whether its command is too long for a document."""
+    return is_cut(question.command, MAX_COMMAND)
 
 
 class WaitingBlock(Block):

@@ -229,6 +229,40 @@ class Commands(QuestionCase):
         self.assertGreater(pages, 3)
         self.assertIn("[Yes]", visible)
 
+    def test_a_long_command_that_the_user_has_scrolled_through_is_decided_at_its_end(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks(view, command="\n".join(["echo"] * 200))
+        bottom = view.viewport_position()
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.moments += 1
+        view.set_viewport_position(bottom, False)
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [("c", ONCE)])
+
+    def test_a_command_that_is_too_long_for_a_chat_is_opened_in_a_tab_before_it_is_allowed(
+        self,
+    ) -> Steps:
+        view = yield from self.chat()
+        rows = [f"echo {number:06} {'x' * 80}" for number in range(4000)]
+        yield from self.asks(view, command="\n".join(rows))
+        self.assertNotIn(rows[3500], text_of(view))
+        bottom = view.viewport_position()
+        self.run_command("allow")
+        self.moments += 1
+        view.set_viewport_position(bottom, False)
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [])
+        whole = self.window.active_view()
+        self.assertIn(rows[3500], text_of(whole))
+        whole.close()
+        self.window.focus_view(view)
+        self.run_command("allow")
+        yield from self.until_turn()
+        self.assertEqual(self.decided(), [("c", ONCE)])
+
     def test_what_is_scrolled_away_is_not_decided(self) -> Steps:
         view = yield from self.chat()
         yield from self.tell(view, Content("line\n" * 500))

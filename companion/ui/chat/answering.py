@@ -33,6 +33,7 @@ ON_ITS_WAY = "That is answered already."
 OVER = "That question waits no more."
 SHOWN = "{}: {} was not in sight as a whole. Look at it, and decide then."
 NO_SUCH = "{} is no answer to this question. These are: {}."
+TOO_LONG = "The command is too long for the chat. This is all of it: look at it, and decide then."
 MAX_TITLE = 60
 
 
@@ -92,6 +93,15 @@ class Answering:
             elif self._is_open(asked) if is_no else self._may(asked, window, option.label):
                 self._stories.begin(self._replies.decide(asked, option))
 
+    def show_all(self, view: sublime.View, chat: ChatView, told: Any) -> bool:
+        """The link below a command that is too long for the chat; False if that waits no more."""
+        window = view.window()
+        for question in chat.waiting if window is not None else ():
+            if (question.turn, question.id) == (told.get("turn"), told.get("call")):
+                self._replies.show_command(Asked(chat, question), window)
+                return True
+        return False
+
     def _is_open(self, asked: Asked) -> bool:
         if self._replies.is_answered(asked):
             self._tell(ON_ITS_WAY)
@@ -104,6 +114,9 @@ class Answering:
             return False
         if not self._questions.is_seen(asked, window):
             self._questions.show(asked, window)
+        elif OUTCOMES.get(decision) != NO and self._replies.shows_rest(asked, window):
+            self._tell(TOO_LONG)
+            return False
         elif OUTCOMES.get(decision) == NO or not self._replies.shows_unseen_edit(asked):
             return True
         title = short(one_line(asked.question.title), MAX_TITLE)

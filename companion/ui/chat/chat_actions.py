@@ -9,7 +9,7 @@ import sublime
 
 from ...base.answer import Answer
 from ...chat.attached import Attached, Outgoing, outgoing
-from ...chat.rendered import ANSWER, DECIDE, DECLINE, Link
+from ...chat.rendered import ANSWER, DECIDE, DECLINE, SHOW_OUTPUT, Link
 from ..review import open_diffs
 from ..stories import Stories
 from . import chat_places, link_actions
@@ -233,6 +233,8 @@ class ChatActions:
         argument = link_actions.argument_of(link)
         if link.action in QUESTION_ACTIONS:
             self.answering.follow(view, chat, link.action, argument)
+            return
+        if link.action == SHOW_OUTPUT and self.answering.show_all(view, chat, argument):
             return
         followed = Followed(view, chat.conversation, argument, self._tell, self._edits)
         self._stories.begin(self._act(chat, followed, link.action), view)

@@ -46,13 +46,15 @@ class Sight:
                 seen.since = self._now()
 
     def look(self, view: sublime.View, key: Hashable, start: int, end: int) -> None:
-        """What is visible of the range now counts as seen, if all before it was seen, too."""
+        """What is visible of the range now counts as seen, if all before it was seen, too; and all
+        of it, where its end is visible after its beginning was: the user has scrolled through."""
         window, visible = view.window(), view.visible_region()
         if window is None or not is_on_top(window, view):
             return
         seen = self._seen.get(key)
         reached = seen.end if seen is not None else 0
-        if not visible.begin() <= start + reached <= visible.end():
+        is_end = seen is not None and visible.begin() <= end <= visible.end()
+        if not is_end and not visible.begin() <= start + reached <= visible.end():
             return
         if seen is None:
             seen = self._seen[key] = _Seen(self._now())
