@@ -95,12 +95,12 @@ class Answering:
 
     def show_all(self, view: sublime.View, chat: ChatView, told: Any) -> bool:
         """The link below a command that is too long for the chat; False if that waits no more."""
-        window = view.window()
-        for question in chat.waiting if window is not None else ():
-            if (question.turn, question.id) == (told.get("turn"), told.get("call")):
-                self._replies.show_command(Asked(chat, question), window)
-                return True
-        return False
+        window, asked = view.window(), (told.get("turn"), told.get("call"))
+        found = [it for it in chat.waiting if (it.turn, it.id) == asked]
+        if window is None or not found:
+            return False
+        self._replies.show_command(Asked(chat, found[0]), window)
+        return True
 
     def _is_open(self, asked: Asked) -> bool:
         if self._replies.is_answered(asked):

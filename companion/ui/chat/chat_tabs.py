@@ -181,19 +181,16 @@ class ChatTabs:
         """A command was run. A click on a link follows it, unless it begins a drag."""
         chat = self.of(view)
         if chat is not None and name == "drag_select" and set(arguments or {}) == {"event"}:
-            queues.on_ui_thread(partial(self._clicked, view, chat.waiting), CLICK)
+            queues.on_ui_thread(partial(self.follow, view, chat.waiting), CLICK)
 
-    def _clicked(self, view: sublime.View, waiting: tuple[Question, ...]) -> None:
-        """`waiting` is what waited at the click: another question may be in its place now."""
+    def follow(self, view: sublime.View, waiting: tuple[Question, ...] | None = None) -> None:
+        """Follow the link at the caret, if there is one. With what was `waiting` at a click, only
+        if that still waits: another question may be in its place now."""
         chat = self.of(view) if view.is_valid() else None
-        if chat is not None and chat.waiting == waiting:
-            self.follow(view)
-
-    def follow(self, view: sublime.View) -> None:
-        """Follow the link at the caret, if there is one."""
-        chat = self.of(view) if view.is_valid() else None
-        link = _link_at_caret(chat, view) if chat is not None else None
-        if chat is not None and link is not None:
+        if chat is None or waiting not in (None, chat.waiting):
+            return
+        link = _link_at_caret(chat, view)
+        if link is not None:
             self._follow(view, chat, link)
 
     def key_context(self, view: sublime.View, operator: int, operand: object) -> bool | None:
