@@ -34,14 +34,17 @@ class Service:
 
     def __init__(self) -> None:
         self.opened: list[str] = []
+        self.opens = 0
         self.asked: list[tuple[Any, Answer[Any]]] = []
 
     def open(self, workspace: str, agent: str = "", conversation_id: str = "") -> ChatUpdate:
         self.opened.append(conversation_id)
+        self.opens += 1
         return ChatUpdate(conversation_id, STARTING, workspace=workspace)
 
     def close(self, conversation_id: str) -> None:
-        self.opened.remove(conversation_id)
+        if conversation_id in self.opened:
+            self.opened.remove(conversation_id)
 
     def ask(self, request: Any) -> Answer[Any]:
         answer: Answer[Any] = Answer()
@@ -353,6 +356,28 @@ class Lasting(ChatCase):
         yield lambda: self.service.asked
         self.assertEqual(self.service.asked[0][0].chat, self.id_of(view))
         view.close()
+
+    def test_two_tabs_of_one_conversation_both_go_on(self) -> Steps:
+        first = yield from self.chat()
+        yield from self.update(first, patches=(Patch("a", 0, 0, Rendered("one\n")),), is_anew=True)
+        second = self.window.new_file()
+        second.settings().set(CONVERSATION, self.id_of(first))
+        self.chats.tabs.appeared(second)
+        patch = Patch("b", 4, 4, Rendered("two\n"))
+        yield from self.update(first, patches=(patch,))
+        self.assertEqual(text_of(second), COMPOSER)
+        self.chats.tabs.activated(second)
+        yield lambda: self.service.opens == 2
+        all_of_it = Patch("a", 0, 0, Rendered("one\ntwo\n"))
+        yield from self.update(first, patches=(all_of_it,), is_anew=True)
+        first.close()
+        yield from self.until_turn()
+        self.assertEqual(self.service.opened, [self.id_of(second)])
+        yield from self.update(second, patches=(Patch("c", 8, 8, Rendered("three\n")),))
+        self.assertEqual(text_of(second), "one\ntwo\nthree\n" + COMPOSER)
+        second.close()
+        yield from self.until_turn()
+        self.assertEqual(self.service.opened, [])
 
     def test_clones_share_the_chat_until_the_last_one_is_closed(self) -> Steps:
         view = yield from self.chat()

@@ -35,6 +35,7 @@ T = TypeVar("T")
 NAME = "Chat"
 NOTHING = "There is nothing to send: write a message at the end of the chat."
 NO_WORDS = "Write a message: what is attached goes with it."
+ON_ITS_WAY = "The message before is still on its way; send this one in a moment."
 NO_LIBRARIES = "The chat cannot start: {}."
 
 
@@ -123,8 +124,8 @@ class ChatActions:
         return view
 
     def _seen(self, chat: ChatView) -> None:
-        """Have its transcript come, once."""
-        if chat.conversation not in self._opened:
+        """Have its transcript come, once for each tab."""
+        if chat.conversation not in self._opened or chat.told is None:
             self._stories.begin(self._followed(chat))
 
     async def _followed(self, chat: ChatView) -> ChatService | None:
@@ -133,6 +134,9 @@ class ChatActions:
         window = chat.views[0].window() if chat.views else None
         if service is None or window is None:
             return None
+        if chat.told is None and chat.conversation in self._opened:
+            # Another tab shows it: all of it comes anew for both.
+            self._left(chat)
         if chat.conversation not in self._opened:
             self._opened.add(chat.conversation)
             agent = str(chat.views[0].settings().get(AGENT) or "")
@@ -178,7 +182,10 @@ class ChatActions:
             self.show(window)
             view = self.tabs.in_window(window)
         chat = self.tabs.of(view) if view is not None else None
-        if chat is None or chat.conversation in self._sending:
+        if chat is None:
+            return
+        if chat.conversation in self._sending:
+            self._tell(ON_ITS_WAY)
             return
         words = chat.composer.text if text is None else text
         attached = chat.above.attached if text is None else ()

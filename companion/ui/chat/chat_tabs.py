@@ -130,6 +130,9 @@ class ChatTabs:
             return
         del self._chats[view.buffer_id()]
         chat.close()
+        if any(it.conversation == chat.conversation for it in self.chats):
+            # A tab that a project brought back shows it, too.
+            return
         self.on_closing(chat)
         if not (chat.composer.text.strip() or chat.above.attached):
             self._drafts.forget(chat.conversation)
@@ -211,7 +214,9 @@ class ChatTabs:
         while self._updates:
             update = self._updates.popleft()
             for chat in list(self._chats.values()):
-                if chat.conversation == update.conversation_id and chat.views:
+                # One that nobody has looked at yet cannot know where a part belongs.
+                is_known = chat.told is not None or update.is_anew
+                if chat.conversation == update.conversation_id and chat.views and is_known:
                     self._show(chat, update)
 
     def _show(self, chat: ChatView, update: ChatUpdate) -> None:
