@@ -1,0 +1,321 @@
+"""Runs inside an editor: what a chat costs it.
+
+`python -m headless FOLDER --exec bench/inside/chat.py -- CASE [ARGUMENTS] REPORT`: writes REPORT, a
+JSON object. The agent is the one that the settings name first. Times are seconds.
+  streaming MESSAGE  an answer to the message, once all that starts has started: `held` the longest
+                     callback, `busy` the longest with a processor, `own` the longest without the
+                     time in the editor's API; `updates`, `characters`, and `lasted` from the first
+                     of them to the last
+  starting           a chat from nothing: `told` until the tab says that the agent is starting,
+                     `first` until the answer to a message is seen
+  login              gives Gemini CLI a key
+  growing LINES      a transcript of so many lines: `opened` is what it costs to show it, `patches`
+                     what one more line costs the editor's thread, each with and without the time in
+                     the editor's API; `added` what that costs the engine's thread
+  memory MESSAGE     ten chats with ten answers to the message each: `characters` that they show,
+                     and `bytes` that Python holds for them outside of the headless editor
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import time
+import tracemalloc
+from datetime import datetime, timezone
+from functools import partial
+from typing import Any, Callable, Dict, List, Tuple, cast
+
+import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.agent.agents.credentials import API_KEY, Credentials
+from GeminiCompanion.companion.agent.events.turn_events import (
+    END_TURN,
+    Complete,
+    Content,
+    Message,
+    ToolResult,
+    TurnEvent,
+    Usage,
+)
+from GeminiCompanion.companion.chat.chat_service import ChatService
+from GeminiCompanion.companion.chat.chat_update import FAILED, READY, ChatUpdate
+from GeminiCompanion.companion.chat.login_requests import Configure
+from GeminiCompanion.companion.chat.rendered import MESSAGE
+from GeminiCompanion.companion.chat.transcript import Transcript
+from GeminiCompanion.companion.ui.chat.chat_actions import ChatActions
+from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION, ChatView
+
+import headless
+from headless import running
+from headless.queues import Queue
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from load import timed, watched  # noqa: E402
+
+# Seconds for an answer.
+PATIENCE = 90.0
+LOOK, SETTLED = 0.001, 1.0
+CHATS, TURNS = 10, 10
+# Lines of a turn, and how often one more comes.
+TURN, PATCHES = 25, 50
+STATE = "gemini_companion_chat_state"
+HEADLESS = os.path.join(os.path.dirname(os.path.abspath(headless.__file__)), "*")
+SAYS_STARTING = "is starting"
+ANSWER = "An answer."
+LINE = "one more line of an answer, with `code` in it, and as long as such lines are\n"
+
+
+def main(case: str, *arguments: str) -> None:
+    *given, report = arguments
+    _wait(lambda: plugin._host.running is not None)
+    found = CASES[case](*given)
+    with open(report, "w") as file:
+        json.dump(found, file)
+
+
+def streaming(message: str) -> Dict[str, Any]:
+    view = _new_chat()
+    _say(view, "hello")
+    _wait(lambda: _is_ready(view))
+    own = OwnTime()
+    held = watched(running.current().queues.ui)
+    own.watch(running.current().queues.ui)
+    sizes = [(view.size(), time.perf_counter())]
+    _say(view, message)
+    while len(sizes) < 2 or not _is_ready(view):
+        if view.size() != sizes[-1][0]:
+            sizes.append((view.size(), time.perf_counter()))
+        time.sleep(LOOK)
+    return {
+        "held": max(it.wall for it in held),
+        "busy": max(it.busy for it in held),
+        "own": max(own.costs),
+        "updates": len(sizes) - 1,
+        "characters": sizes[-1][0] - sizes[0][0],
+        "lasted": sizes[-1][1] - sizes[1][1],
+    }
+
+
+def starting() -> Dict[str, Any]:
+    window = sublime.active_window()
+    began = time.perf_counter()
+    window.run_command("gemini_companion_new_chat")
+    view = _front(window)
+    _wait(lambda: SAYS_STARTING in _state(view))
+    told = time.perf_counter() - began
+    _say(view, "hello")
+    _wait(lambda: _has(view, ANSWER))
+    return {"told": told, "first": time.perf_counter() - began}
+
+
+def login() -> Dict[str, Any]:
+    """The agent keeps the key for editors to come."""
+    sublime.active_window().run_command("gemini_companion_new_chat")
+    _wait(lambda: _chats()._service is not None)
+    service = cast(ChatService, _chats()._service)
+    answer = service.ask(Configure("gemini", Credentials(API_KEY, "the-key")))
+    _wait(lambda: answer.is_there)
+    answer.result()
+    return {}
+
+
+def growing(lines: str) -> Dict[str, Any]:
+    view, document, events = sublime.active_window().new_file(), Transcript(), Events()
+    chats: List[ChatView] = []
+    timed(lambda: chats.append(ChatView(view, "", None, lambda _chat: None)))
+    for _ in range(int(lines) // TURN):
+        events.add_turn(document)
+    first = ChatUpdate("", READY, patches=document.take(), is_anew=True)
+    own = OwnTime()
+    opened = own.of(lambda: chats[0].update(first))
+    patches: List[Tuple[float, float]] = []
+    added: List[float] = []
+    # Where everything stands is much to find out in a long text, and leaves the processor's caches
+    # to nobody else; so it is the same for a short one.
+    much = list(range(1 << 21))
+    for _ in range(PATCHES):
+        sum(much)
+        began = time.perf_counter()
+        events.add(document, Content(LINE))
+        update = ChatUpdate("", READY, patches=document.take())
+        added.append(time.perf_counter() - began)
+        sum(much)
+        patches.append(own.of(partial(chats[0].update, update)))
+    return {
+        "lines": view.rowcol(view.size())[0],
+        "opened": opened,
+        "added": added,
+        "patches": patches,
+    }
+
+
+def memory(message: str) -> Dict[str, Any]:
+    # Engine, agent and all modules are there.
+    _said_often(message)
+    tracemalloc.start()
+    size = sum(_said_often(message) for _ in range(CHATS))
+    editor = running.current()
+    # What is written behind is on the disk by then.
+    time.sleep(SETTLED)
+    for view in editor.views.values():
+        view.buffer.history.clear()
+    gc.collect()
+    others = [tracemalloc.Filter(False, it) for it in (HEADLESS, tracemalloc.__file__)]
+    held = tracemalloc.take_snapshot().filter_traces(others).statistics("filename")
+    return {"characters": size, "bytes": sum(it.size for it in held)}
+
+
+def _said_often(message: str) -> int:
+    """The characters of a new chat in which the message was sent some times."""
+    view = _new_chat()
+    for _ in range(TURNS):
+        _say(view, message)
+        _wait(lambda: _is_ready(view))
+    return view.size()
+
+
+class OwnTime:
+    """What callbacks cost the editor's thread without the time in Sublime's API, which is the
+    headless editor's."""
+
+    CLASSES = (sublime.View, sublime.Selection, sublime.Settings, sublime.Window, sublime.Buffer)
+
+    def __init__(self) -> None:
+        self._outside = 0.0
+        self._is_outside = False
+        # Of each callback, where a queue is watched.
+        self.costs: List[float] = []
+        for kind in self.CLASSES:
+            for name, function in list(vars(kind).items()):
+                if callable(function) and not name.startswith("__"):
+                    setattr(kind, name, self._timed(function))
+
+    def of(self, run: Callable[[], object]) -> Tuple[float, float]:
+        """Seconds with it, and without."""
+        costs: List[Tuple[float, float]] = []
+        timed(lambda: costs.append(self._cost(run)))
+        return costs[0]
+
+    def watch(self, queue: Queue) -> None:
+        run_one = queue.run_one
+
+        def measured(callback: Callable[[], object]) -> None:
+            self.costs.append(self._cost(lambda: run_one(callback))[1])
+
+        queue.run_one = measured  # type: ignore[method-assign]
+
+    def _cost(self, run: Callable[[], object]) -> Tuple[float, float]:
+        self._outside, began = 0.0, time.perf_counter()
+        run()
+        whole = time.perf_counter() - began
+        return whole, whole - self._outside
+
+    def _timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if self._is_outside or not running.current().queues.ui.is_here():
+                return function(*args, **kwargs)
+            self._is_outside, began = True, time.perf_counter()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._is_outside = False
+                self._outside += time.perf_counter() - began
+
+        return call
+
+
+class Events:
+    """Events of one conversation, one after the other."""
+
+    def __init__(self) -> None:
+        self._turn = self._number = 0
+
+    def add(self, document: Transcript, body: Any) -> None:
+        self._number += 1
+        time = datetime.now(timezone.utc)
+        document.add(TurnEvent(self._number, time, "", str(self._turn), body))
+
+    def add_turn(self, document: Transcript) -> None:
+        """One with TURN lines."""
+        self._turn, self._number = self._turn + 1, -1
+        self.add(document, Message("What is in here?"))
+        self.add(document, ToolResult("call", "read_file", {"path": "a.py"}, "12", "", True))
+        self.add(document, Content(LINE * (TURN - 9), False))
+        self.add(document, Complete(END_TURN, Usage()))
+
+
+CASES: Dict[str, Callable[..., Dict[str, Any]]] = {
+    "streaming": streaming,
+    "starting": starting,
+    "login": login,
+    "growing": growing,
+    "memory": memory,
+}
+
+
+def _new_chat() -> sublime.View:
+    window = sublime.active_window()
+    window.run_command("gemini_companion_new_chat")
+    view = _front(window)
+    _wait(lambda: _is_ready(view))
+    return view
+
+
+def _front(window: sublime.Window) -> sublime.View:
+    view = window.active_view()
+    if view is None or not view.settings().get(CONVERSATION):
+        raise RuntimeError("no chat is in front")
+    return view
+
+
+def _say(view: sublime.View, words: str) -> None:
+    """Returns once they stand in the tab."""
+    count, window = _messages(view), view.window()
+    _wait(lambda: not _chats()._sending)
+    if window is not None:
+        window.focus_view(view)
+        window.run_command("gemini_companion_send", {"text": words})
+    _wait(lambda: _messages(view) > count)
+
+
+def _messages(view: sublime.View) -> int:
+    return view.substr(sublime.Region(0, view.size())).count(MESSAGE)
+
+
+def _has(view: sublime.View, words: str) -> bool:
+    return words in view.substr(sublime.Region(0, view.size()))
+
+
+def _is_ready(view: sublime.View) -> bool:
+    chat = _chats().tabs.of(view)
+    told = chat.told if chat is not None else None
+    if told is not None and told.state == FAILED:
+        raise RuntimeError(told.problem)
+    return told is not None and told.state == READY
+
+
+def _chats() -> ChatActions:
+    if plugin._host.running is None:
+        raise RuntimeError("the package is not loaded")
+    return plugin._host.running.chats
+
+
+def _state(view: sublime.View) -> str:
+    found = running.current().view(view.id()).phantoms
+    return " ".join(it.content for it in found if it.key == STATE)
+
+
+def _wait(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("the chat does not get there")
+        time.sleep(LOOK)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
