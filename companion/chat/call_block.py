@@ -4,6 +4,7 @@ folded, its arguments and its result."""
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from datetime import datetime, timedelta
 from typing import Any, Mapping
@@ -184,7 +185,9 @@ class CallBlock(Block):
             name, value = "", self._title
         pen.write(" " if value else "")
         if name in PATHS:
-            pen.link(short_path(self._folder, value, MAX_SUBJECT), OPEN_FILE, path=value)
+            # Agents also name paths as seen from the folder.
+            path = os.path.join(self._folder, value)
+            pen.link(short_path(self._folder, path, MAX_SUBJECT), OPEN_FILE, path=path)
         else:
             pen.write(short(shown_line(value), MAX_SUBJECT))
 

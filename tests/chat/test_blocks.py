@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import unittest
 from datetime import timedelta
 from typing import Any
@@ -320,6 +321,13 @@ class Edits(unittest.TestCase):
         bodies = [call(), question("a", EDIT), result(success=False, rejected=True)]
         _transcript, drawing = drawn(*bodies, Complete("end_turn", Usage()))
         self.assertNotIn("changed", drawing.text)
+
+    def test_a_link_leads_to_the_same_file_however_the_agent_names_it(self) -> None:
+        for named in ("src/a.py", f"{FOLDER}/src/a.py"):
+            with self.subTest(named):
+                _transcript, drawing = drawn(call(args={"file_path": named}))
+                told = [("src/a.py", {"path": os.path.join(FOLDER, "src/a.py")})]
+                self.assertEqual(links(drawing, OPEN_FILE), told)
 
     def test_of_a_long_path_the_end_is_shown(self) -> None:
         path = "/" + "folder/" * 30 + "a.py"

@@ -4,6 +4,7 @@ as the test says."""
 from __future__ import annotations
 
 import json
+import os
 from typing import Any, Generator
 
 import sublime
@@ -16,6 +17,7 @@ from GeminiCompanion.companion.chat.requests import Send, Stop
 from GeminiCompanion.companion.ui.chat.chat_actions import NOTHING, ChatActions
 from GeminiCompanion.companion.ui.chat.chat_tabs import CLICK
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION
+from GeminiCompanion.companion.ui.chat.link_actions import A_FOLDER, NO_FILE
 from GeminiCompanion.companion.ui.chat.state_line import KEY
 from GeminiCompanion.companion.ui.sublime_editor import PREFIX
 
@@ -256,6 +258,20 @@ class Keys(ChatCase):
         self.type(view, "\n")
         yield lambda: self.window.active_view().file_name() == path
         self.assertEqual(text_of(view), "see a.py\n" + COMPOSER)
+
+    def test_a_link_to_what_cannot_be_opened_says_why(self) -> Steps:
+        view = yield from self.chat()
+        folder = os.path.dirname(self.write("a.py", "x\n"))
+        missing = os.path.join(folder, "b.py")
+        for path, told in ((folder, A_FOLDER), (missing, NO_FILE)):
+            link = Link(0, 3, OPEN_FILE, json.dumps({"path": path, "turn": "t"}))
+            drawn = Patch("a", 0, 0, Rendered("see\n", links=(link,)))
+            yield from self.update(view, patches=(drawn,), is_anew=True)
+            view.sel().clear()
+            view.sel().add(1)
+            yield from self.until_turn()
+            self.type(view, "\n")
+            yield lambda told=told, path=path: PREFIX + told.format(path) in self.sentences
 
     def test_a_click_on_a_link_follows_it_and_the_beginning_of_a_drag_does_not(self) -> Steps:
         view = yield from self.chat()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 import sublime
 
+from ...base.shown_text import shown_line
 from ...chat import rendered
 from ...chat.rendered import Link
 from . import failure_words
@@ -18,6 +19,7 @@ from .edit_reviews import EditReviews
 if TYPE_CHECKING:
     from ...chat.chat_service import ChatService
 
+A_FOLDER = "{} is a folder."
 NO_FILE = "{} is not there any more."
 NOT_YET = "This link has no action in this version."
 
@@ -51,7 +53,8 @@ def argument_of(link: Link) -> Mapping[str, Any]:
 async def _open_file(followed: Followed, service: ChatService) -> None:
     path, window = str(followed.argument.get("path", "")), followed.view.window()
     if not os.path.isfile(path):
-        followed.tell(NO_FILE.format(path))
+        told = A_FOLDER if os.path.isdir(path) else NO_FILE
+        followed.tell(told.format(shown_line(path)))
     elif window is not None:
         window.open_file(path)
 
