@@ -28,6 +28,8 @@ from .companion.ui.commands.changes_commands import (  # noqa: E402
 from .companion.ui.commands.chat_commands import (  # noqa: E402
     GeminiCompanionAttachCommand,
     GeminiCompanionChatCommand,
+    GeminiCompanionCopyCodeCommand,
+    GeminiCompanionInsertCodeCommand,
     GeminiCompanionNewChatCommand,
     GeminiCompanionNextMessageCommand,
     GeminiCompanionPreviousMessageCommand,
@@ -115,6 +117,8 @@ __all__ = [
     "GeminiCompanionModeCommand",
     "GeminiCompanionModelCommand",
     "GeminiCompanionAttachCommand",
+    "GeminiCompanionCopyCodeCommand",
+    "GeminiCompanionInsertCodeCommand",
     "GeminiCompanionNextMessageCommand",
     "GeminiCompanionPreviousMessageCommand",
     "GeminiCompanionWaitingMessagesCommand",

@@ -12,6 +12,7 @@ from ..stories import Stories
 from .attaching import Attaching
 from .chat_tabs import ChatTabs
 from .chat_view import ChatView
+from .code_taking import CodeTaking
 from .completing import Completing
 from .drafts import folder_of
 from .last_texts import LastTexts
@@ -33,6 +34,7 @@ class Composing:
         self._attaching = Attaching(self.texts, self._lists, tell)
         self.completing = Completing(tabs, self._lists, stories)
         tabs.on_typed = self.completing.typed
+        self._code = CodeTaking(self.texts, tell)
         self.history = History(followed, stories)
         self.queued = Queued(followed, self.history.keep, stories, tell)
         tabs.on_pressed = self.queued.pressed
@@ -54,6 +56,18 @@ class Composing:
         shown = self.shown(window)
         if shown is not None:
             self._stories.begin(self._attaching.attach(window, shown[1], what, path), window)
+
+    def copy_code(self, window: sublime.Window) -> None:
+        """Copy the code at the caret of the chat of the window, else the last one."""
+        shown = self.shown(window)
+        if shown is not None:
+            self._code.copy(*shown)
+
+    def insert_code(self, window: sublime.Window) -> None:
+        """Put it into the text that was worked on last."""
+        shown = self.shown(window)
+        if shown is not None:
+            self._code.insert(window, *shown)
 
     def place(self, window: sublime.Window) -> Place | None:
         """Where the commands that send put their words; None without a chat."""

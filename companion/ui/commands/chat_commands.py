@@ -86,6 +86,20 @@ class GeminiCompanionAttachCommand(sublime_plugin.WindowCommand):
             chats.composing.attach(self.window, what, path)
 
 
+class GeminiCompanionCopyCodeCommand(GeminiCompanionInChatCommand):
+    """Copy the block of code at the caret of the chat in front, else the last one."""
+
+    def act(self, running: Running) -> None:
+        running.chats.composing.copy_code(self.window)
+
+
+class GeminiCompanionInsertCodeCommand(GeminiCompanionInChatCommand):
+    """Put it at the caret of the text that was worked on last."""
+
+    def act(self, running: Running) -> None:
+        running.chats.composing.insert_code(self.window)
+
+
 class GeminiCompanionPreviousMessageCommand(GeminiCompanionInChatCommand):
     """Bring the message said before into the composer of the chat in front."""
 
