@@ -103,7 +103,7 @@ def streaming(message: str) -> Dict[str, Any]:
 def starting() -> Dict[str, Any]:
     window = sublime.active_window()
     began = time.perf_counter()
-    window.run_command("gemini_companion_new_chat")
+    window.run_command("gemini_companion_new_chat", {"agent": _agent()})
     view = _front(window)
     _wait(lambda: SAYS_STARTING in _state(view))
     told = time.perf_counter() - began
@@ -114,7 +114,7 @@ def starting() -> Dict[str, Any]:
 
 def login() -> Dict[str, Any]:
     """The agent keeps the key for editors to come."""
-    sublime.active_window().run_command("gemini_companion_new_chat")
+    sublime.active_window().run_command("gemini_companion_new_chat", {"agent": _agent()})
     _wait(lambda: _chats()._service is not None)
     service = cast(ChatService, _chats()._service)
     answer = service.ask(Configure("gemini", Credentials(API_KEY, "the-key")))
@@ -259,10 +259,15 @@ CASES: Dict[str, Callable[..., Dict[str, Any]]] = {
 
 def _new_chat() -> sublime.View:
     window = sublime.active_window()
-    window.run_command("gemini_companion_new_chat")
+    window.run_command("gemini_companion_new_chat", {"agent": _agent()})
     view = _front(window)
     _wait(lambda: _is_ready(view))
     return view
+
+
+def _agent() -> str:
+    """The one of the settings; without it, the command may ask."""
+    return str(sublime.load_settings("GeminiCompanion.sublime-settings").get("usual_agent"))
 
 
 def _front(window: sublime.Window) -> sublime.View:

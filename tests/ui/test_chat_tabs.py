@@ -133,6 +133,25 @@ class Opening(ChatCase):
         yield from self.update(view, state=FAILED, problem="It ended.")
         self.assertIn("It ended.", self.state_of(view))
 
+    def test_a_chat_says_that_its_agent_starts_before_the_engine_is_there(self) -> Steps:
+        imported: Answer[Any] = Answer()
+        self.replace(self.chats.engines, "needed", lambda: imported)
+        self.run_command("new_chat")
+        view = self.window.active_view()
+        self.assertIn("is starting", self.state_of(view))
+        self.assertEqual(self.service.opened, [])
+        imported.give(None)
+        yield lambda: self.id_of(view) in self.service.opened
+
+    def test_a_chat_whose_library_is_missing_says_so_instead_of_starting(self) -> Steps:
+        missing: Answer[Any] = Answer()
+        self.replace(self.chats.engines, "needed", lambda: missing)
+        self.run_command("new_chat")
+        view = self.window.active_view()
+        missing.fail(ImportError("No module named 'aiohttp'"))
+        yield lambda: "aiohttp" in self.state_of(view)
+        self.assertIn("Try again", self.state_of(view))
+
     def test_a_patch_that_does_not_fit_has_the_transcript_come_anew(self) -> Steps:
         view = yield from self.chat()
         yield from self.update(view, patches=(Patch("a", 5, 9, Rendered("x")),))

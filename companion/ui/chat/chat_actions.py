@@ -9,6 +9,7 @@ import sublime
 
 from ...base.answer import Answer
 from ...chat.attached import Attached, Outgoing, outgoing
+from ...chat.chat_update import FAILED, ChatUpdate
 from ...chat.rendered import ANSWER, DECIDE, DECLINE, SHOW_OUTPUT, Link
 from ..review import open_diffs
 from ..stories import Stories
@@ -126,6 +127,7 @@ class ChatActions:
     def _seen(self, chat: ChatView) -> None:
         """Have its transcript come, once for each tab."""
         if chat.conversation not in self._opened or chat.told is None:
+            chat.show_state()
             self._stories.begin(self._followed(chat))
 
     async def _followed(self, chat: ChatView) -> ChatService | None:
@@ -165,13 +167,20 @@ class ChatActions:
             try:
                 engine = await self.engines.needed()
             except ImportError as error:
-                self._tell(NO_LIBRARIES.format(error))
+                self._fail(NO_LIBRARIES.format(error))
                 return None
             from ...chat.chat_service import ChatService
 
             if self._service is None:
                 self._service = ChatService(engine, self.tabs.updated)
         return self._service
+
+    def _fail(self, problem: str) -> None:
+        """There is no service: say so in all chats that wait for one."""
+        self._tell(problem)
+        for chat in self.tabs.chats:
+            if chat.told is None or chat.told.state == FAILED:
+                chat.update(ChatUpdate(chat.conversation, FAILED, problem))
 
     # Messages
 

@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterable, Sequence
 import sublime
 
 from ...base.shown_text import shown_line
-from ...chat.chat_update import ChatUpdate
+from ...chat.chat_update import STARTING, ChatUpdate
 from ...chat.question import Question
 from ...chat.rendered import LINE, Link, Patch, Rendered
 from .. import queues
@@ -122,10 +122,10 @@ class ChatView:
         self.show_state()
 
     def show_state(self) -> None:
-        """What is above the composer may change with the time."""
-        if self.told is None:
-            return
-        words, links = words_of(self.told), failure_words.links(self.told)
+        """What is above the composer may change with the time. Before anything was told, the chat
+        is starting: the engine is being imported."""
+        told = self.told or ChatUpdate(self.conversation, STARTING)
+        words, links = words_of(told), failure_words.links(told)
         for view in self.views:
             self._state.show(view, self.composer.start, words, links)
 
