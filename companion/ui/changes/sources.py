@@ -79,10 +79,15 @@ def id_of(value: object) -> int:
 
 
 def title(path: str, window: sublime.Window) -> str:
-    """The path as a heading has it: from a folder of the window on, if it is in one."""
-    for folder in window.folders() if window.is_valid() else ():
-        if path.startswith(os.path.join(folder, "")):
-            return shown_line(os.path.relpath(path, folder))
+    """The path as a heading has it: from a folder of the window on, if it is in one; with the
+    folder's name if there are several."""
+    folders = window.folders() if window.is_valid() else []
+    names = [os.path.basename(it) for it in folders]
+    for folder, name in zip(folders, names):
+        if path.startswith(os.path.join(folder, "")) and names.count(name) == 1:
+            # Two folders may have files of the same name.
+            start = folder if len(folders) == 1 else os.path.dirname(folder)
+            return shown_line(os.path.relpath(path, start))
     return shown_line(path)
 
 
