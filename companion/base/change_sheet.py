@@ -138,6 +138,14 @@ class Place(NamedTuple):
     row: int
 
 
+class ChangeStart(NamedTuple):
+    """The first row of a change: the number of its section, and its own number there."""
+
+    section: int
+    change: int
+    row: int
+
+
 # A region of a text, by its ends, and what comes in its place.
 Part = Tuple[int, int, str]
 
@@ -176,15 +184,16 @@ class Sheet:
         return {it.file.id: number for number, it in enumerate(self.sections)}
 
     @cached_property
-    def change_rows(self) -> Sequence[int]:
-        """The first row of each change, in order."""
+    def change_starts(self) -> Sequence[ChangeStart]:
+        """Where each change begins, in order."""
         found = []
-        for above, section in zip(self.rows, self.sections):
+        for number, section in enumerate(self.sections):
             last = None
             for run in section.runs:
-                if run.change not in (None, last) and run.kind != PLACE and run.start < run.end:
-                    found.append(above + run.start)
-                    last = run.change
+                change = run.change if run.kind != PLACE and run.start < run.end else None
+                if change is not None and change != last:
+                    found.append(ChangeStart(number, change, self.rows[number] + run.start))
+                    last = change
         return found
 
     def place(self, row: int) -> Place:

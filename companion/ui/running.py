@@ -17,6 +17,7 @@ from . import queues, settings
 from .changes.change_sheets import ChangeSheets
 from .changes.deciding import Deciding
 from .changes.proposals import Proposals
+from .changes.sheet_commands import SheetCommands
 from .changes.unasked_changes import UnaskedChanges
 from .chat.chat_actions import ChatActions
 from .chat.chat_tabs import IN_CHAT
@@ -88,7 +89,8 @@ class Running:
         self.changes = SingleChanges(self.reviews, tell, self.diffs.reject)
         self.accepting = Accepting(*both, self.reviews, self.diffs, self.conflicts, self.history)
         self.unasked = Unasked(self.history, self.written, tell)
-        self.sheets = self._change_sheets(tell)
+        self.sheet_commands = self._change_sheets(tell)
+        self.sheets = self.sheet_commands.sheets
         self.queue = Queue(self.reviews, tell)
         self.next_edit = self.editor.next_edit = NextEdit(tell)
         self.notes = Notes(self.reviews, tell, self.diffs.reject)
@@ -115,15 +117,15 @@ class Running:
         edits.accept = lambda window, view: self.accepting.accept(window, view)
         return edits
 
-    def _change_sheets(self, tell: Callable[[str], None]) -> ChangeSheets:
+    def _change_sheets(self, tell: Callable[[str], None]) -> SheetCommands:
         deciding = Deciding(self.reviews, self.changes, self.history, tell)
         sources = (
             Proposals(self.reviews, self.accepting, self.diffs),
             UnaskedChanges(self.reviews, self.written, self.history),
         )
-        sheets = ChangeSheets(sources, deciding, self.reviews, self.stories, tell)
+        sheets = ChangeSheets(sources, deciding, self.stories, tell)
         self.reviews.on_change = self.history.on_change = sheets.changed
-        return sheets
+        return SheetCommands(sheets, deciding, self.reviews, self.stories, tell)
 
     def _chat_actions(
         self, engines: Engines, drafts: Drafts, tell: Callable[[str], None]
@@ -233,7 +235,7 @@ class Running:
         self, name: str, arguments: Mapping[str, Any] | None, view: sublime.View
     ) -> tuple[str, dict[str, Any]] | None:
         """The command to run instead of this one; None to run it."""
-        in_sheet = self.sheets.instead_of(name, arguments, view)
+        in_sheet = self.sheet_commands.instead_of(name, arguments, view)
         in_chat = self.chats.tabs.instead_of(name, arguments, view)
         return in_sheet or in_chat or self.diffs.instead_of(name, view)
 

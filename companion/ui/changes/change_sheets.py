@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, Mapping, Sequence
+from typing import Callable, Sequence
 
 import sublime
 
-from ...base.change_sheet import ADDED, EQUAL, PLACE, REMOVED, Place
-from ...base.comparison import Comparison
 from .. import queues, settings, texts
-from ..review import open_diffs, pair, sight
-from ..review.record import waiting
-from ..review.reviews import Reviews
+from ..review import open_diffs
 from ..stories import Stories
-from .deciding import DECIDED, Deciding
+from .deciding import Deciding
 from .sheet import ChangeSheet
 from .sources import Source
 
@@ -31,13 +27,11 @@ class ChangeSheets:
         self,
         sources: Sequence[Source],
         deciding: Deciding,
-        reviews: Reviews,
         stories: Stories,
         tell: Callable[[str], None],
     ) -> None:
         self._sources = sources
         self._deciding = deciding
-        self._reviews = reviews
         self._stories = stories
         self._tell = tell
         self._sheets: dict[int, ChangeSheet] = {}
@@ -128,116 +122,6 @@ class ChangeSheets:
         self._sheets[view.buffer_id()] = sheet
         sheet.refresh()
 
-    # ----- commands
-
-    def instead_of(
-        self, name: str, arguments: Mapping[str, Any] | None, view: sublime.View
-    ) -> tuple[str, dict[str, Any]] | None:
-        """The command to run instead of this one: Enter goes to the file's own review where nothing
-        can be typed, saving means accepting all, and what was changed last is undone in the review
-        that has the text."""
-        sheet, window = self.of(view), view.window()
-        if sheet is None or window is None:
-            return None
-        if name == "save" and settings.of(window).accept_on_save:
-            arguments = {"sheet": str(sheet.buffer_id), "action": "accept_all"}
-            return _later(window, "decide_changes", arguments)
-        sheet.take_typed()
-        if name in ("undo", "redo") and waiting(sheet.edits.last) is not None:
-            queues.on_ui_thread(partial(sheet.edits.last.run_command, name))
-            return ("noop", {})
-        is_enter = name == "insert" and dict(arguments or {}).get("characters") == "\n"
-        if is_enter and self._place(sheet, view).run.kind != ADDED:
-            return _later(window, "go_to_change", {})
-        return None
-
-    def _place(self, sheet: ChangeSheet, view: sublime.View) -> Place:
-        sheet.take_typed()
-        return sheet.model.place(sight.caret_row(view))
-
-    def meant(self, window: sublime.Window) -> tuple[sublime.View, str] | None:
-        """If a sheet has the keyboard: the right view of the file at its caret, and the key of the
-        change there, empty for none. None also if that file's own review is not open."""
-        view = window.active_view()
-        sheet = self.of(view) if view is not None else None
-        if sheet is None or view is None:
-            return None
-        place = self._place(sheet, view)
-        file = sheet.model.sections[place.section].file
-        source = sheet.source(file.id)
-        right = source.view(file.id) if source is not None else None
-        number = place.run.change if place.run.kind != PLACE else None
-        key = file.comparison.keys[number] if file.comparison and number is not None else ""
-        return (right, key) if right is not None else None
-
-    def step(self, window: sublime.Window, step: int) -> bool:
-        """If a sheet has the keyboard, go to the next change in it, or with -1 to the previous one,
-        and from the last one to the first."""
-        view = window.active_view()
-        sheet = self.of(view) if view is not None else None
-        if sheet is None or view is None:
-            return False
-        sheet.take_typed()
-        rows, row = sheet.model.change_rows, sight.caret_row(view)
-        beyond = [it for it in rows if (it - row) * step > 0][::step] or rows[::step]
-        if beyond:
-            sight.put_caret(view, sheet.model.point_at(beyond[0]))
-        return True
-
-    async def go(self, view: sublime.View) -> None:
-        """Show the line at the caret in the file's own review."""
-        sheet, window = self.of(view), view.window()
-        if sheet is None or window is None:
-            return
-        place = self._place(sheet, view)
-        id = sheet.model.sections[place.section].file.id
-        source = sheet.source(id)
-        if source is None:
-            return
-        right = await source.open(window, id)
-        if right is None:
-            self._tell(DECIDED)
-            return
-        pair.show(right.window() or window, right)
-        if self._reviews.is_compared(right):
-            comparison = await self._reviews.comparison(right)
-            if comparison is not None:
-                _show(right, comparison, place)
-
-    async def decide(self, sheet: ChangeSheet, action: str, file: str, change: str) -> None:
-        """What a link of the sheet says."""
-        what, _, of = action.partition("_")
-        if of == "change":
-            await self._deciding.change(sheet, file, change, what == "keep")
-        elif of == "file":
-            await self._deciding.file(sheet, file, what == "accept")
-        elif what == "undo":
-            await self._deciding.undo_all(sheet)
-        else:
-            await self._deciding.all(sheet, what == "accept")
-
 
 def _is_sheet(view: sublime.View) -> bool:
     return view.is_valid() and view.settings().get(CHANGES) is True
-
-
-def _later(
-    window: sublime.Window, name: str, arguments: dict[str, Any]
-) -> tuple[str, dict[str, Any]]:
-    """Runs the command of ours soon, because it is one of the window; nothing is done at once."""
-    queues.on_ui_thread(partial(window.run_command, f"gemini_companion_{name}", arguments))
-    return ("noop", {})
-
-
-def _show(right: sublime.View, comparison: Comparison, place: Place) -> None:
-    """Put the caret on the line, or on the change that has removed it."""
-    number = place.run.change
-    if not comparison.changes:
-        return
-    if place.run.kind == REMOVED and number is not None and number < len(comparison.changes):
-        sight.show_change(right, comparison, number)
-    elif place.run.kind in (ADDED, EQUAL):
-        row = min(place.row, len(comparison.new.rows))
-        sight.show_row(right, comparison, row)
-    else:
-        sight.show_change(right, comparison, min(number or 0, len(comparison.changes) - 1))

@@ -11,16 +11,20 @@ from typing import Callable, Sequence
 
 import sublime
 
-from ...base.change_sheet import Section
+from ...base.change_sheet import ChangeStart, Section
 from ...ide.accepted_edits import Edit
-from .. import panels
+from .. import panels, settings
+from ..review import sight
 from ..review.history import History
+from ..review.record import is_diff
 from ..review.reviews import Reviews
-from ..review.single_changes import SingleChanges
+from ..review.single_changes import ABOVE, SingleChanges
 from .sheet import HEAD, ChangeSheet, extent, lines
 from .sources import Source
 
 DECIDED = "Those changes are decided already."
+AGAIN = "That file has changed meanwhile: decide on what is shown now."
+ALL_DECIDED = "All changes here are decided on: accept all now, or reject them."
 NOTHING = "There are no changes to decide on here."
 NOTHING_TO_UNDO = "Nothing that was accepted here can be undone any more."
 # The possible answers, and what each does.
@@ -29,6 +33,8 @@ ALL = {
     False: ("Reject all", "CLIs are told so; edits that are made already are undone."),
 }
 GO_BACK = ["Go back", "Nothing is decided."]
+# About files for which several proposals wait.
+OTHERS = "{} more for the same files would replace these, and must wait."
 UNDO_ALL = "The old texts are put back where the files are still what you accepted."
 # In the settings of the sheet's view: the ids of the edits of the last Accept all.
 ACCEPTED = "gemini_companion_changes_accepted"
@@ -62,27 +68,64 @@ class Deciding:
         self._busy: set[int] = set()
 
     async def change(self, sheet: ChangeSheet, id: str, key: str, is_kept: bool) -> None:
-        """Keep or drop one change."""
+        """Keep or drop one change, and go on to the next one."""
         sheet.take_typed()
+        at, count = sheet.change_of(id, key), sheet.edits.count
         source, window = sheet.source(id), sheet.window
         view = await source.open(window, id) if source is not None and window is not None else None
-        if view is None:
+        if view is None or at is None:
             self._tell(DECIDED)
+        elif not self._is_shown(sheet, at, view):
+            self._tell(AGAIN)
         elif is_kept:
-            await self._changes.keep(view, key)
+            await self._changes.keep(view, key, goes_on=False)
+            await self._go_on(sheet, view, at, count)
         else:
-            sheet.edits.last = view
-            await self._changes.drop(view, key)
+            if await self._changes.drop(view, key, goes_on=False):
+                sheet.edits.changed(view)
+            await self._go_on(sheet, view, at, count)
         sheet.refresh()
+
+    def _is_shown(self, sheet: ChangeSheet, at: ChangeStart, view: sublime.View) -> bool:
+        """Whether the sheet shows the changes that the review has by now: keys count equal changes,
+        and the same key may be that of another one."""
+        file, review = sheet.model.sections[at.section].file, self._reviews.of(view)
+        known = review.comparison if review is not None else None
+        is_new = sheet.edits.counts.get(file.id) is None
+        return known is None or is_new or known is file.comparison
+
+    async def _go_on(
+        self, sheet: ChangeSheet, right: sublime.View, at: ChangeStart, count: int
+    ) -> None:
+        """Go to the next change of the sheet that is neither kept nor dropped, if the user wants
+        that and has not typed since that many edits."""
+        window = sheet.window
+        if window is None or not settings.of(window).keep_goes_on:
+            return
+        if is_diff(right):
+            await self._reviews.comparison(right)
+        await sheet.refresh()
+        view = window.active_view()
+        if view not in sheet.views or view is None or sheet.edits.count != count:
+            return
+        undecided = sheet.undecided()
+        if not undecided:
+            self._tell(ALL_DECIDED)
+            return
+        below = [it for it in undecided if it[:2] >= at[:2]]
+        if not below:
+            self._tell(ABOVE)
+        sight.put_caret(view, sheet.model.point_at((below or undecided)[0].row))
 
     async def file(self, sheet: ChangeSheet, id: str, accept: bool) -> None:
         """Accept or reject the changes of one file."""
         sheet.take_typed()
         source, window = sheet.source(id), sheet.window
-        if source is None or window is None:
+        waits = source is not None and window is not None and _waits(source, window, id)
+        if source is None or window is None or not waits:
             self._tell(DECIDED)
-            return
-        await (source.accept(window, id) if accept else source.reject(window, id))
+        else:
+            await (source.accept(window, id) if accept else source.reject(window, id))
         sheet.refresh()
 
     async def all(self, sheet: ChangeSheet, accept: bool) -> None:
@@ -93,10 +136,12 @@ class Deciding:
         self._busy.add(sheet.buffer_id)
         try:
             await self._settle(sheet)
-            counted = self._counted(sheet)
+            counted, others = self._counted(sheet), 0
+            if accept:
+                counted, others = _one_for_each_file(counted)
             if not counted:
                 self._tell(NOTHING)
-            elif await _is_wanted(window, counted, accept):
+            elif await _is_wanted(window, counted, accept, others):
                 await self._decide(sheet, window, counted, accept)
         finally:
             self._busy.discard(sheet.buffer_id)
@@ -188,10 +233,33 @@ class Deciding:
         return [it for it in found if it is not None and not it.problem]
 
 
-async def _is_wanted(window: sublime.Window, counted: Sequence[Counted], accept: bool) -> bool:
+def _waits(source: Source, window: sublime.Window, id: str) -> bool:
+    """Whether the user can decide on it still."""
+    return any(it.id == id for it in source.entries(window))
+
+
+def _one_for_each_file(counted: Sequence[Counted]) -> tuple[list[Counted], int]:
+    """Those that can be accepted together, and how many others there are. Of several proposals for
+    one file it is the oldest one: the next one does not know its text, and would replace it."""
+    found: list[Counted] = []
+    titles: set[str] = set()
+    for each in counted:
+        file = each.section.file
+        if file.is_written or file.title not in titles:
+            found.append(each)
+        if not file.is_written:
+            titles.add(file.title)
+    return found, len(counted) - len(found)
+
+
+async def _is_wanted(
+    window: sublime.Window, counted: Sequence[Counted], accept: bool, others: int
+) -> bool:
     files = [it.section.file for it in counted]
     what = f"{extent([(it.section.file.title, it.source) for it in counted])}, {lines(files)}"
     name, detail = ALL[accept]
+    if others:
+        detail = f"{OTHERS.format(others)} {detail}"
     asked = f"{name.split()[0]} {what}?"
     return await panels.choice(window, [[f"{name}: {what}", detail], GO_BACK], asked) == 0
 

@@ -13,7 +13,7 @@ from typing import Callable, Sequence
 import sublime
 
 from ...base.answer import Answer
-from ...base.change_sheet import FileChanges, Section, Sheet, plain_section, section_of
+from ...base.change_sheet import ChangeStart, FileChanges, Section, Sheet, plain_section, section_of
 from ...base.sheet_typing import equal_ends, typed
 from .. import texts
 from ..review.record import seen
@@ -77,6 +77,26 @@ class ChangeSheet:
         view = source.view(id) if source is not None else None
         return seen(view) if view is not None else frozenset()
 
+    def undecided(self) -> list[ChangeStart]:
+        """The changes that are neither kept nor dropped."""
+        decided: dict[int, frozenset[str]] = {}
+        found = []
+        for it in self.model.change_starts:
+            file = self.model.sections[it.section].file
+            if file.comparison is not None:
+                if it.section not in decided:
+                    decided[it.section] = self._decided(file.id) | file.comparison.dropped
+                found += [] if file.comparison.keys[it.change] in decided[it.section] else [it]
+        return found
+
+    def change_of(self, id: str, key: str) -> ChangeStart | None:
+        """Where the change of the file begins; None if the sheet does not show it."""
+        for it in self.model.change_starts:
+            file = self.model.sections[it.section].file
+            if file.id == id and file.comparison and file.comparison.keys[it.change] == key:
+                return it
+        return None
+
     def section(self, id: str) -> Section | None:
         number = self.model.numbers.get(id)
         return self.model.sections[number] if number is not None else None
@@ -98,6 +118,8 @@ class ChangeSheet:
             await sleep()
             while self._is_old and self.window is not None:
                 self._is_old = False
+                # What is typed from here on may not be in what is found.
+                self.edits.begin()
                 await self._follow(await self._entries())
         finally:
             self._refreshing = None
@@ -117,7 +139,6 @@ class ChangeSheet:
         return found
 
     async def _follow(self, entries: Sequence[Entry]) -> None:
-        self.edits.begin()
         kept = {it.file.id: it for it in self.model.sections}
         todo = [it for it in entries if it.is_current and not _is_same(it, kept.get(it.id))]
         made = await computed(partial(_made, todo)) if todo else {}

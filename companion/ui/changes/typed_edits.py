@@ -13,6 +13,7 @@ import sublime
 
 from ...base.sheet_typing import TypedEdit
 from .. import texts
+from ..review.record import waiting
 from ..stories import Stories
 from .sources import Source
 
@@ -32,8 +33,12 @@ class TypedEdits:
         self._opened = opened
         # The change counts of the reviews whose texts the sheet shows, None for those not open.
         self.counts: dict[str, int | None] = {}
-        # The right view of the review that was changed from the sheet last.
-        self.last = sublime.View(0)
+        # The right views of the reviews that were changed from the sheet, the last one last; and
+        # those in which that was undone.
+        self._changed: list[sublime.View] = []
+        self._undone: list[sublime.View] = []
+        # How many edits were typed so far.
+        self.count = 0
         self._typed: set[str] = set()
         self._waiting: dict[str, list[TypedEdit]] = {}
 
@@ -46,9 +51,29 @@ class TypedEdits:
         """The files in which something was typed since then, or waits."""
         return self._typed.union(self._waiting)
 
+    def changed(self, view: sublime.View) -> None:
+        """The review was changed from the sheet."""
+        self._changed.append(view)
+        self._undone.clear()
+
+    def go_back(self, is_undo: bool) -> sublime.View | None:
+        """Undo what was changed last, or redo what was undone last, in the review that has it;
+        gives its right view, None if nothing is left. What is decided is left out."""
+        some, others = self._changed, self._undone
+        if not is_undo:
+            some, others = others, some
+        while some:
+            view = some.pop()
+            if waiting(view) is not None:
+                view.run_command("undo" if is_undo else "redo")
+                others.append(view)
+                return view
+        return None
+
     def pass_on(self, edit: TypedEdit, sheet: sublime.View) -> bool:
         """Put it into the file's own review; False if that has another text by now."""
         source = self._source_of.get(edit.file)
+        self.count += 1
         if source is None:
             return False
         if edit.file in self._waiting:
@@ -67,7 +92,7 @@ class TypedEdits:
         if view.is_read_only() or view.substr(region) != edit.old:
             return False
         texts.replace_parts(view, [(region, edit.new)])
-        self.last = view
+        self.changed(view)
         self.counts[edit.file] = view.change_count()
         self._typed.add(edit.file)
         return True

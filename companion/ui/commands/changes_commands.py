@@ -26,7 +26,7 @@ class GeminiCompanionGoToChangeCommand(GeminiCompanionRunningCommand):
     def act(self, running: Running) -> None:
         view = self.window.active_view()
         if view is not None:
-            running.stories.begin(running.sheets.go(view), self.window)
+            running.stories.begin(running.sheet_commands.go(view), self.window)
 
 
 class GeminiCompanionDecideChangesCommand(sublime_plugin.WindowCommand):
@@ -36,5 +36,5 @@ class GeminiCompanionDecideChangesCommand(sublime_plugin.WindowCommand):
         running = host.running
         found = running.sheets.with_id(sheet) if running is not None else None
         if running is not None and found is not None:
-            story = running.sheets.decide(found, action, file, change)
+            story = running.sheet_commands.decide(found, action, file, change)
             running.stories.begin(story, found.window or self.window)

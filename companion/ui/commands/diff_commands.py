@@ -20,25 +20,36 @@ OUT_OF_SIGHT = " was out of sight, and is shown now. Run the command again to de
 SMALL = ("and", "on", "with")
 
 
+def _in_sheet(running: Running, window: sublime.Window) -> sublime.View | None:
+    """The right view of the file at the caret of a sheet of changes that has the keyboard."""
+    found = running.sheet_commands.at_caret(window)
+    return found.view if found is not None else None
+
+
 class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
     """Base of the commands on one diff. With an `id` it is that diff, wherever it is. Without one,
     it is the diff that has the keyboard on either side, else the one that is visible in the window,
     else the one of the window that has waited longest, which is then shown. A command that
-    `decides` does nothing more than show it in that case: nobody decides on a diff unseen."""
+    `decides` does nothing more than show it in that case: nobody decides on a diff unseen. If a
+    sheet of changes has the keyboard, it is the file at its caret, and `in_sheet` the link of the
+    sheet that does the same."""
 
     decides = False
+    in_sheet = ""
 
     def is_enabled(self, id: str | None = None) -> bool:
         # With an id it always runs; if there is no such diff, it says so.
-        return id is not None or self._find(None) is not None
+        return id is not None or self._find(None) is not None or self._is_for_sheet()
 
     def run(self, id: str | None = None) -> None:
         running, view = host.running, self._find(id)
         if running is None:
             host.tell(NOT_RUNNING)
+        elif id is None and self._is_for_sheet():
+            running.sheet_commands.decide_at_caret(self.window, self.in_sheet)
         elif view is None:
             host.tell(NO_DIFF)
-        elif id is not None or self._is_in_sheet(running, view):
+        elif id is not None or _in_sheet(running, self.window) == view:
             self.act(running, view)
         elif self._show(running, view) or not self.decides:
             self.act(running, view)
@@ -46,10 +57,10 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
     def act(self, running: Running, view: sublime.View) -> None:
         raise NotImplementedError
 
-    def _is_in_sheet(self, running: Running, view: sublime.View) -> bool:
-        """Whether the user sees it at the caret of a sheet of changes."""
-        meant = running.sheets.meant(self.window)
-        return meant is not None and meant[0] == view
+    def _is_for_sheet(self) -> bool:
+        running = host.running
+        at_caret = running.sheet_commands.at_caret(self.window) if running is not None else None
+        return bool(self.in_sheet) and at_caret is not None
 
     def _show(self, running: Running, view: sublime.View) -> bool:
         """Show the diff, and leave the keyboard where it is; gives whether it was visible
@@ -74,14 +85,15 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
 
         if id is not None:
             return open_diffs.with_id(id)
-        in_sheet = host.running.sheets.meant(self.window)
-        return in_sheet[0] if in_sheet is not None else open_diffs.meant(self.window)
+        in_sheet = _in_sheet(host.running, self.window)
+        return in_sheet if in_sheet is not None else open_diffs.meant(self.window)
 
 
 class GeminiCompanionAcceptDiffCommand(GeminiCompanionDiffCommand):
     """Send the proposal as it is now to the CLI, which writes the file."""
 
     decides = True
+    in_sheet = "accept_file"
 
     def act(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
@@ -93,6 +105,7 @@ class GeminiCompanionRejectDiffCommand(GeminiCompanionDiffCommand):
     """Tell the CLI that the file stays as it is."""
 
     decides = True
+    in_sheet = "reject_file"
 
     def act(self, running: Running, view: sublime.View) -> None:
         running.diffs.reject(view)
@@ -111,7 +124,11 @@ class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
     """Go to the next change of the proposal, or of the sheet of changes in front."""
 
     def run(self, id: str | None = None) -> None:
-        if id is not None or host.running is None or not host.running.sheets.step(self.window, 1):
+        if (
+            id is not None
+            or host.running is None
+            or not host.running.sheet_commands.step(self.window, 1)
+        ):
             super().run(id)
 
     def act(self, running: Running, view: sublime.View) -> None:
@@ -123,7 +140,11 @@ class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
     """Go to the previous change of the proposal, or of the sheet of changes in front."""
 
     def run(self, id: str | None = None) -> None:
-        if id is not None or host.running is None or not host.running.sheets.step(self.window, -1):
+        if (
+            id is not None
+            or host.running is None
+            or not host.running.sheet_commands.step(self.window, -1)
+        ):
             super().run(id)
 
     def act(self, running: Running, view: sublime.View) -> None:
@@ -135,6 +156,7 @@ class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
     """Accept, and show the next waiting proposal."""
 
     decides = True
+    in_sheet = "accept_file"
 
     def act(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
@@ -179,18 +201,12 @@ class GeminiCompanionChangeCommand(GeminiCompanionDiffCommand):
         self._change = change
         super().run(id)
 
-    def _is_in_sheet(self, running: Running, view: sublime.View) -> bool:
-        meant = running.sheets.meant(self.window)
-        if meant is None or meant[0] != view or not meant[1]:
-            return False
-        self._change = meant[1]
-        return True
-
 
 class GeminiCompanionKeepChangeCommand(GeminiCompanionChangeCommand):
     """Mark a change as seen and wanted."""
 
     decides = True
+    in_sheet = "keep_change"
 
     def act(self, running: Running, view: sublime.View) -> None:
         running.stories.begin(running.changes.keep(view, self._change), view)
@@ -200,6 +216,7 @@ class GeminiCompanionDropChangeCommand(GeminiCompanionChangeCommand):
     """Replace a change by the lines of the file."""
 
     decides = True
+    in_sheet = "drop_change"
 
     def act(self, running: Running, view: sublime.View) -> None:
         running.stories.begin(running.changes.drop(view, self._change), view)

@@ -63,8 +63,9 @@ class SingleChanges:
         show_change(right, comparison, number)
         self._reviews.drawing.links(right)
 
-    async def keep(self, right: sublime.View, key: str | None = None) -> None:
-        """The user wants the change of that key, else the one at the caret or in sight."""
+    async def keep(self, right: sublime.View, key: str | None = None, goes_on: bool = True) -> None:
+        """The user wants the change of that key, else the one at the caret or in sight. `goes_on`
+        to the next one in the proposal's view, if the user wants that."""
         drawn, count = self._drawn(right), right.change_count()
         comparison = await self._reviews.comparison(right)
         if comparison is None:
@@ -72,20 +73,22 @@ class SingleChanges:
         number = self._number(right, comparison, key, drawn)
         if number is not None:
             self._reviews.saw(right, comparison.keys[number])
-            await self._go_on(right, comparison.new_starts[number], count)
+            if goes_on:
+                await self._go_on(right, comparison.new_starts[number], count)
 
-    async def drop(self, right: sublime.View, key: str | None = None) -> None:
-        """Restore the lines of the file, as one edit that can be undone."""
+    async def drop(self, right: sublime.View, key: str | None = None, goes_on: bool = True) -> bool:
+        """Restore the lines of the file, as one edit that can be undone; gives whether there is
+        such an edit. `goes_on` as `keep`."""
         drawn, count = self._drawn(right), right.change_count()
         comparison = await self._reviews.comparison(right)
         if comparison is None:
-            return
+            return False
         number = self._number(right, comparison, key, drawn)
         if number is None:
-            return
+            return False
         if right.is_read_only():
-            await self._drop_of_large(right, comparison, number)
-            return
+            await self._drop_of_large(right, comparison, number, goes_on)
+            return False
         change = comparison.changes[number]
         text = "".join(comparison.old.rows[change.old_start : change.old_end])
         region = sublime.Region(*comparison.new.region(change.new_start, change.new_end))
@@ -95,8 +98,9 @@ class SingleChanges:
         self._reviews.refresh(right)
         if len(comparison.changes) == 1:
             await ask_whether_to_reject(right, self._reject)
-        else:
+        elif goes_on:
             await self._go_on(right, change.new_start, count)
+        return True
 
     def _drawn(self, right: sublime.View) -> Drawn | None:
         """What the user sees now; keys in links come from it."""
@@ -149,7 +153,7 @@ class SingleChanges:
         self._tell(f"{name_of(right)}: {sentence}")
 
     async def _drop_of_large(
-        self, right: sublime.View, comparison: Comparison, number: int
+        self, right: sublime.View, comparison: Comparison, number: int, goes_on: bool
     ) -> None:
         """The same if the view has only the changed parts; or undo that."""
         review, key = self._reviews.of(right), comparison.keys[number]
@@ -160,7 +164,7 @@ class SingleChanges:
         self._reviews.refresh(right)
         if len(review.dropped) == len(review.digest.shown.keys):
             await ask_whether_to_reject(right, self._reject)
-        elif key in review.dropped:
+        elif goes_on and key in review.dropped:
             await self._go_on(right, comparison.new_starts[number], right.change_count())
 
 

@@ -1,0 +1,193 @@
+"""What keys and commands do in a sheet of changes. UI thread only."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Mapping, NamedTuple
+
+import sublime
+
+from ...base.change_sheet import ADDED, EQUAL, PLACE, REMOVED, FileChanges, Place
+from ...base.comparison import Comparison
+from .. import queues, settings
+from ..review import pair, sight
+from ..review.reviews import Reviews
+from ..stories import Stories
+from .change_sheets import ChangeSheets
+from .deciding import DECIDED, Deciding
+from .sheet import ChangeSheet
+from .sources import Source
+
+# The actions on one change.
+KEEP, DROP = "keep_change", "drop_change"
+NO_CHANGE = "There is no change at the caret: go to one first."
+# The editor's commands that undo, and whether they do; the others redo. A sheet's own steps are not
+# the user's.
+UNDOING = {"undo": True, "redo": False, "redo_or_repeat": False}
+
+
+class AtCaret(NamedTuple):
+    """What is at the caret of a sheet."""
+
+    sheet: ChangeSheet
+    source: Source
+    file: FileChanges
+    place: Place
+
+    @property
+    def view(self) -> sublime.View | None:
+        """The right view of the file's own review; None if that is not open."""
+        return self.source.view(self.file.id)
+
+    @property
+    def key(self) -> str:
+        """The key of the change, empty for none."""
+        comparison, run = self.file.comparison, self.place.run
+        if comparison is None or run.change is None or run.kind == PLACE:
+            return ""
+        return comparison.keys[run.change]
+
+
+class SheetCommands:
+    """Those of one companion."""
+
+    def __init__(
+        self,
+        sheets: ChangeSheets,
+        deciding: Deciding,
+        reviews: Reviews,
+        stories: Stories,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.sheets = sheets
+        self._deciding = deciding
+        self._reviews = reviews
+        self._stories = stories
+        self._tell = tell
+
+    def instead_of(
+        self, name: str, arguments: Mapping[str, Any] | None, view: sublime.View
+    ) -> tuple[str, dict[str, Any]] | None:
+        """The command to run instead of this one: Enter goes to the file's own review where nothing
+        can be typed, saving means accepting all, and what was changed last is undone in the review
+        that has the text."""
+        sheet, window = self.sheets.of(view), view.window()
+        if sheet is None or window is None:
+            return None
+        if name == "save" and settings.of(window).accept_on_save:
+            arguments = {"sheet": str(sheet.buffer_id), "action": "accept_all"}
+            return _later(window, "decide_changes", arguments)
+        sheet.take_typed()
+        if name in UNDOING:
+            queues.on_ui_thread(partial(self._go_back, sheet, UNDOING[name]))
+            return ("noop", {})
+        is_enter = name == "insert" and dict(arguments or {}).get("characters") == "\n"
+        if is_enter and not self._can_type(sheet, view):
+            return _later(window, "go_to_change", {})
+        return None
+
+    def _go_back(self, sheet: ChangeSheet, is_undo: bool) -> None:
+        right = sheet.edits.go_back(is_undo)
+        if right is not None:
+            # What is typed next must find the text as the sheet shows it.
+            self._reviews.refresh(right)
+
+    def _can_type(self, sheet: ChangeSheet, view: sublime.View) -> bool:
+        place = self._place(sheet, view)
+        return place.run.kind == ADDED and sheet.model.sections[place.section].file.can_type
+
+    def _place(self, sheet: ChangeSheet, view: sublime.View) -> Place:
+        sheet.take_typed()
+        return sheet.model.place(sight.caret_row(view))
+
+    def at_caret(self, window: sublime.Window) -> AtCaret | None:
+        """If a sheet has the keyboard: what is at its caret; None if that is no file."""
+        view = window.active_view()
+        sheet = self.sheets.of(view) if view is not None else None
+        if sheet is None or view is None:
+            return None
+        place = self._place(sheet, view)
+        file = sheet.model.sections[place.section].file
+        source = sheet.source(file.id)
+        return AtCaret(sheet, source, file, place) if source is not None else None
+
+    def decide_at_caret(self, window: sublime.Window, action: str) -> bool:
+        """Do what the link of that action would, on the file or the change at the caret; False if
+        there is none."""
+        found = self.at_caret(window)
+        if found is None:
+            return False
+        if action in (KEEP, DROP) and not found.key:
+            self._tell(NO_CHANGE)
+        else:
+            story = self.decide(found.sheet, action, found.file.id, found.key)
+            self._stories.begin(story, window)
+        return True
+
+    def step(self, window: sublime.Window, step: int) -> bool:
+        """If a sheet has the keyboard, go to the next change in it, or with -1 to the previous one,
+        and from the last one to the first."""
+        view = window.active_view()
+        sheet = self.sheets.of(view) if view is not None else None
+        if sheet is None or view is None:
+            return False
+        sheet.take_typed()
+        rows, row = [it.row for it in sheet.model.change_starts], sight.caret_row(view)
+        beyond = [it for it in rows if (it - row) * step > 0][::step] or rows[::step]
+        if beyond:
+            sight.put_caret(view, sheet.model.point_at(beyond[0]))
+        return True
+
+    async def go(self, view: sublime.View) -> None:
+        """Show the line at the caret in the file's own review."""
+        sheet, window = self.sheets.of(view), view.window()
+        if sheet is None or window is None:
+            return
+        place = self._place(sheet, view)
+        id = sheet.model.sections[place.section].file.id
+        source = sheet.source(id)
+        if source is None:
+            return
+        right = await source.open(window, id)
+        if right is None:
+            self._tell(DECIDED)
+            return
+        pair.show(right.window() or window, right)
+        if self._reviews.is_compared(right):
+            comparison = await self._reviews.comparison(right)
+            if comparison is not None:
+                _show(right, comparison, place)
+
+    async def decide(self, sheet: ChangeSheet, action: str, file: str, change: str) -> None:
+        """What a link of the sheet says."""
+        what, _, of = action.partition("_")
+        if of == "change":
+            await self._deciding.change(sheet, file, change, what == "keep")
+        elif of == "file":
+            await self._deciding.file(sheet, file, what == "accept")
+        elif what == "undo":
+            await self._deciding.undo_all(sheet)
+        else:
+            await self._deciding.all(sheet, what == "accept")
+
+
+def _later(
+    window: sublime.Window, name: str, arguments: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Runs the command of ours soon, because it is one of the window; nothing is done at once."""
+    queues.on_ui_thread(partial(window.run_command, f"gemini_companion_{name}", arguments))
+    return ("noop", {})
+
+
+def _show(right: sublime.View, comparison: Comparison, place: Place) -> None:
+    """Put the caret on the line, or on the change that has removed it."""
+    number = place.run.change
+    if not comparison.changes:
+        return
+    if place.run.kind == REMOVED and number is not None and number < len(comparison.changes):
+        sight.show_change(right, comparison, number)
+    elif place.run.kind in (ADDED, EQUAL):
+        row = min(place.row, len(comparison.new.rows))
+        sight.show_row(right, comparison, row)
+    else:
+        sight.show_change(right, comparison, min(number or 0, len(comparison.changes) - 1))

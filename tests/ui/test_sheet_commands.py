@@ -1,0 +1,186 @@
+"""Keys and commands in a sheet of changes: what they undo, decide on, and go to."""
+
+from __future__ import annotations
+
+import os
+from typing import Iterator
+
+import sublime
+from GeminiCompanion.companion.ui.changes import deciding, sheet_commands, sources
+from GeminiCompanion.companion.ui.changes import sheet as sheet_module
+from GeminiCompanion.companion.ui.changes.proposals import Proposals
+from GeminiCompanion.companion.ui.changes.sources import Entry
+from GeminiCompanion.companion.ui.review import large
+from GeminiCompanion.companion.ui.review.record import is_diff, seen
+
+from .adapter import text_of
+from .reviewing import Steps
+from .test_show_changes import OLD, SheetCase
+
+NEW = OLD.replace("line 3\n", "LINE 3\n").replace("line 20\n", "LINE 20\n")
+OTHER = NEW.replace("LINE", "OTHER")
+
+
+class CommandCase(SheetCase):
+    def caret_at(self, view: sublime.View, text: str) -> None:
+        view.sel().clear()
+        view.sel().add(sublime.Region(text_of(view).index(text)))
+
+    def caret_line(self, view: sublime.View) -> str:
+        return view.substr(view.line(view.sel()[0].b))
+
+
+class Undoing(CommandCase):
+    def test_undo_goes_back_through_all_files_in_which_something_was_typed(self) -> Steps:
+        first, second = yield from self.propose_files((OLD, NEW), (OLD, OTHER))
+        view = yield from self.show()
+        self.type(view, "LINE 3", " a")
+        yield from self.until_in("LINE 3 a", lambda: text_of(first))
+        self.type(view, "OTHER 3", " b")
+        yield from self.until_in("OTHER 3 b", lambda: text_of(second))
+        view.run_command("undo")
+        yield from self.until_equal(lambda: text_of(second), OTHER)
+        view.run_command("undo")
+        yield from self.until_equal(lambda: text_of(first), NEW)
+        view.run_command("redo")
+        yield from self.until_in("LINE 3 a", lambda: text_of(first))
+        view.run_command("redo_or_repeat")
+        yield from self.until_in("OTHER 3 b", lambda: text_of(second))
+        yield from self.until_in("OTHER 3 b", lambda: text_of(view))
+
+    def test_undo_takes_back_what_a_command_has_dropped_and_not_what_was_typed_before(
+        self,
+    ) -> Steps:
+        first, second = yield from self.propose_files((OLD, NEW), (OLD, OTHER))
+        view = yield from self.show()
+        self.type(view, "LINE 3", " a")
+        yield from self.until_in("LINE 3 a", lambda: text_of(first))
+        self.caret_at(view, "OTHER 3")
+        self.run_command("drop_change")
+        yield lambda: "OTHER 3" not in text_of(second) + text_of(view)
+        view.run_command("undo")
+        yield from self.until_equal(lambda: text_of(second), OTHER)
+        self.assertIn("LINE 3 a", text_of(first))
+
+    def test_what_the_sheet_has_drawn_is_never_undone(self) -> Steps:
+        (right,) = yield from self.propose_files((OLD, NEW))
+        view = yield from self.show()
+        before = text_of(view)
+        view.run_command("undo")
+        yield from self.until_turn()
+        self.assertEqual((text_of(view), text_of(right)), (before, NEW))
+
+
+class Typing(CommandCase):
+    def test_what_is_typed_while_other_files_are_looked_at_stays(self) -> Steps:
+        self.replace(sheet_module, "AT_ONCE", 1)
+        first, _second = yield from self.propose_files((OLD, NEW), (OLD, OTHER))
+        view = yield from self.show()
+        original, due = Proposals.entries, [False]
+
+        def entries(source: Proposals, window: sublime.Window) -> Iterator[Entry]:
+            for number, entry in enumerate(original(source, window)):
+                if number == 1 and due[0]:
+                    due[0] = False
+                    self.type(view, "LINE 3 a", "b")
+                yield entry
+
+        self.replace(Proposals, "entries", entries)
+        self.type(view, "LINE 3", " a")
+        yield from self.until_in("LINE 3 a", lambda: text_of(first))
+        yield from self.until_computed(first)
+        due[0] = True
+        yield from self.until_drawn(view)
+        self.type(view, "LINE 3 ab", "c")
+        yield from self.until_in("LINE 3 abc", lambda: text_of(first))
+
+    def test_enter_where_nothing_can_be_typed_goes_to_the_review(self) -> Steps:
+        self.replace(large, "LARGE", 1500)
+        old = "".join(f"line {it}\n" for it in range(1, 301))
+        (right,) = yield from self.propose_files((old, old.replace("line 50\n", "LINE 50\n")))
+        view = yield from self.show()
+        self.caret_at(view, "LINE 50")
+        view.run_command("insert", {"characters": "\n"})
+        yield lambda: self.window.active_view() == right
+
+
+class GoingOn(CommandCase):
+    def test_after_each_decision_the_caret_is_on_the_next_change_of_all_files(self) -> Steps:
+        first, second = yield from self.propose_files((OLD, NEW), (OLD, OTHER))
+        view, told = (yield from self.show()), self.told()
+        self.caret_at(view, "line 3\n")
+        self.run_command("keep_change")
+        yield from self.until_equal(lambda: self.caret_line(view), "line 20")
+        self.run_command("drop_change")
+        yield lambda: "LINE 20" not in text_of(view)
+        yield from self.until_equal(lambda: self.caret_line(view), "line 3")
+        row = view.rowcol(view.sel()[0].b)[0]
+        number = self.sheet(view).model.numbers[self.id(second)]
+        self.assertEqual(self.sheet(view).model.section_at(row), number)
+        self.decide(view, "keep_change", self.id(second), self.review(second).comparison.keys[1])  # type: ignore[union-attr]
+        yield lambda: any("continue with those above" in it for it in told)
+        self.run_command("keep_change")
+        yield lambda: any(deciding.ALL_DECIDED in it for it in told)
+        self.assertEqual((len(seen(first)), len(seen(second))), (1, 2))
+
+    def test_the_caret_stays_if_the_user_does_not_want_that(self) -> Steps:
+        self.set("keep_goes_on", False)
+        (right,) = yield from self.propose_files((OLD, NEW))
+        view = yield from self.show()
+        self.caret_at(view, "LINE 3\n")
+        self.run_command("keep_change")
+        yield lambda: seen(right)
+        yield from self.until_drawn(view)
+        self.assertEqual(self.caret_line(view), "LINE 3")
+
+    def test_a_command_on_a_change_where_none_is_decides_on_no_other_one(self) -> Steps:
+        (right,) = yield from self.propose_files((OLD, NEW))
+        view, told = (yield from self.show()), self.told()
+        self.caret_at(view, "line 5\n")
+        self.run_command("drop_change")
+        yield lambda: any(sheet_commands.NO_CHANGE in it for it in told)
+        self.assertEqual((text_of(right), self.window.active_view()), (NEW, view))
+
+
+class SameFile(CommandCase):
+    def test_of_two_proposals_for_one_file_only_the_older_is_accepted_with_the_others(
+        self,
+    ) -> Steps:
+        (first,) = yield from self.propose_files((OLD, NEW))
+        other = yield from self.connect()
+        second = yield from self.diff(other, os.path.join(self.folder, "0.py"), OLD + "end\n")
+        yield from self.until_computed(second)
+        view = yield from self.show()
+        panels = self.panels()
+        self.decide(view, "accept_all")
+        yield lambda: panels
+        asked = "Accept 1 proposal in 1 file, 2 lines added, 2 removed?"
+        self.assertEqual(panels[0]["placeholder"], asked)
+        self.assertIn(deciding.OTHERS.format(1), str(panels[0]["items"][0]))
+        panels[0]["on_select"](0)
+        yield lambda: not is_diff(first) and self.cli.received("ide/diffAccepted")
+        yield from self.until_drawn(view)
+        self.assertTrue(is_diff(second))
+        self.assertIn("end\n", text_of(view))
+
+    def test_files_of_one_name_in_two_folders_have_two_titles(self) -> Steps:
+        folders = [os.path.join(self.folder, it) for it in ("one", "two")]
+        self.replace(sublime.Window, "folders", lambda _window: folders)
+        paths = [os.path.join(it, "src", "a.py") for it in folders]
+        titles = [sources.title(it, self.window) for it in paths]
+        self.assertEqual(titles, [os.path.join(it, "src", "a.py") for it in ("one", "two")])
+        folders[:] = [os.path.join(it, "app") for it in folders]
+        paths = [os.path.join(it, "a.py") for it in folders]
+        self.assertEqual([sources.title(it, self.window) for it in paths], paths)
+        yield from self.until_turn()
+
+
+class Elsewhere(CommandCase):
+    def test_what_is_decided_already_is_said_to_be(self) -> Steps:
+        (right,) = yield from self.propose_files((OLD, NEW))
+        view, told = (yield from self.show()), self.told()
+        id = self.id(right)
+        self.run_command("reject_diff", id=id)
+        self.decide(view, "accept_file", id)
+        yield lambda: any(deciding.DECIDED in it for it in told)
+        yield from self.until_rejected()
