@@ -10,6 +10,7 @@ from functools import partial
 from typing import AsyncIterator, Sequence
 
 from ..base import private_files
+from ..base.background import in_thread
 from .acp.messages import Models
 from .acp.slash_commands import SlashCommand
 from .acp.tool_servers import ToolServer
@@ -42,7 +43,8 @@ NOT_TRUSTED = sentence(
 class Options:
     """`launch` is the CLI that is used if none is named; `others` are offered beside it. `state` is
     a folder of ours for credentials and the CLIs' homes; it is created if it is missing, but its
-    parent must exist. `trusts_workspaces` says whether a CLI may use a workspace's own settings.
+    parent must exist. `trusts_workspaces` says whether a CLI may use a workspace's own settings;
+    in the `trusted_folders` (absolute paths) it may in any case.
     `cache` is a folder on a local disk for what can be made anew; it is created when it is needed.
     If it is empty, the next start reads all conversations.
     """
@@ -50,6 +52,7 @@ class Options:
     launch: Launch
     state: str
     trusts_workspaces: bool = False
+    trusted_folders: tuple[str, ...] = ()
     others: tuple[Launch, ...] = ()
     cache: str = ""
     limits: Limits = field(default_factory=Limits)
@@ -72,7 +75,7 @@ class Info:
 class Agent:
     """Created and used inside one running loop; ends with `stop`. `backends` are the CLIs that are
     offered, `state` is their folder. `conversations` are the existing ones, `listing` has their
-    pages, `turns` their turns, `outbox` sends their messages, and `feed` has their events.
+    pages, `turns` their turns, `clis` their CLIs, `outbox` sends messages, and `feed` has events.
 
     Whatever is not possible raises AgentError, whose `code` is one of those in `failure`. Processes
     are started when they are first needed, and again after they have died.
@@ -82,7 +85,8 @@ class Agent:
         self.state = options.state
         private_files.make_folder(options.state)
         self.outbox = Outbox(options.limits, self._connected, self._turn_ended)
-        clis = Clis(options.state, options.trusts_workspaces)
+        clis = self.clis = Clis(options.state, options.trusts_workspaces)
+        clis.trust(options.trusted_folders)
         self.feed = EventFeed()
         transcripts = Transcripts(os.path.join(options.state, "conversations"))
         file = IndexFile(options.cache, transcripts.folder) if options.cache else None
@@ -171,7 +175,8 @@ class Agent:
         deleted with the end of the server. `servers` are tool servers beside the CLI's own; code
         TOOL_SERVERS_DISABLED if workspaces are not trusted. `new_id` is its id, if that is free."""
         conversation = await self._find(workspace, None, True, agent, new_id)
-        if servers and not conversation.cli.trusted:
+        trusts = partial(conversation.cli.trusts, conversation.workspace)
+        if servers and not await in_thread(trusts):
             # The CLI would ignore them without a message (docs/gemini-cli-acp.md 11.65).
             told = NOT_TRUSTED.filled(cli=conversation.cli.name)
             raise AgentError(failure.TOOL_SERVERS_DISABLED, told)

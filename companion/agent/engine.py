@@ -85,6 +85,13 @@ class Engine:
         if run is not None:
             run.thread.post(lambda bell: run.offer(launches))
 
+    def trust(self, folders: Sequence[str]) -> None:
+        """Trust workspaces in these folders (absolute paths) from the agents' next processes on, if
+        it runs; else its next start has `options`."""
+        run = self._run
+        if run is not None:
+            run.thread.post(lambda bell: run.trust(folders))
+
     def quit(self) -> None:
         """The editor quits: turns get a moment, and the CLIs are killed. No user hears of it."""
         with self._door:
@@ -148,6 +155,10 @@ class _Run:
     def offer(self, launches: Sequence[Launch]) -> None:
         if self._agent is not None:
             self._agent.backends.offer(launches)
+
+    def trust(self, folders: Sequence[str]) -> None:
+        if self._agent is not None:
+            self._agent.clis.trust(folders)
 
     async def _serve(self, ready: Callable[[_Bell], None]) -> None:
         bell = _Bell()

@@ -150,11 +150,12 @@ class Service(User):
         return server
 
 
-def engine_options(folder: str, launches: Sequence[Launch]) -> Options:
+def engine_options(folder: str, launches: Sequence[Launch], trusted: Sequence[str] = ()) -> Options:
     """The options of an editor's agent, which has the state of `python -m companion.api`: token and
-    login stay the same for the user's other programs, whoever starts the server. Raises OSError,
-    NotPrivate."""
+    login stay the same for the user's other programs, whoever starts the server. `trusted`
+    are absolute paths of folders. Raises OSError, NotPrivate."""
     state_folder.prepare(folder)
     launch, *others = launches
     cache = state_folder.index_folder(os.environ, folder, ())
-    return state_folder.options(folder, launch, others=tuple(others), cache=cache)
+    more = {"cache": cache, "trusted_folders": tuple(trusted)}
+    return state_folder.options(folder, launch, others=tuple(others), **more)

@@ -28,6 +28,7 @@ from ..agent.wording.sentence import ENGLISH, sentence
 from ..base.background import in_thread
 from . import enclosed
 from .chats import Chats
+from .editor_context import joined, without
 from .open_chat import OpenChat, Wanted
 
 T = TypeVar("T")
@@ -80,13 +81,14 @@ class Send(Request[Sent]):
     """Send a message; while a turn runs, it waits for the end of that. `files` are absolute paths
     of files and folders for the model to read, `attachments` are ids of attachments. What the text
     names as `@path` is read as well. `images` are absolute paths of images and PDF documents, which
-    become attachments."""
+    become attachments. `context` is what the editor tells, below the text; it names no files."""
 
     chat: str
     text: str
     files: tuple[str, ...] = ()
     attachments: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
+    context: str = ""
 
     async def done(self, chats: Chats) -> Sent:
         chat = chats.of(self.chat)
@@ -104,7 +106,8 @@ class Send(Request[Sent]):
         # Before anything is said: an image that cannot be read begins nothing.
         more = await enclosed.enclose(self.text, self.images, folder, attachments)
         files = tuple(dict.fromkeys([*self.files, *more.files]))
-        whole = replace(self, files=files, attachments=(*self.attachments, *more.attachments))
+        text, attached = joined(self.text, self.context), (*self.attachments, *more.attachments)
+        whole = replace(self, text=text, files=files, attachments=attached)
         try:
             if chat.unsaid is not None:
                 await chat.unsaid.end()
@@ -177,7 +180,7 @@ class SaidBefore(Request["tuple[str, ...]"]):
         for turn in (await conversation.past.history()).turns:
             bodies = [it.body for it in turn.events]
             said += [turn.text, *(it.text for it in bodies if isinstance(it, MessageAdded))]
-        return tuple(filter(None, said))[-self.most :]
+        return tuple(filter(None, map(without, said)))[-self.most :]
 
 
 @dataclass(frozen=True)

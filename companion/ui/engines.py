@@ -27,6 +27,7 @@ class Engines:
         self._engine: Engine | None = None
         # Replaced, never changed, because the engine's thread reads it.
         self._chosen: tuple[Chosen, ...] = ()
+        self._trusted: tuple[str, ...] = ()
 
     async def needed(self) -> Engine:
         """The engine, with the agents of the settings as they are now. Raises ImportError."""
@@ -35,10 +36,11 @@ class Engines:
         await imported
         from ..agent.engine import Engine
 
-        self._chosen = chosen_agents()
+        self._chosen, self._trusted = chosen_agents(), trusted_folders()
         if self._engine is None:
             self._engine = Engine(self._options)
         self._engine.offer([each.launch for each in self._chosen])
+        self._engine.trust(self._trusted)
         return self._engine
 
     def quit(self) -> None:
@@ -51,7 +53,8 @@ class Engines:
         from ..api import editor_server, state_folder
 
         folder = state_folder.default_folder(os.environ)
-        return editor_server.engine_options(folder, [each.launch for each in self._chosen])
+        launches = [each.launch for each in self._chosen]
+        return editor_server.engine_options(folder, launches, self._trusted)
 
 
 def chosen_agents() -> tuple[Chosen, ...]:
@@ -68,6 +71,11 @@ def chosen_agents() -> tuple[Chosen, ...]:
     ids = [*CLIS, *sorted({own.usual_agent, *dict(own.agents)} - set(CLIS))]
     ids.sort(key=lambda id: id != own.usual_agent)
     return tuple(Chosen(id, named.get(id, ())) for id in ids)
+
+
+def trusted_folders() -> tuple[str, ...]:
+    """Those of the settings, as absolute paths."""
+    return tuple(map(os.path.expanduser, settings.of().trusted_folders))
 
 
 def _import(imported: Answer[None]) -> None:

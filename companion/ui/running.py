@@ -24,6 +24,7 @@ from .chat.chat_tabs import IN_CHAT
 from .chat.drafts import Drafts
 from .chat.edit_reviews import EditReviews
 from .chat.said_before import SAID_BEFORE
+from .chat.told_context import ToldContext
 from .engines import Engines
 from .extension_setup import ExtensionSetup
 from .files import Files
@@ -130,7 +131,8 @@ class Running:
     def _chat_actions(
         self, engines: Engines, drafts: Drafts, tell: Callable[[str], None]
     ) -> ChatActions:
-        chats = ChatActions(engines, drafts, self.stories, tell, self.chat_edits)
+        context = ToldContext(self.companion)
+        chats = ChatActions(engines, drafts, self.stories, tell, self.chat_edits, context)
         chats.questions.on_change = self.status.look
         chats.questions.notify = self.notices.show
         return chats

@@ -69,6 +69,8 @@ class Settings:
     api_shows_chats: bool = False
     agents: tuple[AgentCommand, ...] = ()
     usual_agent: str = "gemini"
+    chat_context: bool = False
+    trusted_folders: tuple[str, ...] = ()
     log_level: str = "info"
 
 
@@ -222,6 +224,14 @@ KINDS: dict[str, Kind] = {
     "usual_agent": Kind(
         'the name of an agent, such as "gemini" or "claude"',
         lambda value: isinstance(value, str) and AGENT.fullmatch(value) is not None,
+        is_global=True,
+    ),
+    # A project can hold back more than the user does, but never less.
+    "chat_context": Kind("true or false", _is_switch, both=lambda user, project: user and project),
+    # A project, which may be somebody else's, cannot call itself trusted.
+    "trusted_folders": Kind(
+        'a list of paths of folders, such as "~/projects/mine"',
+        lambda value: _is_words(value) and all(it and _is_folder_path(it) for it in value),
         is_global=True,
     ),
     "log_level": Kind(_one_of(LOG_LEVELS), lambda value: value in LOG_LEVELS, is_global=True),

@@ -70,6 +70,16 @@ class Rows(unittest.TestCase):
             self.assertEqual(claude.session_meta("/work") == {}, trusted)
             self.assertEqual("OPENCODE_DISABLE_PROJECT_CONFIG" not in environment, trusted)
 
+    def test_in_a_trusted_folder_and_in_folders_below_it_they_count_as_well(self) -> None:
+        folder = os.path.join(self.home, "mine")
+        below, beside = os.path.join(folder, "a"), os.path.join(self.home, "mine too")
+        for each in (below, beside):
+            os.makedirs(each)
+        claude, _ = self.prepared(ClaudeAgent, ANTHROPIC)
+        claude.trusted_folders = (folder,)
+        found = [claude.session_meta(it) == {} for it in (folder, below, beside)]
+        self.assertEqual(found, [True, True, False])
+
     def test_no_workspace_that_would_run_something_is_opened_if_it_is_not_trusted(self) -> None:
         for row, name, text, has_some in (
             (OpenCode, "opencode.json", '{"plugin": ["./own.js"]}', True),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import tempfile
 import unittest
 from typing import Any
 
@@ -420,6 +422,23 @@ class Consent(AgentCase):
                 self.assertIsNotNone(asked)
                 self.assertIsNone((await self.asked(tool, "cancel", session, **args))[0])
                 self.assertIsNotNone((await self.asked(tool, "cancel", **args))[0])
+
+
+class InATrustedFolder(Consent):
+    """The same, in a workspace that is in a trusted folder."""
+
+    options = {"trusted_folders": (tempfile.gettempdir(),)}
+
+
+class BesideATrustedFolder(AgentCase):
+    real = True
+    options = {"trusted_folders": (os.path.join(tempfile.gettempdir(), "elsewhere"),)}
+    settings = Consent.settings
+
+    async def test_the_tools_of_servers_in_settings_are_not_there(self) -> None:
+        self.model.will_play("no tools", ["Done."])
+        await self.tell("no tools")
+        self.assertFalse("mcp_sums_add" in json.dumps(self.model.last_request()))
 
 
 if __name__ == "__main__":

@@ -69,7 +69,11 @@ class ClaudeAgent(Cli):
 
     def session_meta(self, workspace: str) -> messages.Meta:
         """The workspace's own settings may have rules that allow tools, and commands to run."""
-        return {} if self.trusted else {"claudeCode": {"options": {"settingSources": ["user"]}}}
+        return (
+            {}
+            if self.trusts(workspace)
+            else {"claudeCode": {"options": {"settingSources": ["user"]}}}
+        )
 
     def check(self, credentials: Credentials) -> None:
         super().check(credentials)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Mapping, Sequence
 
 from ...base import jsonrpc
+from ...base.private_files import is_within
 from ..acp import messages
 from ..events import tool_call
 from ..events.tool_call import Call, Record
@@ -126,6 +127,8 @@ class Cli(ABC):
     it is missing, but its parent must exist. `trusted` says whether the CLI may use a workspace's
     own settings.
 
+    Those of the `trusted_folders`, absolute paths, and of folders in these may be used in any case.
+
     `id` is its name in options, requests and transcripts. `kinds` are the kinds of credentials that
     it accepts, `login` is the login with Google in its home, `session_files` are there, too. It
     `authenticates_first` if it needs that before anything else, not only where it asks for it. It
@@ -134,6 +137,8 @@ class Cli(ABC):
     is the method by which it asks, during a turn, what the user has said meanwhile, or empty. A
     piece of an answer that is an `own_mark` is not for the user. `key_files` are the files that
     have the key, as paths in its home; each is written again when it is needed.
+
+    It has more than twenty methods: each is one difference between the CLIs.
     """
 
     id = ""
@@ -145,6 +150,7 @@ class Cli(ABC):
     asking_mode = asks_for_messages = ""
     key_files: tuple[str, ...] = ()
     own_mark = NO_MARK
+    trusted_folders: tuple[str, ...] = ()
 
     def __init__(self, folder: str, trusted: bool) -> None:
         self.folder = folder
@@ -153,6 +159,10 @@ class Cli(ABC):
     @property
     def name(self) -> str:
         return self.program.name
+
+    def trusts(self, workspace: str) -> bool:
+        """Whether it may use this workspace's own settings. Blocks."""
+        return self.trusted or any(is_within(workspace, it) for it in self.trusted_folders)
 
     # The process.
 

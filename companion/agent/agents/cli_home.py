@@ -51,6 +51,13 @@ def write_settings(
     private_files.write(os.path.join(folder, "settings.json"), data)
 
 
+def write_trusted(folder: str, trusted: Sequence[str]) -> None:
+    """Tell Gemini CLI and its relatives which folders they may trust, with all in them. `folder` is
+    the CLI's own one in the home. Raises OSError, NotPrivate."""
+    told = json.dumps({path: "TRUST_FOLDER" for path in trusted}, ensure_ascii=False)
+    private_files.write(os.path.join(folder, "trustedFolders.json"), told.encode("utf-8"))
+
+
 def first_of(
     workspace: str, folders: Sequence[str], files: Sequence[str], words: Sequence[bytes]
 ) -> str:

@@ -28,8 +28,9 @@ LOGIN = os.path.join(".codex", "auth.json")
 SETTINGS = ".codex/config.toml"
 WORDS = (b"command", b"notify", b"hook", b"\\")
 NAMES_COMMANDS = sentence(
-    "{path} may name commands, which Codex would run as soon as it is opened; start the server with"
-    " --trust to trust them."
+    "{path} may name commands, which Codex would run as soon as it is opened. To trust"
+    ' them, name your folder in "trusted_folders" in the settings of the editor, or start the'
+    " server with --trust."
 )
 # Our name for the provider in its settings.
 PROVIDER = "api"
@@ -83,7 +84,7 @@ class Codex(Cli):
 
     def session_meta(self, workspace: str) -> messages.Meta:
         """It trusts every workspace, and nothing keeps it from that."""
-        path = "" if self.trusted else first_of(workspace, (), (SETTINGS,), WORDS)
+        path = "" if self.trusts(workspace) else first_of(workspace, (), (SETTINGS,), WORDS)
         if path:
             raise AgentError(VALIDATION_ERROR, NAMES_COMMANDS.filled(path=path))
         return {}

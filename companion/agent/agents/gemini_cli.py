@@ -9,7 +9,7 @@ import json
 import os
 import re
 from contextlib import suppress
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from ..acp import messages
 from ..events import tool_call
@@ -20,7 +20,7 @@ from ..wording.sentence import sentence
 from ..wording.surrogates import clean
 from . import gemini_resumption as resumption
 from .cli import Cli, NoGoogleLogin, Resumption, Retry, SessionFiles
-from .cli_home import acp_arguments, inherited, path_uri, write_settings
+from .cli_home import acp_arguments, inherited, path_uri, write_settings, write_trusted
 from .credentials import API_KEY, GOOGLE, VERTEX, Credentials
 from .gemini_recording import Recording
 from .message_text import BLANKS, NO_COMMAND
@@ -71,7 +71,7 @@ class GeminiCli(Cli):
         super().__init__(folder, trusted)
         self._own = os.path.join(folder, ".gemini")
         self.login = GeminiLogin(self._own)
-        self.session_files = GeminiSessionFiles(self._own, trusted)
+        self.session_files = GeminiSessionFiles(self._own, self.trusts)
 
     def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         """Writes the settings each time, because the CLI adds the kind of login to them. With that
@@ -90,6 +90,7 @@ class GeminiCli(Cli):
             "privacy": {"usageStatisticsEnabled": False},
         }
         write_settings(self.folder, self._own, settings, more)
+        write_trusted(self._own, self.trusted_folders)
 
     def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
         """Does not contain the API key, except for Vertex AI, which has no other way."""
@@ -218,9 +219,9 @@ class GeminiLogin(NoGoogleLogin):
 class GeminiSessionFiles(SessionFiles):
     """`folder` is the CLI's own one in the home."""
 
-    def __init__(self, folder: str, trusted: bool) -> None:
+    def __init__(self, folder: str, trusts: Callable[[str], bool]) -> None:
         self._folder = folder
-        self._trusted = trusted
+        self._trusts = trusts
 
     def recording(self, session: str) -> Recording:
         return Recording(self._folder, session)
@@ -233,7 +234,8 @@ class GeminiSessionFiles(SessionFiles):
         turns: Sequence[PastTurn],
         capabilities: messages.AgentCapabilities,
     ) -> Resumption | None:
-        if self._trusted and os.path.exists(os.path.join(workspace, ".gemini", "settings.json")):
+        has_own = os.path.exists(os.path.join(workspace, ".gemini", "settings.json"))
+        if has_own and self._trusts(workspace):
             # A loaded session has the settings of the process's folder, not these
             # (docs/gemini-cli-acp.md 9.50).
             return None

@@ -32,8 +32,9 @@ FILES = tuple(
 # Letters may be written as numbers.
 WORDS = (b"plugin", b"\\u")
 HAS_PLUGINS = sentence(
-    "{path} has plugins of opencode, which would run as soon as it is opened; start the server with"
-    " --trust to trust them."
+    "{path} has plugins of opencode, which would run as soon as it is opened. To trust"
+    ' them, name your folder in "trusted_folders" in the settings of the editor, or start the'
+    " server with --trust."
 )
 
 
@@ -105,7 +106,7 @@ class OpenCode(Cli):
 
     def session_meta(self, workspace: str) -> messages.Meta:
         """No option of its keeps it from running a workspace's plugins."""
-        path = "" if self.trusted else first_of(workspace, FOLDERS, FILES, WORDS)
+        path = "" if self.trusts(workspace) else first_of(workspace, FOLDERS, FILES, WORDS)
         if path:
             raise AgentError(VALIDATION_ERROR, HAS_PLUGINS.filled(path=path))
         return {}

@@ -18,7 +18,7 @@ from ..events.turn_events import ALWAYS_SERVER, ALWAYS_TOOL, PastTurn, Usage
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .cli import Cli, Resumption, SessionFiles
-from .cli_home import acp_arguments, inherited, path_uri, write_settings
+from .cli_home import acp_arguments, inherited, path_uri, write_settings, write_trusted
 from .credentials import OPENAI, Credentials
 from .message_text import BLANKS, NO_COMMAND
 from .program import Program
@@ -73,6 +73,7 @@ class QwenCode(Cli):
             "privacy": {"usageStatisticsEnabled": False},
         }
         write_settings(self.folder, self._own, settings, more)
+        write_trusted(self._own, self.trusted_folders)
 
     def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
         return {**inherited(), "QWEN_HOME": self._own, **more}

@@ -46,7 +46,14 @@ class Clis(Mapping[str, Cli]):
     def __init__(self, state: str, trusted: bool) -> None:
         self._state = state
         self._trusted = trusted
+        self._folders: tuple[str, ...] = ()
         self._made: dict[str, Cli] = {}
+
+    def trust(self, folders: Sequence[str]) -> None:
+        """Their workspaces in these folders (absolute paths) may be trusted from now on."""
+        self._folders = tuple(folders)
+        for each in self._made.values():
+            each.trusted_folders = self._folders
 
     def __getitem__(self, id: str) -> Cli:
         if id not in self._made:
@@ -54,9 +61,11 @@ class Clis(Mapping[str, Cli]):
                 raise KeyError(id)
             home = os.path.join(_folder(self._state, id), "home")
             row = CLIS.get(id)
-            self._made[id] = (
+            made = (
                 CommandAgent(home, self._trusted, id) if row is None else row(home, self._trusted)
             )
+            made.trusted_folders = self._folders
+            self._made[id] = made
         return self._made[id]
 
     def __iter__(self) -> Iterator[str]:

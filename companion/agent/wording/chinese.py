@@ -193,13 +193,17 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     ),
     "{cli} starts tool servers in trusted workspaces only; start the server with --trust to trust"
     " them.": "{cli} 只在受信任的工作区中启动工具服务器；请使用 --trust 启动服务器。",
-    "{path} has plugins of opencode, which would run as soon as it is opened; start the server with"
-    " --trust to trust them.": (
-        "{path} 中有 opencode 插件，一打开就会运行；如果信任它们，请使用 --trust 启动服务器。"
+    "{path} has plugins of opencode, which would run as soon as it is opened. To trust"
+    ' them, name your folder in "trusted_folders" in the settings of the editor, or start the'
+    " server with --trust.": (
+        "{path} 中有 opencode 插件，一打开就会运行。如果信任它们，请在编辑器设置的"
+        ' "trusted_folders" 中写上您的文件夹，或使用 --trust 启动服务器。'
     ),
-    "{path} may name commands, which Codex would run as soon as it is opened; start the server with"
-    " --trust to trust them.": (
-        "{path} 可能指定了命令，一打开 Codex 就会运行；如果信任它们，请使用 --trust 启动服务器。"
+    "{path} may name commands, which Codex would run as soon as it is opened. To trust"
+    ' them, name your folder in "trusted_folders" in the settings of the editor, or start the'
+    " server with --trust.": (
+        "{path} 可能指定了命令，一打开 Codex 就会运行。如果信任它们，请在编辑器设置的"
+        ' "trusted_folders" 中写上您的文件夹，或使用 --trust 启动服务器。'
     ),
     "Two agents would have the id {id}; leave one of them out.": (
         "两个代理的标识都会是 {id}；请去掉其中一个。"

@@ -22,6 +22,7 @@ from .drafts import Drafts, folder_of
 from .edit_reviews import EditReviews
 from .link_actions import Followed
 from .replies import Replies
+from .told_context import ToldContext
 from .waiting_questions import WaitingQuestions
 
 if TYPE_CHECKING:
@@ -50,9 +51,11 @@ class ChatActions:
         stories: Stories,
         tell: Callable[[str], None],
         edits: EditReviews,
+        context: ToldContext,
     ) -> None:
         self.engines = engines
         self.drafts = drafts
+        self.context = context
         self._stories = stories
         self._tell = tell
         self.tabs = ChatTabs(drafts, self._seen, self._left, self._follow)
@@ -216,8 +219,12 @@ class ChatActions:
             service = await self._followed(chat)
             if service is not None:
                 files, images = message.files, message.images
-                send = Send(chat.conversation, message.text, files, message.attachments, images)
+                context = await self.context.of(chat)
+                send = Send(
+                    chat.conversation, message.text, files, message.attachments, images, context
+                )
                 await service.ask(send)
+                self.context.sent(chat.conversation, context)
                 # Its tab may be closed meanwhile, or be another one.
                 all_tabs = [it for it in self.tabs.chats if it.conversation == chat.conversation]
                 for each in all_tabs or [chat]:

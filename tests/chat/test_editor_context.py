@@ -1,0 +1,33 @@
+"""What the editor tells an agent with a message."""
+
+from __future__ import annotations
+
+import unittest
+
+from GeminiCompanion.companion.chat.editor_context import HEAD, as_text, joined, without
+
+FRONT = {"path": "/w/src/a.py", "isActive": True, "cursor": {"line": 3, "character": 7}}
+
+
+class Text(unittest.TestCase):
+    def test_files_are_named_from_the_folder_and_the_one_in_front_with_its_line(self) -> None:
+        told = as_text([FRONT, {"path": "/w/b.py"}, {"path": "/else/c.py"}], "/w")
+        self.assertEqual(told, f"{HEAD}In front: src/a.py, line 3. Open: b.py, /else/c.py.")
+
+    def test_a_selection_cannot_end_its_own_quotation(self) -> None:
+        told = as_text([{**FRONT, "selectedText": "```\nend\n````"}], "/w")
+        self.assertTrue(told.endswith("Selected:\n`````\n```\nend\n````\n`````"), told)
+
+    def test_a_path_stays_in_its_line(self) -> None:
+        self.assertEqual(as_text([{"path": "/w/a\n# b"}], "/w"), f"{HEAD}Open: a # b.")
+
+    def test_without_files_there_is_nothing(self) -> None:
+        self.assertEqual((as_text([], "/w"), joined("words", "")), ("", "words"))
+
+    def test_the_users_own_words_can_be_had_again(self) -> None:
+        whole = joined("my\n\nwords", as_text([FRONT], "/w"))
+        self.assertEqual((without(whole), without("others")), ("my\n\nwords", "others"))
+
+
+if __name__ == "__main__":
+    unittest.main()

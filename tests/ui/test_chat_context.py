@@ -1,0 +1,95 @@
+"""What the agent of a chat is told of the editor: nothing without the setting, and with it what the
+CLIs of the window are told."""
+
+from __future__ import annotations
+
+from typing import Any, Generator
+
+import sublime
+from GeminiCompanion.companion.ui.settings import parse
+
+from .reviewing import Steps
+from .test_chat_tabs import ChatCase
+
+
+class Context(ChatCase):
+    def tearDown(self) -> Generator[Any, Any, None]:
+        self.run_command("resume_sharing")
+        yield from super().tearDown()
+
+    def sent(self, words: str) -> Generator[Any, Any, str]:
+        """The context of a message that is sent."""
+        count = len(self.service.asked)
+        self.run_command("send", text=words)
+        yield lambda: len(self.service.asked) > count
+        request, answer = self.service.asked[-1]
+        answer.give(None)
+        yield from self.until_turn()
+        self.assertEqual(request.text, words)
+        return str(request.context)
+
+    def look_at(self, name: str, text: str) -> Generator[Any, Any, sublime.View]:
+        """A file that the companion has heard of."""
+        view = yield from self.open(name, text)
+        view.sel().clear()
+        view.sel().add(sublime.Region(0, 3))
+        yield from self.until_shared(name)
+        return view
+
+    def until_shared(self, name: str) -> Steps:
+        from GeminiCompanion.companion.ide.questions import ContextShared
+
+        def is_told() -> bool:
+            shared = answer[0].result() if answer[0].is_there else None
+            files = shared.update.open_files if shared is not None else []
+            if any(it["path"].endswith(name) and it.get("selectedText") for it in files):
+                return True
+            if answer[0].is_there:
+                answer[0] = ask()
+            return False
+
+        def ask() -> Any:
+            return self.running().companion.ask(ContextShared(self.window.id()))
+
+        answer = [ask()]
+        yield is_told
+
+    def test_without_the_setting_nothing_is_told(self) -> Steps:
+        yield from self.look_at("a.py", "one two\n")
+        yield from self.chat()
+        self.assertEqual((yield from self.sent("hello")), "")
+
+    def test_with_it_the_file_in_front_is_told_with_its_selection_until_nothing_is_new(
+        self,
+    ) -> Steps:
+        self.set("chat_context", True)
+        yield from self.look_at("a.py", "one two\n")
+        yield from self.chat()
+        told = yield from self.sent("hello")
+        self.assertIn("In front: ", told)
+        self.assertIn("a.py, line 1.", told)
+        self.assertIn("Selected:\n```\none\n```", told)
+        self.assertEqual((yield from self.sent("again")), "")
+
+    def test_neither_excluded_files_are_told_nor_any_during_a_pause(self) -> Steps:
+        self.set("chat_context", True)
+        yield from self.look_at("a.py", "one two\n")
+        yield from self.open(".env", "KEY=1\n")
+        yield from self.chat()
+        told = yield from self.sent("hello")
+        self.assertIn("a.py", told)
+        self.assertNotIn(".env", told)
+        self.run_command("pause_sharing")
+        yield from self.until_turn()
+        self.assertEqual((yield from self.sent("again")), "")
+
+    def test_a_project_can_switch_it_off_but_not_on(self) -> None:
+        for user, project, expected in ((True, False, False), (False, True, False)):
+            with self.subTest(user=user, project=project):
+                found, problems = parse({"chat_context": user}, {"chat_context": project})
+                self.assertEqual((found.chat_context, problems), (expected, ()))
+
+    def test_a_project_cannot_call_itself_trusted(self) -> None:
+        found, problems = parse({}, {"trusted_folders": ["/w"]})
+        self.assertEqual(found.trusted_folders, ())
+        self.assertEqual(len(problems), 1)
