@@ -253,7 +253,7 @@ class Commands(QuestionCase):
         self.moments += 1
         view.set_viewport_position(bottom, False)
         self.run_command("allow")
-        yield from self.until_turn()
+        yield lambda: self.window.active_view() != view
         self.assertEqual(self.decided(), [])
         whole = self.window.active_view()
         self.assertIn(rows[3500], text_of(whole))
@@ -385,6 +385,24 @@ class Edits(QuestionCase):
         yield from self.asks_to_edit(view, "a.txt", "b.txt", "c.txt")
         self.run_command("deny")
         yield lambda: self.decided() == [("c", CANCEL)]
+
+    def test_several_edits_of_one_file_are_shown_in_a_tab_before_they_are_allowed(self) -> Steps:
+        view = yield from self.chat()
+        path = self.write("a.txt", "one\ntwo\n")
+        diffs = [Diff(path, "one\n", "1\n"), Diff(path, "two\n", "2\u202e\n")]
+        options = (Option(ONCE, "Yes"), Option(CANCEL, "No"))
+        body = ToolConfirmation("c", "e", "Edit", "", "", {}, options, diffs[0], (diffs[1],))
+        yield from self.tell(view, body)
+        self.moments += 1
+        self.run_command("allow")
+        yield lambda: self.window.active_view() != view
+        whole = text_of(self.window.active_view())
+        self.assertIn("-one\n+1\n", whole)
+        self.assertIn("-two\n+2<U+202E>\n", whole)
+        self.assertEqual(self.decided(), [])
+        self.window.focus_view(view)
+        self.run_command("allow")
+        yield lambda: self.decided() == [("c", ONCE)]
 
     def test_the_link_to_edit_leads_to_the_review(self) -> Steps:
         view = yield from self.chat()

@@ -33,7 +33,7 @@ ON_ITS_WAY = "That is answered already."
 OVER = "That question waits no more."
 SHOWN = "{}: {} was not in sight as a whole. Look at it, and decide then."
 NO_SUCH = "{} is no answer to this question. These are: {}."
-TOO_LONG = "The command is too long for the chat. This is all of it: look at it, and decide then."
+TOO_LONG = "That is too long for the chat. A tab shows all of it: look at it, and decide then."
 MAX_TITLE = 60
 
 
@@ -99,7 +99,7 @@ class Answering:
         found = [it for it in chat.waiting if (it.turn, it.id) == asked]
         if window is None or not found:
             return False
-        self._replies.show_command(Asked(chat, found[0]), window)
+        self._replies.whole_texts.show(Asked(chat, found[0]), window)
         return True
 
     def _is_open(self, asked: Asked) -> bool:
@@ -114,7 +114,7 @@ class Answering:
             return False
         if not self._questions.is_seen(asked, window):
             self._questions.show(asked, window)
-        elif OUTCOMES.get(decision) != NO and self._replies.shows_rest(asked, window):
+        elif OUTCOMES.get(decision) != NO and self._replies.whole_texts.shows(asked, window):
             self._tell(TOO_LONG)
             return False
         elif OUTCOMES.get(decision) == NO or not self._replies.shows_unseen_edit(asked):

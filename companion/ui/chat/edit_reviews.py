@@ -10,7 +10,7 @@ import os
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Coroutine, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Iterator, Sequence
 
 import sublime
 
@@ -177,7 +177,7 @@ class EditReviews(Owner):
 
     async def _open(self, key: tuple[str, str], asked: Asked) -> None:
         edits = asked.question.diffs
-        if len({it.path for it in edits}) != len(edits) or len(edits) > MOST:
+        if not has_reviews(edits):
             # The chat asks about them as a whole.
             return
         for diff in edits:
@@ -282,6 +282,11 @@ class EditReviews(Owner):
                 record = waiting(view)
                 if record is not None and record.chat:
                     yield view, record
+
+
+def has_reviews(edits: Sequence[Diff]) -> bool:
+    """Whether each of these edits of one call gets a review."""
+    return len({it.path for it in edits}) == len(edits) <= MOST
 
 
 def _key(record: DiffRecord) -> tuple[str, str]:

@@ -11,8 +11,6 @@ from ...agent.acp.elicitation import ACCEPT, DECLINE, URL
 from ...agent.events.turn_events import CANCEL, Option
 from ...base.answer import Unanswered
 from ...chat.question import PERMISSION
-from ...chat.waiting_block import is_shown_in_part
-from .. import texts
 from ..panels import Panel
 from ..stories import Stories
 from . import forms
@@ -20,6 +18,7 @@ from .chat_view import ChatView
 from .edit_reviews import EditReviews
 from .question_places import Key, key_of
 from .waiting_questions import Asked
+from .whole_texts import WholeTexts
 
 if TYPE_CHECKING:
     from ...chat.chat_service import ChatService
@@ -30,7 +29,6 @@ NOTE = "Deny, and tell the agent:"
 SAID = "{}: {}."
 LOST = "The agent has not got your answer: {}"
 OVER = "That question was answered elsewhere, or waits no more."
-COMMAND = "Command of {}"
 NO_REVIEW = "There is no review of this edit."
 STILL = "The question still waits in the chat."
 DECLINED = "Declined: {}"
@@ -56,8 +54,7 @@ class Replies:
         # Those whose answer is on its way, and the panels that are open for others.
         self._answered: set[FullKey] = set()
         self._panels: dict[FullKey, Panel] = {}
-        # Those whose whole command was opened in a tab.
-        self._opened: set[FullKey] = set()
+        self.whole_texts = WholeTexts(stories)
 
     def is_answered(self, asked: Asked) -> bool:
         return asked.key in self._answered
@@ -68,8 +65,8 @@ class Replies:
         for key, panel in list(self._panels.items()):
             if key[0] == id and key[1] not in waiting:
                 panel.withdraw()
-        for known in (self._answered, self._opened):
-            known -= {it for it in known if it[0] == id and it[1] not in waiting}
+        self._answered -= {it for it in self._answered if it[0] == id and it[1] not in waiting}
+        self.whole_texts.keep(id, waiting)
 
     def closing(self, chat: ChatView) -> None:
         """The user closes the last view: nobody would see its questions any more."""
@@ -78,21 +75,6 @@ class Replies:
             if not self.is_answered(asked):
                 is_call = question.kind == PERMISSION
                 self._stories.begin(self.decide(asked, CLOSED) if is_call else self.decline(asked))
-
-    def shows_rest(self, asked: Asked, window: sublime.Window) -> bool:
-        """Show the whole command in a tab where the chat has only a part of it; False if that was
-        done before."""
-        if asked.key in self._opened or not is_shown_in_part(asked.question):
-            return False
-        self.show_command(asked, window)
-        return True
-
-    def show_command(self, asked: Asked, window: sublime.Window) -> None:
-        """In a tab that goes without a word."""
-        self._opened.add(asked.key)
-        view = texts.open_tab(window, COMMAND.format(asked.question.title), asked.question.command)
-        view.set_scratch(True)
-        view.set_read_only(True)
 
     def shows_unseen_edit(self, asked: Asked) -> bool:
         """Show an edit of the call that was not in sight yet; False if there is none."""

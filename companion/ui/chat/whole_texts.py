@@ -1,0 +1,65 @@
+"""All of what a question is about, in a tab, where neither the chat nor a review shows it. UI
+thread only."""
+
+from __future__ import annotations
+
+from typing import Container
+
+import sublime
+
+from ...base.comparison import compare
+from ...base.shown_text import shown_line, spelled
+from ...base.unified import unified
+from ...chat.question import Question
+from ...chat.waiting_block import is_shown_in_part
+from .. import texts
+from ..stories import Stories, computed
+from .edit_reviews import has_reviews
+from .question_places import Key
+from .waiting_questions import Asked
+
+NAME = "What {} is for"
+
+
+class WholeTexts:
+    def __init__(self, stories: Stories) -> None:
+        self._stories = stories
+        # The questions of which a tab was opened.
+        self._opened: set[tuple[str, Key]] = set()
+
+    def shows(self, asked: Asked, window: sublime.Window) -> bool:
+        """Open a tab where one is needed; False if it is not, or was opened before."""
+        if asked.key in self._opened or not _is_needed(asked.question):
+            return False
+        self.show(asked, window)
+        return True
+
+    def show(self, asked: Asked, window: sublime.Window) -> None:
+        self._opened.add(asked.key)
+        self._stories.begin(_show(asked.question, window), window)
+
+    def keep(self, conversation: str, waiting: Container[Key]) -> None:
+        """Forget the conversation's other questions."""
+        self._opened = {it for it in self._opened if it[0] != conversation or it[1] in waiting}
+
+
+async def _show(question: Question, window: sublime.Window) -> None:
+    text = await computed(lambda: _text(question))
+    view = texts.open_tab(window, NAME.format(question.title), text or "")
+    view.set_scratch(True)
+    view.set_read_only(True)
+
+
+def _is_needed(question: Question) -> bool:
+    return not has_reviews(question.diffs) if question.diffs else is_shown_in_part(question)
+
+
+def _text(question: Question) -> str:
+    """Its command, or its edits one after the other. Runs in a thread."""
+    if not question.diffs:
+        return question.command
+    parts = []
+    for each in question.diffs:
+        path = shown_line(each.path)
+        parts.append(spelled(unified(compare(each.old_text, each.new_text), path, path)))
+    return "".join(parts)
