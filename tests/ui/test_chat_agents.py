@@ -22,6 +22,7 @@ from GeminiCompanion.companion.agent.wording.failure import (
     AUTH_REQUIRED,
     CLIENT_NOT_INITIALIZED,
 )
+from GeminiCompanion.companion.chat.attached import SELECTION, Attached
 from GeminiCompanion.companion.chat.chat_update import FAILED
 from GeminiCompanion.companion.chat.login_requests import BeginLogin, Configure, FinishLogin
 from GeminiCompanion.companion.chat.rendered import LOG_IN, RETRY, Link, Patch, Rendered
@@ -117,6 +118,8 @@ class Failing(AgentCase):
     def test_another_agent_takes_over_what_is_written(self) -> Steps:
         yield from self.failed(code=CLIENT_NOT_INITIALIZED)
         self.type(self.view, "do it")
+        selection = Attached(SELECTION, "of a.py (1 line)", text="@a.py#L1")
+        self.chats.tabs.of(self.view).above.attach([selection])
         self.press("other_agent")
         yield from self.answer(ROWS)
         yield lambda: self.shown
@@ -124,6 +127,7 @@ class Failing(AgentCase):
         yield lambda: not self.view.is_valid()
         view = self.window.active_view()
         self.assertEqual((self.unsent(view), view.settings().get(AGENT)), ("do it", "qwen"))
+        self.assertEqual(self.chats.tabs.of(view).above.attached, (selection,))
 
     def test_a_chat_in_which_something_was_said_keeps_its_agent(self) -> Steps:
         yield from self.failed(code=CLIENT_NOT_INITIALIZED, title="hello")

@@ -95,12 +95,18 @@ class ChatActions:
         else:
             self.open(window, self.drafts.latest(folder_of(window)) or new_id())
 
-    def new(self, window: sublime.Window, agent: str = "", words: str = "") -> None:
+    def new(
+        self,
+        window: sublime.Window,
+        agent: str = "",
+        words: str = "",
+        attached: tuple[Attached, ...] = (),
+    ) -> None:
         """A new chat, beside those that are open, with the agent of this id, or else the usual one;
-        the words stand in its composer."""
+        the words stand in its composer, with what is attached to them."""
         conversation = new_id()
-        if words:
-            self.drafts.put(conversation, words, folder_of(window))
+        if words or attached:
+            self.drafts.put(conversation, words, folder_of(window), attached)
         self.open(window, conversation, agent)
 
     def open(self, window: sublime.Window, conversation: str, agent: str = "") -> None:

@@ -66,12 +66,11 @@ class Recovery:
             await self._chats.ask(chat, Reopen(chat.conversation))
 
     async def _use_another(self, window: sublime.Window, chat: ChatView) -> None:
-        """In a new chat, with what is written in this one, which closes."""
+        """In a new chat, with what is written and attached in this one, which closes."""
         agent = await agent_choice.chosen(window, self._chats)
         if agent is None:
             return
-        words = chat.composer.text
-        self._chats.new(window, agent, words)
+        self._chats.new(window, agent, chat.composer.text, chat.above.attached)
         self._chats.drafts.put(chat.conversation, "", folder_of(window))
         for view in chat.views:
             view.close()
