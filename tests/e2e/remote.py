@@ -506,6 +506,20 @@ def chat_state() -> str:
     return " ".join(it.content for it in found if it.key == "gemini_companion_chat_state")
 
 
+def chat_above() -> str:
+    """What waits and what is attached, as it is drawn above the composer."""
+    view = _chat()
+    found = current().view(view.id()).phantoms if view is not None else []
+    return " ".join(it.content for it in found if it.key == "gemini_companion_chat_above")
+
+
+def press_in_chat(label: str, number: int = 0) -> None:
+    """A link above the composer, by its label; the first is 0."""
+    view = _chat()
+    if view is not None:
+        clicks.click(current(), current().view(view.id()), label, number)
+
+
 def type_in_chat(text: str) -> None:
     """Character by character, at the carets."""
     view = _chat()
