@@ -4,6 +4,7 @@ behind it."""
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import unittest
 from typing import Any
@@ -104,6 +105,14 @@ class Asked(EditorChatCase):
         self.assertFalse(self.is_made())
         self.editor.do("command", "gemini_companion_allow")
         until(lambda: self.editor.do("is_told", "No question of an agent waits"))
+
+    def test_an_agent_that_ends_while_it_asks_takes_its_question_along(self) -> None:
+        self.asks()
+        os.kill(self.served.pid, signal.SIGKILL)
+        shown = self.until_shown("ended unexpectedly")
+        self.assertNotIn("May it use", shown)
+        self.assertFalse(self.is_made())
+        until(lambda: not self.editor.do("status_bar_says", "Question"))
 
     def test_a_form_of_the_agent_is_filled_in_panels(self) -> None:
         self.model.will_play("ask", [{"asks": FORM}])
