@@ -74,6 +74,8 @@ class OpenChat:
         self._none_is_sent.set()
         self._problem = self._code = ""
         self._document, self._is_anew = Transcript(), True
+        # For each document that is being loaded, the events since then.
+        self._loading: list[list[TurnEvent]] = []
         # The turns on disk that the document shows; others of them if another server has gone on.
         self._past: PastTurns | None = None
         self._commands: tuple[SlashCommand, ...] = ()
@@ -187,8 +189,17 @@ class OpenChat:
         """Raises AgentError."""
         past, options = conversation.past, conversation.session.state.options
         document = Transcript(conversation.workspace, options)
-        if conversation.record.turns:
-            document.load((await past.history()).turns)
+        missed: list[TurnEvent] = []
+        self._loading.append(missed)
+        try:
+            if conversation.record.turns:
+                turns = (await past.history()).turns
+                # Nobody else has the document yet, and the loop is that of all chats.
+                await in_thread(partial(document.load, turns))
+        finally:
+            self._loading.remove(missed)
+        for event in missed:
+            document.add(event)
         self._past, self._document, self._is_anew = past, document, True
         self.touch()
 
@@ -208,6 +219,8 @@ class OpenChat:
         elif isinstance(event.body, Message):
             self.forgive()
         self._document.add(event)
+        for missed in self._loading:
+            missed.append(event)
         self.touch()
 
     def _begin(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -15,7 +15,7 @@ import unittest
 import unittest.mock
 from contextlib import suppress
 from functools import partial
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, Sequence, TypeVar
 from urllib.error import HTTPError
 from urllib.request import Request as HttpRequest
 from urllib.request import urlopen
@@ -27,7 +27,12 @@ from GeminiCompanion.companion.agent.agent import Options  # noqa: E402
 from GeminiCompanion.companion.agent.agents.credentials import Credentials  # noqa: E402
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli  # noqa: E402
 from GeminiCompanion.companion.agent.engine import NAME, Engine  # noqa: E402
-from GeminiCompanion.companion.agent.events.turn_events import CANCEL, MODIFY, ONCE  # noqa: E402
+from GeminiCompanion.companion.agent.events.turn_events import (  # noqa: E402
+    CANCEL,
+    MODIFY,
+    ONCE,
+    PastTurn,
+)
 from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
 from GeminiCompanion.companion.api import editor_server  # noqa: E402
 from GeminiCompanion.companion.api.editor_server import Service, ServiceOptions  # noqa: E402
@@ -63,6 +68,7 @@ from GeminiCompanion.companion.chat.requests import (  # noqa: E402
     UndoTurn,
 )
 from GeminiCompanion.companion.chat.retry_requests import Reopen, SendAgain  # noqa: E402
+from GeminiCompanion.companion.chat.transcript import Transcript  # noqa: E402
 from GeminiCompanion.tests.support import is_alive  # noqa: E402
 from model_server import Gate, ModelServer, call  # noqa: E402
 from scripted import COMMAND  # noqa: E402
@@ -368,6 +374,27 @@ class Lasting(ChatCase):
         self.assertEqual(self.front.texts[id], before)
         self.ask(Send(id, "what"))
         self.until_text(id, "The number.")
+
+    def test_a_long_conversation_is_drawn_beside_the_loop_that_all_chats_share(self) -> None:
+        self.model.will_play("hello", ["said"])
+        id = self.open()
+        self.ask(Send(id, "hello"))
+        self.until_text(id, "said")
+        self.until_state(id, READY)
+        self.chat.close(id)
+        threads: list[str] = []
+
+        def load(document: Transcript, turns: Sequence[PastTurn]) -> None:
+            threads.append(threading.current_thread().name)
+            past(document, turns)
+
+        past = Transcript.load
+        with unittest.mock.patch.object(Transcript, "load", load):
+            self.front.texts.clear()
+            self.chat.open(self.workspace, "", id)
+            self.until_text(id, "said")
+        self.assertNotIn(NAME, threads)
+        self.assertEqual(len(threads), 1)
 
     def test_one_in_which_nothing_was_said_leaves_nothing(self) -> None:
         id = self.open()
