@@ -146,6 +146,29 @@ class Attaching(AttachingCase):
         yield lambda: self.of(view).above.attached
 
 
+class Naming(AttachingCase):
+    def test_a_message_that_names_an_excluded_file_is_sent_only_after_a_question(self) -> Steps:
+        self.write(".env", "KEY=1")
+        view, shown = (yield from self.chat()), self.panels()
+        self.type(view, "read @.env")
+        for number, answer in enumerate((0, 1)):
+            self.assertEqual(self.service.asked, [])
+            self.run_command("send")
+            yield lambda number=number: len(shown) == number + 1
+            shown[-1]["on_select"](answer)
+            yield from self.until_turn()
+        self.assertEqual(self.unsent(view), "read @.env")
+        yield lambda: self.service.asked
+        self.assertEqual(self.asked_last().text, "read @.env")
+
+    def test_a_message_that_names_any_other_file_is_sent_without_one(self) -> Steps:
+        self.write("a.py", "x")
+        view = yield from self.chat()
+        self.type(view, "read @a.py, ann@.env and @gone.key")
+        self.run_command("send")
+        yield lambda: self.service.asked
+
+
 class SendingIntoChats(AttachingCase):
     def test_the_commands_that_send_write_into_the_composer_of_an_open_chat(self) -> Steps:
         view = yield from self.chat_beside("a b.py", "one\n")

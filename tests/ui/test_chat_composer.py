@@ -99,6 +99,29 @@ class GoingAlong(ComposerCase):
         self.run_command("send")
         self.assertEqual(self.asked_last().text, A_SELECTION.text)
 
+    def test_a_message_of_a_megabyte_is_sent_whole(self) -> Steps:
+        view = yield from self.chat()
+        text = "word " * 200_000 + "end"
+        self.of(view).composer.write(view, text)
+        self.run_command("send")
+        self.assertEqual(self.asked_last().text, text)
+        yield from self.answer()
+        self.assertEqual(self.unsent(view), "")
+
+    def test_what_was_sent_from_a_tab_that_is_closed_meanwhile_is_unsent_no_more(self) -> Steps:
+        view = yield from self.chat()
+        self.of(view).above.attach([A_FILE])
+        self.type(view, "do it")
+        self.run_command("send")
+        view.close()
+        yield from self.until_turn()
+        yield from self.answer()
+        self.assertEqual(self.sentences, [])
+        self.run_command("chat")
+        yield from self.until_turn()
+        view = self.window.active_view()
+        self.assertEqual((self.unsent(view), self.of(view).above.attached), ("", ()))
+
     def test_what_a_key_binding_sends_takes_nothing_along(self) -> Steps:
         view = yield from self.chat()
         self.of(view).above.attach([A_FILE])

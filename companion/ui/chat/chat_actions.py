@@ -223,7 +223,7 @@ class ChatActions:
         self._sending.add(chat.conversation)
         try:
             service = await self._followed(chat)
-            if service is not None:
+            if service is not None and await self.composing.may_send(chat, written or message.text):
                 files, images = message.files, message.images
                 context = await self.context.of(chat)
                 send = Send(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import Callable
 
 import sublime
 
-from ..prompt.sending import Place
+from ...base import background
+from .. import panels, sharing_settings
+from ..prompt.sending import EXCLUDED, NO, YES, Place
 from ..stories import Stories
 from .attaching import Attaching
 from .chat_tabs import ChatTabs
@@ -38,6 +41,21 @@ class Composing:
         self.history = History(followed, stories)
         self.queued = Queued(followed, self.history.keep, stories, tell)
         tabs.on_pressed = self.queued.pressed
+
+    async def may_send(self, chat: ChatView, text: str) -> bool:
+        """Asks if the text names a file that the rules exclude: the agent would read it."""
+        window = chat.views[0].window() if chat.views and "@" in text else None
+        if window is None:
+            return True
+        from ...chat.enclosed import named_files
+
+        is_excluded, folder = sharing_settings.excluder(window), folder_of(window)
+        named = await background.start(
+            lambda: [it for it in named_files(text, folder) if is_excluded(it)]
+        )
+        names = ", ".join(os.path.basename(it) for it in named)
+        question = EXCLUDED.format(names)
+        return not named or await panels.choice(window, [NO, YES], question) == 1
 
     def list_waiting(self, window: sublime.Window) -> None:
         """List what waits in the chat of the window, and what is attached."""
