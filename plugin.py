@@ -33,8 +33,12 @@ from .companion.ui.commands.chat_commands import (  # noqa: E402
     GeminiCompanionNewChatCommand,
     GeminiCompanionNextMessageCommand,
     GeminiCompanionPreviousMessageCommand,
+    GeminiCompanionRedoTurnCommand,
+    GeminiCompanionRewindCommand,
     GeminiCompanionSendCommand,
     GeminiCompanionStopCommand,
+    GeminiCompanionTurnChangesCommand,
+    GeminiCompanionUndoTurnCommand,
     GeminiCompanionWaitingMessagesCommand,
 )
 from .companion.ui.commands.cli_commands import (  # noqa: E402
@@ -124,6 +128,10 @@ __all__ = [
     "GeminiCompanionWaitingMessagesCommand",
     "GeminiCompanionSendCommand",
     "GeminiCompanionStopCommand",
+    "GeminiCompanionUndoTurnCommand",
+    "GeminiCompanionRedoTurnCommand",
+    "GeminiCompanionRewindCommand",
+    "GeminiCompanionTurnChangesCommand",
     "GeminiCompanionShowQuestionCommand",
     "GeminiCompanionAllowCommand",
     "GeminiCompanionAllowAlwaysCommand",

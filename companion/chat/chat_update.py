@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..agent.acp.session_state import ConfigOptions, ContextUsage
 from ..agent.acp.slash_commands import SlashCommand
-from ..agent.events.turn_events import Queue
+from ..agent.events.turn_events import Diff, Queue
 from .question import Question
 from .rendered import Patch
 
@@ -14,6 +14,14 @@ from .rendered import Patch
 # used, and the next message tries again.
 STARTING, READY, WORKING = "starting", "ready", "working"
 STOPPING, FAILED = "stopping", "failed"
+
+
+@dataclass(frozen=True)
+class UnaskedChange:
+    """What the agent has written in this turn without asking; see `ToolResult`."""
+
+    turn: str
+    diff: Diff
 
 
 @dataclass(frozen=True)
@@ -27,6 +35,7 @@ class ChatUpdate:
 
     `agent` is the CLI's id and `agent_name` its name for people; `mode` and `model` are the true
     ones, `options` are all that can be chosen. What is not known yet is empty, `usage` is None.
+    `unasked` are the edits that the agent has made without asking since the update before.
     """
 
     conversation_id: str
@@ -47,3 +56,4 @@ class ChatUpdate:
     options: ConfigOptions = ConfigOptions()
     commands: tuple[SlashCommand, ...] = ()
     usage: ContextUsage | None = None
+    unasked: tuple[UnaskedChange, ...] = ()

@@ -3,16 +3,23 @@ thread."""
 
 from __future__ import annotations
 
+import secrets
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from typing import Sequence
 
+from ..agent.conversations.past_turns import on_disk
+from ..agent.conversations.turn_undo import UNDONE, FileChange, FileTexts
 from ..agent.events.turn_events import Diff, ToolResult
 from ..agent.turn.edited_file import plain, read_file
 from ..agent.turn.turn import Turn
+from ..agent.wording import failure
+from ..agent.wording.failure import VALIDATION_ERROR, AgentError
 from ..base.background import in_thread
 from .chats import Chats
-from .requests import Request
+from .requests import NO_TURN, Request
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,98 @@ class DecideEdits(Request["tuple[str, ...]"]):
             return ()
         await _end_of_call(turn, self.call_id)
         return await in_thread(lambda: _missing(self.edits))
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A turn, with the user's message and the files that it changed."""
+
+    turn: str
+    text: str
+    at: datetime
+    files: tuple[FileChange, ...]
+
+
+@dataclass(frozen=True)
+class Checkpoints(Request["tuple[Checkpoint, ...]"]):
+    """The turns of a conversation, the last one first; `limit` of them."""
+
+    chat: str
+    limit: int = 100
+
+    async def done(self, chats: Chats) -> tuple[Checkpoint, ...]:
+        conversation = await chats.of(self.chat).ready()
+        page = await conversation.past.page(self.limit, None)
+        turns = list(page.turns) if page is not None else []
+        files = conversation.edits.files
+        found = await on_disk(lambda: [tuple(files(it.id)) for it in turns], None)
+        pairs = zip(turns, found)
+        made = [Checkpoint(it.id, it.text, it.time, changes) for it, changes in pairs]
+        return tuple(reversed(made))
+
+
+@dataclass(frozen=True)
+class TurnTexts(Request["tuple[FileTexts, ...]"]):
+    """What a turn changed, with the texts of its files before and after it."""
+
+    chat: str
+    turn: str
+
+    async def done(self, chats: Chats) -> tuple[FileTexts, ...]:
+        conversation = await chats.of(self.chat).ready()
+        return tuple(await on_disk(partial(conversation.edits.texts, self.turn)))
+
+
+@dataclass(frozen=True)
+class TellChanged(Request[None]):
+    """The user has changed files after the agent; it is told with the next message."""
+
+    chat: str
+    paths: tuple[str, ...]
+
+    async def done(self, chats: Chats) -> None:
+        conversation = await chats.of(self.chat).ready()
+        async with conversation.hold.held():
+            conversation.record.tell_changed(self.paths)
+
+
+@dataclass(frozen=True)
+class Rewound:
+    """`conversation` is the id of the new one, which may still have to be begun; `text` is the
+    message; `left` are the files that are still as a turn after it left them, or something else."""
+
+    conversation: str
+    agent: str
+    text: str
+    left: tuple[FileChange, ...]
+
+
+@dataclass(frozen=True)
+class Rewind(Request[Rewound]):
+    """Undo this turn and all after it, the last one first, and begin a new conversation with what
+    was said before; the old one stays as it is."""
+
+    chat: str
+    turn: str
+
+    async def done(self, chats: Chats) -> Rewound:
+        conversation = await chats.of(self.chat).ready()
+        if conversation.is_busy:
+            raise failure.busy()
+        turns = (await conversation.past.history()).turns
+        ids = [it.id for it in turns]
+        if self.turn not in ids:
+            raise AgentError(VALIDATION_ERROR, NO_TURN)
+        at, id = ids.index(self.turn), secrets.token_hex(16)
+        if at > 0:
+            made = await chats.agent.conversations.fork(self.chat, ids[at - 1])
+            id = made.id if made is not None else id
+        found: dict[str, FileChange] = {}
+        for turn in reversed(ids[at:]):
+            found.update((it.path, it) for it in await conversation.undo(turn) or ())
+        chats.agent.outbox.go_on(conversation)
+        left = tuple(it for it in found.values() if it.state != UNDONE)
+        return Rewound(id, conversation.cli.id, turns[at].text, left)
 
 
 async def _end_of_call(turn: Turn, call_id: str) -> None:

@@ -13,13 +13,13 @@ from ..agent.agent import Agent
 from ..agent.conversations import shared_folder
 from ..agent.conversations.conversation import Conversation
 from ..agent.conversations.past_turns import PastTurns
-from ..agent.events.turn_events import Message, TurnEvent
+from ..agent.events.turn_events import Message, ToolResult, TurnEvent
 from ..agent.wording.failure import INTERNAL_ERROR, VALIDATION_ERROR, AgentError
 from ..agent.wording.sentence import sentence
 from ..base import private_files
 from ..base.background import in_thread
 from ..base.log import logger
-from .chat_update import FAILED, READY, STARTING, STOPPING, WORKING, ChatUpdate
+from .chat_update import FAILED, READY, STARTING, STOPPING, WORKING, ChatUpdate, UnaskedChange
 from .transcript import Transcript
 from .unsaid import Unsaid
 
@@ -79,6 +79,8 @@ class OpenChat:
         # The turns on disk that the document shows; others of them if another server has gone on.
         self._past: PastTurns | None = None
         self._commands: tuple[SlashCommand, ...] = ()
+        # Those that were not told yet.
+        self._unasked: tuple[UnaskedChange, ...] = ()
         self._last = wanted.first_update
         self._timer: asyncio.TimerHandle | None = None
         self._not_before = 0.0
@@ -218,6 +220,9 @@ class OpenChat:
             self._commands = event.body.commands
         elif isinstance(event.body, Message):
             self.forgive()
+        elif isinstance(event.body, ToolResult):
+            new = (UnaskedChange(event.turn_id, it) for it in event.body.unasked)
+            self._unasked = (*self._unasked, *new)
         self._document.add(event)
         for missed in self._loading:
             missed.append(event)
@@ -247,9 +252,9 @@ class OpenChat:
         if conversation is not None and conversation.past is not self._past:
             self._past = conversation.past
             self._begin(partial(self._load, conversation))
-        update = self._update()
+        update, self._unasked = replace(self._update(), unasked=self._unasked), ()
         if update.patches or update != self._last:
-            self._last = replace(update, patches=(), is_anew=False)
+            self._last = replace(update, patches=(), is_anew=False, unasked=())
             self._told(update)
 
     def _update(self) -> ChatUpdate:

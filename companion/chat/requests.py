@@ -286,17 +286,18 @@ class TurnFiles(Request["tuple[FileChange, ...]"]):
 
 @dataclass(frozen=True)
 class UndoTurn(Request["tuple[FileChange, ...]"]):
-    """Restore the files that are still as the turn left them; gives all of its files with their
-    states afterwards. The agent is told with the next message."""
+    """Restore the files that are still as the turn left them, or do what was undone `again`; gives
+    all of its files with their states afterwards. The agent is told with the next message."""
 
     chat: str
     turn: str
+    again: bool = False
 
     async def done(self, chats: Chats) -> tuple[FileChange, ...]:
         chat = chats.of(self.chat)
         conversation = await chat.ready()
         try:
-            return _files(await conversation.undo(self.turn))
+            return _files(await conversation.undo(self.turn, self.again))
         finally:
             # What somebody has sent meanwhile had to wait for it.
             chats.agent.outbox.go_on(conversation)

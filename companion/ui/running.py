@@ -18,13 +18,16 @@ from .changes.change_sheets import ChangeSheets
 from .changes.deciding import Deciding
 from .changes.proposals import Proposals
 from .changes.sheet_commands import SheetCommands
+from .changes.turn_changes import TurnChanges
 from .changes.unasked_changes import UnaskedChanges
 from .chat.chat_actions import ChatActions
 from .chat.chat_tabs import IN_CHAT
+from .chat.chat_unasked import ChatUnasked
 from .chat.drafts import Drafts
 from .chat.edit_reviews import EditReviews
 from .chat.said_before import SAID_BEFORE
 from .chat.told_context import ToldContext
+from .chat.turn_actions import TurnActions
 from .engines import Engines
 from .extension_setup import ExtensionSetup
 from .files import Files
@@ -38,6 +41,7 @@ from .review import open_diffs
 from .review.accepting import Accepting
 from .review.actions import Actions
 from .review.conflicts import Conflicts
+from .review.edit_book import EditBooks
 from .review.edits import Edits
 from .review.history import History
 from .review.next_edit import NextEdit
@@ -49,6 +53,7 @@ from .review.resting import Resting
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 from .review.single_changes import SingleChanges
+from .review.turn_edits import TurnEdits
 from .review.unasked import Unasked
 from .review.words import Words
 from .review.written_reviews import WrittenReviews
@@ -84,7 +89,9 @@ class Running:
         self.conflicts = Conflicts(self.companion, self.stories, self.reviews, tell)
         words = self.editor.words = Words(self.companion, self.stories, tell)
         both = self.companion, self.editor
-        self.written = WrittenReviews(*both, self.reviews, self.history)
+        self.turn_edits = TurnEdits()
+        books = EditBooks((self.history, self.turn_edits))
+        self.written = WrittenReviews(*both, self.reviews, books)
         self.owners = Owners(CliSessions(self.companion, words), self.chat_edits)
         self.diffs = Actions(*both, self.reviews, self.owners, self.written)
         self.changes = SingleChanges(self.reviews, tell, self.diffs.reject)
@@ -123,9 +130,11 @@ class Running:
         sources = (
             Proposals(self.reviews, self.accepting, self.diffs),
             UnaskedChanges(self.reviews, self.written, self.history),
+            TurnChanges(self.reviews, self.written, self.turn_edits),
         )
         sheets = ChangeSheets(sources, deciding, self.stories, tell)
         self.reviews.on_change = self.history.on_change = sheets.changed
+        self.turn_edits.on_change = sheets.changed
         return SheetCommands(sheets, deciding, self.reviews, self.stories, tell)
 
     def _chat_actions(
@@ -135,6 +144,9 @@ class Running:
         chats = ChatActions(engines, drafts, self.stories, tell, self.chat_edits, context)
         chats.questions.on_change = self.status.look
         chats.questions.notify = self.notices.show
+        chats.on_unasked = ChatUnasked(self.companion, self.stories, self.unasked.gather).heard
+        self.turns = TurnActions(chats, self.turn_edits, self.sheets.show, tell)
+        self.written.taken_back = self.turns.taken_back
         return chats
 
     def _status_bar(self, mention: Callable[[str], None]) -> StatusBar:

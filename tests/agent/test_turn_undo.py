@@ -51,6 +51,52 @@ class Undoing(unittest.TestCase):
         found = self.edits.undo(turn)
         return {os.path.basename(it.path): (it.change, it.state) for it in found}
 
+    def redone(self, turn: str = TURN) -> dict[str, str]:
+        return {os.path.basename(it.path): it.state for it in self.edits.redo(turn)}
+
+    def test_an_undone_turn_is_made_again_also_by_another_process(self) -> None:
+        self.put("old.txt", b"one\r\n")
+        self.writes("old.txt", "two")
+        self.writes("new.txt", "new")
+        self.edits.undo(TURN)
+        self.edits = TurnUndo(os.path.join(self.root, "state"))
+        self.assertEqual(self.redone(), {"old.txt": AS_LEFT, "new.txt": AS_LEFT})
+        self.assertEqual(self.read("old.txt"), b"two")
+        self.assertEqual(self.read("new.txt"), b"new")
+        self.edits.undo(TURN)
+        self.assertEqual(self.read("old.txt"), b"one\r\n")
+        self.assertFalse(os.path.exists(self.path("new.txt")))
+
+    def test_a_file_that_has_changed_since_it_was_undone_stays(self) -> None:
+        self.put("old.txt", b"one")
+        self.writes("old.txt", "two")
+        self.edits.undo(TURN)
+        self.put("old.txt", b"by the user")
+        self.assertEqual(self.redone(), {"old.txt": OTHER})
+        self.assertEqual(self.read("old.txt"), b"by the user")
+
+    def test_two_turns_of_one_file_are_undone_and_made_again_in_order(self) -> None:
+        self.put("old.txt", b"one")
+        self.writes("old.txt", "two")
+        self.writes("old.txt", "three", NEXT)
+        self.edits.undo(NEXT)
+        self.edits.undo(TURN)
+        self.assertEqual(self.read("old.txt"), b"one")
+        self.assertEqual(self.redone(NEXT), {"old.txt": OTHER})
+        self.assertEqual(self.redone(), {"old.txt": AS_LEFT})
+        self.assertEqual(self.redone(NEXT), {"old.txt": AS_LEFT})
+        self.assertEqual(self.read("old.txt"), b"three")
+
+    def test_the_texts_of_a_turn_are_those_before_and_after_it(self) -> None:
+        self.put("old.txt", b"one")
+        self.writes("old.txt", "two")
+        self.writes("old.txt", "three")
+        self.writes("new.txt", "new")
+        found = {os.path.basename(it.change.path): it for it in self.edits.texts(TURN)}
+        old, new = found["old.txt"], found["new.txt"]
+        self.assertEqual((old.before, old.after, old.is_whole), (b"one", b"three", True))
+        self.assertEqual((new.before, new.after, new.is_whole), (None, b"new", True))
+
     def test_changed_and_created_files_are_as_they_were(self) -> None:
         self.put("old.txt", b"\xef\xbb\xbfone\r\n\xff")
         os.chmod(self.path("old.txt"), 0o640)

@@ -16,7 +16,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     Option,
 )
 from GeminiCompanion.companion.base.answer import Unanswered
-from GeminiCompanion.companion.chat.chat_update import FAILED, STARTING, WORKING
+from GeminiCompanion.companion.chat.chat_update import FAILED, STARTING, WORKING, UnaskedChange
 from GeminiCompanion.companion.chat.edit_requests import DecideEdits
 from GeminiCompanion.companion.chat.question import PERMISSION, Question
 from GeminiCompanion.companion.chat.rendered import OPEN_EDIT, Link, Patch, Rendered
@@ -307,3 +307,39 @@ class InTheChat(EditCase):
         self.allow()
         request = yield from self.sent()
         self.assertEqual(request, Decide(self.id, "call", ONCE))
+
+
+class Unasked(EditCase):
+    def tearDown(self) -> Generator[Any, Any, None]:
+        history = self.running().history
+        for edit in [it for it in history.of_window(self.window) if it.turn]:
+            history.replace(edit, None)
+        yield from super().tearDown()
+
+    def gathered(self) -> list[tuple[str, str, str | None]]:
+        edits = self.running().history.of_window(self.window)
+        return [(it.path, it.before.text, it.after) for it in edits if it.turn]
+
+    def wrote(self, *diffs: Diff) -> Steps:
+        self.view = yield from self.chat()
+        changes = tuple(UnaskedChange("turn", it) for it in diffs)
+        yield from self.waits(unasked=changes)
+
+    def test_an_edit_made_without_asking_is_among_those_of_clis(self) -> Steps:
+        self.write("a.txt", NEW)
+        yield from self.wrote(Diff(self.path, "one\n", NEW))
+        yield from self.until_equal(self.gathered, [(self.path, "one\n", NEW)])
+        self.assertEqual(self.running().unasked.count(self.window), 1)
+
+    def test_a_piece_that_was_written_is_an_edit_of_the_whole_file(self) -> Steps:
+        self.write("a.txt", "first\nnew\nlast\n")
+        yield from self.wrote(Diff(self.path, "old", "new"))
+        whole = (self.path, "first\nold\nlast\n", "first\nnew\nlast\n")
+        yield from self.until_equal(self.gathered, [whole])
+
+    def test_nothing_is_gathered_where_the_user_does_not_want_that(self) -> Steps:
+        self.set("show_unasked_edits", False)
+        self.write("a.txt", NEW)
+        yield from self.wrote(Diff(self.path, "one\n", NEW))
+        yield from self.until_turn()
+        self.assertEqual(self.gathered(), [])

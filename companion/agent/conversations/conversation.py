@@ -33,12 +33,12 @@ from .reminder import as_resources
 from .reservation import Reservation
 from .transcript_reader import Summary
 from .transcripts import Stat, Transcript
-from .turn_undo import UNDONE, FileChange, TurnUndo
+from .turn_undo import AS_LEFT, UNDONE, FileChange, TurnUndo
 
 # For the model, which believes that the files are as it wrote them.
 UNDID = (
-    "The user has undone changes of yours: these files are as they were before. Read them again"
-    " before you edit them.\n{}\n"
+    "The user has undone changes of yours, or made them again: these files are not as you know"
+    " them. Read them again before you edit them.\n{}\n"
 )
 UNSAVED = sentence(
     "The disk refuses to store what is said here. Unless it does so later, it will be missing"
@@ -211,19 +211,19 @@ class Conversation:
         files = await on_disk(partial(self.edits.files, turn))
         return files if files or await self.past.since(turn) else None
 
-    async def undo(self, turn: str) -> list[FileChange] | None:
-        """Restore the files that are still as the turn left them. Gives all of its files with their
-        states afterwards; None if there is no such turn. The agent is told with the next message.
-        Raises AgentError, code SESSION_BUSY while a turn runs."""
+    async def undo(self, turn: str, again: bool = False) -> list[FileChange] | None:
+        """Restore the files that are still as the turn left them; `again` does what was undone
+        once more. Gives all of its files with their states afterwards; None if there is no such
+        turn. The agent is told with the next message. Raises AgentError, code SESSION_BUSY while a
+        turn runs."""
         self.reserve()
         try:
             async with self.hold.held():
                 # Without a time limit: nobody may change the files before the thread is done.
-                files = await on_disk(partial(self.edits.undo, turn), None)
-                state = self.record.state
-                undone = [it.path for it in files if it.state == UNDONE]
-                known = dict.fromkeys([*state.undone, *undone])
-                self.record.change(replace(state, undone=tuple(known)))
+                work = self.edits.redo if again else self.edits.undo
+                files = await on_disk(partial(work, turn), None)
+                wanted = AS_LEFT if again else UNDONE
+                self.record.tell_changed([it.path for it in files if it.state == wanted])
         finally:
             self.release()
         return files if files or await self.past.since(turn) else None

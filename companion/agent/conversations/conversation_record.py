@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Callable
+from typing import Callable, Sequence
 
 from ..events import turn_events as events
 from .conversation_state import ConversationState
@@ -65,6 +65,11 @@ class ConversationRecord:
             self._written = state
             self.transcript.change(**changes)
             self._changed()
+
+    def tell_changed(self, paths: Sequence[str]) -> None:
+        """The user has changed files of the agent's, which is told with the next message."""
+        known = dict.fromkeys([*self.state.undone, *paths])
+        self.change(replace(self.state, undone=tuple(known)))
 
     def rename(self, title: str) -> None:
         self.title = title

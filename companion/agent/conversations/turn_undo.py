@@ -1,5 +1,5 @@
 """What the turns of a conversation did to files. A turn is undone in all files that are still as it
-left them."""
+left them, and made again in those that are as they were before it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,17 @@ class FileChange:
     path: str
     change: str
     state: str
+
+
+@dataclass(frozen=True)
+class FileTexts:
+    """The same with the bytes of the file `before` the turn and `after` it: None if there was no
+    file. It `is_whole` if they are all stored."""
+
+    change: FileChange
+    before: bytes | None
+    after: bytes | None
+    is_whole: bool
 
 
 class TurnUndo:
@@ -56,11 +67,26 @@ class TurnUndo:
         changes = self._store.changes(turn)
         for change in changes:
             if self._state(change) == AS_LEFT:
-                try:
-                    self._put_back(change)
-                except OSError as error:
-                    logger.warning("a file cannot be put back: %s", error)
+                self._put(change.path, change.before)
         return [self._told(it) for it in changes]
+
+    def redo(self, turn: str) -> list[FileChange]:
+        """The inverse: what the turn made of the files that are as they were before it."""
+        changes = self._store.changes(turn)
+        for change in changes:
+            if self._state(change) == UNDONE and change.after != MISSING:
+                self._put(change.path, change.after)
+        return [self._told(it) for it in changes]
+
+    def texts(self, turn: str) -> list[FileTexts]:
+        """What the turn changed, with the texts. Raises OSError."""
+        return [self._texts(it) for it in self._store.changes(turn)]
+
+    def _texts(self, change: NetChange) -> FileTexts:
+        before, after = (self._store.text(it) for it in (change.before, change.after))
+        pairs = ((before, change.before), (after, change.after))
+        is_whole = all(text is not None or digest == MISSING for text, digest in pairs)
+        return FileTexts(self._told(change), before, after, is_whole)
 
     def _told(self, change: NetChange) -> FileChange:
         kind = CREATED if change.before == MISSING else CHANGED
@@ -78,10 +104,13 @@ class TurnUndo:
         is_stored = change.before == MISSING or self._store.text(change.before) is not None
         return AS_LEFT if is_stored else NOT_STORED
 
-    def _put_back(self, change: NetChange) -> None:
-        """Raises OSError."""
-        text = self._store.text(change.before)
-        if text is not None:
-            write_file(change.path, text)
-        elif change.before == MISSING:
-            os.unlink(change.path)
+    def _put(self, path: str, digest: str) -> None:
+        """Make the file what it was with this digest, as far as that is stored and possible."""
+        text = self._store.text(digest)
+        try:
+            if text is not None:
+                write_file(path, text)
+            elif digest == MISSING:
+                os.unlink(path)
+        except OSError as error:
+            logger.warning("a file cannot be put back: %s", error)

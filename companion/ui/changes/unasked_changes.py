@@ -14,7 +14,7 @@ from ...base.comparison import compare_rows
 from ...base.digest import LARGE
 from ...ide.accepted_edits import Edit
 from ..review import head, large
-from ..review.history import History
+from ..review.edit_book import EditBook
 from ..review.record import waiting
 from ..review.reviews import Reviews
 from ..review.written_reviews import WrittenReviews
@@ -26,18 +26,18 @@ TOO_LARGE = "Too large to be shown here: look at it in its own review."
 
 
 class UnaskedChanges:
-    """Those of one companion."""
+    """Those of one companion, as `book` has them."""
 
     names = ("edit made without asking", "edits made without asking")
 
-    def __init__(self, reviews: Reviews, written: WrittenReviews, history: History) -> None:
+    def __init__(self, reviews: Reviews, written: WrittenReviews, book: EditBook) -> None:
         self._reviews = reviews
         self._written = written
-        self._history = history
+        self._book = book
 
     def entries(self, window: sublime.Window) -> Iterator[Entry]:
         """Those of the window, oldest first."""
-        edits = [it for it in self._history.of_window(window) if it.turn and not it.problem]
+        edits = [it for it in self._book.of_window(window) if it.turn and not it.problem]
         open_views = self._written.views() if edits else {}
         for edit in edits:
             view = open_views.get(edit.id)
@@ -83,7 +83,7 @@ class UnaskedChanges:
         return edit is not None and await self._written.undo_and_tell(window, edit)
 
     def _edit(self, id: str) -> Edit | None:
-        return self._history.find(id[len(PREFIX) :])
+        return self._book.find(id[len(PREFIX) :])
 
 
 def _changes(id: str, name: str, edit: Edit) -> FileChanges:

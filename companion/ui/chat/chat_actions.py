@@ -56,7 +56,7 @@ class ChatActions:
         self.engines = engines
         self.drafts = drafts
         self.context = context
-        self._stories = stories
+        self.stories = self._stories = stories
         self._tell = tell
         self.tabs = ChatTabs(drafts, self._seen, self._left, self._follow)
         self.questions = WaitingQuestions(self.tabs)
@@ -65,6 +65,8 @@ class ChatActions:
         self.tabs.on_update, self.tabs.on_closing = self._updated, self._closing
         self.composing = Composing(self.tabs, self._followed, stories, tell)
         self._edits, edits.needed = edits, self.needed
+        # Called with each update, and the window of its tab.
+        self.on_unasked: Callable[[sublime.Window, ChatUpdate], None] = lambda window, update: None
         self._service: ChatService | None = None
         # The conversations that are open in the service, and those with a message on its way.
         self._opened: set[str] = set()
@@ -163,6 +165,7 @@ class ChatActions:
         window = chat.views[0].window()
         if window is not None and chat.told is not None:
             self._edits.heard(window, chat.told)
+            self.on_unasked(window, chat.told)
         self._replies.updated(chat)
         self.questions.updated(chat)
 

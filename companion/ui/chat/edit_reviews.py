@@ -16,7 +16,7 @@ import sublime
 
 from ...agent.events.turn_events import CANCEL, MODIFY, ONCE, Diff
 from ...agent.turn.edited_file import edited
-from ...base.answer import Unanswered
+from ...base.answer import Answer, Unanswered
 from ...base.text_digest import text_digest
 from ...chat.chat_update import STARTING, ChatUpdate
 from ...chat.question import PERMISSION, Question
@@ -230,7 +230,8 @@ class EditReviews(Owner):
             service = await self.needed()
             if service is None:
                 raise Unanswered(NO_SERVICE)
-            missing = list(await service.ask(DecideEdits(*key, outcome, told, note)))
+            answer: Answer[tuple[str, ...]] = service.ask(DecideEdits(*key, outcome, told, note))
+            missing = list(await answer)
         except Unanswered:
             self._asked.pop(key, None)
             raise

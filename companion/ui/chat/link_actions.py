@@ -87,7 +87,14 @@ async def _log_in(followed: Followed, service: ChatService) -> None:
     await _recover(followed, failure_words.LOG_IN)
 
 
+async def _open_changes(followed: Followed, service: ChatService) -> None:
+    window, turn = followed.view.window(), str(followed.argument.get("turn", ""))
+    if window is not None:
+        window.run_command("gemini_companion_turn_changes", {"turn": turn})
+
+
 ACTIONS = {
+    rendered.OPEN_CHANGES: _open_changes,
     rendered.OPEN_EDIT: _open_edit,
     rendered.OPEN_FILE: _open_file,
     rendered.SHOW_OUTPUT: _show_output,

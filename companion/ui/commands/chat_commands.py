@@ -119,3 +119,37 @@ class GeminiCompanionStopCommand(GeminiCompanionRunningCommand):
 
     def act(self, running: Running) -> None:
         running.chats.stop_turn(self.window)
+
+
+class GeminiCompanionUndoTurnCommand(GeminiCompanionInChatCommand):
+    """Put the files back that a turn of the chat in front has changed."""
+
+    def act(self, running: Running) -> None:
+        running.stories.begin(running.turns.undo(self.window), self.window)
+
+
+class GeminiCompanionRedoTurnCommand(GeminiCompanionInChatCommand):
+    """Make the files again what an undone turn of the chat in front made of them."""
+
+    def act(self, running: Running) -> None:
+        running.stories.begin(running.turns.undo(self.window, again=True), self.window)
+
+
+class GeminiCompanionRewindCommand(GeminiCompanionInChatCommand):
+    """Go back to before a message of the chat in front: files and conversation."""
+
+    def act(self, running: Running) -> None:
+        running.stories.begin(running.turns.rewind(self.window), self.window)
+
+
+class GeminiCompanionTurnChangesCommand(sublime_plugin.WindowCommand):
+    """Show what a turn of the chat in front has changed: the one with the id, else the last."""
+
+    def is_enabled(self, turn: str = "") -> bool:
+        running = host.running
+        return running is not None and running.chats.tabs.in_window(self.window) is not None
+
+    def run(self, turn: str = "") -> None:
+        running = host.running
+        if running is not None:
+            running.stories.begin(running.turns.show(self.window, turn), self.window)

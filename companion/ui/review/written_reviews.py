@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Callable
 from uuid import uuid4
 
 import sublime
@@ -21,7 +22,7 @@ from .. import queues, texts
 from ..stories import computed
 from ..sublime_editor import SublimeEditor
 from . import comments, ending, large, opening, pair, written_files
-from .history import History
+from .edit_book import EditBook
 from .open_diffs import diffs, name_of, partner
 from .queue import show
 from .record import DiffRecord, Origin, update, waiting
@@ -37,15 +38,17 @@ OTHER = "changed"
 
 
 class WrittenReviews:
-    """The reviews of one companion; the history keeps the edits."""
+    """The reviews of one companion; `book` keeps the edits."""
 
     def __init__(
-        self, companion: Companion, editor: SublimeEditor, reviews: Reviews, history: History
+        self, companion: Companion, editor: SublimeEditor, reviews: Reviews, book: EditBook
     ) -> None:
         self._companion = companion
         self._editor = editor
         self._reviews = reviews
-        self._history = history
+        self._book = book
+        # Whether somebody has told the model that the user changed the edit.
+        self.taken_back: Callable[[Edit], bool] = lambda edit: False
         # The ids of the diffs that are being decided on.
         self._pressed: set[str] = set()
 
@@ -58,11 +61,11 @@ class WrittenReviews:
             return
         if edit.problem:
             self._editor.tell(edit.problem)
-            self._history.replace(edit, replace(edit, is_seen=True))
+            self._book.replace(edit, replace(edit, is_seen=True))
             return
         present = await self._companion.ask(FileContent(edit.path))
         digest = await computed(partial(large.parts, edit.before.text, edit.after or ""))
-        if self._view_of(edit) is not None or self._history.find(edit.id) is None:
+        if self._view_of(edit) is not None or self._book.find(edit.id) is None:
             # Meanwhile it was opened, or it went on or was undone.
             return
         if not self._reviews.has_room_for(digest):
@@ -120,9 +123,9 @@ class WrittenReviews:
         """Make the file what it was before the edit. Gives a sentence if that was not done."""
         name = written_files.name(edit.path)
         problem = await written_files.undo(self._companion, window, edit, name)
-        if problem or self._history.find(edit.id) is None:
+        if problem or self._book.find(edit.id) is None:
             return problem
-        self._history.replace(edit, None)
+        self._book.replace(edit, None)
         self._tell_model(window, edit, is_whole=True)
         view = self._view_of(edit)
         if view is not None:
@@ -142,7 +145,7 @@ class WrittenReviews:
         for window in sublime.windows():
             for view in diffs(window):
                 record = waiting(view)
-                edit = self._history.find(record.edit_id) if record is not None else None
+                edit = self._book.find(record.edit_id) if record is not None else None
                 is_alone = self._reviews.of(view) is None and not partner(view).is_valid()
                 if edit is not None and not edit.problem and is_alone:
                     pair.compare(view, edit.before)
@@ -176,12 +179,12 @@ class WrittenReviews:
     def seen(self, window: sublime.Window, edit: Edit, text: str | None = None) -> None:
         """The user has looked at the edit, and the file has the text, None for that of the CLI."""
         if text is None or text == edit.after:
-            self._history.replace(edit, replace(edit, is_seen=True))
+            self._book.replace(edit, replace(edit, is_seen=True))
             return
         is_undone = edit.before.exists and text == edit.before.text
         # The store knows texts by the edit's id.
         now = replace(edit, after=text, is_seen=True, id=uuid4().hex)
-        self._history.replace(edit, None if is_undone else now)
+        self._book.replace(edit, None if is_undone else now)
         view = self._view_of(edit)
         record = waiting(view) if view is not None else None
         if view is not None and record is not None:
@@ -217,6 +220,8 @@ class WrittenReviews:
             queues.on_ui_thread(self._reviews.forget_ended)
 
     def _tell_model(self, window: sublime.Window, edit: Edit, is_whole: bool) -> None:
+        if self.taken_back(edit):
+            return
         id = _home(window, edit).id()
         self._companion.post(EditTakenBack(id, edit.turn, edit.client, edit.path, is_whole))
 
@@ -225,7 +230,7 @@ class WrittenReviews:
         record: DiffRecord | None = waiting(view)
         if record is None:
             return None
-        found = self._history.find(record.edit_id)
+        found = self._book.find(record.edit_id)
         if found is None or found.problem:
             self._editor.tell(NOT_KNOWN.format(name_of(view)))
             return None

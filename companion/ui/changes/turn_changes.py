@@ -1,0 +1,11 @@
+"""The edits of a chat's turn as a sheet shows them. UI thread only."""
+
+from __future__ import annotations
+
+from .unasked_changes import UnaskedChanges
+
+
+class TurnChanges(UnaskedChanges):
+    """They are written already, too."""
+
+    names = ("edit of a turn", "edits of a turn")

@@ -1,0 +1,63 @@
+"""Edits that the agents of chats made without asking, gathered with those of CLIs. UI thread
+only."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Callable
+
+import sublime
+
+from ...agent.events.turn_events import Diff
+from ...agent.turn.edited_file import before_edit
+from ...chat.chat_update import ChatUpdate, UnaskedChange
+from ...ide.editor import UnaskedEdit
+from ...ide.file_content import Original, of_bytes
+from ...ide.questions import FileContent
+from ...ide.service import Companion
+from .. import settings
+from ..review.turn_edits import turn_id
+from ..stories import Stories, computed
+
+Gather = Callable[[int, UnaskedEdit], None]
+
+
+class ChatUnasked:
+    """Those of one companion; `gather` gets each with the id of its window."""
+
+    def __init__(self, companion: Companion, stories: Stories, gather: Gather) -> None:
+        self._companion = companion
+        self._stories = stories
+        self._gather = gather
+
+    def heard(self, window: sublime.Window, update: ChatUpdate) -> None:
+        """A chat of the window is now like this."""
+        if update.unasked and settings.of(window).show_unasked_edits:
+            self._stories.begin(self._look(window.id(), update))
+
+    async def _look(self, window_id: int, update: ChatUpdate) -> None:
+        for change in update.unasked:
+            present = await self._companion.ask(FileContent(change.diff.path))
+            found = await computed(partial(_originals, change.diff, present))
+            if found is not None:
+                self._gather(window_id, _edit(update, change, *found))
+
+
+def _edit(
+    update: ChatUpdate, change: UnaskedChange, before: Original, after: Original
+) -> UnaskedEdit:
+    turn = turn_id(update.conversation_id, change.turn)
+    name, path = update.agent_name, change.diff.path
+    return UnaskedEdit(path, before, after, name, turn, update.title, time.time())
+
+
+def _originals(diff: Diff, present: Original) -> tuple[Original, Original]:
+    """The file before and after the edit; where it is another by now, the edit alone. Runs in a
+    thread."""
+    if present.data is not None:
+        try:
+            return of_bytes(before_edit(diff, present.data)), present
+        except ValueError:
+            pass
+    return of_bytes(diff.old_text.encode("utf-8")), of_bytes(diff.new_text.encode("utf-8"))

@@ -1,0 +1,243 @@
+"""What the user does with the turns of a chat: undo them, make them again, go back to a message,
+look at what they changed. UI thread only."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Callable, Sequence
+
+import sublime
+
+from ...agent.conversations.turn_undo import AS_LEFT, OTHER, UNDONE, FileChange, FileTexts
+from ...base.answer import Answer
+from ...base.comparison import compare
+from ...base.shown_text import shown_line
+from ...base.unified import unified
+from ...chat.amounts import many
+from ...ide.accepted_edits import Edit
+from ...ide.file_content import Original, of_bytes, read_or_note
+from .. import panels, sharing_settings, texts
+from ..review.turn_edits import TurnEdits, conversation_of, turn_id
+from ..stories import computed
+from .chat_view import ChatView
+from .drafts import folder_of
+
+if TYPE_CHECKING:
+    from ...chat.edit_requests import Checkpoint, Rewound
+    from .chat_actions import ChatActions
+
+NO_CHAT = "This window has no chat."
+NOTHING = {
+    False: "No turn of this chat changed files that can be undone.",
+    True: "No turn of this chat was undone, or its files have changed since.",
+}
+NO_CHANGES = "That turn has changed no files, or what they were is not kept any more."
+NO_MESSAGES = "Nothing was said in this chat yet."
+LEFT = " {} changed since: what undoing would change there is in a tab."
+NOT_LEFT = " {} changed since, and stays."
+GO_BACK = ["Go back", "Nothing is changed."]
+REWIND = (
+    "Files are put back where they are as the agent left them. A new chat has what was said"
+    " before; this one stays in the list."
+)
+# Characters of a message in a list.
+SHOWN = 80
+
+
+class TurnActions:
+    """`show_changes` opens the sheet of a window."""
+
+    def __init__(
+        self,
+        chats: ChatActions,
+        edits: TurnEdits,
+        show_changes: Callable[[sublime.Window], None],
+        tell: Callable[[str], None],
+    ) -> None:
+        self._chats = chats
+        self._edits = edits
+        self._show_changes = show_changes
+        self._tell = tell
+
+    async def undo(self, window: sublime.Window, again: bool = False, turn: str = "") -> None:
+        """Undo the turn, or the last one that can be undone; `again` makes what was undone once
+        more, that of the oldest turn first."""
+        from ...chat.edit_requests import Checkpoints
+        from ...chat.requests import UndoTurn
+
+        chat = self._chat(window)
+        if chat is None:
+            return
+        if not turn:
+            found = await self._chats.ask(chat, Checkpoints(chat.conversation))
+            turn = _to_redo(found or ()) if again else _to_undo(found or ())
+        if not turn:
+            self._tell(NOTHING[again])
+            return
+        files = await self._chats.ask(chat, UndoTurn(chat.conversation, turn, again))
+        wanted = AS_LEFT if again else UNDONE
+        done = [it for it in files or () if it.state == wanted]
+        others = [it for it in files or () if it.state == OTHER]
+        said = f"{many(len(done), 'file')} {'as the turn left them' if again else 'put back'}."
+        self._tell(said + (NOT_LEFT if again else LEFT).format(len(others)) if others else said)
+        if others and not again:
+            await self._show_left(window, chat, turn, others)
+
+    async def rewind(self, window: sublime.Window) -> None:
+        """Go back to before a message of the user."""
+        from ...chat.edit_requests import Checkpoints, Rewind
+
+        chat = self._chat(window)
+        if chat is None:
+            return
+        found = await self._chats.ask(chat, Checkpoints(chat.conversation)) or ()
+        if not found:
+            self._tell(NO_MESSAGES)
+            return
+        items = [[_line(it.text), _extent(found[: at + 1])] for at, it in enumerate(found)]
+        number = await panels.choice(window, items, "Go back to before which message?")
+        if number < 0:
+            return
+        chosen = found[number]
+        what = [f"Rewind: {_extent(found[: number + 1])}", REWIND]
+        if await panels.choice(window, [what, GO_BACK], _line(chosen.text)) != 0:
+            return
+        rewound = await self._chats.ask(chat, Rewind(chat.conversation, chosen.turn))
+        if rewound is not None:
+            self._open(window, rewound)
+
+    async def show(self, window: sublime.Window, turn: str = "") -> None:
+        """Show what the turn changed in the sheet of all changes; without an id that of the last
+        one."""
+        from ...chat.edit_requests import Checkpoints, TurnTexts
+
+        chat = self._chat(window)
+        if chat is None:
+            return
+        if not turn:
+            turns = await self._chats.ask(chat, Checkpoints(chat.conversation)) or ()
+            turn = next((it.turn for it in turns if it.files), "")
+        found = await self._chats.ask(chat, TurnTexts(chat.conversation, turn)) or ()
+        name = chat.told.agent_name if chat.told is not None else ""
+        edits = _edits(window, turn_id(chat.conversation, turn), name, found)
+        if edits:
+            self._edits.show(edits)
+            self._show_changes(window)
+        else:
+            self._tell(NO_CHANGES)
+
+    def taken_back(self, edit: Edit) -> bool:
+        """The user has changed what an agent of a chat wrote, which it is told with the next
+        message; False for an edit of a CLI."""
+        conversation = conversation_of(edit)
+        if conversation:
+            self._chats.stories.begin(self._tell_agent(conversation, edit.path))
+        return bool(conversation)
+
+    async def _tell_agent(self, conversation: str, path: str) -> None:
+        from ...chat.edit_requests import TellChanged
+
+        service = await self._chats.needed()
+        if service is not None:
+            told: Answer[None] = service.ask(TellChanged(conversation, (path,)))
+            await told
+
+    def _chat(self, window: sublime.Window) -> ChatView | None:
+        view = self._chats.tabs.in_window(window)
+        chat = self._chats.tabs.of(view) if view is not None else None
+        if chat is None:
+            self._tell(NO_CHAT)
+        return chat
+
+    def _open(self, window: sublime.Window, rewound: Rewound) -> None:
+        """The new chat, with the message in its composer."""
+        self._chats.drafts.put(rewound.conversation, rewound.text, folder_of(window))
+        self._chats.open(window, rewound.conversation)
+        if rewound.left:
+            names = ", ".join(os.path.basename(it.path) for it in rewound.left)
+            self._tell(NOT_LEFT.format(names).strip())
+
+    async def _show_left(
+        self, window: sublime.Window, chat: ChatView, turn: str, others: Sequence[FileChange]
+    ) -> None:
+        from ...chat.edit_requests import TurnTexts
+
+        found = await self._chats.ask(chat, TurnTexts(chat.conversation, turn)) or ()
+        paths = {it.path for it in others}
+        left = [it for it in found if it.change.path in paths]
+        text = await computed(partial(_undoing, left))
+        if text:
+            view = texts.open_tab(window, "undo.diff", text)
+            view.set_name("not undone.diff")
+            view.set_scratch(True)
+
+
+def _to_undo(found: Sequence[Checkpoint]) -> str:
+    """The last turn that left a file as it is."""
+    turns = [it.turn for it in found if any(file.state == AS_LEFT for file in it.files)]
+    return turns[0] if turns else ""
+
+
+def _to_redo(found: Sequence[Checkpoint]) -> str:
+    """The first of the turns that were undone after the last one that was not."""
+    turn = ""
+    for each in found:
+        states = {it.state for it in each.files}
+        if AS_LEFT in states:
+            break
+        turn = each.turn if UNDONE in states else turn
+    return turn
+
+
+def _line(text: str) -> str:
+    line = shown_line(" ".join(text.split())) or "a message without words"
+    return line if len(line) <= SHOWN else line[:SHOWN] + "..."
+
+
+def _extent(turns: Sequence[Checkpoint]) -> str:
+    """What going back by these turns concerns."""
+    paths = {it.path for turn in turns for it in turn.files if it.state != UNDONE}
+    when = time.strftime("%H:%M", time.localtime(turns[-1].at.timestamp()))
+    return f"{when}, {many(len(turns), 'message')}, {many(len(paths), 'changed file')}"
+
+
+def _original(data: bytes | None) -> Original:
+    return Original("", exists=False) if data is None else of_bytes(data)
+
+
+def _undoing(left: Sequence[FileTexts]) -> str:
+    """What undoing would change in files that have changed since. Runs in a thread."""
+    parts = []
+    for it in left:
+        name = os.path.basename(it.change.path)
+        found = compare(read_or_note(it.change.path).text, _original(it.before).text)
+        parts.append(unified(found, f"{name} now", f"{name} before the turn"))
+    return "".join(parts)
+
+
+def _edits(
+    window: sublime.Window, turn: str, client: str, found: Sequence[FileTexts]
+) -> list[Edit]:
+    """Those that are not undone, and of which all is known."""
+    edits = []
+    for it in found:
+        after = _original(it.after)
+        if it.is_whole and it.change.state != UNDONE and not after.note:
+            rules = sharing_settings.of(window)
+            edit = Edit(
+                window.id(),
+                it.change.path,
+                _original(it.before),
+                after.text,
+                client,
+                time.time(),
+                tuple(window.folders()),
+                rules,
+                turn,
+                id=secrets.token_hex(16),
+            )
+            edits.append(edit)
+    return edits

@@ -1,0 +1,51 @@
+"""The edits of turns of a chat that the user looks at: kept by the chat, and here only as long as
+the editor runs. UI thread only."""
+
+from __future__ import annotations
+
+from typing import Callable, Sequence
+
+import sublime
+
+from ...ide.accepted_edits import Edit
+
+# In front of the id of a turn: it is one of a chat.
+CHAT = "chat/"
+
+
+class TurnEdits:
+    """Those of one companion."""
+
+    def __init__(self) -> None:
+        self._edits: dict[str, Edit] = {}
+        # Called when there are other edits.
+        self.on_change: Callable[[], None] = lambda: None
+
+    def show(self, edits: Sequence[Edit]) -> None:
+        """These instead of those of the same turn."""
+        turns = {it.turn for it in edits}
+        kept = {id: it for id, it in self._edits.items() if it.turn not in turns}
+        self._edits = {**kept, **{it.id: it for it in edits}}
+        self.on_change()
+
+    def of_window(self, window: sublime.Window) -> list[Edit]:
+        return [it for it in self._edits.values() if it.window_id == window.id()]
+
+    def find(self, id: str) -> Edit | None:
+        return self._edits.get(id)
+
+    def replace(self, edit: Edit, by: Edit | None) -> None:
+        if edit.id in self._edits:
+            now = {id: it for id, it in self._edits.items() if id != edit.id}
+            self._edits = {**now, by.id: by} if by is not None else now
+            self.on_change()
+
+
+def turn_id(conversation: str, turn: str) -> str:
+    """Of a chat, as `Edit.turn` has it."""
+    return f"{CHAT}{conversation}/{turn}"
+
+
+def conversation_of(edit: Edit) -> str:
+    """Empty if it is not an edit of a chat."""
+    return edit.turn.split("/")[1] if edit.turn.startswith(CHAT) else ""

@@ -1,0 +1,121 @@
+"""Edits of a chat's agent in the headless editor: looked at in the review, and turned back."""
+
+from __future__ import annotations
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from chat_case import EditorChatCase  # noqa: E402
+from model_server import call  # noqa: E402
+from served import until  # noqa: E402
+
+
+class Edits(EditorChatCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.path = os.path.join(self.folder, "a.txt")
+        self.write("one\n")
+
+    def write(self, text: str) -> None:
+        with open(self.path, "w") as file:
+            file.write(text)
+
+    def content(self) -> str:
+        with open(self.path) as file:
+            return file.read()
+
+    def ask_for(self, words: str, text: str, before: str = "") -> None:
+        """The agent wants to write the text, and says so afterwards; `before` is in the composer
+        already."""
+        wanted = call("write_file", file_path=self.path, content=text)
+        self.model.will_play(before + words, [wanted], [f"Done with {before + words}."])
+        self.say(words)
+        until(lambda: self.editor.do("proposal", self.path) == text)
+
+    def decide(self, name: str) -> None:
+        self.editor.do("command", f"gemini_companion_{name}_diff")
+
+    def edit(self, words: str, text: str) -> None:
+        """A turn that changes the file."""
+        self.ask_for(words, text)
+        self.decide("accept")
+        until(lambda: self.content() == text)
+        # The last line of a turn: it is over.
+        done = f"Done with {words}."
+        until(lambda: "tokens" in self.until_shown(done).rpartition(done)[2])
+
+
+class InTheReview(Edits):
+    def test_an_edit_is_accepted_changed_and_rejected_in_the_review(self) -> None:
+        self.new_chat()
+        self.edit("first", "one\ntwo\n")
+        self.ask_for("second", "one\ntwo\nthree\n")
+        self.editor.do("append", self.path, "mine\n")
+        self.decide("accept")
+        self.until_shown("Done with second.")
+        self.assertEqual(self.content(), "one\ntwo\nthree\nmine\n")
+        self.assertIn("mine", self.model.received())
+        self.ask_for("third", "gone\n")
+        self.decide("reject")
+        self.until_shown("Done with third.")
+        self.assertEqual(self.content(), "one\ntwo\nthree\nmine\n")
+        self.assertIsNone(self.editor.do("proposal", self.path))
+
+    def test_what_was_typed_is_a_tab_after_the_turn_was_stopped(self) -> None:
+        self.new_chat()
+        self.ask_for("first", "two\n")
+        self.editor.do("append", self.path, "mine\n")
+        self.editor.do("command", "gemini_companion_stop")
+        until(lambda: any("your edits" in it for it in self.editor.do("tabs")))
+        self.assertEqual(self.content(), "one\n")
+
+
+class Turns(Edits):
+    def command(self, name: str) -> None:
+        self.editor.do("command", f"gemini_companion_{name}")
+
+    def test_turns_are_undone_and_made_again_over_a_restart(self) -> None:
+        self.new_chat()
+        self.edit("first", "one\ntwo\n")
+        self.edit("second", "one\ntwo\nthree\n")
+        self.command("undo_turn")
+        until(lambda: self.content() == "one\ntwo\n")
+        self.command("undo_turn")
+        until(lambda: self.content() == "one\n")
+        self.editor.do("keep_session")
+        self.editor.kill()
+        self.start()
+        self.editor.do("restore_session")
+        self.until_shown("Done with second.")
+        self.command("redo_turn")
+        until(lambda: self.content() == "one\ntwo\n")
+        self.command("redo_turn")
+        until(lambda: self.content() == "one\ntwo\nthree\n")
+
+    def test_a_message_is_gone_back_to_with_files_and_conversation(self) -> None:
+        self.new_chat()
+        self.edit("first", "one\ntwo\n")
+        self.edit("second", "one\ntwo\nthree\n")
+        self.command("rewind")
+        self.editor.do("choose", 0, 0)
+        until(lambda: self.composer() == "second")
+        shown = self.until_shown("Done with first.")
+        self.assertNotIn("Done with second.", shown)
+        self.assertEqual(self.content(), "one\ntwo\n")
+        # What is in the composer is said again.
+        self.ask_for("", "other\n", "second")
+        self.decide("accept")
+        until(lambda: self.content() == "other\n")
+
+    def test_what_a_turn_changed_is_a_sheet(self) -> None:
+        self.new_chat()
+        self.edit("first", "one\ntwo\n")
+        self.command("turn_changes")
+        until(lambda: "Changes" in self.editor.do("tabs"))
+
+
+if __name__ == "__main__":
+    unittest.main()

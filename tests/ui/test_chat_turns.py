@@ -1,0 +1,175 @@
+"""Turns of a chat: undone, made again, gone back to, and shown among all changes."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any, Generator
+
+import sublime
+from GeminiCompanion.companion.agent.conversations.turn_undo import (
+    AS_LEFT,
+    CHANGED,
+    OTHER,
+    UNDONE,
+    FileChange,
+    FileTexts,
+)
+from GeminiCompanion.companion.chat.edit_requests import (
+    Checkpoint,
+    Checkpoints,
+    Rewind,
+    Rewound,
+    TellChanged,
+    TurnTexts,
+)
+from GeminiCompanion.companion.chat.requests import UndoTurn
+from GeminiCompanion.companion.ui.changes.change_sheets import CHANGES
+from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
+from GeminiCompanion.companion.ui.chat.turn_actions import NOTHING
+
+from .adapter import text_of
+from .reviewing import Steps
+from .test_chat_tabs import ChatCase
+
+AT = datetime(2026, 5, 4, 12, 30, tzinfo=timezone.utc)
+
+
+class TurnCase(ChatCase):
+    def begin_chat(self) -> Steps:
+        self.path = self.write("a.txt", "new\n")
+        self.view = yield from self.chat()
+        self.id = str(self.view.settings().get(CONVERSATION))
+
+    def given(self, kind: type, answer: Any) -> Generator[Any, Any, Any]:
+        """The request of this kind, once it is asked, with its answer."""
+
+        def asked() -> list[tuple[Any, Any]]:
+            return [it for it in self.service.asked if isinstance(it[0], kind)]
+
+        yield asked
+        request, promise = asked()[-1]
+        self.service.asked.remove((request, promise))
+        promise.give(answer)
+        yield from self.until_turn()
+        return request
+
+    def turn(self, id: str, *states: str) -> Checkpoint:
+        files = tuple(FileChange(self.path, CHANGED, it) for it in states)
+        return Checkpoint(id, f"message of {id}", AT, files)
+
+    def file(self, state: str = AS_LEFT) -> FileTexts:
+        change = FileChange(self.path, CHANGED, state)
+        return FileTexts(change, b"old\n", b"new\n", True)
+
+    def sheet(self) -> Generator[Any, Any, sublime.View]:
+        def sheets() -> list[sublime.View]:
+            views = self.window.views()
+            return [it for it in views if it.settings().get(CHANGES) and "new" in text_of(it)]
+
+        yield sheets
+        return sheets()[0]
+
+    def tearDown(self) -> Generator[Any, Any, None]:
+        self.running().turn_edits._edits.clear()
+        yield from super().tearDown()
+
+
+class Undoing(TurnCase):
+    def test_the_last_turn_that_left_a_file_as_it_is_is_undone(self) -> Steps:
+        yield from self.begin_chat()
+        self.run_command("undo_turn")
+        turns = self.turn("t3"), self.turn("t2", OTHER, AS_LEFT), self.turn("t1", AS_LEFT)
+        yield from self.given(Checkpoints, turns)
+        request = yield from self.given(UndoTurn, ())
+        self.assertEqual(request, UndoTurn(self.id, "t2"))
+
+    def test_the_oldest_of_the_undone_turns_is_made_again(self) -> Steps:
+        yield from self.begin_chat()
+        self.run_command("redo_turn")
+        turns = self.turn("t4", OTHER), self.turn("t3", UNDONE), self.turn("t2", UNDONE)
+        yield from self.given(Checkpoints, (*turns, self.turn("t1", AS_LEFT)))
+        request = yield from self.given(UndoTurn, ())
+        self.assertEqual(request, UndoTurn(self.id, "t2", again=True))
+
+    def test_the_user_is_told_where_nothing_can_be_undone(self) -> Steps:
+        yield from self.begin_chat()
+        self.run_command("undo_turn")
+        yield from self.given(Checkpoints, (self.turn("t1", OTHER),))
+        self.assertIn(f"Gemini Companion: {NOTHING[False]}", self.sentences)
+        self.assertEqual(self.service.asked, [])
+
+    def test_what_could_not_be_undone_is_shown_as_a_diff(self) -> Steps:
+        yield from self.begin_chat()
+        self.write("a.txt", "by the user\n")
+        self.run_command("undo_turn")
+        yield from self.given(Checkpoints, (self.turn("t1", AS_LEFT),))
+        yield from self.given(UndoTurn, (FileChange(self.path, CHANGED, OTHER),))
+        yield from self.given(TurnTexts, (self.file(OTHER),))
+        yield lambda: [it for it in self.window.views() if it.name() == "not undone.diff"]
+        view = next(it for it in self.window.views() if it.name() == "not undone.diff")
+        self.assertIn("-by the user\n+old\n", text_of(view))
+
+
+class Rewinding(TurnCase):
+    def test_the_message_is_in_the_composer_of_a_new_chat(self) -> Steps:
+        yield from self.begin_chat()
+        asked = self.panels()
+        self.run_command("rewind")
+        yield from self.given(Checkpoints, (self.turn("t2", AS_LEFT), self.turn("t1")))
+        yield lambda: asked
+        asked.pop()["on_select"](0)
+        yield lambda: asked
+        asked.pop()["on_select"](0)
+        made = Rewound("f" * 32, "gemini", "message of t2", ())
+        request = yield from self.given(Rewind, made)
+        self.assertEqual(request, Rewind(self.id, "t2"))
+        yield lambda: self.window.active_view().settings().get(CONVERSATION) == "f" * 32
+        self.assertEqual(self.unsent(self.window.active_view()), "message of t2")
+        self.assertTrue(self.view.is_valid())
+
+    def test_nothing_is_changed_without_a_second_word(self) -> Steps:
+        yield from self.begin_chat()
+        asked = self.panels()
+        self.run_command("rewind")
+        yield from self.given(Checkpoints, (self.turn("t1", AS_LEFT),))
+        yield lambda: asked
+        asked.pop()["on_select"](0)
+        yield lambda: asked
+        asked.pop()["on_select"](1)
+        yield from self.until_turn()
+        self.assertEqual(self.service.asked, [])
+
+
+class InTheSheet(TurnCase):
+    def show(self) -> Steps:
+        yield from self.begin_chat()
+        self.run_command("turn_changes", turn="t1")
+        yield from self.given(TurnTexts, (self.file(),))
+
+    def test_what_a_turn_changed_is_in_the_sheet(self) -> Steps:
+        yield from self.show()
+        sheet = yield from self.sheet()
+        self.assertIn("a.txt", text_of(sheet))
+        self.assertIn("old\n", text_of(sheet))
+
+    def test_an_edit_that_is_undone_in_the_sheet_is_told_the_agent(self) -> Steps:
+        yield from self.show()
+        sheet = yield from self.sheet()
+        (edit,) = self.running().turn_edits.of_window(self.window)
+        found = self.running().sheets.of(sheet)
+        arguments = {"sheet": str(sheet.buffer_id()), "action": "reject_file"}
+        self.assertIsNotNone(found)
+        self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)
+        request = yield from self.given(TellChanged, None)
+        self.assertEqual(request, TellChanged(self.id, (self.path,)))
+        with open(self.path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "old\n")
+        self.assertEqual(self.running().turn_edits.of_window(self.window), [])
+
+    def test_an_edit_that_is_kept_leaves_the_sheet(self) -> Steps:
+        yield from self.show()
+        sheet = yield from self.sheet()
+        (edit,) = self.running().turn_edits.of_window(self.window)
+        arguments = {"sheet": str(sheet.buffer_id()), "action": "accept_file"}
+        self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)
+        yield lambda: "a.txt" not in text_of(sheet)
