@@ -50,6 +50,16 @@ class Answering:
         self._stories = stories
         self._tell = tell
 
+    def updated(self, chat: ChatView) -> None:
+        """An update of the chat was drawn."""
+        self._replies.updated(chat)
+        self._questions.updated(chat)
+
+    def closing(self, chat: ChatView) -> None:
+        """The user closes its last view: nobody would see its questions any more."""
+        self._replies.closing(chat)
+        self._questions.closed(chat)
+
     def show(self, window: sublime.Window) -> None:
         """Go to the question that a command would be about."""
         asked = self._questions.meant(window)

@@ -60,9 +60,9 @@ class ChatActions:
         self._tell = tell
         self.tabs = ChatTabs(drafts, self._seen, self._left, self._follow)
         self.questions = WaitingQuestions(self.tabs)
-        self._replies = Replies(stories, tell, self.needed, edits)
-        self.answering = Answering(self.questions, self._replies, stories, tell)
-        self.tabs.on_update, self.tabs.on_closing = self._updated, self._closing
+        replies = Replies(stories, tell, self.needed, edits)
+        self.answering = Answering(self.questions, replies, stories, tell)
+        self.tabs.on_update, self.tabs.on_closing = self._updated, self.answering.closing
         self.composing = Composing(self.tabs, self._followed, stories, tell)
         self._edits, edits.needed = edits, self.needed
         # Called with each update, and the window of its tab.
@@ -166,12 +166,7 @@ class ChatActions:
         if window is not None and chat.told is not None:
             self._edits.heard(window, chat.told)
             self.on_unasked(window, chat.told)
-        self._replies.updated(chat)
-        self.questions.updated(chat)
-
-    def _closing(self, chat: ChatView) -> None:
-        self._replies.closing(chat)
-        self.questions.closed(chat)
+        self.answering.updated(chat)
 
     async def needed(self) -> ChatService | None:
         """The service; None if a library is missing, which the user is told."""
