@@ -18,9 +18,10 @@ from ..agent.engine import Engine, User
 from ..agent.wording.failure import AgentError
 from ..base.answer import Answer, Unanswered
 from ..base.log import logger
+from . import problems
 from .chat_update import FAILED, ChatUpdate
 from .chats import Chats
-from .open_chat import BROKEN, Wanted
+from .finding import Wanted
 from .requests import Close, Open, Request
 
 T = TypeVar("T")
@@ -167,10 +168,10 @@ async def _do(call: _Call, chats: Chats) -> None:
     try:
         call.answer.give(await call.request.done(chats))
     except AgentError as error:
-        call.answer.fail(Unanswered(str(error)))
+        call.answer.fail(Unanswered(problems.told(error)))
     except asyncio.CancelledError:
         call.answer.fail(Unanswered(ENDED))
         raise
     except Exception:
         logger.exception("%s failed", type(call.request).__name__)
-        call.answer.fail(Unanswered(BROKEN))
+        call.answer.fail(Unanswered(problems.BROKEN))

@@ -9,7 +9,8 @@ from typing import Callable
 from ..agent.agent import Agent
 from ..agent.wording import failure
 from .chat_update import ChatUpdate
-from .open_chat import OpenChat, Wanted
+from .finding import Wanted
+from .open_chat import OpenChat
 
 
 class Chats:
@@ -21,6 +22,7 @@ class Chats:
         self._open: dict[str, OpenChat] = {}
         # Those that are being closed.
         self._closing: dict[str, asyncio.Future[None]] = {}
+        agent.conversations.dropped = self._dropped
 
     @property
     def are_used(self) -> bool:
@@ -74,3 +76,8 @@ class Chats:
     def _closed(self, id: str, closing: asyncio.Future[None]) -> None:
         if self._closing.get(id) is closing:
             del self._closing[id]
+
+    def _dropped(self, id: str) -> None:
+        """Somebody has deleted the conversation."""
+        if id in self._open:
+            self._open[id].lose()

@@ -1,56 +1,36 @@
-"""One conversation that a front end follows: found or begun, its document, its updates."""
+"""One conversation that a front end follows: its document, its updates."""
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, AsyncGenerator, AsyncIterator, Callable, Coroutine
+from typing import AsyncContextManager, AsyncGenerator, Callable
 
 from ..agent.acp.slash_commands import Commands, SlashCommand
 from ..agent.agent import Agent
-from ..agent.conversations import shared_folder
 from ..agent.conversations.conversation import Conversation
 from ..agent.conversations.past_turns import PastTurns
 from ..agent.events.turn_events import Message, ToolResult, TurnEvent
-from ..agent.wording.failure import INTERNAL_ERROR, VALIDATION_ERROR, AgentError
-from ..agent.wording.sentence import sentence
-from ..base import private_files
+from ..agent.wording.failure import NOT_SENT, SESSION_NOT_FOUND
 from ..base.background import in_thread
-from ..base.log import logger
+from . import finding, problems
 from .chat_update import FAILED, READY, STARTING, STOPPING, WORKING, ChatUpdate, UnaskedChange
+from .chat_work import Sending, Tasks
+from .finding import Wanted
 from .transcript import Transcript
 from .unsaid import Unsaid
 
 # Seconds between two updates: at most thirty in one second.
 PAUSE = 1 / 30
-KEYS_INSIDE = sentence(
-    "The agents' keys lie within {workspace}, where a model may read everything. Open a folder of"
-    " yours that is smaller."
-)
-BROKEN = 'That failed; "Gemini Companion: Show Log" shows more.'
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a front end wants to be open. `agent` and `workspace` are for a conversation that does
-    not exist yet; an empty `agent` is the usual one."""
-
-    id: str
-    agent: str
-    workspace: str
-
-    @property
-    def first_update(self) -> ChatUpdate:
-        return ChatUpdate(self.id, STARTING, agent=self.agent, workspace=self.workspace)
 
 
 class OpenChat:
     """All methods are called on the engine's loop. `told` gets the updates. It is opened `after`
     the end of another one of the same conversation, which may delete that.
 
-    `conversation` and `unsaid` are None until it is found.
+    `conversation` and `unsaid` are None until it is found. It has more than twenty methods: what is
+    opened, followed and told is one state.
     """
 
     def __init__(
@@ -66,14 +46,13 @@ class OpenChat:
         self.is_stopping = False
         self._agent, self._wanted, self._told = agent, wanted, told
         self._finding = asyncio.Lock()
-        self._tasks: set[asyncio.Future[None]] = set()
+        self._tasks, self._sending = Tasks(self.fail), Sending(self.touch)
+        self._opening: asyncio.Future[None] | None = None
+        self._following: asyncio.Future[None] | None = None
         self._is_opening = self._is_closed = False
-        # The messages on their way: the agent may have to be started for them.
-        self._sending = 0
-        self._none_is_sent = asyncio.Event()
-        self._none_is_sent.set()
         self._problem = self._code = ""
-        self._document, self._is_anew = Transcript(), True
+        # Not anew before it is found: until then, what the tab has shown stays.
+        self._document, self._is_anew = Transcript(), False
         # For each document that is being loaded, the events since then.
         self._loading: list[list[TurnEvent]] = []
         # The turns on disk that the document shows; others of them if another server has gone on.
@@ -98,7 +77,7 @@ class OpenChat:
         """Find it, show it, and have the agent's session ready before the first message."""
         self._is_opening, self._problem, self._code = True, "", ""
         self.touch()
-        self._begin(self._open)
+        self._opening = self._tasks.begin(self._open)
 
     def retry(self) -> None:
         """Open it again if that failed."""
@@ -120,19 +99,31 @@ class OpenChat:
         self._problem, self._code = problem, code
         self.touch()
 
-    @asynccontextmanager
-    async def sending(self) -> AsyncIterator[None]:
-        """A message is being sent in it, which may also be closed meanwhile."""
-        self._sending += 1
-        self._none_is_sent.clear()
+    def stop(self) -> None:
+        """End the turn that runs, or the start of the agent: a message that waits for it is not
+        sent."""
+        found, opening = self.conversation, self._opening
+        self._sending.stop()
+        if found is not None:
+            self.is_stopping = found.is_busy
+            self._agent.backends.end_start(found)
+            found.cancel()
+        if opening is not None and self._is_opening:
+            opening.cancel()
+            self.fail(problems.STOPPED, NOT_SENT)
         self.touch()
-        try:
-            yield
-        finally:
-            self._sending -= 1
-            if not self._sending:
-                self._none_is_sent.set()
-            self.touch()
+
+    def lose(self) -> None:
+        """The conversation was deleted. What the tab shows stays until something is said."""
+        if self._following is not None:
+            self._following.cancel()
+        self.conversation = self.unsaid = None
+        self.fail(problems.DELETED, SESSION_NOT_FOUND)
+
+    def sending(self) -> AsyncContextManager[Callable[[], None]]:
+        """A message is being sent in it, which may also be closed meanwhile. Gives what raises
+        AgentError once the user has stopped the message."""
+        return self._sending.one()
 
     def touch(self) -> None:
         """Something has changed: tell it soon."""
@@ -145,11 +136,8 @@ class OpenChat:
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
-        await self._none_is_sent.wait()
+        await self._tasks.end()
+        await self._sending.over()
         if self.unsaid is not None:
             await self.unsaid.remove(self._agent)
         await self._after_the_other()
@@ -164,6 +152,7 @@ class OpenChat:
         try:
             conversation = await self.ready()
             self.touch()
+            await finding.check_folder(conversation)
             await self._agent.outbox.open(conversation)
             if self.unsaid is not None:
                 await self.unsaid.keep()
@@ -181,10 +170,11 @@ class OpenChat:
         await self._after_the_other()
         # Before the transcript is read, so that no event is missed in between.
         coming = self._agent.feed.follow(wanted.id, None)
-        found = await _conversation(self._agent, wanted)
+        found = await finding.find(self._agent, wanted)
         self.unsaid = Unsaid(found)
         await self._load(found)
-        self._begin(partial(self._follow, found, coming))
+        _detach(found)
+        self._following = self._tasks.begin(partial(self._follow, found, coming))
         return found
 
     async def _load(self, conversation: Conversation) -> None:
@@ -220,6 +210,7 @@ class OpenChat:
             self._commands = event.body.commands
         elif isinstance(event.body, Message):
             self.forgive()
+            _detach(self.conversation)
         elif isinstance(event.body, ToolResult):
             new = (UnaskedChange(event.turn_id, it) for it in event.body.unasked)
             self._unasked = (*self._unasked, *new)
@@ -227,21 +218,6 @@ class OpenChat:
         for missed in self._loading:
             missed.append(event)
         self.touch()
-
-    def _begin(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        task = asyncio.ensure_future(self._attempt(work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _attempt(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """The boundary of an open chat: what fails in it is told in it."""
-        try:
-            await work()
-        except AgentError as error:
-            self.fail(str(error), error.code)
-        except Exception:
-            logger.exception("an open chat failed")
-            self.fail(BROKEN, INTERNAL_ERROR)
 
     # Updates.
 
@@ -251,7 +227,7 @@ class OpenChat:
         conversation = self.conversation
         if conversation is not None and conversation.past is not self._past:
             self._past = conversation.past
-            self._begin(partial(self._load, conversation))
+            self._tasks.begin(partial(self._load, conversation))
         update, self._unasked = replace(self._update(), unasked=self._unasked), ()
         if update.patches or update != self._last:
             self._last = replace(update, patches=(), is_anew=False, unasked=())
@@ -300,25 +276,7 @@ class OpenChat:
         return WORKING if self.is_busy else READY
 
 
-async def _conversation(agent: Agent, wanted: Wanted) -> Conversation:
-    """The one that is wanted, or a new one that gets its id. Raises AgentError."""
-    id, known, named = wanted.id, agent.conversations, wanted.agent or None
-    await shared_folder.look(known, id)
-    if id not in known:
-        await _check_apart(agent, wanted.workspace)
-        usual = agent.backends[named].cli.id
-        return known.find(wanted.workspace, None, True, named, usual, id)
-    found = known.known(id)
-    if not found.record.state.is_owned:
-        # From now on it belongs to somebody.
-        async with found.hold.held():
-            found.record.own()
-    return found
-
-
-async def _check_apart(agent: Agent, workspace: str) -> None:
-    """Raises AgentError if the model could read the credentials: without asking, it reads all that
-    is in its workspace."""
-    is_within, state = private_files.is_within, agent.state
-    if await in_thread(lambda: is_within(state, workspace) or is_within(workspace, state)):
-        raise AgentError(VALIDATION_ERROR, KEYS_INSIDE.filled(workspace=workspace))
+def _detach(conversation: Conversation | None) -> None:
+    """A turn that a tab follows goes on where a client of the API leaves it."""
+    if conversation is not None and conversation.turn is not None:
+        conversation.turn.is_detached = True

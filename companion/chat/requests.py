@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, Mapping, Sequence, TypeVar
+from typing import Any, Callable, Generic, Mapping, Sequence, TypeVar
 
 from ..agent.acp.slash_commands import SlashCommand
 from ..agent.agents.credentials import AuthStatus
@@ -23,13 +23,14 @@ from ..agent.display import document
 from ..agent.events.turn_events import Attachment, MessageAdded, QueuedMessage
 from ..agent.processes.backend import Backend
 from ..agent.wording import failure
-from ..agent.wording.failure import VALIDATION_ERROR, AgentError
+from ..agent.wording.failure import SESSION_NOT_FOUND, VALIDATION_ERROR, AgentError
 from ..agent.wording.sentence import ENGLISH, sentence
 from ..base.background import in_thread
-from . import enclosed
+from . import enclosed, finding, problems
 from .chats import Chats
 from .editor_context import joined, without
-from .open_chat import OpenChat, Wanted
+from .finding import Wanted
+from .open_chat import OpenChat
 
 T = TypeVar("T")
 
@@ -93,15 +94,25 @@ class Send(Request[Sent]):
     async def done(self, chats: Chats) -> Sent:
         chat = chats.of(self.chat)
         chat.forgive()
-        async with chat.sending():
+        async with chat.sending() as check:
             try:
-                return await self._done(chats, chat, await chat.ready())
+                return await self._done(chats, chat, await chat.ready(), check)
             except AgentError as error:
-                if not chat.has_session:
-                    chat.fail(str(error), error.code)
+                if error.code == SESSION_NOT_FOUND:
+                    chat.lose()
+                    raise AgentError(error.code, problems.DELETED) from error
+                if not chat.has_session or error.code not in problems.OF_MESSAGES:
+                    chat.fail(problems.told(error), error.code)
                 raise
 
-    async def _done(self, chats: Chats, chat: OpenChat, conversation: Conversation) -> Sent:
+    async def _done(
+        self,
+        chats: Chats,
+        chat: OpenChat,
+        conversation: Conversation,
+        check: Callable[[], None],
+    ) -> Sent:
+        await finding.check_folder(conversation)
         folder, attachments = conversation.workspace, conversation.attachments
         # Before anything is said: an image that cannot be read begins nothing.
         more = await enclosed.enclose(self.text, self.images, folder, attachments)
@@ -111,6 +122,7 @@ class Send(Request[Sent]):
         try:
             if chat.unsaid is not None:
                 await chat.unsaid.end()
+            check()
             if conversation.is_busy:
                 return await whole._queue(chats, conversation, self.files)
             return await whole._send(chats, conversation)
@@ -199,16 +211,12 @@ class SendNow(Request[None]):
 
 @dataclass(frozen=True)
 class Stop(Request[None]):
-    """End the turn that runs, if one does. What waits is held."""
+    """End the turn that runs, or the start of the agent, if there is one. What waits is held."""
 
     chat: str
 
     async def done(self, chats: Chats) -> None:
-        chat = chats.of(self.chat)
-        conversation = await chat.ready()
-        chat.is_stopping = conversation.is_busy
-        conversation.cancel()
-        chat.touch()
+        chats.of(self.chat).stop()
 
 
 # Answers of the user.

@@ -15,8 +15,10 @@ import unittest
 import unittest.mock
 from contextlib import suppress
 from functools import partial
+from http.client import HTTPConnection
 from typing import Any, Callable, Sequence, TypeVar
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 from urllib.request import Request as HttpRequest
 from urllib.request import urlopen
 
@@ -37,7 +39,7 @@ from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E40
 from GeminiCompanion.companion.api import editor_server  # noqa: E402
 from GeminiCompanion.companion.api.editor_server import Service, ServiceOptions  # noqa: E402
 from GeminiCompanion.companion.base.answer import Unanswered  # noqa: E402
-from GeminiCompanion.companion.chat import chat_service  # noqa: E402
+from GeminiCompanion.companion.chat import chat_service, problems  # noqa: E402
 from GeminiCompanion.companion.chat.chat_service import ChatService  # noqa: E402
 from GeminiCompanion.companion.chat.chat_update import (  # noqa: E402
     FAILED,
@@ -698,6 +700,41 @@ class BesideTheServer(ChatCase):
         self.until_text(id, "one")
         service.stop()
         until(lambda: not service.is_running)
+        gate.set()
+        self.until_text(id, "two")
+        self.until_state(id, READY)
+
+    def test_one_that_a_client_deletes_is_told_and_the_next_message_begins_another(self) -> None:
+        id = self.open()
+        self.said(id)
+        service = self.serve(True)
+        self.http(service, "DELETE", f"/sessions/{id}")
+        self.assertEqual(self.until_state(id, FAILED).problem, problems.DELETED)
+        self.assertIn("Begun here.", self.front.texts[id])
+        self.model.will_play("anew", ["Begun anew."])
+        self.ask(Send(id, "anew"))
+        self.until_text(id, "Begun anew.")
+        self.assertNotIn("Begun here.", self.front.texts[id])
+
+    def test_a_turn_of_a_client_that_goes_away_goes_on_in_the_tab(self) -> None:
+        id = self.open()
+        self.said(id)
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("from there", ["one ", gate, "two"])
+        service = self.serve(True)
+        serving = service.serving
+        if serving is None:
+            raise AssertionError("nothing is served")
+        body = json.dumps({"message": "from there", "sessionId": id}).encode()
+        place = urlsplit(serving.url)
+        client = HTTPConnection(place.hostname or "", place.port)
+        headers = {"Authorization": f"Bearer {serving.token}", "Content-Type": "application/json"}
+        client.request("POST", f"{place.path}/chat", body, headers)
+        self.until_text(id, "one")
+        client.close()
+        # The server has seen that it is gone before it answers this.
+        self.http(service, "GET", "/status")
         gate.set()
         self.until_text(id, "two")
         self.until_state(id, READY)

@@ -60,6 +60,8 @@ class Conversations:
         self._held: WeakValueDictionary[str, Conversation] = WeakValueDictionary()
         # Called with a conversation that is let go of.
         self.rests: Callable[[Conversation], None] = lambda conversation: None
+        # Called with the id of a conversation that was deleted, here or by another server.
+        self.dropped: Callable[[str], None] = lambda id: None
         self.refusals, self.turns = Refusals(self), Turns(self)
 
     async def load(self) -> None:
@@ -195,6 +197,7 @@ class Conversations:
         self.index.remove(session_id)
         if found is not None:
             self.rests(found)
+        self.dropped(session_id)
 
     async def end(self) -> None:
         """Write everything so far to the disk, then let other servers have the conversations. The

@@ -181,6 +181,15 @@ class Backends:
         for backend in self:
             backend.pool.leave(conversation)
 
+    def end_start(self, conversation: Conversation) -> None:
+        """The user waits no longer for the agent's session of this conversation: a process that
+        does not open it is ended, unless a turn runs in it."""
+        place = self[conversation.cli.id].pool.place_of(conversation)
+        others = (it for it in place if it is not conversation)
+        if conversation.session.is_opening and not any(it.is_busy for it in others):
+            if place.runner.running is not None:
+                place.runner.running.give_up()
+
     def infos(self) -> tuple[AgentInfo, ...]:
         """Starts no process."""
         return tuple(it.info(it.cli.id == self.usual) for it in self)

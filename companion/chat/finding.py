@@ -1,0 +1,78 @@
+"""The conversation that a front end wants to follow: found, or begun."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from ..agent.agent import Agent
+from ..agent.conversations import shared_folder
+from ..agent.conversations.conversation import Conversation
+from ..agent.wording.failure import CLIENT_NOT_INITIALIZED, VALIDATION_ERROR, AgentError
+from ..agent.wording.sentence import sentence
+from ..base import private_files
+from ..base.background import in_thread
+from .chat_update import STARTING, ChatUpdate
+from .problems import DAMAGED, FOLDER_GONE
+
+KEYS_INSIDE = sentence(
+    "The agents' keys lie within {workspace}, where a model may read everything. Open a folder of"
+    " yours that is smaller."
+)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a front end wants to be open. `agent` and `workspace` are for a conversation that does
+    not exist yet; an empty `agent` is the usual one."""
+
+    id: str
+    agent: str
+    workspace: str
+
+    @property
+    def first_update(self) -> ChatUpdate:
+        return ChatUpdate(self.id, STARTING, agent=self.agent, workspace=self.workspace)
+
+
+async def find(agent: Agent, wanted: Wanted) -> Conversation:
+    """The one that is wanted, or a new one that gets its id. Raises AgentError."""
+    id, known, named = wanted.id, agent.conversations, wanted.agent or None
+    await shared_folder.look(known, id)
+    if id not in known:
+        await _check_there(wanted.workspace)
+        await _check_apart(agent, wanted.workspace)
+        usual = agent.backends[named].cli.id
+        made = known.find(wanted.workspace, None, True, named, usual, id)
+        if made.id != id:
+            # There is a file of this name, and nobody can read it.
+            folder, name = os.path.split(made.record.transcript.path)
+            path = os.path.join(folder, name.replace(made.id, id))
+            raise AgentError(VALIDATION_ERROR, DAMAGED.format(path))
+        return made
+    found = known.known(id)
+    if not found.record.state.is_owned:
+        # From now on it belongs to somebody.
+        async with found.hold.held():
+            found.record.own()
+    return found
+
+
+async def check_folder(conversation: Conversation) -> None:
+    """Raises AgentError if its agent would work in a folder that is not there any more."""
+    if conversation.workspace:
+        await _check_there(conversation.workspace)
+
+
+async def _check_there(folder: str) -> None:
+    """Raises AgentError."""
+    if not await in_thread(lambda: os.path.isdir(folder)):
+        raise AgentError(CLIENT_NOT_INITIALIZED, FOLDER_GONE.format(folder))
+
+
+async def _check_apart(agent: Agent, workspace: str) -> None:
+    """Raises AgentError if the model could read the credentials: without asking, it reads all that
+    is in its workspace."""
+    is_within, state = private_files.is_within, agent.state
+    if await in_thread(lambda: is_within(state, workspace) or is_within(workspace, state)):
+        raise AgentError(VALIDATION_ERROR, KEYS_INSIDE.filled(workspace=workspace))
