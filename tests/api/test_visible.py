@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcripts
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
+from GeminiCompanion.companion.api.operations.visible import Visible
 from GeminiCompanion.companion.api.server import Server
 
 from .support import ApiTest
@@ -18,7 +19,7 @@ NOW = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
 OURS, CHATS = "a" * 32, "b" * 32
 
 
-class Visible(ApiTest):
+class Hidden(ApiTest):
     """One conversation of the API and one of an editor's chat."""
 
     folder: str
@@ -74,3 +75,11 @@ class Visible(ApiTest):
         self.assertEqual(reply["removed"], [])
         shown = self.another_server(self.folder, shows_chats=True)
         self.assertEqual(self.listed(shown), [OURS, CHATS])
+
+    def test_a_hidden_one_stays_hidden_after_it_was_deleted(self) -> None:
+        """Its events are kept for clients who come back."""
+        server = self.another_server(self.folder)
+        visible = Visible(server.agent, False)
+        for id, is_visible in ((CHATS, False), (OURS, True)):
+            self.on_loop(server.agent.conversations.remove(id))
+            self.assertEqual(visible.has(id), is_visible)

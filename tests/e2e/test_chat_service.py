@@ -688,6 +688,8 @@ class BesideTheServer(ChatCase):
         told = self.http(service, "POST", "/tool-confirmation", decision)
         self.assertEqual(told["code"], "TOOL_CALL_NOT_FOUND")
         self.assertEqual(self.http(service, "POST", "/cancel", {})["cancelled"], 0)
+        told = self.http(service, "GET", f"/chat/{turn}/events")
+        self.assertEqual(told["code"], "TURN_NOT_FOUND")
         self.ask(Decide(id, asked, ONCE))
         self.until_text(id, "Done.")
 

@@ -63,6 +63,8 @@ class Conversations:
         # Called with the id of a conversation that was deleted, here or by another server.
         self.dropped: Callable[[str], None] = lambda id: None
         self.refusals, self.turns = Refusals(self), Turns(self)
+        # The ids of those of a chat that were deleted: events of them may be told later.
+        self.removed_chats: set[str] = set()
 
     async def load(self) -> None:
         """Find the conversations that are on disk. One that cannot be read is skipped and stays on
@@ -192,8 +194,12 @@ class Conversations:
 
     def drop(self, session_id: str) -> None:
         """Forget one that is deleted."""
+        summary = self.index.summaries.get(session_id)
         self._used.pop(session_id, None)
         found = self._held.pop(session_id, None)
+        state = found.record.state if found is not None else summary and summary.state
+        if state is not None and state.in_chat:
+            self.removed_chats.add(session_id)
         self.index.remove(session_id)
         if found is not None:
             self.rests(found)

@@ -146,7 +146,12 @@ async def answer(services: Services, inputs: Inputs) -> Answer:
     """Answer a question of the agent. `content` are the values of a form's fields by their names;
     for an address, `accept` says that the user has opened it."""
     fields = inputs.fields
-    services.agent.turns.answer(fields["elicitationId"], fields["action"], fields.get("content"))
+    id = fields["elicitationId"]
+    for event in services.agent.turns.elicitations:
+        is_it = isinstance(event.body, events.Elicitation) and event.body.id == id
+        if is_it and not services.visible.has(event.session_id):
+            raise failure.no_elicitation(id)
+    services.agent.turns.answer(id, fields["action"], fields.get("content"))
     return Answer("elicitation_answered")
 
 

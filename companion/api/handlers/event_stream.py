@@ -52,7 +52,7 @@ def place_of(services: Services, id: str) -> tuple[Turn, int]:
     """The turn and the number of an event's id. Raises Refusal."""
     turn_id, number = parts_of(id)
     turn = services.agent.turns.by_id(turn_id)
-    if turn is None:
+    if turn is None or not services.visible.has(turn.session_id):
         raise Refusal(TURN_NOT_FOUND, turn=turn_id[:100])
     return turn, number
 

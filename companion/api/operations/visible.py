@@ -21,13 +21,15 @@ class Visible:
         return self._shows_chats or not summary.state.in_chat
 
     def has(self, session_id: str) -> bool:
-        """Whether it is not hidden; also of one that does not exist."""
+        """Whether it is not hidden, and was not before it was deleted; also of one that never
+        existed."""
         if self._shows_chats:
             return True
+        conversations = self._agent.conversations
         try:
-            conversation = self._agent.conversations.known(session_id)
+            conversation = conversations.known(session_id)
         except AgentError:
-            return True
+            return session_id not in conversations.removed_chats
         return not conversation.record.state.in_chat
 
     def check(self, session_id: str) -> None:
