@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import Any, Callable, Dict, List, NamedTuple
 
@@ -45,6 +47,13 @@ PROPOSED = SHOP.replace(
     "    return len(items)\n",
     "    return len(items)\n\n\ndef is_empty(items):\n    return not items\n",
 )
+
+TESTS = """from shop import is_empty, total
+
+
+def test_a_shop_without_items_is_empty():
+    assert is_empty([]) and total([]) == 0
+"""
 
 
 class Stage:
@@ -151,6 +160,89 @@ def review(stage: Stage) -> None:
     stage.show(2.0)
 
 
+def chat(stage: Stage) -> None:
+    """A turn that has written a file and asks to run a command, without an agent behind it."""
+    import sublime
+    from GeminiCompanion import plugin
+    from GeminiCompanion.companion.agent.acp.session_state import Plan, PlanEntry
+    from GeminiCompanion.companion.agent.events import turn_events as events
+    from GeminiCompanion.companion.chat.chat_update import WORKING, ChatUpdate
+    from GeminiCompanion.companion.chat.transcript import Transcript
+
+    question = "Can total() be simpler? There should be is_empty(), too."
+    answer = "Yes: the loop is a `sum` over a generator.\n\n```python\n%s```\n\n`is_empty` is new."
+    plan = [PlanEntry("Rewrite `total`", "high", "completed")]
+    plan.append(PlanEntry("Run the tests", "high", "in_progress"))
+    edit = events.Diff(stage.path, SHOP, PROPOSED)
+    choices = (("proceed_once", "Yes"), ("proceed_always", "Always"), ("cancel", "No"))
+    options = tuple(events.Option(*it) for it in choices)
+    shell = {"command": "python -m pytest -q tests"}
+    bodies = [
+        events.Message(question, files=(stage.path,)),
+        events.Thought("Reading the shop", "`total` adds the prices one by one."),
+        events.ToolCall("1", "read_file", "ReadFile", "", {"file_path": stage.path}, False),
+        events.ToolResult("1", "read_file", {}, SHOP, "", True),
+        Plan(tuple(plan)),
+        events.Content(
+            answer % PROPOSED[PROPOSED.index("def total") : PROPOSED.index("def count")]
+        ),
+        events.ToolCall("2", "replace", "Edit", "", {}, True),
+        events.ToolConfirmation("2", "replace", "Edit", "", "", {}, options, edit),
+        events.ToolResult("2", "replace", {}, "", "", True),
+        events.ToolCall("3", "run_shell_command", "Shell", "", shell, True),
+        events.ToolConfirmation(
+            "3", "run_shell_command", "Shell", "", *shell.values(), shell, options
+        ),
+    ]
+    document = Transcript(os.path.dirname(stage.path))
+    for number, body in enumerate(bodies):
+        document.add(events.TurnEvent(number, datetime(2026, 5, 4), "", "turn", body))
+    stage.open()
+    view = stage.window.new_file()
+    stage.editor.ui(view.settings().set, "gemini_companion_chat", "picture")
+    host: Any = plugin._host
+    wait(lambda: host.running)
+    tabs = host.running.chats.tabs
+    # No agent is started.
+    tabs._seen = lambda chat: None
+    update = ChatUpdate("picture", WORKING, agent="gemini", agent_name="Gemini CLI")
+    told = replace(
+        update,
+        title=question,
+        patches=document.take(),
+        is_anew=True,
+        waiting=document.waiting,
+    )
+    stage.editor.ui(tabs.appeared, view)
+    tabs.updated(told)
+    wait(lambda: "Shell?" in view.substr(sublime.Region(0, view.size())))
+    stage.window.focus_view(view)
+    # From the message on.
+    stage.editor.ui(view.set_viewport_position, (0.0, 0.0), False)
+    stage.show()
+
+
+def changes(stage: Stage) -> None:
+    """Two proposals in one sheet, the first change of one seen."""
+    import sublime
+
+    stage.open()
+    cli = stage.connect()
+    stage.propose(cli)
+    tests = os.path.join(os.path.dirname(stage.path), "test_shop.py")
+    cli.call("openDiff", filePath=tests, newContent=TESTS).result(10)
+    stage.window.run_command("gemini_companion_show_changes")
+
+    def sheet() -> Any:
+        front = stage.window.active_view()
+        if front is None or not front.settings().get("gemini_companion_changes"):
+            return None
+        return front if "test_shop" in front.substr(sublime.Region(0, front.size())) else None
+
+    wait(sheet)
+    stage.show()
+
+
 def says(stage: Stage, view: Any, words: str) -> bool:
     """Whether the words stand at the head of the proposal."""
     state = stage.editor.views[view.id()]
@@ -171,6 +263,8 @@ PICTURES: Dict[str, Picture] = {
     "status": Picture(status),
     "gone": Picture(gone),
     "review": Picture(review),
+    "chat": Picture(chat, 700),
+    "changes": Picture(changes, 860),
 }
 
 
