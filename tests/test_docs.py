@@ -17,7 +17,7 @@ from GeminiCompanion.headless.values import parse
 from GeminiCompanion.tools import package
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PAGES = ("install", "first-diff", "commands", "settings", "troubleshooting")
+PAGES = ("install", "first-diff", "chat", "commands", "settings", "troubleshooting")
 PREFIX = "Gemini Companion: "
 # A file of tests, a test's name as a sentence, or a class of tests.
 PROOF = r'([\w/]*test_\w+)|"([^"]+)"|\b([A-Z]\w+)'

@@ -184,7 +184,7 @@ def chat(stage: Stage) -> None:
         events.ToolResult("1", "read_file", {}, SHOP, "", True),
         Plan(tuple(plan)),
         events.Content(
-            answer % PROPOSED[PROPOSED.index("def total") : PROPOSED.index("def count")]
+            answer % PROPOSED[PROPOSED.index("def total") : PROPOSED.index("\n\ndef count")]
         ),
         events.ToolCall("2", "replace", "Edit", "", {}, True),
         events.ToolConfirmation("2", "replace", "Edit", "", "", {}, options, edit),
@@ -240,6 +240,9 @@ def changes(stage: Stage) -> None:
         return front if "test_shop" in front.substr(sublime.Region(0, front.size())) else None
 
     wait(sheet)
+    # Most of the window for the sheet.
+    cells = [[0, 0, 2, 1], [0, 1, 1, 2], [1, 1, 2, 2]]
+    stage.window.set_layout({"cols": [0, 0.5, 1], "rows": [0, 0.72, 1], "cells": cells})
     stage.show()
 
 
@@ -264,7 +267,7 @@ PICTURES: Dict[str, Picture] = {
     "gone": Picture(gone),
     "review": Picture(review),
     "chat": Picture(chat, 700),
-    "changes": Picture(changes, 860),
+    "changes": Picture(changes, 760),
 }
 
 

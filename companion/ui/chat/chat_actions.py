@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Callable, TypeVar
+from typing import TYPE_CHECKING, Callable, Iterable, TypeVar
 
 import sublime
 
@@ -174,20 +174,15 @@ class ChatActions:
             try:
                 engine = await self.engines.needed()
             except ImportError as error:
-                self._fail(NO_LIBRARIES.format(error))
+                problem = NO_LIBRARIES.format(error)
+                self._tell(problem)
+                _fail(self.tabs.chats, problem)
                 return None
             from ...chat.chat_service import ChatService
 
             if self._service is None:
                 self._service = ChatService(engine, self.tabs.updated)
         return self._service
-
-    def _fail(self, problem: str) -> None:
-        """There is no service: say so in all chats that wait for one."""
-        self._tell(problem)
-        for chat in self.tabs.chats:
-            if chat.told is None or chat.told.state == FAILED:
-                chat.update(ChatUpdate(chat.conversation, FAILED, problem))
 
     # Messages
 
@@ -275,3 +270,10 @@ class ChatActions:
 def new_id() -> str:
     """Of a conversation that does not exist yet, as the engine makes them."""
     return secrets.token_hex(16)
+
+
+def _fail(chats: Iterable[ChatView], problem: str) -> None:
+    """There is no service: say so in the chats of which nothing else is known."""
+    for chat in chats:
+        if chat.told is None or chat.told.state == FAILED:
+            chat.update(ChatUpdate(chat.conversation, FAILED, problem))
