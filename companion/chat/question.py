@@ -28,6 +28,8 @@ PERMISSION, ELICITATION = "permission", "elicitation"
 ORDER = (ONCE, ALWAYS, ALWAYS_TOOL, ALWAYS_SERVER, MODIFY, CANCEL)
 # The word for a decision that is always possible, where the agent has none.
 REJECT = "Reject"
+# Code points of the name of a tool, which must not push the rest out of sight.
+MAX_TITLE = 200
 # Code points of the label of a button.
 MAX_LABEL = 80
 
@@ -40,7 +42,8 @@ class Question:
     A permission's `id` is that of the call. `title` is the name of the tool. `command` is all of
     what would run or be written, with its lines, and with invisible characters spelled out.
     `options` are the possible decisions in our order: once, always, no; their labels can be shown
-    as they are. `diffs` are all edits that it would make, unchanged.
+    as they are. `diffs` are all edits that it would make, unchanged; where it `is_edit`, it would
+    do nothing else, and the command only names them.
 
     An elicitation's `id` is its own; `title` is the agent's message, with its lines. `mode`,
     `fields` and `url` are as in `agent/acp/elicitation`.
@@ -53,6 +56,7 @@ class Question:
     command: str = ""
     options: tuple[Option, ...] = ()
     diffs: tuple[Diff, ...] = ()
+    is_edit: bool = False
     mode: str = ""
     fields: tuple[Field, ...] = ()
     url: str = ""
@@ -60,14 +64,17 @@ class Question:
 
 
 def permission(turn: str, body: ToolConfirmation, asked: datetime | None = None) -> Question:
+    diffs = (*([body.diff] if body.diff else []), *body.more)
+    names = " ".join([body.name, *(it.path for it in diffs)])
     return Question(
         PERMISSION,
         turn,
         body.call_id,
-        shown_line(body.display_name or body.name),
+        short(shown_line(body.display_name or body.name), MAX_TITLE),
         shown(body.command),
         ordered(body.options),
-        (*([body.diff] if body.diff else []), *body.more),
+        diffs,
+        bool(diffs) and body.command == names,
         asked=asked,
     )
 

@@ -87,7 +87,7 @@ class WaitingBlock(Block):
             pen.write("  ")
             edit.write(pen)
             pen.write("\n")
-        if not edits:
+        if not question.is_edit:
             self._command(pen, question)
         for number, option in enumerate(question.options):
             pen.write("  " if number else f"{LINE}   ")

@@ -361,6 +361,18 @@ class Questions(unittest.TestCase):
         self.assertEqual(asked.command, "rm a\nrm <U+202E>b")
         self.assertEqual([it.outcome for it in asked.options], [ONCE, ALWAYS, CANCEL])
 
+    def test_a_command_that_edits_is_shown_and_an_edit_is_not_named_twice(self) -> None:
+        for command, is_shown in (("make && rm -r /", True), (f"shell {EDIT.path}", False)):
+            with self.subTest(command):
+                body = ToolConfirmation("c", "shell", "Shell", "", command, {}, (), EDIT)
+                text = drawn(call(), body)[1].text
+                self.assertEqual(f"```sh\n{command}\n```\n" in text, is_shown)
+                self.assertEqual(command in text, is_shown)
+
+    def test_a_long_name_of_a_tool_does_not_push_the_buttons_away(self) -> None:
+        body = ToolConfirmation("c", "x", "x" * 100_000, "", "make", {}, ())
+        self.assertLess(len(drawn(call(), body)[1].text), 1000)
+
     def test_an_edit_can_be_changed_and_always_be_rejected(self) -> None:
         asked = ToolConfirmation(
             "c", "replace", "Edit", "", "", {}, (Option(MODIFY, "Edit"), Option(ONCE, "Yes")), EDIT
