@@ -10,8 +10,8 @@ from GeminiCompanion.companion.ui.changes import deciding, sheet_commands, sourc
 from GeminiCompanion.companion.ui.changes import sheet as sheet_module
 from GeminiCompanion.companion.ui.changes.proposals import Proposals
 from GeminiCompanion.companion.ui.changes.sources import Entry
-from GeminiCompanion.companion.ui.review import large
-from GeminiCompanion.companion.ui.review.record import is_diff, seen
+from GeminiCompanion.companion.ui.review import large, open_diffs
+from GeminiCompanion.companion.ui.review.record import DiffRecord, is_diff, seen, waiting
 
 from .adapter import text_of
 from .reviewing import Steps
@@ -184,3 +184,18 @@ class Elsewhere(CommandCase):
         self.decide(view, "accept_file", id)
         yield lambda: any(deciding.DECIDED in it for it in told)
         yield from self.until_rejected()
+
+
+class Many(CommandCase):
+    def test_looking_which_reviews_have_ended_looks_at_each_proposal_once(self) -> Steps:
+        count = 12
+        yield from self.propose_files(*((OLD, NEW) for _ in range(count)))
+        looked = [0]
+
+        def counted(view: sublime.View) -> DiffRecord | None:
+            looked[0] += 1
+            return waiting(view)
+
+        self.replace(open_diffs, "waiting", counted)
+        self.running().reviews.forget_ended()
+        self.assertLessEqual(looked[0], 2 * count)

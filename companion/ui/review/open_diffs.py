@@ -72,6 +72,12 @@ def with_id(id: str) -> sublime.View | None:
     return None
 
 
+def ids() -> set[str]:
+    """The ids of all that `diffs` finds in any window."""
+    found = (waiting(view) for window in sublime.windows() for view in diffs(window))
+    return {record.id for record in found if record is not None}
+
+
 def current(window: sublime.Window) -> sublime.View | None:
     """The right view of the diff that the user means: the one with the keyboard on either side,
     else the one that is visible. So commands work while a terminal has the keyboard."""

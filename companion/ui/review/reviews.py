@@ -22,7 +22,7 @@ from ..stories import Stories, computed
 from . import large, pair
 from .drawing import Drawing
 from .marks import Marks
-from .open_diffs import diffs, partner, with_id
+from .open_diffs import diffs, ids, partner, with_id
 from .record import DiffRecord, add_seen, update, waiting
 from .review import Review
 
@@ -82,7 +82,8 @@ class Reviews:
 
     def forget_ended(self) -> None:
         """Forget the reviews of diffs that are decided."""
-        ended = [id for id in self._reviews if with_id(id) is None]
+        there = ids()
+        ended = [id for id in self._reviews if id not in there and with_id(id) is None]
         for id in ended:
             del self._reviews[id]
         if ended:
