@@ -8,10 +8,10 @@ frozen and know nothing of the others, so one file can change without the rest b
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, islice
 from operator import is_
 from typing import Iterator, NamedTuple, Sequence, Tuple
 
@@ -71,11 +71,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Section:
-    """The rows of one file, each with its line end."""
+    """The rows of one file, each with its line end. In a section in which something was typed the
+    characters that differ within rows are not known."""
 
     file: FileChanges
     rows: tuple[str, ...]
     runs: tuple[Run, ...]
+    is_typed: bool = False
 
     @cached_property
     def text(self) -> str:
@@ -85,6 +87,24 @@ class Section:
     def starts(self) -> Sequence[int]:
         """The point of each row and of the end."""
         return list(accumulate(map(len, self.rows), initial=0))
+
+    @cached_property
+    def characters(self) -> dict[str, list[Region]]:
+        """The regions that differ within altered rows: of the removed rows, and of the added
+        ones."""
+        found: dict[str, list[Region]] = {REMOVED: [], ADDED: []}
+        comparison = self.file.comparison if not self.is_typed else None
+        for run in self.runs if comparison is not None else ():
+            if run.kind in found and comparison is not None:
+                side = comparison.old if run.kind == REMOVED else comparison.new
+                shift = self.starts[run.start] - side.starts[run.row]
+                end = side.starts[run.row + run.end - run.start]
+                at = bisect_left(side.characters, (side.starts[run.row], -1))
+                for start, stop in islice(side.characters, at, None):
+                    if start >= end:
+                        break
+                    found[run.kind].append((start + shift, stop + shift))
+        return found
 
     def run_at(self, row: int) -> Run:
         """The run that has the row."""
@@ -118,7 +138,7 @@ class Section:
             row = each.row if each.kind == REMOVED else each.row + more
             start, end, point = each.start + more, each.end + more, each.point + shift
             runs.append(replace(each, start=start, end=end, row=row, point=point))
-        return replace(self, rows=all_rows, runs=tuple(runs))
+        return replace(self, rows=all_rows, runs=tuple(runs), is_typed=True)
 
     def _index(self, row: int) -> int:
         """Of runs without rows, the one below is meant."""
@@ -242,6 +262,12 @@ class Sheet:
             for run in section.runs:
                 if run.kind == kind and run.start < run.end:
                     yield at + section.starts[run.start], at + section.starts[run.end]
+
+    def characters(self, kind: str, start: int = 0, end: int | None = None) -> Iterator[Region]:
+        """The regions of these sections that differ within altered rows."""
+        for at, section in zip(self.points[start:end], self.sections[start:end]):
+            for first, last in section.characters[kind]:
+                yield at + first, at + last
 
     def with_section(self, number: int, section: Section) -> Sheet:
         """The same with another section in this place."""

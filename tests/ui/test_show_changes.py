@@ -85,6 +85,22 @@ class Showing(SheetCase):
         removed = self.texts(view, "gemini_companion_changes_removed_0")
         self.assertEqual(removed, ["line 15\n", "line 2\n"])
 
+    def test_characters_that_differ_within_lines_are_marked(self) -> Steps:
+        new = OLD.replace("line 3\n", "lime 3\n").replace("line 20\n", "quite other\n")
+        (right,) = yield from self.propose_files((OLD, new))
+        view = yield from self.show()
+        added, removed = (
+            f"gemini_companion_changes_{it}_0_characters" for it in ("added", "removed")
+        )
+        yield lambda: self.texts(view, added)
+        self.assertEqual(self.texts(view, added), self.texts(right, "gemini_companion_characters"))
+        self.assertEqual(self.texts(view, removed), ["n"])
+        self.type(view, "lime 3", " typed")
+        yield from self.until_in("typed", lambda: text_of(right))
+        yield from self.until_computed(right)
+        yield from self.until_drawn(view)
+        yield lambda: " typed" in self.texts(view, added)
+
     def test_it_follows_what_comes_goes_and_is_typed_elsewhere(self) -> Steps:
         view = yield from self.show()
         (right,) = yield from self.propose_files((OLD, OLD.replace("line 3\n", "LINE 3\n")))

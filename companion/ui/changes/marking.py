@@ -68,9 +68,14 @@ class Marking:
             self._coloured.pop((view.id(), start), None)
             return
         for kind, style in KINDS.items():
-            regions = [sublime.Region(*it) for it in model.regions(kind, start, start + BLOCK)]
-            scope, flags = marks.style(view, style)
-            view.add_regions(f"{KEY}_{kind}_{start // BLOCK}", regions, scope, flags=flags)
+            key, sections_end = f"{KEY}_{kind}_{start // BLOCK}", start + BLOCK
+            for name, part, found in (
+                (key, "", model.regions(kind, start, sections_end)),
+                (f"{key}_characters", ".char", model.characters(kind, start, sections_end)),
+            ):
+                regions = [sublime.Region(*it) for it in found]
+                scope, flags = marks.style(view, style, part)
+                view.add_regions(name, regions, scope, flags=flags)
 
     def links(self) -> None:
         """Draw the links again: what they say may have changed."""

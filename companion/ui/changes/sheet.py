@@ -265,7 +265,7 @@ def _made(entries: Sequence[Entry]) -> dict[str, Section]:
     for entry in entries:
         section = section_of(entry.make())
         # Computed here, and not on the thread that draws.
-        if section.text and section.starts:
+        if section.text and section.starts and section.characters:
             found[entry.id] = section
     return found
 
