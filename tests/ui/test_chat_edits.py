@@ -277,7 +277,7 @@ class InTheChat(EditCase):
         """What follows from a link, a key or a command of the question."""
         chat = self.chats.tabs.of(self.view)
         asked = Asked(chat, self.question)  # type: ignore[arg-type]
-        replies = self.chats._replies
+        replies = self.chats.answering._replies
         self.running().stories.begin(replies.decide(asked, self.question.options[0]))
 
     def follow(self) -> Steps:
