@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+from agent_case import PROGRAM  # noqa: E402
 from chat_case import EditorChatCase  # noqa: E402
 from model_server import call  # noqa: E402
 from served import until  # noqa: E402
+
+
+def read(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 class Edits(EditorChatCase):
@@ -43,7 +50,10 @@ class Edits(EditorChatCase):
         self.ask_for(words, text)
         self.decide("accept")
         until(lambda: self.content() == text)
-        # The last line of a turn: it is over.
+        self.until_over(words)
+
+    def until_over(self, words: str) -> None:
+        """Until the last line of the turn is there."""
         done = f"Done with {words}."
         until(lambda: "tokens" in self.until_shown(done).rpartition(done)[2])
 
@@ -70,6 +80,20 @@ class InTheReview(Edits):
         self.editor.do("append", self.path, "mine\n")
         self.editor.do("command", "gemini_companion_stop")
         until(lambda: any("your edits" in it for it in self.editor.do("tabs")))
+        self.assertEqual(self.content(), "one\n")
+
+    def test_what_was_typed_is_a_tab_after_a_crash_of_the_editor(self) -> None:
+        self.new_chat()
+        self.ask_for("first", "two\n")
+        self.editor.do("keep_session")
+        self.editor.do("append", self.path, "mine\n")
+        kept = os.path.join(self.data, "**", "edits.json")
+        until(lambda: any("mine" in read(it) for it in glob.glob(kept, recursive=True)))
+        self.editor.kill()
+        self.start()
+        self.editor.do("restore_session")
+        until(lambda: any("your edits" in it for it in self.editor.do("tabs")))
+        until(lambda: self.editor.do("proposal", self.path) is None)
         self.assertEqual(self.content(), "one\n")
 
 
@@ -115,6 +139,33 @@ class Turns(Edits):
         self.edit("first", "one\ntwo\n")
         self.command("turn_changes")
         until(lambda: "Changes" in self.editor.do("tabs"))
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "Gemini CLI is not installed")
+class WithGeminiCli(Edits):
+    program = PROGRAM
+
+    def test_edits_are_accepted_changed_rejected_and_turned_back(self) -> None:
+        self.new_chat()
+        self.edit("first", "one\ntwo\n")
+        self.ask_for("second", "one\ntwo\nthree\n")
+        self.editor.do("append", self.path, "mine\n")
+        self.decide("accept")
+        self.until_over("second")
+        changed = "one\ntwo\nthree\nmine\n"
+        self.assertEqual(self.content(), changed)
+        self.ask_for("third", "gone\n")
+        self.decide("reject")
+        self.until_over("third")
+        self.assertEqual(self.content(), changed)
+        self.editor.do("command", "gemini_companion_undo_turn")
+        until(lambda: self.content() == "one\ntwo\n")
+        self.editor.do("command", "gemini_companion_redo_turn")
+        until(lambda: self.content() == changed)
+        self.editor.do("command", "gemini_companion_rewind")
+        self.editor.do("choose", 1, 0)
+        until(lambda: self.composer() == "second")
+        self.assertEqual(self.content(), "one\ntwo\n")
 
 
 if __name__ == "__main__":
