@@ -91,6 +91,17 @@ class Undoing(TurnCase):
         request = yield from self.given(UndoTurn, ())
         self.assertEqual(request, UndoTurn(self.id, "t2", again=True))
 
+    def test_a_second_undoing_waits_for_the_end_of_the_first(self) -> Steps:
+        yield from self.begin_chat()
+        self.run_command("undo_turn")
+        self.run_command("undo_turn")
+        yield from self.given(Checkpoints, (self.turn("t2", AS_LEFT),))
+        self.assertEqual([type(it[0]) for it in self.service.asked], [UndoTurn])
+        yield from self.given(UndoTurn, ())
+        yield from self.given(Checkpoints, (self.turn("t2", UNDONE), self.turn("t1", AS_LEFT)))
+        request = yield from self.given(UndoTurn, ())
+        self.assertEqual(request, UndoTurn(self.id, "t1"))
+
     def test_the_user_is_told_where_nothing_can_be_undone(self) -> Steps:
         yield from self.begin_chat()
         self.run_command("undo_turn")

@@ -61,19 +61,31 @@ class TurnActions:
         self._edits = edits
         self._show_changes = show_changes
         self._tell = tell
+        # Answered when the last undoing that was begun is over.
+        self._over: Answer[None] = Answer()
+        self._over.give(None)
 
-    async def undo(self, window: sublime.Window, again: bool = False, turn: str = "") -> None:
-        """Undo the turn, or the last one that can be undone; `again` makes what was undone once
-        more, that of the oldest turn first."""
+    async def undo(self, window: sublime.Window, again: bool = False) -> None:
+        """Undo the last turn that can be undone; `again` makes what was undone once more, that of
+        the oldest turn first. One after the other, however fast they come."""
+        before = self._over
+        mine: Answer[None] = Answer()
+        self._over = mine
+        try:
+            await before
+            await self._undo(window, again)
+        finally:
+            mine.give(None)
+
+    async def _undo(self, window: sublime.Window, again: bool) -> None:
         from ...chat.edit_requests import Checkpoints
         from ...chat.requests import UndoTurn
 
         chat = self._chat(window)
         if chat is None:
             return
-        if not turn:
-            found = await self._chats.ask(chat, Checkpoints(chat.conversation))
-            turn = _to_redo(found or ()) if again else _to_undo(found or ())
+        found = await self._chats.ask(chat, Checkpoints(chat.conversation)) or ()
+        turn = _to_redo(found) if again else _to_undo(found)
         if not turn:
             self._tell(NOTHING[again])
             return
