@@ -17,6 +17,10 @@ from ..base.shown_text import shown_line
 Item = Union[str, List[str], sublime.QuickPanelItem]
 
 
+def item(label: str, details: str = "", annotation: str = "") -> sublime.QuickPanelItem:
+    return sublime.QuickPanelItem(label, details, annotation)
+
+
 async def choice(
     window: sublime.Window,
     items: Sequence[Item],

@@ -89,7 +89,7 @@ async def log_in(
     ways = ways_of(agent)
     number = 0
     if len(ways) > 1:
-        labels = [sublime.QuickPanelItem(it.label) for it in ways]
+        labels = [it.label for it in ways]
         number = await panels.choice(window, labels, WHICH.format(name))
     if not 0 <= number < len(ways):
         return

@@ -21,6 +21,7 @@ from ...agent.acp.elicitation import (
 )
 from ...chat.amounts import many, one_line, short
 from ...chat.question import Question
+from .. import application
 from ..panels import Panel
 
 # The action, and the values of the fields by their names. None: the user has not decided.
@@ -75,7 +76,7 @@ async def address(panel: Panel, question: Question, window: sublime.Window) -> R
     if host and chosen == 0:
         window.run_command("open_url", {"url": url})
     else:
-        sublime.set_clipboard(url)
+        application.copy(url)
     return ACCEPT, None
 
 

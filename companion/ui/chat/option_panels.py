@@ -105,6 +105,6 @@ def _item(name: str, description: str, is_current: bool) -> sublime.QuickPanelIt
 
 def _row(option: ConfigOption) -> sublime.QuickPanelItem:
     """Another option, which opens a panel of its own."""
-    return sublime.QuickPanelItem(
+    return panels.item(
         f"{option.name}: {option.current_name} …", option.description, option.category
     )

@@ -43,7 +43,7 @@ class GeminiCompanionExportChatCommand(sublime_plugin.WindowCommand):
             host.running.stories.begin(story, self.window)
 
 
-class _OptionCommand(sublime_plugin.WindowCommand):
+class GeminiCompanionOptionCommand(sublime_plugin.WindowCommand):
     """Choose an option of the agent of the chat in front; `value` is what to choose, instead of
     asking."""
 
@@ -61,13 +61,13 @@ class _OptionCommand(sublime_plugin.WindowCommand):
             host.running.stories.begin(story, self.window)
 
 
-class GeminiCompanionModeCommand(_OptionCommand):
+class GeminiCompanionModeCommand(GeminiCompanionOptionCommand):
     """Choose the mode of the agent."""
 
     category = MODE
 
 
-class GeminiCompanionModelCommand(_OptionCommand):
+class GeminiCompanionModelCommand(GeminiCompanionOptionCommand):
     """Choose the model of the agent, and all else that it offers."""
 
     category = MODEL
