@@ -9,11 +9,13 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base import private_files
 from GeminiCompanion.companion.base.answer import Answer, Unanswered
 from GeminiCompanion.companion.chat import chat_service
-from GeminiCompanion.companion.chat.chat_update import FAILED, READY, STARTING, ChatUpdate
+from GeminiCompanion.companion.chat.chat_update import FAILED, READY, STARTING, WORKING, ChatUpdate
 from GeminiCompanion.companion.chat.rendered import OPEN_FILE, Link, Patch, Rendered
 from GeminiCompanion.companion.chat.requests import Send, Stop
+from GeminiCompanion.companion.ui.chat import composer, failure_words, patience
 from GeminiCompanion.companion.ui.chat.chat_actions import NOTHING, ChatActions
 from GeminiCompanion.companion.ui.chat.chat_tabs import CLICK
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION
@@ -142,6 +144,70 @@ class Opening(ChatCase):
         self.assertEqual(self.service.opened, [])
         imported.give(None)
         yield lambda: self.id_of(view) in self.service.opened
+
+    def test_an_empty_chat_says_who_works_where_and_how_to_send_until_something_is_said(
+        self,
+    ) -> Steps:
+        view = yield from self.chat()
+        told = {"agent_name": "A", "workspace": "/work/here", "mode": "plan"}
+        yield from self.update(view, **told)
+        self.assertIn("A works in /work/here · plan · Write", self.state_of(view))
+        self.assertIn("Ctrl+Enter sends", self.state_of(view))
+        said = (Patch("a", 0, 0, Rendered("▎ hello\n")),)
+        yield from self.update(view, **told, patches=said, is_anew=True)
+        self.assertNotIn("works in", self.state_of(view))
+
+    def test_a_start_and_a_silence_that_last_say_how_long_and_can_be_stopped(self) -> Steps:
+        now = [0.0]
+        self.replace(patience.Patience.__init__, "__defaults__", (lambda: now[0],))
+        view = yield from self.chat()
+        for state, long, words in (
+            (STARTING, 5, "has been starting for 5 seconds"),
+            (WORKING, 60, "has said nothing for 60 seconds"),
+            (WORKING, 180, "has said nothing for 3 minutes"),
+        ):
+            with self.subTest(state=state, long=long):
+                yield from self.update(view, state=READY)
+                yield from self.update(view, state=state)
+                now[0] += long - 1
+                self.chats.questions.look()
+                self.assertNotIn(words, self.state_of(view))
+                now[0] += 1
+                self.chats.questions.look()
+                self.assertIn(words, self.state_of(view))
+                self.assertIn(">Stop<", self.state_of(view))
+        self.window.run_command(
+            failure_words.COMMAND,
+            {"action": failure_words.STOP, "conversation": self.id_of(view)},
+        )
+        yield lambda: [it for it, _answer in self.service.asked if isinstance(it, Stop)]
+
+    def test_where_nothing_can_be_typed_the_status_bar_says_where_to_write(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("hi\n")),), is_anew=True)
+        view.sel().clear()
+        view.sel().add(sublime.Region(0))
+        self.chats.tabs.selected(view)
+        self.assertIn(composer.END, view.get_status(composer.KEY))
+        self.chats.tabs.of(view).composer.go_to_end(view)
+        self.assertEqual(view.get_status(composer.KEY), "")
+
+    def test_texts_that_cannot_be_saved_are_told_once_and_stay_in_their_tab(self) -> Steps:
+        view = yield from self.chat()
+        full = OSError(28, "No space left on device")
+
+        def refuse(path: str, data: bytes) -> None:
+            raise full
+
+        self.replace(private_files, "write", refuse)
+        for text in ("one", " two"):
+            self.type(view, text)
+            self.chats.drafts.save()
+            yield lambda: self.sentences
+            yield from self.until_turn()
+        told = [it for it in self.sentences if "No space left on device" in it]
+        self.assertEqual(len(told), 1)
+        self.assertEqual(self.unsent(view), "one two")
 
     def test_a_chat_whose_library_is_missing_says_so_instead_of_starting(self) -> Steps:
         missing: Answer[Any] = Answer()

@@ -72,6 +72,25 @@ class Documents(unittest.TestCase):
 
 
 class Kept(unittest.TestCase):
+    def test_a_damaged_file_of_unsent_texts_is_kept_beside_a_new_one(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "drafts.json")
+            for damaged in (b'{"a": {"text": "half', b"\0" * 40, b"[" * 200_000):
+                with open(path, "wb") as file:
+                    file.write(damaged)
+                self.assertIsNone(Drafts(path).text("a"))
+                with open(path + ".damaged", "rb") as file:
+                    self.assertEqual(file.read(), damaged)
+                self.assertFalse(os.path.exists(path))
+
+    def test_of_a_file_of_unsent_texts_only_what_cannot_be_read_is_left_out(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "drafts.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"a": {"text": "kept", "attached": 5}, "b": {"text": 5}, "c": 7}, file)
+            found = Drafts(path)
+            self.assertEqual([found.text(id) for id in "abc"], ["kept", None, None])
+
     def test_long_unsent_texts_are_written_out_on_the_writers_thread(self) -> None:
         threads: list[threading.Thread] = []
 

@@ -54,7 +54,7 @@ class ChatActions:
         context: ToldContext,
     ) -> None:
         self.engines = engines
-        self.drafts = drafts
+        self.drafts, drafts.on_refused = drafts, tell
         self.context = context
         self.stories = self._stories = stories
         self._tell = tell

@@ -22,6 +22,7 @@ from .above import Above
 from .composer import Composer
 from .decorations import Decorations, fold, is_opened
 from .drawn import DrawnDocument
+from .patience import Patience
 from .state_line import StateLine, words_of
 from .surface import Surface
 from .unsent import difference
@@ -65,7 +66,7 @@ class ChatView:
     ) -> None:
         self.conversation = conversation
         self._decorations = Decorations()
-        self._state = StateLine()
+        self._state, self._patience = StateLine(), Patience()
         self._is_damaged = False
         # The last update.
         self.told: ChatUpdate | None = None
@@ -117,6 +118,7 @@ class ChatView:
         if update.title:
             self.name(shown_line(update.title)[:TITLE])
         self.told = replace(update, patches=())
+        self._patience.heard(update)
         self.above.queue = update.queue
         self.above.show()
         self.show_state()
@@ -125,7 +127,9 @@ class ChatView:
         """What is above the composer may change with the time. Before anything was told, the chat
         is starting: the engine is being imported."""
         told = self.told or ChatUpdate(self.conversation, STARTING)
-        words, links = words_of(told), failure_words.links(told)
+        patience = "" if told.waiting else self._patience.words
+        words = words_of(told, patience, not self.document.size)
+        links = failure_words.links(told, bool(patience))
         for view in self.views:
             self._state.show(view, self.composer.start, words, links)
 

@@ -9,6 +9,10 @@ import sublime
 from .surface import Surface
 from .unsent import Change, Unsent, difference
 
+KEY = "gemini_companion_chat_read_only"
+READ_ONLY = "To write a message, go to the end of the chat: {}"
+END = "Cmd+Down" if sublime.platform() == "osx" else "Ctrl+End"
+
 
 class Composer:
     """`begin` says where it begins; `typed` is called when its text has changed."""
@@ -52,6 +56,11 @@ class Composer:
         is_outside = any(it.begin() < self.start for it in view.sel())
         if view.is_read_only() != is_outside:
             view.set_read_only(is_outside)
+            # Sublime drops characters that are typed here without a word.
+            if is_outside:
+                view.set_status(KEY, READ_ONLY.format(END))
+            else:
+                view.erase_status(KEY)
 
     def is_at_start(self, view: sublime.View) -> bool:
         """Whether there is nothing before a caret that could be deleted."""

@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Callable, Container, Mapping
 
 import sublime
@@ -23,6 +25,10 @@ from .. import queues, views
 
 # Milliseconds after a change within which it is given to the writer.
 SOON = 400
+REFUSED = (
+    "What is written in chats is not saved: {}. It stays in its tabs; make room on the disk before"
+    " Sublime Text quits."
+)
 # The most conversations with an unsent text; those that were typed longest ago go.
 MOST = 200
 
@@ -52,6 +58,9 @@ class Drafts:
         # What the writer has to write; replaced, never changed.
         self._saved: Mapping[str, Draft] = {}
         self._is_due = False
+        # Called with a sentence when they cannot be written, once until they can be again.
+        self.on_refused: Callable[[str], None] = lambda sentence: None
+        self._is_refused = False
 
     @classmethod
     def in_cache(cls, folder: str, name: str = "drafts.json") -> Drafts:
@@ -115,11 +124,18 @@ class Drafts:
         try:
             private_files.make_parents(self._path)
             private_files.write(self._path, data)
+            self._is_refused = False
         except FileNotFoundError:
             # Somebody removes the folder just now; the next text makes it anew.
             logger.debug("unsent texts are not saved: their folder is being removed")
         except OSError as error:
             logger.error("unsent texts are not saved: %s", error)
+            self._refuse(REFUSED.format(error.strerror or error))
+
+    def _refuse(self, sentence: str) -> None:
+        if not self._is_refused:
+            self._is_refused = True
+            queues.on_ui_thread(partial(self.on_refused, sentence))
 
 
 def _read(path: str) -> dict[str, Draft]:
@@ -129,8 +145,11 @@ def _read(path: str) -> dict[str, Draft]:
             stored = json.load(file)
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         logger.error("unsent texts cannot be read: %s", error)
+        # What is in it may be mended by hand; the next text is written into a new one.
+        with suppress(OSError):
+            os.replace(path, path + ".damaged")
         return {}
     found = {} if not isinstance(stored, Mapping) else {id: _draft(it) for id, it in stored.items()}
     return {id: it for id, it in found.items() if it is not None}

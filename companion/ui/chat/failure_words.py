@@ -1,4 +1,5 @@
-"""What a chat that failed shows: what to do, and links for that. Does nothing."""
+"""What a chat that failed, or waits for long, shows: what to do, and links for that. Does
+nothing."""
 
 from __future__ import annotations
 
@@ -9,11 +10,13 @@ from . import agent_login
 
 COMMAND = "gemini_companion_chat_remedy"
 RETRY, LOG_IN, IN_TERMINAL, OTHER = "retry", "log_in", "log_in_in_terminal", "other_agent"
+STOP = "stop"
 LABELS = {
     LOG_IN: "Log in",
     IN_TERMINAL: "Log in in a terminal",
     RETRY: "Try again",
     OTHER: "Use another agent",
+    STOP: "Stop",
 }
 
 
@@ -27,16 +30,20 @@ def problem(update: ChatUpdate) -> str:
     return f"{update.problem} {advice}".strip()
 
 
-def links(update: ChatUpdate) -> str:
-    """The HTML of what can be done about it; empty if it has not failed."""
-    if update.state != FAILED:
-        return ""
+def links(update: ChatUpdate, is_long: bool = False) -> str:
+    """The HTML of what can be done if it has failed, or if the user has been waiting for long;
+    else empty."""
+    actions = _actions(update) if update.state == FAILED else [STOP] if is_long else []
+    id = update.conversation_id
+    made = (page.link(COMMAND, {"action": it, "conversation": id}, LABELS[it]) for it in actions)
+    return " · ".join(made)
+
+
+def _actions(update: ChatUpdate) -> list[str]:
     actions = [RETRY]
     if needs_login(update):
         actions.insert(0, LOG_IN if agent_login.ways_of(update.agent) else IN_TERMINAL)
     if not update.title:
         # Nothing was said yet.
         actions.append(OTHER)
-    id = update.conversation_id
-    made = (page.link(COMMAND, {"action": it, "conversation": id}, LABELS[it]) for it in actions)
-    return " · ".join(made)
+    return actions

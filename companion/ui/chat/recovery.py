@@ -1,4 +1,5 @@
-"""What the links of a chat that failed do: try again, log in, use another agent. UI thread only."""
+"""What the links above a composer do: try again, stop, log in, use another agent. UI thread
+only."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from . import agent_choice, agent_login, chat_places
 from .chat_actions import ChatActions
 from .chat_view import ChatView
 from .drafts import folder_of
-from .failure_words import IN_TERMINAL, LOG_IN, OTHER, RETRY
+from .failure_words import IN_TERMINAL, LOG_IN, OTHER, RETRY, STOP
 
 NOT_KNOWN = "The agent of this chat is not known yet."
 # Words of a command that only make it speak the chat's protocol.
@@ -37,6 +38,10 @@ class Recovery:
             self._tell(chat_places.NO_CHAT)
         elif action == RETRY:
             await self._retry(chat, turn)
+        elif action == STOP:
+            from ...chat.requests import Stop
+
+            await self._chats.ask(chat, Stop(conversation))
         elif action in (LOG_IN, IN_TERMINAL):
             await self.log_in(window, chat)
         elif action == OTHER:

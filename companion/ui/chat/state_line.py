@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 
 import sublime
 
@@ -19,6 +20,7 @@ SENTENCES = {
     STOPPING: "{} is being stopped …",
 }
 SENDS = "Ctrl+Enter sends."
+WRITES = "Write your message below; Ctrl+Enter sends it."
 
 
 class StateLine:
@@ -39,23 +41,31 @@ class StateLine:
             view.add_phantom(KEY, place, _html(words, links), sublime.LAYOUT_BELOW)
 
 
-def words_of(update: ChatUpdate) -> str:
-    """What there is to tell of a conversation as it is now."""
+def words_of(update: ChatUpdate, patience: str = "", is_empty: bool = False) -> str:
+    """What there is to tell of a conversation as it is now; `patience` is what there is to tell of
+    the wait. Of one that `is_empty`, also where its agent works."""
     name = update.agent_name or "The agent"
     if update.state == FAILED:
         return failure_words.problem(update)
     if update.waiting:
         return question_words.above_composer(update, question_words.utc_now())
     if update.state in SENTENCES:
-        told = SENTENCES[update.state].format(name)
+        told = f"{SENTENCES[update.state].format(name)} {patience}".strip()
     else:
-        told = " · ".join([name, *_chosen(update), SENDS])
+        where = f" works in {_folder(update.workspace)}" if is_empty and update.workspace else ""
+        told = " · ".join([name + where, *_chosen(update), WRITES if is_empty else SENDS])
     waiting = len(update.queue.messages)
     if waiting:
         told += (
             f" {waiting} message{'s' if waiting > 1 else ''} {'wait' if waiting > 1 else 'waits'}."
         )
     return told
+
+
+def _folder(path: str) -> str:
+    """Short, where it is within the user's own folder."""
+    home = os.path.expanduser("~")
+    return "~" + path[len(home) :] if path == home or path.startswith(home + os.sep) else path
 
 
 def _chosen(update: ChatUpdate) -> list[str]:

@@ -80,11 +80,12 @@ class WaitingQuestions:
             self.on_change()
 
     def look(self) -> None:
-        """To be called about once a second: what the user has scrolled to, and the time left."""
+        """To be called about once a second: what the user has scrolled to, and the time that passes
+        above the composers."""
         for chat in self._tabs.chats:
             if chat.waiting:
                 self._look_at(chat)
-                chat.show_state()
+            chat.show_state()
 
     @property
     def all(self) -> list[Asked]:

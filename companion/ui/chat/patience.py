@@ -1,0 +1,39 @@
+"""How long the user of a chat has been waiting for its agent. UI thread only."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Callable
+
+from ...chat.chat_update import STARTING, WORKING, ChatUpdate
+
+# Seconds of a start, and of a turn without a sign of life, from which on they are told.
+STARTING_LONG, SILENT_LONG = 5, 60
+
+
+class Patience:
+    """Of one chat. `now` gives seconds."""
+
+    def __init__(self, now: Callable[[], float] = monotonic) -> None:
+        self._now = now
+        self._state = STARTING
+        self._since = now()
+
+    def heard(self, update: ChatUpdate) -> None:
+        """Something has come."""
+        if update.state != self._state or update.patches:
+            self._state, self._since = update.state, self._now()
+
+    @property
+    def words(self) -> str:
+        """Empty as long as the wait is not long. Changes every five seconds at most."""
+        seconds = int(self._now() - self._since)
+        if self._state == STARTING and seconds >= STARTING_LONG:
+            return f"It has been starting for {_told(seconds)}."
+        if self._state == WORKING and seconds >= SILENT_LONG:
+            return f"It has said nothing for {_told(seconds)}."
+        return ""
+
+
+def _told(seconds: int) -> str:
+    return f"{seconds // 5 * 5} seconds" if seconds < 120 else f"{seconds // 60} minutes"
