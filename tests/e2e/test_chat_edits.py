@@ -114,7 +114,7 @@ class Turns(Edits):
         self.start()
         self.editor.do("restore_session")
         self.until_shown("Done with second.")
-        self.command("redo_turn")
+        until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: Redo Turn"))
         until(lambda: self.content() == "one\ntwo\n")
         self.command("redo_turn")
         until(lambda: self.content() == "one\ntwo\nthree\n")
