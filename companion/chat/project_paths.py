@@ -55,15 +55,19 @@ def matching(
     """The names that begin with `fixed`, and have all letters of `typed` behind it in their order;
     the best first. `fixed` is as in a message, the names are not."""
     begin = ESCAPED.sub(r"\1", fixed)
+    low, pattern = typed.lower(), in_order(typed)
     # One search for each name: other threads run in between.
-    pattern = re.compile(".*?".join(map(re.escape, typed.lower())), re.DOTALL)
-    low = typed.lower()
-    found = (
-        it for it in names if it.startswith(begin) and pattern.search(it[len(begin) :].lower())
-    )
+    found = (it for it in names if it.startswith(begin) and pattern.match(it[len(begin) :].lower()))
     ranked = ((*_rank(name, low), place, name) for place, name in enumerate(found))
     best = heapq.nsmallest(2 * most, ranked)
     return [it[-1] for it in best if is_offered(it[-1])][:most]
+
+
+def in_order(letters: str) -> re.Pattern[str]:
+    """Matches texts in lower case that have all these letters in this order. There is one way for
+    it to do so, however often they are repeated: a search holds all threads up."""
+    each = map(re.escape, letters.lower())
+    return re.compile("".join(f"[^{it}]*{it}" for it in each))
 
 
 def escaped(name: str) -> str:

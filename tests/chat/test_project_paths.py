@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import tempfile
 import unittest
@@ -70,6 +71,21 @@ class Matching(unittest.TestCase):
         ):
             with self.subTest(fixed=fixed, typed=typed):
                 self.assertEqual(self.found(fixed, typed), expected)
+
+    def test_letters_are_found_in_their_order_and_only_so(self) -> None:
+        for seed in range(500):
+            chance = random.Random(seed)
+            name = "".join(chance.choices("abA-[]^\\/.", k=chance.randrange(12)))
+            typed = "".join(chance.choices("abB-[]^\\.", k=chance.randrange(4)))
+            left = iter(name.lower())
+            expected = [name] if all(it in left for it in typed.lower()) else []
+            with self.subTest(f"{typed} in {name}"):
+                self.assertEqual(matching([name], "", typed, lambda it: True, 9), expected)
+
+    def test_a_name_that_repeats_itself_is_searched_to_its_end_once(self) -> None:
+        """Otherwise this would never end."""
+        found = matching(["0" * 4000], "", "0" * 200 + "1", lambda it: True, 9)
+        self.assertEqual(found, [])
 
     def test_no_more_are_given_than_asked_for(self) -> None:
         self.assertEqual(self.found("", "", 2), ["src/", "main.py"])

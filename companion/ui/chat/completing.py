@@ -14,7 +14,7 @@ import sublime
 
 from ...base import background
 from ...base.shown_text import shown_line
-from ...chat.project_paths import escaped, matching
+from ...chat.project_paths import escaped, in_order, matching
 from ...ide.code_queries import Found
 from .. import queues, sharing_settings
 from ..code import symbol_index
@@ -141,12 +141,12 @@ def _commands(chat: ChatView, fixed: str) -> sublime.CompletionList:
 
 def _symbols(window: sublime.Window, typed: str) -> list[Found]:
     """Those of the tabs that fit, and what the project defines by just this name."""
-    letters = re.compile(".*?".join(map(re.escape, typed.lower())))
+    letters = in_order(typed)
     found = symbol_index.definitions(window, typed) if len(typed) > 1 else []
     views = (it for it in window.views() if it.file_name() and it.size() <= LARGE)
     for view in [it for it in views if not it.settings().get(CONVERSATION)][:TABS]:
         found += symbol_index.symbols_in(view)
-    return [it for it in found if it.name and letters.search(it.name.lower())][:MOST]
+    return [it for it in found if it.name and letters.match(it.name.lower())][:MOST]
 
 
 def _items(
