@@ -13,6 +13,7 @@ import threading
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Sequence, TypeVar
 
+from ..agent.acp.tool_servers import ToolServer
 from ..agent.agent import Agent
 from ..agent.engine import Engine, User
 from ..agent.wording.failure import AgentError
@@ -59,12 +60,19 @@ class ChatService(User):
         # Belongs to the engine's loop.
         self._bell: asyncio.Event | None = None
 
-    def open(self, workspace: str, agent: str = "", conversation_id: str = "") -> ChatUpdate:
+    def open(
+        self,
+        workspace: str,
+        agent: str = "",
+        conversation_id: str = "",
+        tools: Sequence[ToolServer] = (),
+    ) -> ChatUpdate:
         """Follow a conversation; gives its first update, whose state is STARTING. Without an id it
         is a new one. With the id of one that does not exist (any more) it is a new one with this
         id, in the workspace (an absolute path of a folder) and with the agent (its id; empty is the
-        usual one)."""
-        wanted = Wanted(conversation_id or secrets.token_hex(16), agent, workspace)
+        usual one). `tools` are servers of ours for its agent, where the workspace is trusted."""
+        id = conversation_id or secrets.token_hex(16)
+        wanted = Wanted(id, agent, workspace, tuple(tools))
         with self._door:
             self._wanted[wanted.id] = wanted
         self.ask(Open(wanted))

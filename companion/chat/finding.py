@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from ..agent.acp.tool_servers import ToolServer
 from ..agent.agent import Agent
 from ..agent.conversations import shared_folder
 from ..agent.conversations.conversation import Conversation
@@ -24,11 +25,13 @@ KEYS_INSIDE = sentence(
 @dataclass(frozen=True)
 class Wanted:
     """What a front end wants to be open. `agent` and `workspace` are for a conversation that does
-    not exist yet; an empty `agent` is the usual one."""
+    not exist yet; an empty `agent` is the usual one. `tools` are servers of ours; its agent gets
+    them where the workspace is trusted."""
 
     id: str
     agent: str
     workspace: str
+    tools: tuple[ToolServer, ...] = ()
 
     @property
     def first_update(self) -> ChatUpdate:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from functools import partial
-from typing import AsyncContextManager, AsyncGenerator, Callable
+from typing import AsyncContextManager, AsyncGenerator, Callable, Sequence
 
 from ..agent.acp.slash_commands import Commands, SlashCommand
+from ..agent.acp.tool_servers import ToolServer
 from ..agent.agent import Agent
 from ..agent.conversations.conversation import Conversation
 from ..agent.conversations.past_turns import PastTurns
@@ -179,6 +180,7 @@ class OpenChat:
 
     async def _load(self, conversation: Conversation) -> None:
         """Raises AgentError."""
+        await _lend(conversation, self._wanted.tools)
         past, options = conversation.past, conversation.session.state.options
         document = Transcript(conversation.workspace, options)
         missed: list[TurnEvent] = []
@@ -280,3 +282,11 @@ def _detach(conversation: Conversation | None) -> None:
     """A turn that a tab follows goes on where a client of the API leaves it."""
     if conversation is not None and conversation.turn is not None:
         conversation.turn.is_detached = True
+
+
+async def _lend(conversation: Conversation, tools: Sequence[ToolServer]) -> None:
+    """To its next session. In a workspace that is not trusted, Gemini CLI starts no tool servers,
+    and the others are to do the same."""
+    cli, workspace = conversation.cli, conversation.workspace
+    is_trusted = bool(tools) and await in_thread(lambda: cli.trusts(workspace))
+    conversation.session.lend(tools if is_trusted else ())

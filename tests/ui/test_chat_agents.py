@@ -52,9 +52,9 @@ class AgentCase(ListCase):
         self.agents: dict[str, str] = {}
         real = self.service.open
 
-        def opened(workspace: str, agent: str = "", conversation_id: str = "") -> Any:
-            self.agents[conversation_id] = agent
-            return real(workspace, agent, conversation_id)
+        def opened(workspace: str, agent: str, conversation_id: str, tools: Any) -> Any:
+            self.agents[conversation_id], self.tools = agent, tools
+            return real(workspace, agent, conversation_id, tools)
 
         self.replace(self.service, "open", opened)
 
@@ -95,6 +95,19 @@ class New(AgentCase):
         self.run_command("new_chat", ask=True)
         yield from self.answer(ROWS)
         yield lambda: self.shown
+
+
+class Tools(AgentCase):
+    def test_the_agent_is_offered_the_tools_of_the_windows_editor_and_no_text_has_the_token(
+        self,
+    ) -> Steps:
+        yield from self.chat()
+        (server,) = self.tools
+        told = self.running().environment(self.window)
+        self.assertIn(f":{told['GEMINI_CLI_IDE_SERVER_PORT']}/tools", server.params["url"])
+        token = told["GEMINI_CLI_IDE_AUTH_TOKEN"]
+        self.assertEqual(server.params["headers"][0]["value"], f"Bearer {token}")
+        self.assertNotIn(token, repr(server))
 
 
 class Failing(AgentCase):

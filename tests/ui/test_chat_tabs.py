@@ -41,7 +41,9 @@ class Service:
         self.opens = 0
         self.asked: list[tuple[Any, Answer[Any]]] = []
 
-    def open(self, workspace: str, agent: str = "", conversation_id: str = "") -> ChatUpdate:
+    def open(
+        self, workspace: str, agent: str = "", conversation_id: str = "", tools: Any = ()
+    ) -> ChatUpdate:
         self.opened.append(conversation_id)
         self.opens += 1
         return ChatUpdate(conversation_id, STARTING, workspace=workspace)

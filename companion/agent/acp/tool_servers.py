@@ -50,6 +50,16 @@ def check(servers: Sequence[ToolServer], capabilities: AgentCapabilities) -> Non
         raise AgentError(VALIDATION_ERROR, told)
 
 
+def together(
+    own: Sequence[ToolServer], lent: Sequence[ToolServer], capabilities: AgentCapabilities
+) -> tuple[ToolServer, ...]:
+    """A conversation's own servers, and of the lent ones those that an agent with these
+    capabilities can use, and whose names are free."""
+    names = {each.name for each in own}
+    usable = [it for it in lent if it.kind != HTTP or capabilities.mcp_http]
+    return (*own, *(it for it in usable if it.name not in names))
+
+
 def as_text(servers: Sequence[ToolServer]) -> str:
     """The text for the file."""
     return json.dumps([server.params for server in servers], ensure_ascii=False)

@@ -71,6 +71,10 @@ class HeldSession:
             self._opener.servers = tuple(servers)
             self._record.change(replace(self._record.state, servers=tuple(servers)))
 
+    def lend(self, servers: Sequence[ToolServer]) -> None:
+        """Use these, too, from the next session on, as long as this server runs; not kept."""
+        self._opener.lent = tuple(servers)
+
     async def connect(self, client: Client) -> None:
         """Make sure that there is a session in this process; a turn needs it. Raises AgentError."""
         async with self._opening:
@@ -125,7 +129,8 @@ class HeldSession:
         self.state.begin()
         # A tool server that does not start would delay all others.
         alone: AsyncContextManager[None] = asyncio.Lock()
-        async with alone if self._opener.servers else client.opening:
+        has_servers = self._opener.servers or self._opener.lent
+        async with alone if has_servers else client.opening:
             known = "" if self._is_left(client, last) else last
             opened = await self._opener.open(client, loading, known, turns)
         session, self.reminder = opened.session, opened.reminder

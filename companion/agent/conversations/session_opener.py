@@ -46,14 +46,17 @@ class Opened:
 
 
 class SessionOpener:
-    """`servers` are the tool servers of the sessions beside the CLI's own. `loading` is the id of
-    the session that is being loaded; its updates go to `repeat`."""
+    """`servers` are the tool servers of the sessions beside the CLI's own; `lent` are ours, and an
+    agent that cannot use them does without. `loading` is the id of the session that is being
+    loaded; its updates go to `repeat`."""
 
     def __init__(self, cli: Cli, workspace: str) -> None:
         self.loading = ""
         self._cli = cli
         self.servers: tuple[ToolServer, ...] = ()
+        self.lent: tuple[ToolServer, ...] = ()
         self._workspace = workspace
+        self._used: tuple[ToolServer, ...] = ()
         # What the agent is told of its own with the session.
         self._meta: messages.Meta = {}
         self._left = 0
@@ -65,6 +68,7 @@ class SessionOpener:
         """`turns` are what the session should remember. `id` is for a recording of them, which may
         exist even if this fails. `last` is the id of the session before. Raises AgentError."""
         tool_servers.check(self.servers, client.capabilities)
+        self._used = tool_servers.together(self.servers, self.lent, client.capabilities)
         self._meta = await in_thread(partial(self._cli.session_meta, self._workspace))
         if turns is not None:
             loaded = await self._resume(client, id, last, turns)
@@ -84,7 +88,7 @@ class SessionOpener:
 
     @property
     def _params(self) -> list[Mapping[str, Any]]:
-        return [server.params for server in self.servers]
+        return [server.params for server in self._used]
 
     def _opened(self, client: Client, told: messages.OpenedSession, reminder: str = "") -> Opened:
         session = Session(client, told.id, self._workspace)
@@ -100,7 +104,7 @@ class SessionOpener:
         return await self._ask_once(client, request)
 
     async def _ask_once(self, client: Client, request: messages.Request[T]) -> T:
-        if not self.servers:
+        if not self._used:
             return await client.request(request, OPENING)
         try:
             return await asyncio.wait_for(client.begin(request), OPENING)

@@ -150,10 +150,11 @@ class ChatActions:
         if chat.told is None and chat.conversation in self._opened:
             # Another tab shows it: all of it comes anew for both.
             self._left(chat)
-        if chat.conversation not in self._opened:
+        tools = () if chat.conversation in self._opened else await self.context.tools(window)
+        if chat.conversation not in self._opened and chat.views:
             self._opened.add(chat.conversation)
             agent = str(chat.views[0].settings().get(AGENT) or "")
-            chat.update(service.open(folder_of(window), agent, chat.conversation))
+            chat.update(service.open(folder_of(window), agent, chat.conversation, tools))
         return service
 
     def _left(self, chat: ChatView) -> None:

@@ -3,13 +3,25 @@ the same rules, where the setting `chat_context` wants it. UI thread only."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import sublime
+
 from ...base.answer import Unanswered
 from ...chat.editor_context import as_text
+from ...ide.clis import GEMINI_CLI
 from ...ide.questions import ContextShared
 from ...ide.service import Companion
 from .. import settings, sharing_settings
 from .chat_view import ChatView
 from .drafts import folder_of
+
+if TYPE_CHECKING:
+    from ...agent.acp.tool_servers import ToolServer
+
+VARIABLES = GEMINI_CLI.variables
+# The path of the endpoint's tools (`ide/transport`, which imports aiohttp), and the server's name.
+TOOLS, EDITOR = "/tools", "editor"
 
 
 class ToldContext:
@@ -36,6 +48,23 @@ class ToldContext:
         files = [{**it, "path": maps.to_local(str(it["path"]))} for it in shared.update.open_files]
         text = as_text(files, folder_of(window))
         return text if text != self._told.get(chat.conversation) else ""
+
+    async def tools(self, window: sublime.Window) -> tuple[ToolServer, ...]:
+        """The server `editor` of the window, with tools that ask it about code."""
+        from ...agent.acp.tool_servers import HTTP, read
+
+        try:
+            # Answered once the window has its endpoint.
+            await self._companion.ask(ContextShared(window.id()))
+        except Unanswered:
+            return ()
+        told = self._companion.environments.get(window.id(), {})
+        port, token = (told.get(it, "") for it in (VARIABLES.port, VARIABLES.token))
+        if not port or not token:
+            return ()
+        headers = [{"name": "Authorization", "value": f"Bearer {token}"}]
+        url = f"http://127.0.0.1:{port}{TOOLS}"
+        return read([{"type": HTTP, "name": EDITOR, "url": url, "headers": headers}])
 
     def sent(self, conversation: str, text: str) -> None:
         """The text is on its way."""
