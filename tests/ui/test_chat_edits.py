@@ -25,7 +25,7 @@ from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.drafts import Drafts
 from GeminiCompanion.companion.ui.chat.edit_reviews import OVER
 from GeminiCompanion.companion.ui.chat.waiting_questions import Asked
-from GeminiCompanion.companion.ui.review import comments, record
+from GeminiCompanion.companion.ui.review import comments, ending, record
 
 from .adapter import text_of
 from .reviewing import Steps
@@ -307,6 +307,20 @@ class InTheChat(EditCase):
         self.allow()
         request = yield from self.sent()
         self.assertEqual(request, Decide(self.id, "call", ONCE))
+
+    def test_allowing_in_the_chat_asks_about_unsaved_changes_of_the_file(self) -> Steps:
+        asked = self.panels()
+        file = yield from self.open("a.txt", "one\n")
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        file.run_command("append", {"characters": "unsaved\n"})
+        self.allow()
+        yield lambda: asked
+        self.assertIn(ending.UNSAVED, str(asked[-1]))
+        asked.pop()["on_select"](-1)
+        yield from self.until_turn()
+        self.assertEqual((self.service.asked, self.rights()), ([], [right]))
+        self.assertEqual(text_of(file), "one\nunsaved\n")
 
 
 class Unasked(EditCase):

@@ -140,15 +140,16 @@ class EditReviews(Owner):
         self._typed.put(record.id, text, record.path)
 
     async def allow(self, chat: str, call: str) -> bool:
-        """The user allows the call in the chat. If they have typed or decided in its reviews, it is
-        allowed as these show it; False if they have not, and it is still to be allowed."""
+        """The user allows the call in the chat. If they have typed or decided in its reviews, or a
+        file has unsaved changes in its tab, each review is accepted as it is, with its doubts.
+        False if there is nothing of that, and the call is still to be allowed."""
         asked = self._asked.get((chat, call))
         views = [view for view, record in self._views() if _key(record) == (chat, call)]
-        if asked is None or not (asked.decided or any(map(_is_changed, views))):
+        if asked is None or not (asked.decided or any(map(_is_special, views))):
             return False
-        for view in views:
-            await self.accept(asked.window, view)
-        self._editor.tell(AS_LEFT)
+        accepted = [await self.accept(asked.window, view) for view in views]
+        if all(accepted):
+            self._editor.tell(AS_LEFT)
         return True
 
     def go(self, chat: str, call: str, path: str) -> bool:
@@ -301,11 +302,11 @@ def _wanted(asked: Asked) -> Iterator[Diff]:
             yield Diff(path, asked.shown[path].before, text)
 
 
-def _is_changed(view: sublime.View) -> bool:
-    """Whether the user has typed, or dropped a change."""
+def _is_special(view: sublime.View) -> bool:
+    """Whether the user has typed, or dropped a change, or has unsaved changes in the file."""
     record = waiting(view)
-    if record is None:
-        return False
+    if record is None or texts.unsaved_view(record.path) is not None:
+        return record is not None
     is_typed = record.is_whole and text_digest(texts.text_of(view)) != record.proposed_digest
     return is_typed or record.has_drops
 
