@@ -31,6 +31,7 @@ from .chat.turn_actions import TurnActions
 from .engines import Engines
 from .extension_setup import ExtensionSetup
 from .files import Files
+from .found_agents import FoundAgents
 from .lost_clis import LostClis
 from .notices import Notices
 from .pages import doctor, welcome
@@ -114,7 +115,13 @@ class Running:
 
     def _add_pages(self, tell: Callable[[str], None]) -> None:
         self.shared_sheets = SharedSheets(self.companion, self.stories)
-        self.welcome = Checkups(self.companion, self.stories, welcome.NAME, welcome.html)
+        self.agents = FoundAgents(self.stories, lambda: self.welcome.changed())
+        self.welcome = Checkups(
+            self.companion,
+            self.stories,
+            welcome.NAME,
+            lambda found: welcome.html(found, self.agents.now()),
+        )
         self.doctor = Checkups(self.companion, self.stories, doctor.NAME, doctor.html)
         self.extension_setup = ExtensionSetup(tell, self._look_again)
         self.remedies = Remedies(self.companion, tell, self._look_again)

@@ -96,7 +96,8 @@ class Welcome(Pages):
             self.assertEqual(title.format("Gemini CLI") in page, id not in welcome.SILENT)
         self.assertEqual(
             {"Copy the command", "Get an API key", "Add folder", "Enable", "Doctor"},
-            set(self.links(self.running.welcome)),
+            # Agents for a chat are looked for meanwhile.
+            set(self.links(self.running.welcome)) - {"Show agents"},
         )
         # It comes after those that are still to be done.
         self.assertIn("\u2013 The CLI is connected", page)
@@ -148,6 +149,17 @@ class Welcome(Pages):
         self.assertIn("Install it", self.links(self.running.welcome))
         self.click(self.running.welcome, "Install it")
         yield lambda: "Install it" not in self.links(self.running.welcome)
+
+    def test_the_agents_that_a_chat_could_have_are_named_below_the_steps(self) -> Steps:
+        found = tuple(report.examine(it) for it in [facts()])
+        some = welcome.html(found, ("Gemini CLI", "opencode"))
+        self.assertIn("chat with Gemini CLI, opencode.", some)
+        self.assertIn("gemini_companion_chat", [it[0] for it in LINK.findall(some)])
+        # None can be found with this PATH.
+        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
+        yield lambda: welcome.NO_AGENT in self.page(self.running.welcome)
+        asked = self.links(self.running.welcome)["Show agents"]
+        self.assertEqual(asked, ("gemini_companion_new_chat", {"ask": True}))
 
     def test_another_cli_that_is_connected_makes_no_connected_of_this_one(self) -> Steps:
         html = mock.Mock(wraps=welcome.html)

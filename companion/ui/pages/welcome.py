@@ -4,6 +4,7 @@ only."""
 from __future__ import annotations
 
 import os
+from typing import Sequence
 
 import sublime
 
@@ -30,13 +31,16 @@ STEPS = {
 SILENT = {"surroundings", "served"}
 CONNECTED = "Connected. Ask {} to change a file: its edit opens here, and you decide on it."
 EXTENSION = "If you like: an extension of {} that says here when it works, asks and is done."
+CHAT = "Or in a tab, without a terminal: chat with {}."
+NO_AGENT = "Or in a tab, without a terminal: chat with an agent, once one is installed."
 TO_DO = "Two minutes to the first edit. This page follows what you do."
 # The name of a file in the cache folder: it exists once the page was shown.
 MARK = "welcomed"
 
 
-def html(found: Examinations) -> str:
-    """The page for a CLI in the window's folders, or for one that would be started there."""
+def html(found: Examinations, agents: Sequence[str] | None = None) -> str:
+    """The page for a CLI in the window's folders, or for one that would be started there. `agents`
+    are the names of those that a chat could have; None if that is not known."""
     examination = _meant(found)
     facts, results = examination.facts, _results(examination)
     is_connected, name = isinstance(results["connected"], Ok), page.shown(facts.name)
@@ -48,9 +52,20 @@ def html(found: Examinations) -> str:
     if is_connected and facts.extension is not None and not facts.extension.version:
         install = page.link("gemini_companion_install_cli_extension", {}, "Install it")
         parts.append(f'<div class="step">\u2013 {EXTENSION.format(name)} {install}</div>')
+    parts.append(_chat(agents) if agents is not None else "")
     doctor = page.link("gemini_companion_doctor", {}, "Doctor")
     parts.append(f'<p class="foot">Every step of the CLI on its way here: {doctor}</p>')
     return "".join(parts)
+
+
+def _chat(agents: Sequence[str]) -> str:
+    """The other way to work with an agent, in one line."""
+    if not agents:
+        choose = page.link("gemini_companion_new_chat", {"ask": True}, "Show agents")
+        return f'<div class="step">\u2013 {NO_AGENT} {choose}</div>'
+    open_one = page.link("gemini_companion_chat", {}, "Open a chat")
+    told = CHAT.format(", ".join(map(page.shown, agents)))
+    return f'<div class="step">\u2013 {told} {open_one}</div>'
 
 
 def _meant(found: Examinations) -> Examination:

@@ -1,0 +1,66 @@
+"""The agents on this machine that a chat could have, by their names. UI thread only."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Callable, Sequence
+
+from .engines import chosen_agents
+from .stories import Stories, computed
+
+if TYPE_CHECKING:
+    from ..agent.processes.launches import Chosen
+
+
+class FoundAgents:
+    """`changed` is called when they are others."""
+
+    def __init__(self, stories: Stories, changed: Callable[[], None]) -> None:
+        self._names: tuple[str, ...] | None = None
+        self._stories = stories
+        self._changed = changed
+        self._is_looking = False
+
+    def now(self) -> tuple[str, ...] | None:
+        """The usual agent's first; None if they are not known yet. Looks for them again, in a
+        thread: one may be installed at any time."""
+        if not self._is_looking:
+            self._is_looking = True
+            self._stories.begin(self._look())
+        return self._names
+
+    async def _look(self) -> None:
+        try:
+            # Without its libraries there is no chat.
+            if not await computed(_imported):
+                return
+            names = await computed(partial(_names, chosen_agents()))
+        finally:
+            self._is_looking = False
+        if names is not None and names != self._names:
+            self._names = names
+            self._changed()
+
+
+def _imported() -> bool:
+    """In a thread, because an import takes some time."""
+    try:
+        from ..agent.processes import launches  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _names(chosen: Sequence[Chosen]) -> tuple[str, ...]:
+    """In a thread, because of the disk."""
+    from ..agent.agents.supported import CLIS
+    from ..agent.wording.failure import AgentError
+
+    found = []
+    for each in chosen:
+        try:
+            each.found()
+        except AgentError:
+            continue
+        found.append(CLIS[each.id].program.name if each.id in CLIS else each.id)
+    return tuple(found)
