@@ -177,7 +177,7 @@ def chat(stage: Stage) -> None:
     choices = (("proceed_once", "Yes"), ("proceed_always", "Always"), ("cancel", "No"))
     options = tuple(events.Option(*it) for it in choices)
     shell = {"command": "python -m pytest -q tests"}
-    bodies = [
+    bodies: List[Any] = [
         events.Message(question, files=(stage.path,)),
         events.Thought("Reading the shop", "`total` adds the prices one by one."),
         events.ToolCall("1", "read_file", "ReadFile", "", {"file_path": stage.path}, False),
@@ -191,7 +191,7 @@ def chat(stage: Stage) -> None:
         events.ToolResult("2", "replace", {}, "", "", True),
         events.ToolCall("3", "run_shell_command", "Shell", "", shell, True),
         events.ToolConfirmation(
-            "3", "run_shell_command", "Shell", "", *shell.values(), shell, options
+            "3", "run_shell_command", "Shell", "", shell["command"], shell, options
         ),
     ]
     document = Transcript(os.path.dirname(stage.path))
