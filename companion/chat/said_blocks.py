@@ -8,6 +8,7 @@ from typing import Sequence
 
 from ..agent.acp.elicitation import ACCEPT, DECLINE
 from ..agent.acp.session_state import MODE, MODEL, ConfigOptions, ContextUsage, Plan
+from ..agent.conversations.past_turns import BROKEN_OFF
 from ..agent.display.wire import REASONS
 from ..agent.events import turn_events as events
 from ..agent.wording.failure import AUTH_NOT_SET, AUTH_REQUIRED
@@ -39,6 +40,7 @@ MAX_ANSWER, MAX_THOUGHTS = 4 << 20, 16_000
 # The signs of a plan's entries.
 SIGNS = {"pending": "○", "in_progress": "●", "completed": "✓"}
 BETWEEN = " · "
+CUT = "This turn was cut off: the editor or server in which it ran has ended."
 # The heading of a message without words.
 UNTITLED = "Message"
 
@@ -244,7 +246,8 @@ class ErrorBlock(Block):
 
     def rendered(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
-        pen.lines("✗", shown(str(self._error.message)), ERROR)
+        is_cut = self._error == BROKEN_OFF
+        pen.lines("✗", CUT if is_cut else shown(str(self._error.message)), ERROR)
         pen.write(f"{LINE}   ")
         if self._error.code in (AUTH_NOT_SET, AUTH_REQUIRED):
             pen.link("[Log in]", LOG_IN, BUTTON)

@@ -284,7 +284,7 @@ class Disk(FaultyCase):
         self.end()
         state = os.path.join(self.root, "state")
         os.makedirs(state, 0o700, exist_ok=True)
-        small_disk.mount(self, state, 1 << 20)
+        small_disk.mount(self, state, 8 << 20)
         self.start()
         id = self.open()
         self.said(id, "hello", "Here I am.")
@@ -292,6 +292,12 @@ class Disk(FaultyCase):
         self.said(id, "calls", "All done.")
         self.assertIn("The disk refuses", self.front.texts[id])
         os.unlink(filler)
+        self.said(id, "hello again", "▎ hello again")
+        self.end()
+        self.start()
+        self.open(id)
+        for words in ("▎ hello\n", "▎ calls\n", "All done.", "▎ hello again\n"):
+            self.assertIn(words, self.front.texts[id])
 
     def test_a_state_folder_that_cannot_be_used_is_named(self) -> None:
         self.end()
