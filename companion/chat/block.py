@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Iterator, Optional, Tuple
 
 from .lengths import Lengths
@@ -27,10 +28,6 @@ class Block:
     def rendered(self) -> Rendered:
         raise NotImplementedError
 
-    @property
-    def text(self) -> str:
-        return self.rendered().text
-
     def draw(self) -> Drawing:
         """What changed since the last call; None if nothing did."""
         rendered = self.rendered()
@@ -40,19 +37,11 @@ class Block:
         return 0, rendered
 
 
+@dataclass(frozen=True)
 class Past:
-    """A block that is over and drawn. Of what it was made of, only its text is kept, in half the
-    room that a text with our signs takes."""
+    """A block that is over and drawn: the view has its text, and nothing of it is kept here."""
 
-    __slots__ = ("is_compact", "_text")
-
-    def __init__(self, is_compact: bool, text: str) -> None:
-        self.is_compact = is_compact
-        self._text = text.encode("utf-8", "surrogatepass")
-
-    @property
-    def text(self) -> str:
-        return self._text.decode("utf-8", "surrogatepass")
+    is_compact: bool
 
 
 class Blocks:
@@ -97,10 +86,6 @@ class Blocks:
             self._foot_length = len(rendered.text)
         return tuple(patches)
 
-    @property
-    def text(self) -> str:
-        return "".join(block.text for block in (*self._blocks, self._foot))
-
     def _patches(self, number: int, block: Block | Past) -> Iterator[Patch]:
         if isinstance(block, Past):
             return
@@ -111,5 +96,5 @@ class Blocks:
             self._lengths.set(number, kept + len(rendered.text))
             yield Patch(block.id, start + kept, start + before, rendered)
         if block.is_over:
-            self._blocks[number] = Past(block.is_compact, block.text)
+            self._blocks[number] = Past(block.is_compact)
             del self._numbers[block.id]

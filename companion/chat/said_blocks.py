@@ -115,10 +115,6 @@ class AnswerBlock(Block):
         marks = [Mark(it.kind, it.start + len(news), it.end + len(news)) for it in end.marks]
         return kept, Rendered(news + end.text, tuple(marks))
 
-    @property
-    def text(self) -> str:
-        return self.leading + self._prose.text + self._ending().text
-
     def _ending(self) -> Rendered:
         pen = Pen()
         pen.write(self._prose.end)

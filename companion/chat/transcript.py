@@ -17,7 +17,7 @@ from .waiting_block import WaitingBlock
 class Transcript:
     """Any chunking of the same text, with `take` anywhere between the events, gives the same
     document, and so do past turns that are loaded, as far as they were kept. Adding an event costs
-    the same however long the document is.
+    the same however long the document is. What was taken is not kept here: the view has it.
 
     `folder` is the one that paths are shown from. `options` are those that the agent has told
     before.
@@ -62,11 +62,6 @@ class Transcript:
     def take(self) -> tuple[Patch, ...]:
         """What changed since the last call, in the order in which it has to be done."""
         return self._blocks.take()
-
-    @property
-    def text(self) -> str:
-        """All of it, with what is not taken yet."""
-        return self._blocks.text
 
     @property
     def waiting(self) -> tuple[Question, ...]:

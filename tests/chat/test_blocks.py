@@ -167,7 +167,7 @@ class Answers(unittest.TestCase):
     def test_an_answer_without_end_is_cut(self) -> None:
         transcript, drawing = drawn(*[Content("a" * (1 << 20))] * 5)
         self.assertIn("… 1,048,576 more characters are not shown\n", drawing.text)
-        self.assertLess(len(transcript.text), (4 << 20) + 1000)
+        self.assertLess(len(drawing.text), (4 << 20) + 1000)
 
 
 class Thoughts(unittest.TestCase):
@@ -314,7 +314,6 @@ class Edits(unittest.TestCase):
     def test_what_comes_after_the_end_of_a_turn_may_change_files_as_well(self) -> None:
         part = [call(), result(unasked=(EDIT,)), events.Error("STREAM_ERROR", "It ended.")]
         transcript, drawing = drawn(*part, *part)
-        self.assertEqual(drawing.text, transcript.text)
         self.assertEqual(drawing.text.count("1 file changed"), 2)
 
     def test_an_edit_that_was_rejected_is_no_change(self) -> None:
@@ -388,7 +387,6 @@ class Questions(unittest.TestCase):
     def test_one_that_comes_after_all_were_decided_stands_below_what_came_meanwhile(self) -> None:
         decided = [call(), question("a"), ToolExecution("c", "shell", EXECUTING), result()]
         transcript, drawing = drawn(*decided, Content("b"), *decided[:2])
-        self.assertEqual(drawing.text, transcript.text)
         self.assertTrue(drawing.text.endswith("[No]\n"), drawing.text)
 
     def test_it_goes_with_the_decision_and_with_the_turn(self) -> None:
