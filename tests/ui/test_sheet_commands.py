@@ -6,16 +6,18 @@ import os
 from typing import Iterator
 
 import sublime
+from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.changes import deciding, sheet_commands, sources
 from GeminiCompanion.companion.ui.changes import sheet as sheet_module
 from GeminiCompanion.companion.ui.changes.proposals import Proposals
 from GeminiCompanion.companion.ui.changes.sources import Entry
 from GeminiCompanion.companion.ui.review import large, open_diffs
 from GeminiCompanion.companion.ui.review.record import DiffRecord, is_diff, seen, waiting
+from GeminiCompanion.companion.ui.review.written_reviews import WrittenReviews
 
 from .adapter import text_of
 from .reviewing import Steps
-from .test_show_changes import OLD, SheetCase
+from .test_show_changes import OLD, SheetCase, UnaskedCase
 
 NEW = OLD.replace("line 3\n", "LINE 3\n").replace("line 20\n", "LINE 20\n")
 OTHER = NEW.replace("LINE", "OTHER")
@@ -102,6 +104,87 @@ class Typing(CommandCase):
         self.caret_at(view, "LINE 50")
         view.run_command("insert", {"characters": "\n"})
         yield lambda: self.window.active_view() == right
+
+    def test_what_is_typed_at_several_carets_is_in_each_proposal(self) -> Steps:
+        first, second = yield from self.propose_files((OLD, NEW), (OLD, NEW))
+        view = yield from self.show()
+        view.sel().clear()
+        for it in view.find_all("LINE 3|LINE 20"):
+            view.sel().add(sublime.Region(it.end()))
+        for letter in "ab":
+            view.run_command("insert", {"characters": letter})
+        view.run_command("insert", {"characters": "\n"})
+        view.run_command("insert", {"characters": "more"})
+        want = NEW.replace("LINE 3", "LINE 3ab\nmore").replace("LINE 20", "LINE 20ab\nmore")
+        yield from self.until_equal(lambda: text_of(first), want)
+        yield from self.until_equal(lambda: text_of(second), want)
+
+    def test_lines_of_two_changes_are_not_deleted_together_and_many_are_pasted(self) -> Steps:
+        (first,) = yield from self.propose_files((OLD, NEW))
+        view = yield from self.show()
+        before = text_of(view)
+        start, end = (before.index(it) for it in ("LINE 3", "LINE 20"))
+        view.sel().clear()
+        view.sel().add(sublime.Region(start, end + 3))
+        view.run_command("right_delete")
+        yield from self.until_equal(lambda: text_of(view), before)
+        self.assertEqual(text_of(first), NEW)
+        many = "".join(f"pasted {it}\n" for it in range(200)) + "line 4\nline 5\n"
+        point = text_of(view).index("LINE 20")
+        texts.replace_parts(view, [(sublime.Region(point), many)])
+        yield from self.until_equal(
+            lambda: text_of(first), NEW.replace("LINE 20\n", many + "LINE 20\n")
+        )
+
+    def test_replacing_everywhere_counts_in_added_lines_and_nowhere_else(self) -> Steps:
+        first, second = yield from self.propose_files((OLD, NEW), (OLD, NEW))
+        view = yield from self.show()
+        parts = [(it, "row") for it in view.find_all("(?i)line ")]
+        texts.replace_parts(view, parts)
+        want = NEW.replace("LINE ", "row")
+        yield from self.until_equal(lambda: text_of(first), want)
+        yield from self.until_equal(lambda: text_of(second), want)
+        yield from self.until_computed(first)
+        yield from self.until_computed(second)
+        yield from self.until_drawn(view)
+        self.assertIn("line 4", text_of(view))
+
+    def test_an_added_line_is_emptied_and_written_anew(self) -> Steps:
+        (first,) = yield from self.propose_files((OLD, NEW))
+        view = yield from self.show()
+        point = text_of(view).index("LINE 3")
+        view.sel().clear()
+        view.sel().add(sublime.Region(point, point + 6))
+        view.run_command("right_delete")
+        view.run_command("insert", {"characters": "x"})
+        yield from self.until_equal(lambda: text_of(first), NEW.replace("LINE 3", "x"))
+        self.assertIn("line 3\nx\nline 4", text_of(view))
+
+
+class Closing(UnaskedCase):
+    def test_what_was_typed_last_is_there_if_the_sheet_is_closed_before_the_review_is_open(
+        self,
+    ) -> Steps:
+        self.made("a.py", OLD, "added\n" + OLD)
+        view = yield from self.show()
+        self.type(view, "\nadded", " first")
+        view.close()
+        yield lambda: list(open_diffs.diffs(self.window))
+        (right,) = open_diffs.diffs(self.window)
+        yield from self.until_equal(lambda: text_of(right), "added first\n" + OLD)
+
+    def test_windows_are_not_searched_for_each_of_many_edits(self) -> Steps:
+        for number in range(5):
+            self.made(f"{number}.py", OLD, "added\n" + OLD)
+        view = yield from self.show()
+        searched: list[None] = []
+
+        def views(_written: WrittenReviews) -> dict[str, sublime.View]:
+            searched.append(None)
+            return {}
+
+        self.replace(WrittenReviews, "views", views)
+        self.assertEqual((len(self.sheet(view).undecided()), searched), (5, []))
 
 
 class GoingOn(CommandCase):

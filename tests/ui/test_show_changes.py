@@ -312,7 +312,7 @@ class Deciding(SheetCase):
         panels[0]["on_select"](1)
 
 
-class Unasked(SheetCase):
+class UnaskedCase(SheetCase):
     """Edits that a CLI made without asking."""
 
     def tearDown(self) -> Steps:
@@ -334,6 +334,8 @@ class Unasked(SheetCase):
         with open(os.path.join(self.folder, name), encoding="utf-8") as file:
             return file.read()
 
+
+class Unasked(UnaskedCase):
     def test_they_are_shown_beside_proposals_without_a_tab_of_their_own(self) -> Steps:
         self.made("b.py", OLD, "b\n" + OLD)
         yield from self.propose_files((OLD, "a\n" + OLD))

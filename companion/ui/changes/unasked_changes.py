@@ -34,11 +34,14 @@ class UnaskedChanges:
         self._reviews = reviews
         self._written = written
         self._book = book
+        # The right views, by the ids of their edits, when the entries were fetched last: to search
+        # all windows for each of many edits would take long.
+        self._open: dict[str, sublime.View] = {}
 
     def entries(self, window: sublime.Window) -> Iterator[Entry]:
         """Those of the window, oldest first."""
         edits = [it for it in self._book.of_window(window) if it.turn and not it.problem]
-        open_views = self._written.views() if edits else {}
+        open_views = self._open = self._written.views() if edits else {}
         for edit in edits:
             view = open_views.get(edit.id)
             entry = None if edit.is_seen and view is None else self._entry(edit, view)
@@ -57,18 +60,20 @@ class UnaskedChanges:
 
     def view(self, id: str) -> sublime.View | None:
         """The right view of its review, if that is open."""
-        return self._written.views().get(id[len(PREFIX) :])
+        view = self._open.get(id[len(PREFIX) :])
+        record = waiting(view) if view is not None else None
+        return view if record is not None and PREFIX + record.edit_id == id else None
 
     async def open(self, window: sublime.Window, id: str) -> sublime.View | None:
         """Opens its review; None if the edit is not known any more."""
         edit = self._edit(id)
         if edit is not None and not self._written.is_open(edit):
             await self._written.open(window, edit, take_focus=False)
-        return self.view(id)
+        return self._found(id)
 
     async def accept(self, window: sublime.Window, id: str) -> bool:
         """Keep it; without a review there is nothing to write."""
-        edit, view = self._edit(id), self.view(id)
+        edit, view = self._edit(id), self._found(id)
         if view is not None:
             return await self._written.keep(window, view)
         if edit is not None:
@@ -77,10 +82,15 @@ class UnaskedChanges:
 
     async def reject(self, window: sublime.Window, id: str) -> bool:
         """Undo it."""
-        edit, view = self._edit(id), self.view(id)
+        edit, view = self._edit(id), self._found(id)
         if view is not None:
             return await self._written.undo_shown(window, view)
         return edit is not None and await self._written.undo_and_tell(window, edit)
+
+    def _found(self, id: str) -> sublime.View | None:
+        """The same, also if it was opened a moment ago."""
+        self._open = self._written.views()
+        return self.view(id)
 
     def _edit(self, id: str) -> Edit | None:
         return self._book.find(id[len(PREFIX) :])
