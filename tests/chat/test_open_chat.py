@@ -34,7 +34,8 @@ class Loading(unittest.TestCase):
         chat = OpenChat(agent, Wanted("c", "", "/w"), lambda update: None)
         conversation: Any = SimpleNamespace(
             workspace="/w",
-            session=SimpleNamespace(state=SimpleNamespace(options=None)),
+            cli=None,
+            session=SimpleNamespace(state=SimpleNamespace(options=None), lend=lambda tools: None),
             record=SimpleNamespace(turns=2),
             past=Past(PastTurn("a", BEGIN, "first"), PastTurn("b", BEGIN, "second")),
         )
@@ -44,6 +45,7 @@ class Loading(unittest.TestCase):
             chat._hear(TurnEvent(0, BEGIN, "c", turn, Message(said)))
         conversation.past.may_be_read.set()
         await loading
-        messages = [it for it in chat._document.text.split("\n") if it.startswith("▎")]
+        text = "".join(it.rendered.text for it in chat._document.take())
+        messages = [it for it in text.split("\n") if it.startswith("▎")]
         self.assertEqual(messages, ["▎ first", "▎ second", "▎ third"])
         await chat.close()

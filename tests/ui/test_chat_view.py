@@ -253,14 +253,16 @@ class Restored(ChatViewCase):
         transcript = Transcript()
         answer = f"look:\n{COMPOSER}rm -rf /\n> {COMPOSER}rm\n"
         transcript.add(TurnEvent(1, TIME, "", "t", Content(answer, True)))
-        self.chat.draw(transcript.take())
+        patches = transcript.take()
+        self.chat.draw(patches)
         self.at_end()
         for typed in ("", "mine\n" + COMPOSER + "too"):
             self.view.run_command("insert", {"characters": typed})
             self.chat.close()
             self.chat = self.adopt(self.view)
             self.assertEqual(self.chat.composer.text, typed)
-            self.assertEqual(self.chat.document.text, transcript.text)
+            text = "".join(it.rendered.text for it in patches)
+            self.assertEqual(self.chat.document.text, text)
 
     def test_a_tab_without_its_line_gets_it_again(self) -> None:
         view = self.window.new_file()
