@@ -139,7 +139,8 @@ class Names(CompletingCase):
         # Only here: the companion waits for its own threads.
         self.replace(project_lists, "background", SimpleNamespace(start=lambda work: Answer()))
         self.of(view).composer.write(view, "@ma")
-        found, filled = self.asked(view, "ma"), []
+        found = self.asked(view, "ma")
+        filled: list[Any] = []
         found._wait(filled.append)
         view.close()
         yield lambda: filled

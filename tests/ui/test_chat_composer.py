@@ -70,7 +70,7 @@ class GoingAlong(ComposerCase):
         self.run_command("send")
         text = "Why?\n\n" + A_SELECTION.text
         files, images = (A_FILE.path,), (AN_IMAGE.path,)
-        id = view.settings().get(CONVERSATION)
+        id = str(view.settings().get(CONVERSATION))
         self.assertEqual(self.asked_last(), Send(id, text, files, (), images))
         self.of(view).above.attach([Attached(FILE, "later", "/w/later")])
         yield from self.answer()
@@ -188,7 +188,7 @@ class TheQueue(ComposerCase):
         view = yield from self.waiting(message)
         self.type(view, "half a thought")
         self.press(view, "change 1")
-        id = view.settings().get(CONVERSATION)
+        id = str(view.settings().get(CONVERSATION))
         self.assertEqual(self.asked_last(), TakeBack(id, "1"))
         self.assertEqual(self.unsent(view), "first\n\nhalf a thought")
         yield from self.answer(message)
@@ -217,7 +217,7 @@ class TheQueue(ComposerCase):
     def test_one_is_sent_now(self) -> Steps:
         view = yield from self.waiting(queued("1", "first"))
         self.press(view, "send_now 1")
-        self.assertEqual(self.asked_last(), SendNow(view.settings().get(CONVERSATION), "1"))
+        self.assertEqual(self.asked_last(), SendNow(str(view.settings().get(CONVERSATION)), "1"))
 
     def test_the_list_does_the_same_without_a_mouse(self) -> Steps:
         view = yield from self.waiting(queued("1", "first"), queued("2", "second"))
@@ -229,7 +229,7 @@ class TheQueue(ComposerCase):
         yield lambda: len(shown) == 2
         shown[1]["on_select"](1)
         yield lambda: self.service.asked
-        self.assertEqual(self.asked_last(), SendNow(view.settings().get(CONVERSATION), "2"))
+        self.assertEqual(self.asked_last(), SendNow(str(view.settings().get(CONVERSATION)), "2"))
         self.run_command("waiting_messages")
         shown[2]["on_select"](2)
         yield lambda: len(shown) == 4
@@ -250,7 +250,7 @@ class SaidBeforehand(ComposerCase):
         """A chat whose composer shows the last of what was said."""
         view = yield from self.chat()
         yield from self.step("previous")
-        self.assertEqual(self.asked_last(), SaidBefore(view.settings().get(CONVERSATION)))
+        self.assertEqual(self.asked_last(), SaidBefore(str(view.settings().get(CONVERSATION))))
         yield from self.answer(said)
         return view
 

@@ -39,20 +39,20 @@ class FormCase(QuestionCase):
     def setUp(self) -> None:
         super().setUp()
         self.shown: list[tuple[str, Any]] = []
-        self.open: list[Any] = []
+        self.asked: list[Any] = []
         case = self
 
         def choose(
             _window: sublime.Window, items: Any, done: Any, *_args: Any, **options: Any
         ) -> None:
             case.shown.append((options["placeholder"], items))
-            case.open.append((items, done, options.get("selected_index", -1)))
+            case.asked.append((items, done, options.get("selected_index", -1)))
 
         def type_in(
             _window: sublime.Window, caption: str, text: str, done: Any, _change: Any, cancel: Any
         ) -> None:
             case.shown.append((caption, text))
-            case.open.append((None, lambda it: cancel() if it is BACK else done(it), -1))
+            case.asked.append((None, lambda it: cancel() if it is BACK else done(it), -1))
 
         self.replace(sublime.Window, "show_quick_panel", choose)
         self.replace(sublime.Window, "show_input_panel", type_in)
@@ -64,13 +64,13 @@ class FormCase(QuestionCase):
         yield from self.tell(self.view, members.get("asked", asked))
         self.moments += 1
         self.run_command("allow")
-        yield lambda: self.open
+        yield lambda: self.asked
 
     def answer(self, *words: Any) -> Steps:
         """One panel after the other: a text, a row by its first words, or BACK."""
         for each in words:
-            yield lambda: self.open
-            items, done, _ = self.open.pop(0)
+            yield lambda: self.asked
+            items, done, _ = self.asked.pop(0)
             if items is None:
                 done(each)
             else:
@@ -128,7 +128,7 @@ class Fields(FormCase):
 
     def test_what_the_agent_suggests_is_chosen_at_first(self) -> Steps:
         yield from self.form(COLOUR, Field("who", STRING, default="me"))
-        self.assertEqual(self.open[0][2], 1)
+        self.assertEqual(self.asked[0][2], 1)
         yield from self.answer("Green")
         self.assertEqual(self.shown[-1][1], "me")
 
@@ -188,7 +188,7 @@ class Leaving(FormCase):
         yield from self.until_turn()
         self.assertIn(replies.OVER, self.sentences[-1])
         yield from self.answer("Yes")
-        self.assertEqual((self.open, self.given()), ([], []))
+        self.assertEqual((self.asked, self.given()), ([], []))
 
 
 class Addresses(FormCase):

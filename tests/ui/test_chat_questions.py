@@ -339,7 +339,7 @@ class Commands(QuestionCase):
     def test_words_go_to_the_agent_with_a_denial_before_all_other_messages(self) -> Steps:
         inputs = self.inputs()
         view = yield from self.chat()
-        conversation = view.settings().get(CONVERSATION)
+        conversation = str(view.settings().get(CONVERSATION))
         yield from self.asks(view)
         self.run_command("deny_with_note")
         yield lambda: inputs
