@@ -13,6 +13,8 @@ from .rendered import MARKERS
 
 # Code points of a line that are looked at: no fence that anybody writes is longer.
 MAX_LINE = 1000
+# Items of lists that begin in one line: each of them reads the rest of the line again.
+MAX_ITEMS = 32
 # Line ends in a row that are kept.
 MAX_BLANK = 1000
 
@@ -93,7 +95,7 @@ class Place:
         known = self.items if depth == self.depth else ()
         items = [0, *(it for it in known if it <= _column(rest))]
         found = _ITEM.match(rest)
-        while found is not None and _column(rest) < items[-1] + 4:
+        while found is not None and _column(rest) < items[-1] + 4 and len(items) <= MAX_ITEMS:
             items.append(_content_of(found))
             rest = " " * found.end() + rest[found.end() :]
             found = _ITEM.match(rest)
