@@ -34,7 +34,15 @@ ROUNDS = int(os.environ.get("FUZZ", "1"))
 SEQUENCES = 40
 # Seeds from which those of `make fuzz` are.
 MANY = 1_000_000_000
-STEPS = {"type": 6, "type_outside": 3, "drop": 3, "type_elsewhere": 2, "come": 2, "reject": 1}
+STEPS = {
+    "type": 6,
+    "type_outside": 3,
+    "drop": 3,
+    "undo": 2,
+    "type_elsewhere": 2,
+    "come": 2,
+    "reject": 1,
+}
 ADDED, REMOVED = "gemini_companion_changes_added_0", "gemini_companion_changes_removed_0"
 
 
@@ -56,6 +64,10 @@ class RandomSheet:
         self.olds: dict[str, str] = {}
         self.texts: dict[str, str] = {}
         self.steps: list[str] = []
+        # The files that were changed from the sheet, the last one last; and the earlier texts of
+        # each, one for each step that can be undone.
+        self.changed: list[str] = []
+        self.past: dict[str, list[str]] = {}
         self.questions: list[tuple[Callable[[int], None], str]] = []
 
     def ask(self, _items: Any, select: Any, *_: Any, placeholder: str = "", **__: Any) -> None:
@@ -160,7 +172,8 @@ class RandomSheet:
         until(lambda: words in text_of(right), f"{words!r} is in the proposal")
         now = text_of(right)
         check(now.replace(words, "", 1) == before, "more has changed:", repr(before), repr(now))
-        self.texts[path] = now
+        self.changed.append(path)
+        self.becomes(path, now)
 
     def type_outside(self) -> None:
         inside = [range(it.begin(), it.end()) for it in self.view.get_regions(ADDED)]
@@ -194,7 +207,8 @@ class RandomSheet:
         old_start, old_end, start, end = quadruples(comparison)[number]
         rows = list(comparison.new.rows)
         rows[start:end] = comparison.old.rows[old_start:old_end]
-        self.texts[path] = "".join(rows)
+        self.changed.append(path)
+        self.becomes(path, "".join(rows))
         self.decide("drop_change", path, comparison.keys[number])
         view = self.views[path]
         until(lambda: text_of(view) == self.texts[path], "it is dropped", lambda: text_of(view))
@@ -205,7 +219,23 @@ class RandomSheet:
         path = self.chance.choice(list(self.views))
         words = f"elsewhere{len(self.steps)}\n"
         self.views[path].run_command("append", {"characters": words})
-        self.texts[path] += words
+        self.becomes(path, self.texts[path] + words)
+
+    def becomes(self, path: str, text: str) -> None:
+        self.past.setdefault(path, []).append(self.texts[path])
+        self.texts[path] = text
+
+    def undo(self) -> None:
+        while self.changed and self.changed[-1] not in self.views:
+            self.changed.pop()
+        if not self.changed:
+            return
+        path = self.changed.pop()
+        self.texts[path] = before = self.past[path].pop()
+        self.window.focus_view(self.view)
+        self.view.run_command("undo")
+        view = self.views[path]
+        until(lambda: text_of(view) == before, "it is undone", lambda: text_of(view))
 
     def reject(self) -> None:
         if not self.views:

@@ -70,7 +70,7 @@ class Deciding:
     async def change(self, sheet: ChangeSheet, id: str, key: str, is_kept: bool) -> None:
         """Keep or drop one change, and go on to the next one."""
         sheet.take_typed()
-        at, count = sheet.change_of(id, key), sheet.edits.count
+        at, count = sheet.change_of(id, key), sheet.edits.typed_count
         source, window = sheet.source(id), sheet.window
         view = await source.open(window, id) if source is not None and window is not None else None
         if view is None or at is None:
@@ -106,7 +106,7 @@ class Deciding:
             await self._reviews.comparison(right)
         await sheet.refresh()
         view = window.active_view()
-        if view not in sheet.views or view is None or sheet.edits.count != count:
+        if view not in sheet.views or view is None or sheet.edits.typed_count != count:
             return
         undecided = sheet.undecided()
         if not undecided:

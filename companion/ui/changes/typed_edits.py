@@ -38,7 +38,7 @@ class TypedEdits:
         self._changed: list[sublime.View] = []
         self._undone: list[sublime.View] = []
         # How many edits were typed so far.
-        self.count = 0
+        self.typed_count = 0
         self._typed: set[str] = set()
         self._waiting: dict[str, list[TypedEdit]] = {}
 
@@ -73,7 +73,7 @@ class TypedEdits:
     def pass_on(self, edit: TypedEdit, sheet: sublime.View) -> bool:
         """Put it into the file's own review; False if that has another text by now."""
         source = self._source_of.get(edit.file)
-        self.count += 1
+        self.typed_count += 1
         if source is None:
             return False
         if edit.file in self._waiting:
