@@ -198,13 +198,16 @@ def chat(stage: Stage) -> None:
     for number, body in enumerate(bodies):
         document.add(events.TurnEvent(number, datetime(2026, 5, 4), "", "turn", body))
     stage.open()
-    view = stage.window.new_file()
-    stage.editor.ui(view.settings().set, "gemini_companion_chat", "picture")
     host: Any = plugin._host
     wait(lambda: host.running)
     tabs = host.running.chats.tabs
-    # No agent is started.
-    tabs._seen = lambda chat: None
+
+    async def nobody() -> None:
+        """No agent is started."""
+
+    host.running.chats.needed = nobody
+    view = stage.window.new_file()
+    stage.editor.ui(view.settings().set, "gemini_companion_chat", "picture")
     update = ChatUpdate("picture", WORKING, agent="gemini", agent_name="Gemini CLI")
     told = replace(
         update,
