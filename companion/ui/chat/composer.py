@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Callable
 
 import sublime
@@ -11,7 +12,7 @@ from .unsent import Change, Unsent, difference
 
 KEY = "gemini_companion_chat_read_only"
 READ_ONLY = "To write a message, go to the end of the chat: {}"
-END = "Cmd+Down" if sublime.platform() == "osx" else "Ctrl+End"
+END = "Cmd+Down" if sys.platform == "darwin" else "Ctrl+End"
 
 
 class Composer:
