@@ -299,8 +299,8 @@ class Alone(Terminal):
         logs = ("The log is empty so far", "removed the discovery file")
         wait_for(lambda: any(text in self.said() for text in logs))
         self.press(":\nsharing", "Sharing is paused")
-        self.press(":\nSHOW gemini", "> 1  Gemini Companion: Show Diffs")
-        self.press("1", "No proposed edit waits for you.")
+        self.press(":\nSHOW gemini", "  2  Gemini Companion: Show Diffs")
+        self.press("2", "No proposed edit waits for you.")
         user = os.path.join("User", "GeminiCompanion.sublime-settings")
         self.press(":\ncompanion: settings", user, "GeminiCompanion.sublime-settings")
         # It goes on in the window of the project.
