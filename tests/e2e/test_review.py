@@ -52,21 +52,6 @@ class Reviews(session.Session):
         self.finish(paths[-1])
         self.assertEqual([self.read(path) for path in paths], [b"new\n"] * 3)
 
-    def test_files_of_two_clis_are_typed_in_and_accepted_in_one_sheet_and_are_that(self) -> None:
-        first, second = self.write("first.py", b"old\n"), self.write("second.py", b"old\n")
-        self.ask(first, "one\n", "write_file", content="one\n")
-        self.ask_on(self.new_cli(), second, "write_file", content="two\n")
-        self.editor.do("command", "gemini_companion_show_changes")
-        wanted = "2 proposals in 2 files: 2 lines added, 2 removed\n"
-        self.editor.do("wait_for", "begins_with", True, "Changes", wanted)
-        self.editor.do("retype_named", "Changes", "two\n", "mine\n")
-        self.editor.do("wait_for", "proposal", "mine\n", second)
-        self.editor.do("command", "save")
-        self.editor.do("choose", 0)
-        self.editor.do("wait_for", "holds", True, first, "one\n")
-        self.editor.do("wait_for", "holds", True, second, "mine\n")
-        self.editor.do("wait_for", "begins_with", True, "Changes", "No changes wait")
-
     def test_the_old_diff_says_since_when_it_waits_and_a_click_lets_the_next_one_open(self) -> None:
         old, new = self.write("interrupted.py", b"old\n"), self.write("next.py", b"old\n")
         self.ask(old, "new\n", "write_file", content="new\n")
