@@ -151,9 +151,9 @@ class Opening(ChatCase):
         self,
     ) -> Steps:
         view = yield from self.chat()
-        told = {"agent_name": "A", "workspace": "/work/here", "mode": "plan"}
+        told = {"agent_name": "A", "workspace": "/projects/here", "mode": "plan"}
         yield from self.update(view, **told)
-        self.assertIn("A works in /work/here · plan · Write", self.state_of(view))
+        self.assertIn("A works in /projects/here · plan · Write", self.state_of(view))
         self.assertIn("Ctrl+Enter sends", self.state_of(view))
         said = (Patch("a", 0, 0, Rendered("▎ hello\n")),)
         yield from self.update(view, **told, patches=said, is_anew=True)
