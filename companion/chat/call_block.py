@@ -69,16 +69,9 @@ class CallBlock(Block):
         self._begun: datetime | None = None
         self._took: timedelta | None = None
         self._edits: dict[str, EditCount] = {}
-        self._unasked: frozenset[str] = frozenset()
         self._error = ""
         # By somebody who was asked.
         self._was_allowed = False
-
-    @property
-    def changed(self) -> frozenset[str]:
-        """The paths of the files that it has changed."""
-        is_done = self._state == COMPLETED
-        return frozenset(path for path in self._edits if is_done or path in self._unasked)
 
     # What is told of it.
 
@@ -107,7 +100,7 @@ class CallBlock(Block):
         self._state = COMPLETED if body.success else REJECTED if body.rejected else FAILED
         self._took = time - self._begun if self._begun and not body.rejected else None
         self._take_args(body.args)
-        self._unasked = frozenset(it.path for it in self._take_diffs(body.unasked))
+        self._take_diffs(body.unasked)
         self._error = str(body.error or "")
         text = str(body.display_result) or body.result
         self._output = excerpt("" if text == self._error else text, spelled)

@@ -140,7 +140,7 @@ class TurnBlocks:
     def _tool_result(self, id: str, event: TurnEvent, body: events.ToolResult) -> None:
         call = self._call(id, body.call_id)
         call.end(body, event.time)
-        self._changed |= call.changed
+        self._changed.update(body.changed)
         self._close(self._calls.pop(body.call_id))
         self._waiting.settle(PERMISSION, self.id, body.call_id)
 

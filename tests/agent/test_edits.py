@@ -220,6 +220,7 @@ class WritesByItself(Story):
         self.write("new\n")
         result = await self.end(edit(self.path, "2", "completed"))
         self.assertEqual((result.call_id, result.unasked), ("write_file__2", ()))
+        self.assertEqual(result.changed, (self.path,))
 
     async def test_the_edit_of_several_files_is_asked_whole_and_cannot_be_changed(self) -> None:
         diffs = tuple(FileDiff(path, "", "x\n") for path in ("/a", "/b"))
@@ -253,6 +254,17 @@ class WritesOverOurs(Story):
         self.assertFalse(result.success)
         self.assertEqual(result.unasked, (Diff(self.path, "mine\n", "new\n"),))
         self.assertEqual(self.read(), "new\n")
+
+    async def test_a_write_without_a_question_or_texts_is_an_unasked_edit_as_it_was_written(
+        self,
+    ) -> None:
+        self.write("old\n")
+        begun = ToolCallStart(WRITE, "w", "edit", "in_progress", paths=(self.path,))
+        await self.tracker.change(begun)
+        await self.tracker.write(messages.WriteTextFile("session", 9, self.path, "new\n"))
+        result = await self.end(ToolCallUpdate(WRITE, status="completed"))
+        self.assertEqual(result.unasked, (Diff(self.path, "old\n", "new\n"),))
+        self.assertEqual((result.success, result.changed), (True, (self.path,)))
 
     async def test_from_then_on_its_edits_are_refused_before_they_are_changed(self) -> None:
         await self.written(MODIFY, "mine\n")

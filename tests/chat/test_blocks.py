@@ -114,6 +114,8 @@ def call(name: str = "read", display: str = "Read", args: Any = None, title: str
 
 
 def result(text: str = "", success: bool = True, **more: Any) -> ToolResult:
+    """As the engine tells it: what nobody was asked about has been changed, too."""
+    more.setdefault("changed", tuple(it.path for it in more.get("unasked", ())))
     return ToolResult("c", "read", more.pop("args", {}), text, "", success, **more)
 
 
@@ -310,6 +312,11 @@ class Edits(unittest.TestCase):
             _transcript, drawing = drawn(*edits, end)
             self.assertIn("\n\n▏ 1 file changed  [Show changes]\n\n", drawing.text)
             self.assertEqual(links(drawing, OPEN_CHANGES), [("[Show changes]", {})])
+
+    def test_files_count_whoever_allowed_their_edits_and_each_once(self) -> None:
+        many = [step for at in range(12) for step in (call(), result(changed=(f"/{at}", "/0")))]
+        _transcript, drawing = drawn(*many, Complete("end_turn", Usage()))
+        self.assertIn("▏ 12 files changed  [Show changes]", drawing.text)
 
     def test_what_comes_after_the_end_of_a_turn_may_change_files_as_well(self) -> None:
         part = [call(), result(unasked=(EDIT,)), events.Error("STREAM_ERROR", "It ended.")]

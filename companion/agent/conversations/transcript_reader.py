@@ -379,6 +379,7 @@ def _body(value: dict[str, Any]) -> Body:
         given["more"] = _diffs(given.get("more"))
     elif kind is events.ToolResult:
         given["unasked"] = _diffs(given.get("unasked"))
+        given["changed"] = tuple(given.get("changed") or ())
     elif kind is Plan:
         given["entries"] = tuple(PlanEntry(**each) for each in given["entries"])
     elif kind is ContextUsage:

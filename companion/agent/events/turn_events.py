@@ -128,6 +128,7 @@ class ToolResult:
     nothing. `args` are the arguments known now. `error` says why the call failed. A rejected call
     counts as failed, because it was not allowed to run. `unasked` are edits of files that nobody
     was asked about; a failed call has them if a file holds something else than the agent reported.
+    `changed` are the paths of all files that the call has changed, as far as that is known.
     """
 
     type: ClassVar[str] = "tool_result"
@@ -140,6 +141,7 @@ class ToolResult:
     error: Words | None = None
     rejected: bool = False
     unasked: tuple[Diff, ...] = ()
+    changed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

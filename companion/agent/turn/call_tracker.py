@@ -213,7 +213,7 @@ class CallTracker:
         result = tool_call.result(call, known, record, ended.success)
         if ended.told and not ended.success:
             result = replace(result, error=ended.told)
-        result = replace(result, unasked=ended.unasked)
+        result = replace(result, unasked=ended.unasked, changed=ended.changed)
         self._calls.end(call, COMPLETED if ended.success else FAILED, result)
 
     async def _write_instead(self, call: Call, edits: Sequence[Diff]) -> None:

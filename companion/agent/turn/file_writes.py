@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Callable, Optional, Sequence
 
@@ -80,13 +80,23 @@ class Before:
 
 
 @dataclass(frozen=True)
+class Ours:
+    """The bytes of a file before a write by us, None if there was no file, and what we wrote."""
+
+    before: bytes | None
+    data: bytes
+
+
+@dataclass(frozen=True)
 class Ended:
     """What came of an edit. `told` is what the model was told of a write by us that differs from
-    its wish, or empty. `unasked` are the edits that nobody was asked about."""
+    its wish, or empty. `unasked` are the edits that nobody was asked about, `changed` the paths of
+    all files that it has changed."""
 
     success: bool
     told: Words = ""
     unasked: tuple[Diff, ...] = ()
+    changed: tuple[str, ...] = ()
 
 
 class FileWrites:
@@ -102,9 +112,10 @@ class FileWrites:
         self._seen: dict[str, Seen] = {}
         # The bytes of the files before calls that the agent writes by itself; by id and path.
         self._before: dict[tuple[str, str], Before] = {}
-        # What was told of writes that the agent asked us for, and the bytes of them; by the paths.
+        # What was told of writes that the agent asked us for, and the bytes before and after them;
+        # by the paths.
         self._written: dict[str, Ended] = {}
-        self._ours: dict[str, bytes] = {}
+        self._ours: dict[str, Ours] = {}
 
     async def look(self, call: Call, again: bool = False) -> None:
         """Remember the files of a call before it runs, if the agent will write them by itself;
@@ -125,9 +136,15 @@ class FileWrites:
     async def write(self, path: str, content: str) -> Words:
         """The agent asks us to write. Gives what it has to be told, "" if all went as it wanted."""
         seen = next((it for it in self._seen.values() if it.diff.path == path), None)
-        done, data = await self._put(path, partial(write, path, content, seen, self._note))
+        noted: list[bytes | None] = []
+
+        def note(path: str, before: bytes | None, after: bytes) -> None:
+            noted.append(before)
+            self._note(path, before, after)
+
+        done, data = await self._put(path, partial(write, path, content, seen, note))
         if data is not None:
-            self._ours[path] = data
+            self._ours[path] = Ours(noted[0], data)
         if done.told:
             self._written[path] = done
         return done.told
@@ -143,7 +160,8 @@ class FileWrites:
         left = [LEFT_OUT.filled(path=it.path) for it in call.diffs if it.path not in wanted]
         told: Sequence[Words] = [*(it.told for it in done), *left]
         words = told[0] if len(told) == 1 else "\n".join(map(str, told))
-        return Ended(all(it.success for it in done), words)
+        changed = tuple(it.path for it, its in zip(edits, done) if its.success)
+        return Ended(all(it.success for it in done), words, changed=changed)
 
     async def end(self, call: Call, success: bool) -> Ended:
         """The agent reports the call as over; `success` is what it says of that."""
@@ -158,11 +176,13 @@ class FileWrites:
         others = await self._others(call, diffs) if success else ()
         self._forget(call)
         if others:
-            paths = ", ".join(diff.path for diff in others)
-            return Ended(False, NOT_AS_REPORTED.filled(path=paths), others)
+            paths = [diff.path for diff in others]
+            told = NOT_AS_REPORTED.filled(path=", ".join(paths))
+            return Ended(False, told, others, tuple(paths))
+        changed = tuple(diff.path for diff in diffs) if success else ()
         if written is not None:
-            return written
-        return Ended(success, unasked=diffs if success and asked is None else ())
+            return replace(written, changed=changed)
+        return Ended(success, unasked=diffs if success and asked is None else (), changed=changed)
 
     async def keep_left(self, call: Call) -> None:
         """Note what an approved call has made of its files that did not end well, or not at all:
@@ -175,8 +195,11 @@ class FileWrites:
                     await in_thread(partial(_note_left, path, before, self._note), WRITING)
 
     async def _untold(self, call: Call) -> tuple[Diff, ...]:
-        """What the agent did to the file of an edit whose texts it does not tell. Both texts are
+        """What became of the file of an edit whose texts the agent does not tell. Both texts are
         the same if it was done before anybody could look."""
+        ours = self._ours.get(call.path)
+        if ours is not None:
+            return (_diff(call.path, ours.before, ours.data),)
         before = self._before.get((call.id, call.path))
         if before is None:
             return ()
@@ -207,7 +230,7 @@ class FileWrites:
         """What is on disk beyond what the agent reports."""
         ours = self._ours.pop(call.path, None)
         if ours is not None:
-            found = await self._seen_on_disk(lambda: _beside(call.path, ours))
+            found = await self._seen_on_disk(lambda: _beside(call.path, ours.data))
             if found is not None:
                 self._agent.distrust()
             return () if found is None else (found,)
@@ -272,7 +295,11 @@ def _beside(path: str, ours: bytes) -> Diff | None:
     found = read_file(path)
     if found == ours:
         return None
-    texts = [plain(data.decode("utf-8", "replace")) for data in (ours, found or b"")]
+    return _diff(path, ours, found)
+
+
+def _diff(path: str, before: bytes | None, after: bytes | None) -> Diff:
+    texts = [plain((data or b"").decode("utf-8", "replace")) for data in (before, after)]
     return Diff(path, *texts)
 
 
@@ -285,8 +312,7 @@ def _paths(call: Call) -> list[str]:
 
 def _changed(path: str, before: Before) -> Diff:
     """Raises OSError."""
-    texts = (before.data or b"", read_file(path) or b"")
-    return Diff(path, *(plain(data.decode("utf-8", "replace")) for data in texts))
+    return _diff(path, before.data, read_file(path))
 
 
 def _note_left(path: str, before: Before, note: Note) -> None:
