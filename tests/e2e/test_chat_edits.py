@@ -167,6 +167,24 @@ class WithGeminiCli(Edits):
         until(lambda: self.composer() == "second")
         self.assertEqual(self.content(), "one\ntwo\n")
 
+    def test_a_turn_allowed_for_the_session_counts_all_of_its_files(self) -> None:
+        self.new_chat()
+        paths = [os.path.join(self.folder, f"{number}.txt") for number in range(12)]
+        wanted = [call("write_file", file_path=path, content="new\n") for path in paths]
+        self.model.will_play("all of them", wanted, ["Done with all of them."])
+        self.say("all of them")
+        until(lambda: self.editor.do("proposal", paths[0]) == "new\n")
+
+        def allowed() -> bool:
+            # At first it only shows what it would allow.
+            self.editor.do("command", "gemini_companion_allow_always")
+            return os.path.exists(paths[0])
+
+        until(allowed)
+        self.until_over("all of them")
+        self.assertEqual([read(path) for path in paths], ["new\n"] * 12)
+        self.until_shown("12 files changed")
+
 
 if __name__ == "__main__":
     unittest.main()
