@@ -27,8 +27,6 @@ const NOTHING = '{}';
 const RESOURCES = [{ uri: 'editor://none', name: 'No editor has this folder open' }];
 const NO_EDITOR =
   'No editor has this folder open. Do without, or ask the user to open it in Sublime Text.';
-// More windows than anybody has open on one folder.
-const MAX_WINDOWS = 8;
 const PING = '{"jsonrpc":"2.0","id":0,"method":"ping"}';
 const CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n';
 // What makes a client that tries MCP 2026-07-28 go on with the version of before: over stdio it would
@@ -63,8 +61,7 @@ function windows(folder) {
     .filter((name) => name.endsWith(cli.suffix))
     .map((name) => attempt(() => advertised(path.join(place, name)), null))
     .filter((window) => window && window.folders.some((each) => holds(each, folder)))
-    .sort((one, other) => isOwn(other) - isOwn(one))
-    .slice(0, MAX_WINDOWS);
+    .sort((one, other) => isOwn(other) - isOwn(one));
 }
 
 function advertised(file) {

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 import unittest
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, AsyncIterator, Mapping
 from unittest import mock
@@ -130,6 +130,16 @@ class Program(Installed):
             window = self.window(self.work, answer='{"it": 1}')
             self.assertEqual(self.hook(), '{"it": 1}')
             self.assertEqual(len(window.heard), 1)
+
+    def test_any_number_of_windows_that_are_gone_hides_none_that_is_there(self) -> None:
+        window = self.window(self.work, answer='{"it": 1}')
+        with ExitStack() as taken:
+            for _ in range(20):
+                gone = taken.enter_context(socket.socket())
+                gone.bind(("127.0.0.1", 0))
+                self.advertise(gone.getsockname()[1], self.work)
+            self.assertEqual(self.hook(), '{"it": 1}')
+        self.assertEqual(len(window.done), 1)
 
     def test_of_several_windows_the_one_with_the_connection_hears_it_and_no_other(self) -> None:
         for connected in range(3):
