@@ -1,25 +1,22 @@
-"""One conversation that a front end follows: its document, its updates."""
+"""One conversation that a front end follows: its state, its updates."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
 from functools import partial
-from typing import AsyncContextManager, AsyncGenerator, Callable, Sequence
+from typing import AsyncContextManager, Callable, Sequence
 
-from ..agent.acp.slash_commands import Commands, SlashCommand
 from ..agent.acp.tool_servers import ToolServer
 from ..agent.agent import Agent
 from ..agent.conversations.conversation import Conversation
-from ..agent.conversations.past_turns import PastTurns
-from ..agent.events.turn_events import Message, ToolResult, TurnEvent
 from ..agent.wording.failure import NOT_SENT, SESSION_NOT_FOUND
 from ..base.background import in_thread
 from . import finding, problems
-from .chat_update import FAILED, READY, STARTING, STOPPING, WORKING, ChatUpdate, UnaskedChange
+from .chat_update import FAILED, READY, STARTING, STOPPING, WORKING, ChatUpdate
 from .chat_work import Sending, Tasks
 from .finding import Wanted
-from .transcript import Transcript
+from .live_document import LiveDocument
 from .unsaid import Unsaid
 
 # Seconds between two updates: at most thirty in one second.
@@ -30,8 +27,7 @@ class OpenChat:
     """All methods are called on the engine's loop. `told` gets the updates. It is opened `after`
     the end of another one of the same conversation, which may delete that.
 
-    `conversation` and `unsaid` are None until it is found. It has more than twenty methods: what is
-    opened, followed and told is one state.
+    `conversation` and `unsaid` are None until it is found.
     """
 
     def __init__(
@@ -52,15 +48,7 @@ class OpenChat:
         self._following: asyncio.Future[None] | None = None
         self._is_opening = self._is_closed = False
         self._problem = self._code = ""
-        # Not anew before it is found: until then, what the tab has shown stays.
-        self._document, self._is_anew = Transcript(), False
-        # For each document that is being loaded, the events since then.
-        self._loading: list[list[TurnEvent]] = []
-        # The turns on disk that the document shows; others of them if another server has gone on.
-        self._past: PastTurns | None = None
-        self._commands: tuple[SlashCommand, ...] = ()
-        # Those that were not told yet.
-        self._unasked: tuple[UnaskedChange, ...] = ()
+        self._document = LiveDocument(agent.feed, self.touch, self._said)
         self._last = wanted.first_update
         self._timer: asyncio.TimerHandle | None = None
         self._not_before = 0.0
@@ -160,7 +148,7 @@ class OpenChat:
             self._is_opening = False
             self.touch()
             # They come a moment later, and some agents have none.
-            self._commands = (await conversation.session.commands()).commands
+            self._document.commands = (await conversation.session.commands()).commands
         finally:
             self._is_opening = False
             self.touch()
@@ -173,53 +161,16 @@ class OpenChat:
         coming = self._agent.feed.follow(wanted.id, None)
         found = await finding.find(self._agent, wanted)
         self.unsaid = Unsaid(found)
-        await self._load(found)
+        await _lend(found, wanted.tools)
+        await self._document.load(found)
         _detach(found)
-        self._following = self._tasks.begin(partial(self._follow, found, coming))
+        follow = partial(self._document.follow, found, coming)
+        self._following = self._tasks.begin(follow)
         return found
 
-    async def _load(self, conversation: Conversation) -> None:
-        """Raises AgentError."""
-        await _lend(conversation, self._wanted.tools)
-        past, options = conversation.past, conversation.session.state.options
-        document = Transcript(conversation.workspace, options)
-        missed: list[TurnEvent] = []
-        self._loading.append(missed)
-        try:
-            if conversation.record.turns:
-                turns = (await past.history()).turns
-                # Nobody else has the document yet, and the loop is that of all chats.
-                await in_thread(partial(document.load, turns))
-        finally:
-            self._loading.remove(missed)
-        for event in missed:
-            document.add(event)
-        self._past, self._document, self._is_anew = past, document, True
-        self.touch()
-
-    async def _follow(
-        self, conversation: Conversation, coming: AsyncGenerator[TurnEvent, None]
-    ) -> None:
-        while True:
-            async for event in coming:
-                self._hear(event)
-            # So many events have come that some are no longer kept.
-            coming = self._agent.feed.follow(conversation.id, None)
-            await self._load(conversation)
-
-    def _hear(self, event: TurnEvent) -> None:
-        if isinstance(event.body, Commands):
-            self._commands = event.body.commands
-        elif isinstance(event.body, Message):
-            self.forgive()
-            _detach(self.conversation)
-        elif isinstance(event.body, ToolResult):
-            new = (UnaskedChange(event.turn_id, it) for it in event.body.unasked)
-            self._unasked = (*self._unasked, *new)
-        self._document.add(event)
-        for missed in self._loading:
-            missed.append(event)
-        self.touch()
+    def _said(self) -> None:
+        self.forgive()
+        _detach(self.conversation)
 
     # Updates.
 
@@ -227,28 +178,16 @@ class OpenChat:
         self._timer = None
         self._not_before = asyncio.get_running_loop().time() + PAUSE
         conversation = self.conversation
-        if conversation is not None and conversation.past is not self._past:
-            self._past = conversation.past
-            self._tasks.begin(partial(self._load, conversation))
-        update, self._unasked = replace(self._update(), unasked=self._unasked), ()
+        if conversation is not None and not self._document.is_of(conversation.past):
+            self._tasks.begin(partial(self._document.load, conversation))
+        update = self._document.take(self._update())
         if update.patches or update != self._last:
             self._last = replace(update, patches=(), is_anew=False, unasked=())
             self._told(update)
 
     def _update(self) -> ChatUpdate:
-        patches, is_anew, self._is_anew = self._document.take(), self._is_anew, False
-        state = self._state()
-        found = self.conversation
-        update = replace(
-            self._wanted.first_update,
-            state=state,
-            problem=self._problem,
-            code=self._code,
-            patches=patches,
-            is_anew=is_anew,
-            waiting=self._document.waiting,
-            commands=self._commands,
-        )
+        found, first = self.conversation, self._wanted.first_update
+        update = replace(first, state=self._state(), problem=self._problem, code=self._code)
         if found is None:
             return update
         return replace(

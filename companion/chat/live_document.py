@@ -1,0 +1,99 @@
+"""The document of a conversation that goes on: its past turns from the disk, then each event as it
+happens. Belongs to the engine's loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import AsyncGenerator, Callable
+
+from ..agent.acp.slash_commands import Commands, SlashCommand
+from ..agent.conversations.conversation import Conversation
+from ..agent.conversations.past_turns import PastTurns
+from ..agent.events.event_feed import EventFeed
+from ..agent.events.turn_events import Message, ToolResult, TurnEvent
+from ..base.background import in_thread
+from .chat_update import ChatUpdate, UnaskedChange
+from .transcript import Transcript
+
+
+class LiveDocument:
+    """`changed` is called when there is something new to `take`, `said` when a message begins a
+    turn. Empty until it is loaded. `commands` are those that the agent offers."""
+
+    def __init__(
+        self, feed: EventFeed, changed: Callable[[], None], said: Callable[[], None]
+    ) -> None:
+        self.commands: tuple[SlashCommand, ...] = ()
+        self._feed, self._changed, self._said = feed, changed, said
+        # Not anew before it is loaded: until then, what the tab has shown stays.
+        self._transcript, self._is_anew = Transcript(), False
+        # For each document that is being loaded, the events since then.
+        self._loading: list[list[TurnEvent]] = []
+        # The turns on disk that it shows, or is about to.
+        self._past: PastTurns | None = None
+        # Those that were not taken yet.
+        self._unasked: tuple[UnaskedChange, ...] = ()
+
+    def is_of(self, past: PastTurns) -> bool:
+        """Whether it shows these turns. Not if another server has gone on with the conversation."""
+        return past is self._past
+
+    async def load(self, conversation: Conversation) -> None:
+        """Show what is on disk, and what happens until that is read. Raises AgentError."""
+        past = self._past = conversation.past
+        made = Transcript(conversation.workspace, conversation.session.state.options)
+        missed: list[TurnEvent] = []
+        self._loading.append(missed)
+        try:
+            if conversation.record.turns:
+                turns = (await past.history()).turns
+                # Nobody else has it yet, and the loop is that of all chats.
+                await in_thread(partial(made.load, turns))
+        finally:
+            self._loading.remove(missed)
+        if not self.is_of(past):
+            # Others are being loaded since.
+            return
+        for event in missed:
+            made.add(event)
+        self._transcript, self._is_anew = made, True
+        self._changed()
+
+    async def follow(
+        self, conversation: Conversation, coming: AsyncGenerator[TurnEvent, None]
+    ) -> None:
+        """Add what is `coming` of the conversation, and all that comes later. Raises AgentError."""
+        while True:
+            async for event in coming:
+                self._hear(event)
+            # So many events have come that some are no longer kept.
+            coming = self._feed.follow(conversation.id, None)
+            await self.load(conversation)
+
+    def take(self, update: ChatUpdate) -> ChatUpdate:
+        """The update with all that it tells of the document: as it is now, and what has changed
+        since the call before."""
+        taken = replace(
+            update,
+            patches=self._transcript.take(),
+            is_anew=self._is_anew,
+            waiting=self._transcript.waiting,
+            commands=self.commands,
+            unasked=self._unasked,
+        )
+        self._is_anew, self._unasked = False, ()
+        return taken
+
+    def _hear(self, event: TurnEvent) -> None:
+        if isinstance(event.body, Commands):
+            self.commands = event.body.commands
+        elif isinstance(event.body, Message):
+            self._said()
+        elif isinstance(event.body, ToolResult):
+            new = (UnaskedChange(event.turn_id, it) for it in event.body.unasked)
+            self._unasked = (*self._unasked, *new)
+        self._transcript.add(event)
+        for missed in self._loading:
+            missed.append(event)
+        self._changed()

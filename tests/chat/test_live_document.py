@@ -1,0 +1,85 @@
+"""The document of a conversation that goes on, without an agent."""
+
+from __future__ import annotations
+
+import asyncio
+import unittest
+from types import SimpleNamespace
+from typing import Any
+
+from GeminiCompanion.companion.agent.events.event_feed import EventFeed
+from GeminiCompanion.companion.agent.events.turn_events import Message, PastTurn, TurnEvent
+from GeminiCompanion.companion.chat.chat_update import READY, ChatUpdate
+from GeminiCompanion.companion.chat.live_document import LiveDocument
+
+from ..support import until
+from .events import BEGIN
+
+FIRST, SECOND = PastTurn("a", BEGIN, "first"), PastTurn("b", BEGIN, "second")
+
+
+class Past:
+    """The turns on disk, once they `may_be_read`."""
+
+    def __init__(self, *turns: PastTurn) -> None:
+        self.may_be_read, self.is_asked = asyncio.Event(), False
+        self._turns = turns
+
+    async def history(self) -> Any:
+        self.is_asked = True
+        await self.may_be_read.wait()
+        return SimpleNamespace(turns=self._turns)
+
+
+class Loading(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self) -> None:
+        self.feed = EventFeed()
+        self.changes = 0
+        self.document = LiveDocument(self.feed, self.changed, lambda: None)
+        self.past = Past(FIRST, SECOND)
+        self.conversation: Any = SimpleNamespace(
+            id="c",
+            workspace="/w",
+            session=SimpleNamespace(state=SimpleNamespace(options=None)),
+            record=SimpleNamespace(turns=2),
+            past=self.past,
+        )
+
+    def changed(self) -> None:
+        self.changes += 1
+
+    async def load(self) -> asyncio.Future[None]:
+        """It is being loaded; the disk is asked."""
+        loading = asyncio.ensure_future(self.document.load(self.conversation))
+        await until(lambda: self.conversation.past.is_asked)
+        return loading
+
+    def messages(self) -> list[str]:
+        update = self.document.take(ChatUpdate("c", READY))
+        self.assertTrue(update.is_anew)
+        text = "".join(it.rendered.text for it in update.patches)
+        return [it for it in text.split("\n") if it.startswith("▎")]
+
+    async def test_what_happens_while_the_past_is_read_is_in_the_document(self) -> None:
+        loading = await self.load()
+        coming = self.feed.follow("c", None)
+        following = asyncio.ensure_future(self.document.follow(self.conversation, coming))
+        self.addCleanup(following.cancel)
+        for turn, said in (("b", "second"), ("c", "third")):
+            self.feed.publish(TurnEvent(0, BEGIN, "c", turn, Message(said)))
+        await until(lambda: self.changes == 2)
+        self.past.may_be_read.set()
+        await loading
+        self.assertEqual(self.messages(), ["▎ first", "▎ second", "▎ third"])
+
+    async def test_a_past_that_is_read_late_does_not_replace_a_newer_one(self) -> None:
+        before = await self.load()
+        self.conversation.past = now = Past(FIRST)
+        self.assertFalse(self.document.is_of(now))  # type: ignore[arg-type]
+        after = await self.load()
+        now.may_be_read.set()
+        await after
+        self.past.may_be_read.set()
+        await before
+        self.assertEqual(self.messages(), ["▎ first"])
+        self.assertTrue(self.document.is_of(now))  # type: ignore[arg-type]
