@@ -26,6 +26,7 @@ from GeminiCompanion.companion.agent.acp.session_state import (
     ConfigOption,
     ConfigOptions,
 )
+from GeminiCompanion.companion.agent.acp.tool_servers import HTTP, ToolServer
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.agents.credentials import API_KEY, Credentials
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
@@ -443,6 +444,23 @@ class WithSessions(OnDisk):
             for agent in (first, second, first):
                 await agent.models(self.workspace, ID)
         self.assertEqual(asked, ["12345678-session", "87654321-session", ""])
+
+    async def test_what_was_lent_to_it_stays_lent_where_another_server_has_gone_on(self) -> None:
+        self.gate.set()
+        self.written()
+        first, second = await self.started(), await self.started()
+        server, used = ToolServer("editor", HTTP, {"url": "http://127.0.0.1:1/"}), []
+        first.conversations.known(ID).session.lend([server])
+        open_session = session_opener.SessionOpener.open
+
+        async def noted(it: Any, *of: Any) -> Opened:
+            used.append(it.lent)
+            return await open_session(it, *of)
+
+        with mock.patch.object(session_opener.SessionOpener, "open", noted):
+            for agent in (first, second, first):
+                await agent.models(self.workspace, ID)
+        self.assertEqual(used, [(server,), (), (server,)])
 
     async def test_nothing_stays_of_a_temporary_conversation(self) -> None:
         self.gate.set()

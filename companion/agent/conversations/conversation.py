@@ -257,11 +257,11 @@ class Conversation:
 
     def _know_again(self, transcript: Transcript, summary: Summary) -> None:
         """Another server has gone on with it; the agent's session here does not know that."""
-        self.session.forget()
-        left = self.session.agent or self.session.left
+        before = self.session
+        before.forget()
         self.turn = None
         self.record, self.past, self.session = self._known(transcript, summary)
-        self.session.left = left
+        self.session.succeed(before)
         self.queue = MessageQueue(self.record, self._tell)
         self._changed()
 

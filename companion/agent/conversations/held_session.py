@@ -72,8 +72,13 @@ class HeldSession:
             self._record.change(replace(self._record.state, servers=tuple(servers)))
 
     def lend(self, servers: Sequence[ToolServer]) -> None:
-        """Use these, too, from the next session on, as long as this server runs; not kept."""
+        """Use these, too, from the next session on, as long as this server runs; not saved."""
         self._opener.lent = tuple(servers)
+
+    def succeed(self, before: HeldSession) -> None:
+        """Another server has gone on with the conversation, of which `before` knows nothing."""
+        self.left = before.agent or before.left
+        self.lend(before._opener.lent)
 
     async def connect(self, client: Client) -> None:
         """Make sure that there is a session in this process; a turn needs it. Raises AgentError."""
