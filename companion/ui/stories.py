@@ -6,6 +6,7 @@ call of its own from Sublime's queue, so a story never blocks the editor.
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from inspect import CORO_RUNNING, getcoroutinestate
 from typing import Any, Callable, Coroutine, TypeVar, Union
@@ -22,6 +23,8 @@ Story = Coroutine[Answer[Any], None, object]
 # A story ends with this, if it has not ended before.
 End = Union[sublime.View, sublime.Window]
 
+# Seconds of the UI thread at a time.
+SLICE = 0.004
 FAILED = 'That failed; "Gemini Companion: Show Log" shows more.'
 
 
@@ -115,3 +118,15 @@ def sleep(milliseconds: int = 0) -> Answer[None]:
     answer: Answer[None] = Answer()
     queues.on_ui_thread(partial(answer.give, None), milliseconds)
     return answer
+
+
+class Slices:
+    """Makes way for everything else on the UI thread from time to time."""
+
+    def __init__(self) -> None:
+        self._since = time.perf_counter()
+
+    async def rest(self) -> None:
+        if time.perf_counter() - self._since > SLICE:
+            await sleep()
+            self._since = time.perf_counter()

@@ -13,7 +13,9 @@ from GeminiCompanion.companion.base import background
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.chat import project_paths
 from GeminiCompanion.companion.chat.rendered import Patch, Rendered
-from GeminiCompanion.companion.ui.chat import project_lists
+from GeminiCompanion.companion.ui import stories
+from GeminiCompanion.companion.ui.chat import project_lists, tab_symbols
+from GeminiCompanion.companion.ui.code import symbol_index
 
 from .reviewing import Steps
 from .test_chat_attaching import AttachingCase
@@ -164,6 +166,46 @@ class Symbols(CompletingCase):
         yield lambda: self.file.symbols()
         found = yield from self.offered(view, "@boilw", "boilw")
         self.assertEqual(found, [])
+
+    def test_the_tabs_are_read_once_for_a_word_and_again_when_their_texts_change(self) -> Steps:
+        view = yield from self.chat_beside("tea.py", "def boil_water():\n    pass\n")
+        yield lambda: self.file.symbols()
+        regions = sublime.View.symbol_regions
+        read: list[int] = []
+
+        def counted(of: sublime.View) -> Any:
+            read.append(of.id())
+            return regions(of)
+
+        self.replace(sublime.View, "symbol_regions", counted)
+        self.replace(tab_symbols, "FRESH", 1000.0)
+        for typed in ("b", "bo", "boilw"):
+            found = yield from self.offered(view, "@" + typed, typed)
+            self.assertIn("boil_water", found[-1][1])
+        self.assertEqual(read.count(self.file.id()), 1)
+        self.file.run_command("append", {"characters": "\n\ndef boil_wine():\n    pass\n"})
+        found = yield from self.offered(view, "@boilw", "boilw")
+        self.assertEqual(read.count(self.file.id()), 2)
+        self.assertIn("boil_wine", found[-1][1])
+
+    def test_the_editor_has_its_turn_between_tabs(self) -> Steps:
+        for name in ("tea.py", "milk.py"):
+            yield from self.open(name, f"def boil_{name[:-3]}():\n    pass\n")
+        read: list[sublime.View] = []
+        self.replace(symbol_index, "symbols_in", lambda of: read.append(of) or [])
+        self.replace(stories, "SLICE", -1.0)
+        story = tab_symbols.TabSymbols().of(self.window)
+        counts, found = [], None
+        while found is None:
+            try:
+                awaited = story.send(None)
+            except StopIteration as end:
+                found = end.value
+            else:
+                yield lambda awaited=awaited: awaited.is_there
+                counts.append(len(read))
+        self.assertGreaterEqual(len(counts), 2)
+        self.assertEqual(counts, list(range(1, len(counts) + 1)))
 
 
 class Commands(CompletingCase):

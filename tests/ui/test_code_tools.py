@@ -13,6 +13,7 @@ import sublime
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ide.code_queries import DefinitionsOf, Findings, Spot, SymbolsIn
 from GeminiCompanion.companion.ide.editor import EditorError
+from GeminiCompanion.companion.ui import stories
 from GeminiCompanion.companion.ui.code import code_tools, language_servers
 from GeminiCompanion.companion.ui.prompt import diagnostics
 
@@ -151,7 +152,7 @@ class Index(CodeToolsCase):
         view = yield from self.open("a.py", "def one(): pass\n" * 20)
         self.replace(code_tools, "MAX_FOUND", 15)
         for slice, awaits in ((60.0, 0), (-1.0, 15)):
-            self.replace(code_tools, "SLICE", slice)
+            self.replace(stories, "SLICE", slice)
             story, found = code_tools._found(self.window, SymbolsIn(str(view.file_name()))), None
             count = -1
             while found is None:

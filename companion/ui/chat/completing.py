@@ -14,22 +14,23 @@ import sublime
 
 from ...base import background
 from ...base.shown_text import shown_line
+from ...chat.amounts import path_in
 from ...chat.project_paths import escaped, in_order, matching
 from ...ide.code_queries import Found
 from .. import queues, sharing_settings
 from ..code import symbol_index
 from ..stories import Stories
 from .chat_tabs import ChatTabs
-from .chat_view import CONVERSATION, ChatView
+from .chat_view import ChatView
 from .drafts import folder_of
 from .project_lists import ProjectLists
+from .tab_symbols import TabSymbols
 
 # What is being written at the caret: a name behind `@`, which no letter is before, or a command.
 NAME = re.compile(r"""(?<![\w@.])@((?:\\.|[^\s\\"])*)$""", re.DOTALL)
 COMMAND = re.compile(r"\s*/([^\s/]*)$")
-# The most characters before the caret that are looked at, names and symbols that are offered, tabs
-# that are asked for symbols, and the characters of each.
-REACH, MOST, TABS, LARGE = 4096, 200, 20, 1 << 20
+# The most characters before the caret that are looked at, and names and symbols that are offered.
+REACH, MOST = 4096, 200
 # The list is asked for again with each letter, because it has the best ones only.
 FLAGS = sublime.INHIBIT_WORD_COMPLETIONS | sublime.DYNAMIC_COMPLETIONS
 FILE = (sublime.KIND_ID_NAVIGATION, "f", "File")
@@ -54,6 +55,7 @@ class Completing:
         self._tabs = tabs
         self._lists = lists
         self._stories = stories
+        self._tab_symbols = TabSymbols()
         # Of the unsent texts, by their conversations.
         self._sizes: dict[str, int] = {}
 
@@ -104,13 +106,18 @@ class Completing:
         items: Sequence[sublime.CompletionItem] = ()
         try:
             names = (await self._lists.of(window)).names
-            symbols = [] if asked.fixed else _symbols(window, asked.typed)
+            symbols = [] if asked.fixed else await self._symbols(window, asked.typed)
             is_excluded, folder = sharing_settings.excluder(window), folder_of(window)
             look = partial(_items, names, symbols, asked, folder, is_excluded)
             items = await background.start(look)
         finally:
             # A list that is never filled would keep the others waiting.
             offered.set_completions(items, FLAGS)
+
+    async def _symbols(self, window: sublime.Window, typed: str) -> list[Found]:
+        """What the project defines by just this name, and all of the tabs."""
+        found = symbol_index.definitions(window, typed) if len(typed) > 1 else []
+        return found + await self._tab_symbols.of(window)
 
 
 def _before(chat: ChatView, view: sublime.View, point: int) -> str:
@@ -139,16 +146,6 @@ def _commands(chat: ChatView, fixed: str) -> sublime.CompletionList:
     return sublime.CompletionList(items, sublime.INHIBIT_WORD_COMPLETIONS)
 
 
-def _symbols(window: sublime.Window, typed: str) -> list[Found]:
-    """Those of the tabs that fit, and what the project defines by just this name."""
-    letters = in_order(typed)
-    found = symbol_index.definitions(window, typed) if len(typed) > 1 else []
-    views = (it for it in window.views() if it.file_name() and it.size() <= LARGE)
-    for view in [it for it in views if not it.settings().get(CONVERSATION)][:TABS]:
-        found += symbol_index.symbols_in(view)
-    return [it for it in found if it.name and letters.match(it.name.lower())][:MOST]
-
-
 def _items(
     names: Sequence[str],
     symbols: Sequence[Found],
@@ -156,15 +153,17 @@ def _items(
     folder: str,
     is_excluded: Callable[[str], bool],
 ) -> list[sublime.CompletionItem]:
-    """Looks at links on the disk."""
+    """Those that fit. Runs in a thread, because it looks at links on the disk, and at all names."""
 
     def is_offered(name: str) -> bool:
         return not is_excluded(os.path.join(folder, name))
 
     best = matching(names, asked.fixed, asked.typed, is_offered, MOST)
     items = [_name(it, asked.fixed) for it in best]
-    excluded = {it for it in {each.path for each in symbols} if is_excluded(it)}
-    return items + [_symbol(it, folder) for it in symbols if it.path not in excluded]
+    letters = in_order(asked.typed)
+    fitting = [it for it in symbols if it.name and letters.match(it.name.lower())][:MOST]
+    excluded = {it for it in {each.path for each in fitting} if is_excluded(it)}
+    return items + [_symbol(it, folder) for it in fitting if it.path not in excluded]
 
 
 def _name(name: str, fixed: str) -> sublime.CompletionItem:
@@ -176,9 +175,8 @@ def _name(name: str, fixed: str) -> sublime.CompletionItem:
 
 
 def _symbol(found: Found, folder: str) -> sublime.CompletionItem:
-    top = os.path.join(folder, "")
-    path = found.path[len(top) :] if found.path.startswith(top) else found.path
-    place = f"{escaped(path.replace(os.sep, '/'))}#L{found.line}"
+    path = path_in(folder, found.path).replace(os.sep, "/")
+    place = f"{escaped(path)}#L{found.line}"
     name = shown_line(found.name)
     return sublime.CompletionItem(
         name, annotation=place, completion=f"{place} ({name})", kind=SYMBOL

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from functools import partial
 from typing import Sequence
 
@@ -30,7 +29,7 @@ from ...ide.code_queries import (
 )
 from ...ide.editor import EditorError
 from ..prompt import diagnostics
-from ..stories import Stories, computed, sleep
+from ..stories import Slices, Stories, computed
 from . import language_servers, symbol_index
 
 INDEX = "Sublime Text's index, which knows names but not meanings"
@@ -39,8 +38,6 @@ GONE = "The editor's window is closed, or the editor failed."
 VIEW_GONE = "The user has closed the file."
 NO_WORD = "There is no symbol at that place."
 NOT_OPEN = "{} is not open, and the editor knows the symbols of open files only. Read the file."
-# Seconds of the UI thread at a time.
-SLICE = 0.004
 # The most rows that are kept of what was found.
 MAX_FOUND = 5000
 # The most selections, and characters of them in all.
@@ -93,18 +90,6 @@ async def _tell(window: sublime.Window, query: Query, answer: Answer[Findings]) 
     finally:
         # Counts only if the story was cut, or failed.
         answer.fail(EditorError(GONE))
-
-
-class Slices:
-    """Makes way for everything else on the UI thread from time to time."""
-
-    def __init__(self) -> None:
-        self._since = time.perf_counter()
-
-    async def rest(self) -> None:
-        if time.perf_counter() - self._since > SLICE:
-            await sleep()
-            self._since = time.perf_counter()
 
 
 async def _found(window: sublime.Window, query: Query) -> Findings:
