@@ -281,18 +281,6 @@ class SlashCommands(Request["tuple[SlashCommand, ...]"]):
 
 
 @dataclass(frozen=True)
-class TurnFiles(Request["tuple[FileChange, ...]"]):
-    """The files that a turn changed, and whether they are still as it left them."""
-
-    chat: str
-    turn: str
-
-    async def done(self, chats: Chats) -> tuple[FileChange, ...]:
-        conversation = await chats.of(self.chat).ready()
-        return _files(await conversation.changed_files(self.turn))
-
-
-@dataclass(frozen=True)
 class UndoTurn(Request["tuple[FileChange, ...]"]):
     """Restore the files that are still as the turn left them, or do what was undone `again`; gives
     all of its files with their states afterwards. The agent is told with the next message."""
@@ -305,11 +293,14 @@ class UndoTurn(Request["tuple[FileChange, ...]"]):
         chat = chats.of(self.chat)
         conversation = await chat.ready()
         try:
-            return _files(await conversation.undo(self.turn, self.again))
+            files = await conversation.undo(self.turn, self.again)
         finally:
             # What somebody has sent meanwhile had to wait for it.
             chats.agent.outbox.go_on(conversation)
             chat.touch()
+        if files is None:
+            raise AgentError(VALIDATION_ERROR, NO_TURN)
+        return tuple(files)
 
 
 # All conversations.
@@ -456,10 +447,3 @@ async def _row(backend: Backend, is_usual: bool) -> AgentRow:
 def _all(attachments: Attachments, ids: Sequence[str]) -> list[Attachment]:
     """Blocks. Raises AgentError."""
     return [attachments.get(id) for id in ids]
-
-
-def _files(found: Sequence[FileChange] | None) -> tuple[FileChange, ...]:
-    """Raises AgentError."""
-    if found is None:
-        raise AgentError(VALIDATION_ERROR, NO_TURN)
-    return tuple(found)
