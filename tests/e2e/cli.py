@@ -270,6 +270,11 @@ class GeminiCli:
         self._wait_quiet()
         self._insist("\r", self._is_empty)
 
+    def clear(self, said: str) -> None:
+        """Begin a new chat; `said` stands in the one that ends."""
+        self.say("/clear")
+        self.wait_until(lambda screen: said not in screen, "a new chat")
+
     def wait_answered(self, prompt: str) -> None:
         """Wait until the model's answer stands below the prompt, where no other was planned.
 
