@@ -49,6 +49,7 @@ def measure() -> Iterator[Row]:
     yield from _held_rows([_report("held.py", []) for _ in range(HOLDS)])
     yield from _review_rows([_report("review.py", []) for _ in range(REVIEWS)])
     yield from _sheet_rows([_report("changes.py", []) for _ in range(SHEETS)])
+    yield from _proposal_rows(_report("proposals.py", []))
     with tempfile.TemporaryDirectory() as folder:
         yield from _loading(folder)
 
@@ -151,6 +152,19 @@ def _sheet_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
         yield _round_row(name if key != "busy" else what, [run[key] for run in runs], aim)
     keystrokes = [seconds for run in runs for seconds in run["keystroke"]]
     yield _round_row("keystroke in that sheet", keystrokes, REVIEW_AIM)
+
+
+def _proposal_rows(run: Dict[str, Any]) -> Iterator[Row]:
+    for key, what in (("first", "answer to the first ones"), ("last", "to the last ones")):
+        yield _round_row(f"256 proposals of four CLIs: {what}", run[key], None)
+    for key, what, aim in (
+        ("held", "longest callback", None),
+        ("busy", "  of that with a processor", None),
+        ("open", "sheet of all drawn", SHEET_AIM),
+        ("sheet held", "longest callback of that", HELD_AIM),
+    ):
+        name = f"256 proposals of four CLIs: {what}"
+        yield _round_row(name if key != "busy" else what, [run[key]], aim)
 
 
 def _round_row(name: str, seconds: List[float], aim: Optional[Aim]) -> Row:

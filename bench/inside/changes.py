@@ -4,7 +4,7 @@
 of seconds: `open` until all of the sheet is drawn, `held` the longest callback meanwhile and `busy`
 how much of that had a processor, `keystroke` what it costs to pass on each one in an added line.
 
-The files are those of a source of its own: 300 proposals would take minutes to open.
+The files are those of a source of its own: 300 proposals are more than may wait (`proposals`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from functools import partial
-from typing import Callable, List
+from typing import Callable, List, Tuple
 
 import sublime
 from GeminiCompanion import plugin
@@ -38,6 +38,16 @@ PATIENCE = 60.0
 REGIONS = "gemini_companion_changes_added"
 
 
+def changed_text() -> Tuple[str, str]:
+    """A text, and the same with its changes."""
+    old = [LINE % number for number in range(CHANGES * EVERY)]
+    new = list(old)
+    for start in range(EVERY // 2, len(old), EVERY):
+        lines = old[start : start + LINES]
+        new[start : start + LINES] = [it.replace("a + b", "b - a") for it in lines]
+    return "".join(old), "".join(new)
+
+
 class ManyFiles:
     """A source of files of a turn; each has a tab for what is typed."""
 
@@ -45,12 +55,7 @@ class ManyFiles:
 
     def __init__(self, review: sublime.View) -> None:
         self._review = review
-        old = [LINE % number for number in range(CHANGES * EVERY)]
-        new = list(old)
-        for start in range(EVERY // 2, len(old), EVERY):
-            lines = old[start : start + LINES]
-            new[start : start + LINES] = [it.replace("a + b", "b - a") for it in lines]
-        self.texts = "".join(old), "".join(new)
+        self.texts = changed_text()
 
     def entries(self, window: sublime.Window) -> List[Entry]:
         ids = [f"{number}.py" for number in range(FILES)]
@@ -74,13 +79,13 @@ class ManyFiles:
 
 def main(report: str) -> None:
     window = sublime.active_window()
-    _wait(lambda: bool(plugin._host.environment(window)))
+    wait(lambda: bool(plugin._host.environment(window)))
     review = window.new_file()
     source = ManyFiles(review)
     # Sublime has read its colour scheme before it shows the first text.
     review.style_for_scope("")
     review.run_command("append", {"characters": source.texts[1]})
-    sheets = _running().sheets
+    sheets = ready().sheets
     sheets._sources = (source,)
     held = watched(running.current().queues.ui)
     began = time.perf_counter()
@@ -91,7 +96,7 @@ def main(report: str) -> None:
         raise RuntimeError("no sheet is shown")
     shown: sublime.View = view
     keys = [f"{REGIONS}_{number}" for number in range(FILES)]
-    _wait(lambda: sum(len(shown.get_regions(it)) for it in keys) == FILES * CHANGES)
+    wait(lambda: sum(len(shown.get_regions(it)) for it in keys) == FILES * CHANGES)
     found = {
         "open": time.perf_counter() - began,
         "held": max(it.wall for it in held),
@@ -121,13 +126,13 @@ def _keystrokes(sheet: ChangeSheet, view: sublime.View) -> List[float]:
     return found
 
 
-def _running() -> Running:
+def ready() -> Running:
     if plugin._host.running is None:
         raise RuntimeError("the package is not loaded")
     return plugin._host.running
 
 
-def _wait(is_done: Callable[[], bool]) -> None:
+def wait(is_done: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not is_done():
         if time.monotonic() > deadline:

@@ -170,6 +170,7 @@ class Running:
         """The checks to be called about once a second."""
         return (
             self.stories.look,
+            self.reviews.forget_ended,
             self.welcome.look,
             self.doctor.look,
             self.conflicts.look,

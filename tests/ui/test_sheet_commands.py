@@ -11,8 +11,8 @@ from GeminiCompanion.companion.ui.changes import deciding, sheet_commands, sourc
 from GeminiCompanion.companion.ui.changes import sheet as sheet_module
 from GeminiCompanion.companion.ui.changes.proposals import Proposals
 from GeminiCompanion.companion.ui.changes.sources import Entry
-from GeminiCompanion.companion.ui.review import large, open_diffs
-from GeminiCompanion.companion.ui.review.record import DiffRecord, is_diff, seen, waiting
+from GeminiCompanion.companion.ui.review import large, open_diffs, record
+from GeminiCompanion.companion.ui.review.record import DiffRecord, is_diff, read, seen, waiting
 from GeminiCompanion.companion.ui.review.written_reviews import WrittenReviews
 
 from .adapter import text_of
@@ -282,3 +282,20 @@ class Many(CommandCase):
         self.replace(open_diffs, "waiting", counted)
         self.running().reviews.forget_ended()
         self.assertLessEqual(looked[0], 2 * count)
+
+    def test_opening_one_more_proposal_looks_at_the_others_a_few_times(self) -> Steps:
+        count = 12
+        rights = yield from self.propose_files(*((OLD, NEW) for _ in range(count)))
+        looked: dict[int, int] = {}
+
+        def counted(view: sublime.View) -> DiffRecord | None:
+            looked[view.id()] = looked.get(view.id(), 0) + 1
+            return read(view)
+
+        path = self.write("more.py", OLD)
+        self.replace(record, "read", counted)
+        right = yield from self.diff(self.cli, path, NEW)
+        yield from self.until_computed(right)
+        # The editor looks around once a second, and draws the tab that was in front.
+        usual = sorted(looked.get(it.id(), 0) for it in rights)[count // 2]
+        self.assertLessEqual(usual, 8)

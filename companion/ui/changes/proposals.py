@@ -8,7 +8,7 @@ import sublime
 
 from ..review.accepting import Accepting
 from ..review.actions import Actions
-from ..review.open_diffs import diffs
+from ..review.open_diffs import recorded
 from ..review.record import waiting
 from ..review.reviews import Reviews
 from .sources import Entry, entry_of
@@ -28,9 +28,9 @@ class Proposals:
 
     def entries(self, window: sublime.Window) -> Iterator[Entry]:
         """Those of the window, oldest first."""
-        for view in diffs(window):
-            record, review = waiting(view), self._reviews.of(view)
-            if record is None or review is None or record.edit_id:
+        for view, record in recorded(window):
+            review = self._reviews.with_id(record.id)
+            if review is None or record.edit_id:
                 continue
             self._views[record.id] = view
             yield entry_of(record.id, view, record, review)

@@ -27,7 +27,7 @@ from ...ide.service import Companion
 from .. import queues, texts
 from ..review import ending, large
 from ..review.ending import ClaimedDiff
-from ..review.open_diffs import diffs, is_on_top
+from ..review.open_diffs import is_on_top, recorded
 from ..review.owners import Owner
 from ..review.queue import show
 from ..review.record import DiffRecord, Origin, waiting
@@ -111,12 +111,12 @@ class EditReviews(Owner):
         """Give back what is left from before a restart: no agent waits for it. To be called from
         time to time."""
         for window in sublime.windows():
-            for view in diffs(window):
-                record = waiting(view)
-                if record is not None and record.chat and _key(record) not in self._asked:
+            for view, record in list(recorded(window)):
+                if record.chat and _key(record) not in self._asked:
                     self._restored(view, record)
-        self._look_at_reviews()
-        known = {record.id for _, record in self._views()}
+        views = list(self._views())
+        self._look_at(views)
+        known = {record.id for _, record in views}
         for id, path, text in self._typed.others(known):
             self._typed.forget(id)
             texts.return_text(sublime.active_window(), path, text, OVER)
@@ -162,14 +162,15 @@ class EditReviews(Owner):
 
     def shows_unseen(self, chat: str, call: str) -> bool:
         """Show a review of the call that was never in front; False if all were."""
-        self._look_at_reviews()
+        views = list(self._views())
+        self._look_at(views)
         asked = self._asked.get((chat, call))
         seen = asked.seen if asked is not None else set()
-        paths = [it.path for _, it in self._views() if _key(it) == (chat, call)]
+        paths = [it.path for _, it in views if _key(it) == (chat, call)]
         return any(self.go(chat, call, path) for path in paths if path not in seen)
 
-    def _look_at_reviews(self) -> None:
-        for view, record in self._views():
+    def _look_at(self, views: Sequence[tuple[sublime.View, DiffRecord]]) -> None:
+        for view, record in views:
             asked, window = self._asked.get(_key(record)), view.window()
             if asked is not None and window is not None and is_on_top(window, view):
                 asked.seen.add(record.path)
@@ -280,9 +281,8 @@ class EditReviews(Owner):
     def _views(self) -> Iterator[tuple[sublime.View, DiffRecord]]:
         """All open reviews of chats, with their records."""
         for window in sublime.windows():
-            for view in list(diffs(window)):
-                record = waiting(view)
-                if record is not None and record.chat:
+            for view, record in list(recorded(window)):
+                if record.chat:
                     yield view, record
 
 

@@ -19,8 +19,8 @@ from ...ide.service import Companion
 from .. import queues, texts
 from ..stories import Stories, computed
 from . import ending, pair, sight
-from .queue import waiting_diffs
-from .record import update, waiting
+from .open_diffs import recorded
+from .record import DiffRecord, update, waiting
 from .review import Review
 from .reviews import Reviews
 
@@ -79,7 +79,7 @@ class Conflicts:
             return
         finally:
             self._is_looking = False
-        for right, review in self._all():
+        for right, _record, review in self._all():
             now = [stamps[review.path]] if review.path in stamps else review.stamps
             if now != review.stamps:
                 review.stamps = now
@@ -97,10 +97,12 @@ class Conflicts:
     def _check_views(self) -> None:
         """Check the files' tabs, and the conflicts that are left in the diffs."""
         found = self._all()
-        self._paths = frozenset(review.path for _right, review in found)
-        for right, review in found:
-            self._reviews.say(right, TAB, ending.unsaved(review.path))
-            self._reviews.say(right, MARKS, ending.conflicts_said(right))
+        self._paths = frozenset(review.path for _right, _record, review in found)
+        for right, record, review in found:
+            marks = ending.conflicts_said(right) if record.has_conflicts else ""
+            for subject, sentence in ((TAB, ending.unsaved(review.path)), (MARKS, marks)):
+                if review.notes.get(subject, "") != sentence:
+                    self._reviews.say(right, subject, sentence)
 
     def can_take_over(self, right: sublime.View, present: Original) -> bool:
         """Whether the user has changed something in the file that can be merged into the
@@ -192,9 +194,10 @@ class Conflicts:
         self._tell(LARGE_CONFLICTS.format(conflicts) if conflicts else sentence)
         return True
 
-    def _all(self) -> list[tuple[sublime.View, Review]]:
-        found = [(right, self._reviews.of(right)) for right in waiting_diffs()]
-        return [(right, review) for right, review in found if review is not None]
+    def _all(self) -> list[tuple[sublime.View, DiffRecord, Review]]:
+        all_views = (found for window in sublime.windows() for found in recorded(window))
+        found = [(right, record, self._reviews.with_id(record.id)) for right, record in all_views]
+        return [(right, record, review) for right, record, review in found if review is not None]
 
 
 def _merge(base: str, proposal: str, theirs: str) -> Merge:

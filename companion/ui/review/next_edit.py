@@ -49,7 +49,7 @@ class NextEdit:
         """The diff of that name was accepted: show the next waiting one, if need be in another
         window. A proposal that is still to come gets the keyboard if it `takes_keyboard` and the
         user has not begun with something else."""
-        if list(diffs(window)):
+        if next(diffs(window), None) is not None:
             # It is shown already.
             return
         found = waiting_diffs()

@@ -17,10 +17,16 @@ DIFFS = "gemini_companion_diffs"
 def diffs(window: sublime.Window) -> Iterator[sublime.View]:
     """The right views of the undecided diffs of the window's CLIs, oldest first, wherever the views
     are now."""
+    return (view for view, _record in recorded(window))
+
+
+def recorded(window: sublime.Window) -> Iterator[tuple[sublime.View, DiffRecord]]:
+    """The same with their records: to read those takes most of the time if there are hundreds."""
     for view_id in listed(window):
         view = sublime.View(view_id)
-        if is_diff(view):
-            yield view
+        record = waiting(view)
+        if record is not None:
+            yield view, record
 
 
 def listed(window: sublime.Window) -> list[int]:
@@ -52,9 +58,8 @@ def partner(view: sublime.View) -> sublime.View:
 
 def find(window: sublime.Window, session_id: str, path: str) -> sublime.View | None:
     """The right view of the session's open diff for the path."""
-    for view in diffs(window):
-        record = waiting(view)
-        if record is not None and (record.session_id, record.path) == (session_id, path):
+    for view, record in recorded(window):
+        if (record.session_id, record.path) == (session_id, path):
             return view
     return None
 
@@ -62,11 +67,10 @@ def find(window: sublime.Window, session_id: str, path: str) -> sublime.View | N
 def with_id(id: str) -> sublime.View | None:
     """The right view of the diff, in any window; None if it is decided, or unknown."""
     windows = sublime.windows()
-    of_windows = (view for window in windows for view in diffs(window))
+    of_windows = (found for window in windows for found in recorded(window))
     # A view that was dragged here from a window that is closed now is in no list.
-    all_views = (view for window in windows for view in window.views())
-    for view in chain(of_windows, all_views):
-        record = waiting(view)
+    all_views = ((view, waiting(view)) for window in windows for view in window.views())
+    for view, record in chain(of_windows, all_views):
         if record is not None and record.id == id:
             return view
     return None
@@ -74,8 +78,7 @@ def with_id(id: str) -> sublime.View | None:
 
 def ids() -> set[str]:
     """The ids of all that `diffs` finds in any window."""
-    found = (waiting(view) for window in sublime.windows() for view in diffs(window))
-    return {record.id for record in found if record is not None}
+    return {record.id for window in sublime.windows() for _view, record in recorded(window)}
 
 
 def current(window: sublime.Window) -> sublime.View | None:

@@ -10,7 +10,7 @@ from ...ide.editor import Proposal
 from ...ide.file_content import Original
 from .. import texts
 from . import comments, ending, head, pair, sight
-from .open_diffs import diffs, set_listed
+from .open_diffs import recorded, set_listed
 from .record import OF_SESSION, DiffRecord, Origin, stamp, update, waiting
 
 OLDER = "your edits of an older proposal"
@@ -35,8 +35,8 @@ def open_diff(
     which the user types, and continues to type unless `take_focus`. With a digest, both texts are
     only the changed parts.
     """
-    others = list(diffs(window))
-    older = [it for it in others if origin == OF_SESSION and _makes_way(waiting(it), proposal)]
+    others = list(recorded(window))
+    older = [it for it, record in others if origin == OF_SESSION and _makes_way(record, proposal)]
     if not others:
         before = keyboard.id() if keyboard is not None else 0
         window.settings().set(ending.FOCUS_BEFORE, before)
@@ -45,7 +45,7 @@ def open_diff(
         # From here on the diff is complete; an earlier failure leaves nothing behind.
         undo.pop_all()
     stamp(right)
-    set_listed(window, others + [right])
+    set_listed(window, [*(view for view, _record in others), right])
     words = comments.carry_over(older, right)
     if words:
         texts.return_text(window, proposal.path, words, COMMENTS)
@@ -66,18 +66,15 @@ def set_orphaned(window: sublime.Window, session_id: str, orphaned: bool) -> lis
     """Note whether the CLI of the session's diffs is connected; gives those diffs for which this
     has changed."""
     changed: list[sublime.View] = []
-    for view in diffs(window):
-        record = waiting(view)
-        if record is None or record.session_id != session_id:
-            continue
-        if record.is_orphaned != orphaned:
+    for view, record in list(recorded(window)):
+        if record.session_id == session_id and record.is_orphaned != orphaned:
             head.draw(view, update(view, record, is_orphaned=orphaned))
             changed.append(view)
     return changed
 
 
-def _makes_way(record: DiffRecord | None, proposal: Proposal) -> bool:
-    if record is None or record.edit_id or record.chat or record.path != proposal.path:
+def _makes_way(record: DiffRecord, proposal: Proposal) -> bool:
+    if record.edit_id or record.chat or record.path != proposal.path:
         return False
     is_gone = record.session_id not in proposal.live_sessions
     return record.session_id == proposal.session_id or is_gone

@@ -32,7 +32,7 @@ def create(
 ) -> sublime.View:
     """Open both views, and give the right one; it is a diff once it is stamped. `undo` gets
     functions that close them again. With a digest, both texts are only the changed parts."""
-    if not list(diffs(window)):
+    if next(diffs(window), None) is None:
         undo.callback(take_room_back, window)
     kind = settings.of(window).diff_layout
     left_group, right_group = make_room(window, kind)

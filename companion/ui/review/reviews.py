@@ -54,7 +54,6 @@ class Reviews:
     def begin(self, right: sublime.View, original: str, digest: Digest | None = None) -> None:
         """Review the proposal against this text from now on. For large texts the views show the
         digest."""
-        self.forget_ended()
         record = waiting(right)
         if record is None:
             return
@@ -81,7 +80,8 @@ class Reviews:
             review.marks.erase_between()
 
     def forget_ended(self) -> None:
-        """Forget the reviews of diffs that are decided."""
+        """Forget the reviews of diffs that are decided; to be called from time to time as well, for
+        those that have made way for newer ones."""
         there = ids()
         ended = [id for id in self._reviews if id not in there and with_id(id) is None]
         for id in ended:
@@ -91,6 +91,8 @@ class Reviews:
 
     def has_room_for(self, digest: Digest | None) -> bool:
         """Whether the texts of one more large diff can be kept."""
+        if digest is None:
+            return True
         self.forget_ended()
         digests = [digest, *(review.digest for review in self._reviews.values())]
         return sum(it.size for it in digests if it is not None) <= MAX_HELD
@@ -114,6 +116,10 @@ class Reviews:
     def of(self, right: sublime.View) -> Review | None:
         record = waiting(right)
         return self._reviews.get(record.id) if record is not None else None
+
+    def with_id(self, id: str) -> Review | None:
+        """That of the diff."""
+        return self._reviews.get(id)
 
     def refresh(self, view: sublime.View) -> None:
         """Compute the changes again, if the text has changed."""

@@ -23,7 +23,7 @@ from ..stories import computed
 from ..sublime_editor import SublimeEditor
 from . import comments, ending, large, opening, pair, written_files
 from .edit_book import EditBook
-from .open_diffs import diffs, name_of, partner
+from .open_diffs import name_of, partner, recorded
 from .queue import show
 from .record import DiffRecord, Origin, update, waiting
 from .reviews import Reviews
@@ -143,9 +143,8 @@ class WrittenReviews:
     def resume(self) -> None:
         """The edits from before a restart are known: go on with reviews that lack a left side."""
         for window in sublime.windows():
-            for view in diffs(window):
-                record = waiting(view)
-                edit = self._book.find(record.edit_id) if record is not None else None
+            for view, record in list(recorded(window)):
+                edit = self._book.find(record.edit_id)
                 is_alone = self._reviews.of(view) is None and not partner(view).is_valid()
                 if edit is not None and not edit.problem and is_alone:
                     pair.compare(view, edit.before)
@@ -240,9 +239,8 @@ class WrittenReviews:
         """The right views of all reviews, by the ids of their edits."""
         found: dict[str, sublime.View] = {}
         for window in sublime.windows():
-            for view in diffs(window):
-                record = waiting(view)
-                if record is not None and record.edit_id:
+            for view, record in recorded(window):
+                if record.edit_id:
                     found.setdefault(record.edit_id, view)
         return found
 

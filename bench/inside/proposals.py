@@ -1,0 +1,90 @@
+"""Runs inside an editor: what it costs when CLIs have as many proposals waiting as they may, and
+what the sheet of all of them costs.
+
+`python -m headless FOLDER --exec bench/inside/proposals.py -- REPORT`: writes REPORT, a JSON object
+of seconds: `first` and `last` of some openDiff each, until they were answered; `held` the longest
+callback meanwhile and `busy` how much of that had a processor; `open` and `sheet held` as in
+`changes`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import Any, Dict, List
+
+import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.ide.diffs import MAX_OPEN_DIFFS, MAX_WINDOW_DIFFS
+from GeminiCompanion.companion.ui.review import open_diffs
+
+from headless import running
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from changes import CHANGES, REGIONS, changed_text, ready, wait  # noqa: E402
+from load import Held, timed, watched  # noqa: E402
+
+CLIENT = "bench.proposals_client"
+# How many of the first and of the last answers are told.
+SOME = 20
+
+
+def main(report: str) -> None:
+    window = sublime.active_window()
+    wait(lambda: bool(plugin._host.environment(window)))
+    folder = window.folders()[0]
+    for number in range(MAX_WINDOW_DIFFS):
+        for ending, text in zip(("py", "new"), changed_text()):
+            with open(os.path.join(folder, f"{number}.{ending}"), "w") as file:
+                file.write(text)
+    # Sublime has read its colour scheme before it shows the first text.
+    window.new_file().style_for_scope("")
+    environment = plugin._host.environment(window)
+    address = [environment[f"GEMINI_CLI_IDE_{it}"] for it in ("SERVER_PORT", "AUTH_TOKEN")]
+    found = _measured(window, [*address, folder, str(MAX_WINDOW_DIFFS), str(MAX_OPEN_DIFFS)])
+    with open(report, "w") as output:
+        json.dump(found, output)
+
+
+def _measured(window: sublime.Window, arguments: List[str]) -> Dict[str, Any]:
+    held = watched(running.current().queues.ui)
+    command = [sys.executable, "-m", CLIENT, *arguments]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
+        if client.stdin is None or client.stdout is None:
+            raise RuntimeError("the client has no pipes")
+        answered = [float(client.stdout.readline()) for _ in range(MAX_WINDOW_DIFFS)]
+        wait(lambda: _are_compared(window))
+        longest, busy = max(it.wall for it in held), max(it.busy for it in held)
+        sheet = _sheet(window, held)
+        client.stdin.close()
+    answers = {"first": answered[:SOME], "last": answered[-SOME:]}
+    return {**answers, "held": longest, "busy": busy, **sheet}
+
+
+def _are_compared(window: sublime.Window) -> bool:
+    reviews = ready().reviews
+    found = [reviews.of(view) for view in open_diffs.diffs(window)]
+    known = [it for it in found if it is not None and it.comparison is not None]
+    return len(known) == MAX_WINDOW_DIFFS
+
+
+def _sheet(window: sublime.Window, held: List[Held]) -> Dict[str, float]:
+    held.clear()
+    began = time.perf_counter()
+    timed(lambda: window.run_command("gemini_companion_show_changes"))
+    view = window.active_view()
+    if view is None:
+        raise RuntimeError("no sheet is shown")
+    shown: sublime.View = view
+    keys = [f"{REGIONS}_{number}" for number in range(MAX_WINDOW_DIFFS)]
+    all_changes = MAX_WINDOW_DIFFS * CHANGES
+    wait(lambda: sum(len(shown.get_regions(it)) for it in keys) == all_changes)
+    return {"open": time.perf_counter() - began, "sheet held": max(it.wall for it in held)}
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
