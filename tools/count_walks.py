@@ -1,8 +1,8 @@
 """Counts the files and functions of the package that run for one thing that the user or a client
-does, from one moment to another, on all threads: `python -m tools.count_walks [--list]`.
+does, from its beginning to what they see of it: `python -m tools.count_walks [--list]`.
 
-Each walk is done in the headless editor, or in a server of the API, three times; what ran each
-time counts. What polls is left out. `--list` also prints the functions, in the order of their first
+Each walk is done in the headless editor, or in a server of the API, three times. `walk_recorder`
+says what counts of it, and why. `--list` also prints the functions, in the order of their first
 calls.
 """
 
@@ -36,7 +36,7 @@ def main(arguments: List[str]) -> int:
     walks = in_editor(options.runs)
     if walk_of_chat.is_possible():
         walks[CHAT] = walk_of_chat.runs(options.runs)
-    found = {name: always(runs) for name, runs in walks.items()}
+    found = {name: seen(runs) for name, runs in walks.items()}
     print(table(found))
     if not walk_of_chat.is_possible():
         print(f"{CHAT}: needs the CLI, which `make setup-node` installs")
@@ -67,10 +67,10 @@ def in_editor(runs: int) -> Walks:
             return walks
 
 
-def always(runs: List[List[str]]) -> List[str]:
-    """What each of the runs of one walk has, in the order of the last: what happened to come
-    between is left out."""
-    return [name for name in runs[-1] if all(name in run for run in runs)]
+def seen(runs: List[List[str]]) -> List[str]:
+    """What any of the runs of one walk has: an answer that is there before it is awaited hides in
+    that run what led to it."""
+    return list(dict.fromkeys(name for run in runs for name in run))
 
 
 def table(found: Dict[str, List[str]]) -> str:

@@ -9,7 +9,6 @@ import os
 import sys
 import tempfile
 import threading
-import time
 from contextlib import ExitStack
 from typing import Any, Awaitable, List
 
@@ -19,7 +18,7 @@ from companion.agent.processes.runner import Launch
 from companion.api import state_folder
 from companion.api.server import Server, Settings
 
-from .walk_recorder import ROOT, Recorder
+from .walk_recorder import ROOT, Recorder, sends
 
 TESTS = os.path.join(ROOT, "tests", "e2e")
 sys.path.insert(0, TESTS)
@@ -27,9 +26,8 @@ sys.path.insert(0, TESTS)
 from model_server import ModelServer  # noqa: E402
 
 MODEL = "gemini-2.5-flash"
-# Seconds for the CLI to start and to answer, and for what polls to come by.
+# Seconds for the CLI to start and to answer.
 PATIENCE = 120.0
-IDLE = 2.5
 
 
 def is_possible() -> bool:
@@ -38,22 +36,21 @@ def is_possible() -> bool:
 
 def runs(count: int) -> List[List[str]]:
     """The functions of each run. Raises OSError, TimeoutError."""
-    recorder = Recorder()
-    recorder.watch_new_threads()
     with ExitStack() as stack:
+        recorder = stack.enter_context(Recorder())
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         model = stack.enter_context(ModelServer())
         model.will_play("hello", ["Hello."])
         client = stack.enter_context(Client(folder, model.url))
         # The first message starts the CLI.
         client.chat_to_the_end()
-        recorder.learn_polling(lambda: time.sleep(IDLE))
         return [_run(recorder, client) for _ in range(count)]
 
 
 def _run(recorder: Recorder, client: Client) -> List[str]:
-    recorder.wait_until_quiet()
-    found = recorder.record(client.chat_to_the_first_event)
+    # What the CLI answers to is what leads to its answer.
+    ends = sends(b'"session/prompt"', b"data: ")
+    found = recorder.record(client.chat_to_the_first_event, ends)
     client.read_the_rest()
     return found
 

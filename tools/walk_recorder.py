@@ -1,74 +1,201 @@
-"""Which functions of the package run, on any thread, while something is done."""
+"""Which functions of the package lead from the beginning of something to its end, on any thread.
+
+Counted is what a reader of the way from the beginning to the end has to read:
+
+- A call counts if it came before the end in the order of causes: earlier in the same step of a
+  thread, or in the step that set this one off, before it did so, and so on back to the beginning.
+  A step is a thread, or one call from outside: by a loop, by Sublime's queues, or by Sublime for
+  a command or a listener, also in the midst of a step that changes something in the editor. So
+  nothing counts that merely runs at the same time: what polls, saves, logs, hears of everything
+  that happens, or shows something else; nor what the way sets off and does not wait for.
+- The end is what the one who waits sees: the bytes on the stream, or what is drawn in a view. A
+  way with several of these has the causes of all.
+- What stands within a function belongs to it: comprehensions, lambdas, functions of its own. It
+  counts as that function, for it is read there.
+- Imports, and code that Python makes itself (methods of dataclasses), are not counted.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import os
 import sys
 import threading
 import time
-from collections import Counter
 from types import CodeType, FrameType
-from typing import Any, Callable, Dict, List, Set
+from typing import Any, Callable, Dict, List, Tuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # What is counted: the package as the editor loads it.
 COMPANION, PLUGIN = os.path.join(ROOT, "companion", ""), os.path.join(ROOT, "plugin.py")
-# Parts of the function that they stand in.
-PARTS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+EDITOR = os.path.join(ROOT, "headless", "")
+# Seconds in which what was done before ends, so that no step of it is joined by the next: longer
+# than what waits for the user to stop moving, for a save, and for the status bar.
+QUIET = 1.5
+# Seconds that work for another thread waits: longer than the giver needs to come to wait for the
+# answer. An answer that is there before would not be seen to set anything off.
+PAUSE = 0.01
 
-# Seconds without a call after which what was done before counts as ended: longer than what waits
-# for the user to stop moving, for a save, and for the status bar.
-QUIET = 0.7
+# Whether a call is seen by the one who waits.
+IsEnd = Callable[[FrameType], bool]
+# A line of a file, and a name there.
+Place = Tuple[int, str]
+
+
+class Step:
+    """What one thread does without a break, set off by another step when `since` calls had been
+    noted; by none, if it comes from outside."""
+
+    def __init__(self, cause: Step | None = None, since: int = 0) -> None:
+        self.cause = cause
+        self.since = since
 
 
 class Recorder:
-    """Watches threads that begin after `watch_new_threads`, and those that call
-    `watch_this_thread`. What polls is left out, with all that it calls: first `learn_polling`."""
+    """Watches the threads that begin while it is entered, and those that call `watch_this_thread`;
+    follows what they set off over threads and loops, and over all that `follow` names."""
 
-    def __init__(self) -> None:
-        self._found: Dict[CodeType, None] = {}
-        self._calls: Counter[CodeType] = Counter()
-        self._polling: Set[CodeType] = set()
-        self._note: Callable[[FrameType], None] = _nothing
-        # A file's name is compared once.
+    def __init__(self, quiet: float = QUIET) -> None:
+        self._quiet = quiet
+        # In their order on all threads; only while something is recorded.
+        self._calls: List[Tuple[Step, CodeType]] = []
+        self._ends: List[Tuple[Step, int]] = []
+        self._is_end: IsEnd | None = None
+        self._here = threading.local()
+        # A file's name is compared once, and the file read once.
         self._is_ours: Dict[str, bool] = {}
+        self._places: Dict[str, Dict[Place, Place]] = {}
+        self._replaced: List[Tuple[type, str, Any]] = []
 
-    def watch_new_threads(self) -> None:
+    def __enter__(self) -> Recorder:
         threading.setprofile(self._event)
+        for name in ("call_soon", "call_at", "call_soon_threadsafe"):
+            self.follow(asyncio.BaseEventLoop, name)
+        self._follow_threads()
+        self._follow_sockets()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        threading.setprofile(None)
+        while self._replaced:
+            setattr(*self._replaced.pop())
 
     def watch_this_thread(self) -> None:
         sys.setprofile(self._event)
 
-    def learn_polling(self, idle: Callable[[], object]) -> None:
-        """Whatever is called from outside of the package again and again while `idle` runs, by a
-        timer or a loop, polls."""
-        self._calls.clear()
-        self._note = self._note_call_from_outside
-        idle()
-        self._note = _nothing
-        self._polling = {code for code, count in self._calls.items() if count > 1}
+    def follow(self, owner: type, name: str) -> None:
+        """What this method is given to call is set off by the step that gives it."""
+        given = getattr(owner, name)
 
-    def wait_until_quiet(self) -> None:
-        """Until nothing of the package has run for a moment, but what polls."""
-        while self.record(lambda: time.sleep(QUIET)):
-            pass
+        def follow(receiver: Any, *arguments: Any, **named: Any) -> Any:
+            first = next(index for index, each in enumerate(arguments) if callable(each))
+            work = self._as_step(arguments[first], self._step(), len(self._calls))
+            return given(receiver, *arguments[:first], work, *arguments[first + 1 :], **named)
 
-    def record(self, walk: Callable[[], object]) -> List[str]:
-        """The functions that run while `walk` does, as "file:line name", in the order of their
-        first calls. Comprehensions belong to their functions; what is imported is not counted."""
-        self._found = {}
-        self._note = self._note_walk
+        self._replace(owner, name, follow)
+
+    def record(self, walk: Callable[[], object], is_end: IsEnd) -> List[str]:
+        """The functions from `walk` to its ends, as "file:line name", in the order of their first
+        calls."""
+        time.sleep(self._quiet)
+        self._calls, self._ends = [], []
+        self._is_end = is_end
         try:
             walk()
         finally:
-            self._note = _nothing
-        # Another thread may still be about to note something.
-        return [self._named(code) for code in list(self._found)]
+            self._is_end = None
+        return list(dict.fromkeys(map(self._named, self._codes_before_the_ends())))
+
+    def _codes_before_the_ends(self) -> List[CodeType]:
+        until: Dict[Step, int] = {}
+        causes: List[Tuple[Step | None, int]] = [*self._ends]
+        while causes:
+            step, count = causes.pop()
+            if step is not None and until.get(step, -1) < count:
+                until[step] = count
+                causes.append((step.cause, step.since))
+        calls = enumerate(self._calls)
+        return [code for index, (step, code) in calls if index < until.get(step, 0)]
 
     def _event(self, frame: FrameType, event: str, _argument: Any) -> None:
-        if event == "call" and self._note is not _nothing and self._counts(frame.f_code):
-            self._note(frame)
+        is_end = self._is_end
+        if event == "call" and is_end is not None:
+            if self._counts(frame.f_code):
+                if self._is_called_by_editor(frame):
+                    self._begin(frame)
+                self._calls.append((self._step(), frame.f_code))
+            elif is_end(frame):
+                self._ends.append((self._step(), len(self._calls)))
+        elif event == "return" and self._counts(frame.f_code):
+            self._return(frame)
+
+    def _is_called_by_editor(self, frame: FrameType) -> bool:
+        """Whether it is, and not by other code of the package that Python's own code calls."""
+        caller = frame.f_back
+        while caller is not None and not self._counts(caller.f_code):
+            if caller.f_code.co_filename.startswith(EDITOR):
+                return True
+            caller = caller.f_back
+        return False
+
+    def _begin(self, frame: FrameType) -> None:
+        step = self._step()
+        self._entered().append((frame, step))
+        self._here.step = Step(step, len(self._calls))
+
+    def _return(self, frame: FrameType) -> None:
+        entered = self._entered()
+        if entered and entered[-1][0] is frame:
+            self._here.step = entered.pop()[1]
+
+    def _entered(self) -> List[Tuple[FrameType, Step]]:
+        """The calls by the editor in which this thread is, each with the step around it."""
+        if not hasattr(self._here, "entered"):
+            self._here.entered = []
+        entered: List[Tuple[FrameType, Step]] = self._here.entered
+        return entered
+
+    def _step(self) -> Step:
+        step: Step | None = getattr(self._here, "step", None)
+        if step is None:
+            step = self._here.step = Step()
+        return step
+
+    def _as_step(self, work: Callable[..., Any], *cause: Any) -> Callable[..., Any]:
+        giver = threading.current_thread()
+
+        def run(*arguments: Any, **named: Any) -> Any:
+            before = self._step()
+            if self._is_end is not None and threading.current_thread() is not giver:
+                time.sleep(PAUSE)
+            self._here.step = Step(*cause)
+            try:
+                return work(*arguments, **named)
+            finally:
+                self._here.step = before
+
+        return run
+
+    def _follow_threads(self) -> None:
+        start = threading.Thread.start
+
+        def follow(thread: threading.Thread) -> None:
+            cause = self._step(), len(self._calls)
+            thread.run = self._as_step(thread.run, *cause)  # type: ignore[method-assign]
+            start(thread)
+
+        self._replace(threading.Thread, "start", follow)
+
+    def _follow_sockets(self) -> None:
+        """What a loop calls without having been asked by a step: what comes from outside."""
+        run = asyncio.Handle._run
+        from_outside = self._as_step(run)
+        self._replace(asyncio.Handle, "_run", lambda handle: from_outside(handle))
+
+    def _replace(self, owner: type, name: str, method: Callable[..., Any]) -> None:
+        self._replaced.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, method)
 
     def _counts(self, code: CodeType) -> bool:
         name = code.co_filename
@@ -78,34 +205,46 @@ class Recorder:
         # Bodies of modules and classes run where they are imported.
         return self._is_ours[name] and bool(code.co_flags & inspect.CO_OPTIMIZED)
 
-    def _note_call_from_outside(self, frame: FrameType) -> None:
-        if [code for code in self._stack(frame) if not _drives(code)] == [frame.f_code]:
-            self._calls[frame.f_code] += 1
-
-    def _note_walk(self, frame: FrameType) -> None:
-        if frame.f_code.co_name not in PARTS and frame.f_code not in self._found:
-            if not self._polling.intersection(self._stack(frame)):
-                self._found[frame.f_code] = None
-
-    def _stack(self, frame: FrameType) -> List[CodeType]:
-        """The package's functions that are being called, from the one of the frame outwards."""
-        codes = []
-        each: FrameType | None = frame
-        while each is not None:
-            if self._counts(each.f_code):
-                codes.append(each.f_code)
-            each = each.f_back
-        return codes
-
     def _named(self, code: CodeType) -> str:
-        path = os.path.relpath(os.path.abspath(code.co_filename), ROOT).replace(os.sep, "/")
-        return f"{path}:{code.co_firstlineno} {code.co_name}"
+        file = os.path.abspath(code.co_filename)
+        if file not in self._places:
+            with open(file, encoding="utf-8") as opened:
+                self._places[file] = _outermost(compile(opened.read(), file, "exec"))
+        line, name = self._places[file][code.co_firstlineno, code.co_name]
+        return f"{os.path.relpath(file, ROOT).replace(os.sep, '/')}:{line} {name}"
 
 
-def _drives(code: CodeType) -> bool:
-    """Whether it takes the steps of coroutines: these may poll, but it does not."""
-    return code.co_name == "_step" and code.co_filename.endswith("stories.py")
+def sends(*each: bytes) -> IsEnd:
+    """The ends are the first writes of each of these words to a socket or a pipe of an asyncio
+    loop."""
+    transports = tuple(
+        os.path.join("asyncio", f"{name}_events.py") for name in ("selector", "unix")
+    )
+    awaited = set(each)
+
+    def is_end(frame: FrameType) -> bool:
+        if frame.f_code.co_name not in ("write", "writelines"):
+            return False
+        if not frame.f_code.co_filename.endswith(transports):
+            return False
+        written = frame.f_locals
+        parts = written.get("list_of_data", [written.get("data")])
+        found = {words for words in awaited for part in parts if words in bytes(part)}
+        awaited.difference_update(found)
+        return bool(found)
+
+    return is_end
 
 
-def _nothing(_frame: FrameType) -> None:
-    pass
+def _outermost(code: CodeType, function: Place | None = None) -> Dict[Place, Place]:
+    """The function in which each function stands that a module or class has; itself, if it stands
+    in none."""
+    found: Dict[Place, Place] = {}
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            place = (each.co_firstlineno, each.co_name)
+            is_function = bool(each.co_flags & inspect.CO_OPTIMIZED)
+            outer = function or (place if is_function else None)
+            found.update(_outermost(each, outer))
+            found[place] = outer or place
+    return found

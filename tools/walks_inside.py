@@ -14,23 +14,31 @@ import os
 import sys
 import threading
 import time
+from types import FrameType
 from typing import Any, Callable, Dict, List
 
 import sublime
 
 from headless import running
+from headless.queues import Queue
 
 # The repository stands in the editor as a package.
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from tests.fake_cli import FakeCli  # noqa: E402
-from tools.walk_recorder import ROOT, Recorder  # noqa: E402
+from tools.walk_recorder import ROOT, Recorder, sends  # noqa: E402
 
-# Seconds for anything, between looks, and for all that polls to come by; the slowest looks each
-# second.
+# Seconds for anything, between looks, and after which a view in which nothing was drawn is drawn:
+# longer than what waits for the user to come to rest.
 PATIENCE = 60.0
 LOOK = 0.005
-IDLE = 2.5
+STILL = 0.5
+# What changes a view before the user's eyes.
+DRAWING = {
+    function.__code__
+    for function in (sublime.View.insert, sublime.View.replace, sublime.View.erase)
+    + (sublime.View.add_regions, sublime.View.add_phantom)
+}
 OLD = "".join(f"line {number}\n" for number in range(100))
 NEW = OLD.replace("5\n", "5, changed\n")
 
@@ -38,30 +46,29 @@ Walks = Dict[str, List[List[str]]]
 
 
 def main(answer: str, runs: str) -> None:
-    recorder = _watching()
+    with Recorder() as recorder:
+        walks = _walks(recorder, int(runs))
+    with open(answer, "w") as file:
+        json.dump(walks, file)
+
+
+def _walks(recorder: Recorder, runs: int) -> Walks:
+    """The recorder watches the editor's two threads, and all that will begin."""
+    recorder.follow(Queue, "post")
+    for later in (sublime.set_timeout, sublime.set_timeout_async):
+        _done(later, recorder.watch_this_thread)
     window = sublime.active_window()
     plugin = _loaded()
     until(lambda: plugin._host.running is not None and plugin._host.environment(window))
     cli = FakeCli(plugin._host.environment(window), folder=window.folders()[0])
     until(lambda: cli.connected() and cli.received("ide/contextUpdate"))
     editor = Editor(recorder, window, plugin._host.running, cli)
-    editor.learn_polling()
     walks: Walks = {}
-    for number in range(int(runs)):
+    for number in range(runs):
         for name, functions in editor.walks(number).items():
             walks.setdefault(name, []).append(functions)
     cli.close()
-    with open(answer, "w") as file:
-        json.dump(walks, file)
-
-
-def _watching() -> Recorder:
-    """It watches the editor's two threads, and all that will begin."""
-    recorder = Recorder()
-    recorder.watch_new_threads()
-    for later in (sublime.set_timeout, sublime.set_timeout_async):
-        _done(later, recorder.watch_this_thread)
-    return recorder
+    return walks
 
 
 def _loaded() -> Any:
@@ -81,30 +88,21 @@ class Editor:
         self._window = window
         self._package = package
         self._cli = cli
-
-    def learn_polling(self) -> None:
-        """With a diff, for some things look only where there is one."""
-        path = self._written("idle.txt")
-        self._open(path)
-        self._recorder.learn_polling(lambda: time.sleep(IDLE))
-        self._close(path)
+        self._drawn_at = 0.0
 
     def walks(self, number: int) -> Dict[str, List[str]]:
         accepted, dropped = self._written(f"a{number}.txt"), self._written(f"d{number}.txt")
-        record = self._record
-        found = {"selection to the stream": record(self._selection(accepted))}
-        found["openDiff to the drawn view"] = record(lambda: self._open(accepted))
-        found["Accept to the notification"] = record(self._accept)
+        record = self._recorder.record
+        selection = self._selection(accepted)
+        found = {"selection to the stream": record(selection, sends(b"ide/contextUpdate"))}
+        found["openDiff to the drawn view"] = record(lambda: self._open(accepted), self._draws)
+        found["Accept to the notification"] = record(self._accept, sends(b"ide/diffAccepted"))
         with open(accepted, "w") as file:
             file.write(NEW)
         view = self._open(dropped)
-        found["Drop to the drawn view"] = record(lambda: self._drop(view))
+        found["Drop to the drawn view"] = record(lambda: self._drop(view), self._draws)
         self._close(dropped)
         return found
-
-    def _record(self, walk: Callable[[], object]) -> List[str]:
-        self._recorder.wait_until_quiet()
-        return self._recorder.record(walk)
 
     def _written(self, name: str) -> str:
         path = os.path.join(self._window.folders()[0], name)
@@ -131,7 +129,6 @@ class Editor:
         answer = self._cli.call("openDiff", filePath=path, newContent=NEW)
         answer.result(PATIENCE)
         until(lambda: any(self._is_drawn(view) for view in self._window.views()))
-        _done(sublime.set_timeout)
         return next(view for view in self._window.views() if self._is_drawn(view))
 
     def _close(self, path: str) -> None:
@@ -142,7 +139,13 @@ class Editor:
         review = self._package.reviews.of(view)
         if review is None or review.change_count != view.change_count():
             return False
-        return bool(review.is_current(view))
+        return review.is_current(view) and time.monotonic() > self._drawn_at + STILL
+
+    def _draws(self, frame: FrameType) -> bool:
+        """Whether this call changes a view before the user's eyes."""
+        if frame.f_code in DRAWING:
+            self._drawn_at = time.monotonic()
+        return frame.f_code in DRAWING
 
     def _accept(self) -> None:
         before = len(self._cli.received("ide/diffAccepted"))
@@ -153,7 +156,6 @@ class Editor:
         before = view.change_count()
         self._run("gemini_companion_drop_change")
         until(lambda: view.change_count() > before and self._is_drawn(view))
-        _done(sublime.set_timeout)
 
     def _run(self, command: str) -> None:
         sublime.set_timeout(lambda: self._window.run_command(command))

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
 import sys
 import threading
-import time
 import unittest
 from typing import Callable
 
 from companion.base import shown_text
+from companion.base.background import in_thread, start
 from companion.base.text_digest import text_digest
 from tools import walk_of_chat
 from tools.count_walks import CHAT
 from tools.walk_recorder import Recorder
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# Seconds.
+PATIENCE = 10.0
 # The rooms that each walk leads through.
 ROOMS = {
     "selection to the stream": {"plugin.py", "ui", "ide", "base"},
-    "openDiff to the drawn view": {"plugin.py", "ui", "ide", "base"},
+    "openDiff to the drawn view": {"ui", "ide", "base"},
     "Accept to the notification": {"ui", "ide", "base"},
     "Drop to the drawn view": {"ui", "base"},
     CHAT: {"api", "agent", "base"},
 }
+
+
+def seen(_what: object) -> None:
+    """The end of a walk."""
 
 
 def on_a_thread(work: Callable[[], object]) -> None:
@@ -36,33 +43,65 @@ def on_a_thread(work: Callable[[], object]) -> None:
 
 class Recording(unittest.TestCase):
     def setUp(self) -> None:
-        self.recorder = Recorder()
-        self.recorder.watch_new_threads()
-        self.addCleanup(threading.setprofile, None)
+        self.recorder = Recorder(quiet=0.0)
+        self.recorder.__enter__()
+        self.addCleanup(self.recorder.__exit__)
 
-    def test_what_other_threads_call_is_named_with_its_file(self) -> None:
-        found = self.recorder.record(lambda: on_a_thread(lambda: shown_text.shown_line("a")))
+    def found(self, walk: Callable[[], object]) -> list[str]:
+        """The names of the functions from the beginning of the walk to a call of `seen`."""
+        named = self.recorder.record(walk, lambda frame: frame.f_code is seen.__code__)
+        return [name.partition(" ")[2] for name in named]
+
+    def test_what_leads_to_the_end_is_named_with_its_file(self) -> None:
+        def walk() -> None:
+            on_a_thread(lambda: seen(shown_text.shown_line("a")))
+
+        found = self.recorder.record(walk, lambda frame: frame.f_code is seen.__code__)
         self.assertRegex(found[0], r"^companion/base/shown_text\.py:\d+ shown_line$")
         self.assertEqual(len(found), len(set(found)))
 
-    def test_nothing_is_noted_before_and_after(self) -> None:
-        on_a_thread(lambda: shown_text.shown_line("a"))
-        self.assertEqual(self.recorder.record(lambda: None), [])
+    def test_nothing_is_noted_before_the_walk_and_after_its_end(self) -> None:
+        def walk() -> None:
+            on_a_thread(lambda: (seen(text_digest("a")), shown_text.shown_line("a")))
 
-    def test_what_polls_is_left_out_with_all_that_it_calls_and_nothing_else(self) -> None:
+        on_a_thread(lambda: shown_text.shown_line("a"))
+        self.assertEqual(self.found(walk), ["text_digest"])
+
+    def test_what_another_thread_does_meanwhile_does_not_count(self) -> None:
+        def walk() -> None:
+            on_a_thread(lambda: shown_text.shown_line("a"))
+            on_a_thread(lambda: seen(text_digest("a")))
+
+        self.assertEqual(self.found(walk), ["text_digest"])
+
+    def test_the_way_leads_over_threads_and_loops_as_far_as_each_had_come(self) -> None:
+        async def see() -> None:
+            seen(await in_thread(lambda: text_digest("a")))
+            shown_text.shown_line("a")
+
+        def names(found: list[str]) -> set[str]:
+            return {"in_thread", "text_digest", "shown_line"} & set(found)
+
+        found = self.found(lambda: on_a_thread(lambda: asyncio.run(see())))
+        self.assertEqual(names(found), {"in_thread", "text_digest"})
+
+    def test_what_stands_within_a_function_counts_as_that_function(self) -> None:
         is_over = threading.Event()
 
-        def poll() -> None:
-            while not is_over.wait(0.001):
-                shown_text.shown_line("a")
+        def walk() -> None:
+            # This thread is not watched: of `start`, only the function in it runs on a new one.
+            start(lambda: (seen("a"), is_over.set()))
+            is_over.wait(PATIENCE)
 
-        thread = threading.Thread(target=poll)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(is_over.set)
-        self.recorder.learn_polling(lambda: time.sleep(0.1))
-        found = self.recorder.record(lambda: on_a_thread(lambda: text_digest("a")))
-        self.assertEqual([name.partition(" ")[2] for name in found], ["text_digest"])
+        self.assertEqual(self.found(walk), ["start"])
+
+    def test_all_is_as_it_was_afterwards(self) -> None:
+        methods = threading.Thread.start, asyncio.Handle._run, asyncio.BaseEventLoop.call_soon
+        with Recorder():
+            self.assertNotEqual(threading.Thread.start, methods[0])
+        self.assertEqual(
+            (threading.Thread.start, asyncio.Handle._run, asyncio.BaseEventLoop.call_soon), methods
+        )
 
 
 class Counting(unittest.TestCase):
