@@ -39,7 +39,7 @@ from ..operations.callers import Callers
 from ..operations.tokens import NOBODY, Caller
 from . import once
 from .guard import CALLERS, Guard
-from .routing import Table
+from .routing import Asked, Table
 
 # The most bytes of a body: the largest file, with every character escaped.
 MAX_BODY = 6 * MAX_FILE + (1 << 20)
@@ -88,42 +88,41 @@ class Dispatcher:
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """The boundary of every request: no exception leaves it."""
         id = json_log.begin(request.headers.get(json_log.HEADER, ""))
+        asked = self._table.asked(request.method, request.path)
         # Open routes are asked all the time, and reveal nothing.
-        is_open = self._table.is_open(request.method, request.path)
-        if self._audit is None or is_open or request.method == "OPTIONS":
-            return await self._handle(request, id)
+        if self._audit is None or asked.is_open or request.method == "OPTIONS":
+            return await self._handle(request, asked, id)
         with self._audit.entry(id):
-            method, route = self._table.name_of(request.method, request.path)
+            method, route = asked.name
             audit_log.note(method=method, route=route)
-            answer = await self._handle(request, id)
+            answer = await self._handle(request, asked, id)
             audit_log.note(status=answer.status)
             return answer
 
-    async def _handle(self, request: web.BaseRequest, id: str) -> web.StreamResponse:
-        headers = {**PLAIN, json_log.HEADER: id, **self._guard.cors(request.headers)}
-        headers.update(self._guard.encrypted(request.headers))
+    async def _handle(self, request: web.BaseRequest, asked: Asked, id: str) -> web.StreamResponse:
+        headers = {**PLAIN, json_log.HEADER: id, **self._guard.headers_for(request.headers)}
         accepted = request.headers.get("Accept-Language", "")
         language = language_of(accepted, self._language)
         try:
             with MemoryShare(self._memory) as memory:
-                answer = await self._answer_or_refuse(request, memory, language, headers)
+                answer = await self._answer_or_refuse(request, asked, memory, language, headers)
         except Exception:
             logger.exception("a request failed")
             answer = await self._refuse(request, Refusal(INTERNAL_ERROR), language, headers)
         if self._services.metrics is not None:
-            route = self._table.name_of(request.method, request.path)
-            self._services.metrics.answered(*route, answer.status)
+            self._services.metrics.answered(*asked.name, answer.status)
         return answer
 
     async def _answer_or_refuse(
         self,
         request: web.BaseRequest,
+        asked: Asked,
         memory: MemoryShare,
         language: str,
         headers: Mapping[str, str],
     ) -> web.StreamResponse:
         try:
-            return await self._answer(request, memory, language, headers)
+            return await self._answer(request, asked, memory, language, headers)
         except Refusal as refusal:
             return await self._refuse(request, refusal, language, headers)
         except Refused as refused:
@@ -134,6 +133,7 @@ class Dispatcher:
     async def _answer(
         self,
         request: web.BaseRequest,
+        asked: Asked,
         memory: MemoryShare,
         language: str,
         headers: Mapping[str, str],
@@ -141,12 +141,13 @@ class Dispatcher:
         await self._services.tokens.look()
         caller = self._caller(request)
         if request.method == "OPTIONS":
-            return self._preflight(request, headers)
-        route, in_path = self._route(request, caller)
+            more = self._guard.preflight(request.headers)
+            return web.Response(status=204, headers={**headers, **more})
+        route = self._route(request, asked, caller)
         end = partial(_end, request)
         # A body may take minutes, in which its token is withdrawn.
         with self._services.tokens.answering(caller, end):
-            fields = await _fields(request, route, in_path, memory)
+            fields = await _fields(request, route, asked.fields, memory)
             if "sessionId" in fields:
                 audit_log.note(sessionId=fields["sessionId"])
                 await shared_folder.look(self._services.agent.conversations, fields["sessionId"])
@@ -176,26 +177,18 @@ class Dispatcher:
         caller = self._services.tickets.redeem(request.query[tickets.FIELD], request.path)
         return caller if caller.id in CALLERS or self._services.tokens.has(caller) else NOBODY
 
-    def _route(
-        self, request: web.BaseRequest, caller: Caller
-    ) -> tuple[Route[Handler], Mapping[str, str]]:
-        """The route and the fields in its path, if the caller may use it. Raises Refused,
-        Refusal."""
+    def _route(self, request: web.BaseRequest, asked: Asked, caller: Caller) -> Route[Handler]:
+        """The route, if the caller may use it. Raises Refused, Refusal."""
         # Without a token, a client must not learn which other routes exist.
-        if not self._table.is_open(request.method, request.path):
+        if not asked.is_open:
             if caller == NOBODY:
                 raise Refused(BAD_TOKEN)
             self._server.admit(request)
-        route, in_path = self._table.find(request.method, request.path)
-        if route.scope not in (OPEN, ANY):
-            caller.check(route.scope)
-        return route, in_path
-
-    def _preflight(
-        self, request: web.BaseRequest, headers: Mapping[str, str]
-    ) -> web.StreamResponse:
-        more = self._guard.preflight(request.headers)
-        return web.Response(status=204, headers={**headers, **more})
+        if asked.route is None:
+            raise self._table.refusal(request.path)
+        if asked.route.scope not in (OPEN, ANY):
+            caller.check(asked.route.scope)
+        return asked.route
 
     async def _refuse(
         self,

@@ -15,6 +15,7 @@ from .access import FULL, LOCAL, READ_ONLY, Access
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 # As an origin: every page may use the API, if it has the token.
 ANY = "*"
+ALLOWED = "Access-Control-Allow-Origin"
 METHODS = "GET, POST, PATCH, DELETE, OPTIONS"
 # Headers of answers that pages may read, beside those that they always may.
 EXPOSED = "Retry-After, X-Request-Id, Idempotency-Replayed"
@@ -65,28 +66,24 @@ class Guard(http_server.Guard):
     def knows(self, origin: str) -> bool:
         return self._allows_any or super().knows(origin)
 
-    def encrypted(self, headers: Mapping[str, str]) -> Mapping[str, str]:
-        """The header that makes browsers use TLS for this name from now on, if the server itself
+    def headers_for(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """What the answer to a request with these headers says: to an allowed page, that it may
+        read the answer; and to browsers, to use TLS for this name from now on, if the server itself
         has TLS."""
-        return ENCRYPTED if headers.get("Host", "").lower() in self._encrypted else {}
-
-    def cors(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """The headers that let an allowed page read the answer; only `Vary` for all others."""
+        told = {"Vary": "Origin"}
         origin = headers.get("Origin")
-        if origin is None or not self.knows(origin):
-            return {"Vary": "Origin"}
-        return {
-            "Vary": "Origin",
-            "Access-Control-Allow-Origin": origin,
-            "Access-Control-Expose-Headers": EXPOSED,
-        }
+        if origin is not None and self.knows(origin):
+            told.update({ALLOWED: origin, "Access-Control-Expose-Headers": EXPOSED})
+        if headers.get("Host", "").lower() in self._encrypted:
+            told.update(ENCRYPTED)
+        return told
 
     def preflight(self, headers: Mapping[str, str]) -> dict[str, str]:
         """The answer to a browser that asks before a page sends a request. It is the same for all
         paths, because the question comes without the token; so it has no `Allow`, which depends on
         the path."""
-        allowed = self.cors(headers)
-        if "Access-Control-Allow-Origin" not in allowed:
+        allowed = self.headers_for(headers)
+        if ALLOWED not in allowed:
             return allowed
         allowed["Access-Control-Allow-Methods"] = METHODS
         # Libraries send headers of their own, such as `X-Stainless-OS`. None of them gives access.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import Any, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Iterable, Iterator, Mapping
 
 from ..contract.refusal import METHOD_NOT_ALLOWED, NOT_FOUND, Refusal
 from ..contract.route import Route
@@ -11,69 +11,63 @@ from ..handlers.handler_types import Handler
 from ..operations.metrics import OTHER
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The route that a request asks for, None if there is none, and the fields in its path."""
+
+    route: Route[Handler] | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the route needs no token."""
+        return self.route is not None and self.route.is_open
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """Method and path of the route as in the table; OTHER for both if there is none."""
+        return (OTHER, OTHER) if self.route is None else (self.route.method, self.route.path)
+
+
 class Table:
     """All routes of a server, those of the web page's files included."""
 
     def __init__(self, routes: Iterable[Route[Handler]]) -> None:
-        self._plain: dict[str, dict[str, Route[Handler]]] = {}
+        self._plain: dict[str, list[Route[Handler]]] = {}
         self._patterns: list[tuple[list[str], Route[Handler]]] = []
         for route in routes:
             if "{" in route.path:
                 self._patterns.append((route.path.split("/"), route))
             else:
-                self._plain.setdefault(route.path, {})[route.method] = route
+                self._plain.setdefault(route.path, []).append(route)
 
-    def is_open(self, method: str, path: str) -> bool:
-        """Whether the route needs no token."""
-        known = self._plain.get(path, {}).get(_read_as(method))
-        return known is not None and known.is_open
-
-    def find(self, method: str, path: str) -> tuple[Route[Handler], Mapping[str, str]]:
-        """The route, and the fields in its path. HEAD counts as GET. Raises Refusal."""
-        method = _read_as(method)
-        known = self._plain.get(path)
-        if known is not None:
-            if method not in known:
-                raise _wrong_method(known)
-            return known[method], {}
-        fitting = [
-            (route, fields)
-            for pattern, route in self._patterns
-            for fields in [_matched(pattern, _parts(path, pattern, route))]
-            if fields is not None
-        ]
-        for route, fields in fitting:
-            if method == route.method:
-                return route, fields
-        if fitting:
-            raise _wrong_method([route.method for route, _fields in fitting])
-        raise Refusal(NOT_FOUND, path=path[:200])
-
-    def name_of(self, method: str, path: str) -> tuple[str, str]:
-        """Method and path of the request's route as in the table; OTHER for both if there is
-        none."""
-        with suppress(Refusal):
-            route = self.find(method, path)[0]
-            return route.method, route.path
-        return OTHER, OTHER
+    def asked(self, method: str, path: str) -> Asked:
+        """HEAD counts as GET."""
+        method = "GET" if method == "HEAD" else method
+        fitting = (asked for asked in self._fitting(path) if asked.name[0] == method)
+        return next(fitting, Asked())
 
     def allowed(self, path: str) -> str:
-        """The methods of a path, for the header Allow."""
-        known = list(self._plain.get(path, {}))
-        known += [
-            route.method
-            for pattern, route in self._patterns
-            if _matched(pattern, _parts(path, pattern, route)) is not None
-        ]
-        return ", ".join([*known, "OPTIONS"])
+        """The methods of a path, for the header Allow; empty if there is no such path."""
+        methods = [asked.name[0] for asked in self._fitting(path)]
+        return ", ".join([*methods, "OPTIONS"]) if methods else ""
 
+    def refusal(self, path: str) -> Refusal:
+        """Why a request for this path has no route."""
+        allowed = self.allowed(path)
+        if allowed:
+            return Refusal(METHOD_NOT_ALLOWED, allowed=allowed)
+        return Refusal(NOT_FOUND, path=path[:200])
 
-def _read_as(method: str) -> str:
-    return "GET" if method == "HEAD" else method
-
-
-def _wrong_method(known: Any) -> Refusal:
-    return Refusal(METHOD_NOT_ALLOWED, allowed=", ".join([*known, "OPTIONS"]))
+    def _fitting(self, path: str) -> Iterator[Asked]:
+        """The routes of this path, for whichever method."""
+        if path in self._plain:
+            yield from map(Asked, self._plain[path])
+            return
+        for pattern, route in self._patterns:
+            fields = _matched(pattern, _parts(path, pattern, route))
+            if fields is not None:
+                yield Asked(route, fields)
 
 
 def _parts(path: str, pattern: list[str], route: Route[Handler]) -> list[str]:
