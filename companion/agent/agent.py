@@ -268,7 +268,7 @@ class Agent:
         if session_id is not None:
             await shared_folder.look(self.conversations, session_id)
         elif not new:
-            await self.conversations.index.whole()
+            await self.conversations.index.waited()
             await shared_folder.look_at_all(self.conversations)
         usual = self.backends.usual
         find = partial(self.conversations.find, workspace, session_id, new, agent, usual, new_id)
@@ -309,7 +309,7 @@ class Agent:
         self.conversations.remember(conversation)
         place = backend.pool.place_of(conversation)
         try:
-            with place.using():
+            with place.idle.using():
                 client = await place.runner.client(backend.account.credentials)
                 await conversation.session.connect(client)
         except AgentError as error:
@@ -320,5 +320,5 @@ class Agent:
                 self.conversations.forget(conversation)
                 backend.pool.leave(conversation)
         # Another attempt may have failed before and removed the conversation.
-        self.conversations.restore(conversation)
+        self.conversations.remember(conversation)
         place.enter(conversation)

@@ -55,7 +55,7 @@ class Outbox:
             is_sent = True
             return turn
         finally:
-            conversation.release()
+            conversation.reservation.release()
             # It may be cancelled, too.
             if not is_sent:
                 self._leave(conversation, before)
@@ -105,7 +105,7 @@ class Outbox:
             if conversation.queue.sending == first.id:
                 # What came in between is no reason to wait for ever.
                 conversation.queue.hold()
-            conversation.release()
+            conversation.reservation.release()
 
     async def _send(
         self,

@@ -27,7 +27,6 @@ from .handlers.handler_types import Services, encoded, refused
 from .handlers.listeners import Listeners
 from .openai.kept_conversations import KeptConversations
 from .operations import metrics
-from .operations.admission import Admission
 from .operations.audit_log import AuditLog
 from .operations.callers import Callers
 from .operations.metrics import Metrics
@@ -86,7 +85,6 @@ class Server:
         self.port = 0
         self._settings = settings
         self._folder = folder
-        self._admission = Admission()
 
     @property
     def url(self) -> str:
@@ -143,7 +141,6 @@ class Server:
     async def drain(self, seconds: float) -> None:
         """Refuse new turns from now on, and wait at most that many seconds until the running ones
         have ended. Everything else continues until `stop`."""
-        self._admission.close()
         self.agent.outbox.is_closed = True
         await self.agent.turns.finish(seconds)
 
@@ -180,7 +177,6 @@ class Server:
             self._named,
             Tickets(),
             self._listeners,
-            self._admission,
             self._metrics,
             page,
             settings.allows_commands,

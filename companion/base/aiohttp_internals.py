@@ -154,13 +154,6 @@ class _LoopOfOneTask:
         return self._loop.create_task(work)
 
 
-def _loop_of_connection(in_tasks: bool) -> Any:
-    # From Python 3.12 on tasks can begin at once. The library uses that without asking the loop.
-    if in_tasks or sys.version_info >= (3, 12):
-        return asyncio.get_running_loop()
-    return _LoopOfOneTask()
-
-
 @dataclass(frozen=True)
 class _Examined:
     """The headers of a request, which this keeps alive, and the result of examining its head."""
@@ -173,7 +166,9 @@ class FastConnection(Connection):
     """`in_tasks` is as in HttpServer."""
 
     def __init__(self, server: Server, not_http: tuple[bytes, str], in_tasks: bool) -> None:
-        super().__init__(server, not_http, _loop_of_connection(in_tasks))
+        # From Python 3.12 on the library begins tasks at once, without asking the loop for them.
+        alone = not in_tasks and sys.version_info < (3, 12)
+        super().__init__(server, not_http, _LoopOfOneTask() if alone else None)
         for name in PARSERS:
             parser = getattr(self, name, None)
             if parser is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from typing import Any, Callable, Iterator, TypeVar
 
 from aiohttp.http_exceptions import HttpProcessingError
@@ -19,7 +20,6 @@ from aiohttp.web_response import Response, StreamResponse
 from aiohttp.web_server import Server
 
 from .log import logger
-from .stall_watch import StallWatch
 
 T = TypeVar("T")
 
@@ -35,6 +35,9 @@ PARSED_AT_ONCE = 16 * 1024
 # The most bytes of a chunked body beside its data: sizes of chunks, their extensions, trailers.
 # With chunks of 64 bytes they are less than a fifth.
 CHUNKS_BESIDE, CHUNKS_SHARE = 64 * 1024, 0.2
+# Seconds within which a client must read some of an answer that waits for it. The kernel holds a
+# few megabytes and reports them only in large steps.
+STALLED = 60.0
 # Rounds of the loop after which no parsed request can still be waiting if none has begun: from one
 # request to the next the library needs three.
 ROUNDS = 8
@@ -61,6 +64,29 @@ class ChunkLimit:
             return False
         self._body.set_exception(TooManyChunks())
         return True
+
+
+class StallWatch:
+    """Watches whether the client of one connection reads its answer, from each `begin` to the
+    `end`."""
+
+    def __init__(self) -> None:
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self, transport: asyncio.WriteTransport, before: float = math.inf) -> None:
+        """An answer waits. Check now and every STALLED seconds whether fewer bytes wait than
+        `before`; otherwise abort the transport."""
+        waiting = transport.get_write_buffer_size()
+        if waiting >= before:
+            transport.abort()
+            return
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(STALLED, self.begin, transport, waiting)
+
+    def end(self) -> None:
+        """No data waits any more, or the connection is lost."""
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 def _is_our_failure(record: logging.LogRecord) -> bool:

@@ -109,7 +109,7 @@ class Guard:
         self._hosts: AbstractSet[str] = own.union(hosts)
         self._origins = {f"{scheme}://{host}" for host in own}
         self._origins.update(origin.lower().rstrip("/") for origin in origins)
-        self._authorizations = [("Bearer " + token).encode("ascii") for token in tokens]
+        self._tokens = [token.encode("ascii") for token in tokens]
 
     def check_place(self, target: str, headers: Mapping[str, str]) -> None:
         """Raises Refused for another host, and for a web page that is not known. `target` is that
@@ -127,21 +127,11 @@ class Guard:
 
     def check_token(self, headers: Mapping[str, str]) -> int:
         """The index of the client's token. Raises Refused if it has none of them."""
-        given = headers.get("Authorization", "")
-        index = self._index(given)
-        if index is None:
-            token = bearer(given)
-            index = self._index("Bearer " + token) if token else None
-        if index is None:
-            raise Refused(BAD_TOKEN)
-        return index
-
-    def _index(self, given: str) -> int | None:
-        data = given.encode("utf-8", "surrogateescape")
-        for index, authorization in enumerate(self._authorizations):
-            if hmac.compare_digest(data, authorization):
+        given = bearer(headers.get("Authorization", "")).encode("utf-8", "surrogateescape")
+        for index, token in enumerate(self._tokens):
+            if hmac.compare_digest(given, token):
                 return index
-        return None
+        raise Refused(BAD_TOKEN)
 
 
 def bearer(authorization: str) -> str:

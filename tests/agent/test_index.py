@@ -66,7 +66,7 @@ class IndexCase(unittest.IsolatedAsyncioTestCase):
         self.read.clear()
         with self.noting():
             await made.load()
-            await asyncio.wait_for(made.whole(), PATIENCE)
+            await asyncio.wait_for(made.waited(), PATIENCE)
         await until(lambda: made._work is None or made._work.done())
         return made
 
@@ -193,7 +193,7 @@ class Start(IndexCase):
             await self.index.load()
             self.assertEqual(self.read[:2], [id_of(8), id_of(7)])
             self.assertLess(len(self.index.summaries), 9)
-            await asyncio.wait_for(self.index.whole(), PATIENCE)
+            await asyncio.wait_for(self.index.waited(), PATIENCE)
         self.assertEqual(len(self.index.summaries), 9)
         self.assertEqual(sorted(self.read), [id_of(number) for number in range(9)])
 
@@ -211,7 +211,7 @@ class Start(IndexCase):
         now = self.index.summaries[id_of(8)]._replace(id=id_of(0), title="As it is now")
         self.index.put(now)
         await asyncio.wait_for(reading, PATIENCE)
-        await asyncio.wait_for(self.index.whole(), PATIENCE)
+        await asyncio.wait_for(self.index.waited(), PATIENCE)
         self.assertEqual(self.index.summaries[id_of(0)], now)
         self.assertNotIn(id_of(0), self.index.stats)
 
@@ -226,10 +226,10 @@ class Start(IndexCase):
 
     async def test_who_waits_for_all_lets_one_that_is_new_be_read(self) -> None:
         await self.index.load()
-        await asyncio.wait_for(self.index.whole(), PATIENCE)
+        await asyncio.wait_for(self.index.waited(), PATIENCE)
         self.written(9)
         self.written(10)
-        waiting = [self.index.ready(id_of(9)), self.index.ready(id_of(10)), self.index.whole()]
+        waiting = [self.index.ready(id_of(9)), self.index.ready(id_of(10)), self.index.waited()]
         await asyncio.wait_for(asyncio.gather(*waiting), PATIENCE)
         self.assertEqual(len(self.index.summaries), 11)
 
@@ -238,7 +238,7 @@ class Start(IndexCase):
         wanting = asyncio.ensure_future(self.index.ready(id_of(0)))
         await asyncio.sleep(0)
         wanting.cancel()
-        await asyncio.wait_for(self.index.whole(), PATIENCE)
+        await asyncio.wait_for(self.index.waited(), PATIENCE)
         self.assertIn(id_of(0), self.index.summaries)
 
     async def test_what_cannot_be_used_is_read_once(self) -> None:
@@ -246,7 +246,7 @@ class Start(IndexCase):
             file.write(b'{"type":"conversation","version":99}\n')
         with self.assertLogs("GeminiCompanion", "WARNING") as logs, self.noting():
             await self.index.load()
-            await asyncio.wait_for(self.index.whole(), PATIENCE)
+            await asyncio.wait_for(self.index.waited(), PATIENCE)
             with mock.patch.object(index, "MOMENT", 0):
                 await self.index.look(())
                 await self.index.look(())
@@ -256,7 +256,7 @@ class Start(IndexCase):
     async def test_an_end_in_the_middle_waits_for_no_more(self) -> None:
         await self.index.load()
         await asyncio.wait_for(self.index.close(), PATIENCE)
-        await asyncio.wait_for(self.index.whole(), PATIENCE)
+        await asyncio.wait_for(self.index.waited(), PATIENCE)
         self.assertLess(len(self.index.summaries), 9)
 
 

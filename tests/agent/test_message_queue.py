@@ -50,7 +50,6 @@ class Queued(unittest.IsolatedAsyncioTestCase):
             cancel=self.cancel,
             reservation=Reservation(),
             reserve=lambda: None,
-            release=lambda: None,
             workspace="/work",
             session=SimpleNamespace(agent=None),
             prepare=lambda work: work,

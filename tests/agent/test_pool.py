@@ -79,7 +79,7 @@ class PoolTest(unittest.IsolatedAsyncioTestCase):
         busy.is_busy = True
         with mock.patch.multiple(idle, LARGE=100, IDLE=0.01):
             for talk in (busy, resting):
-                with self.place(talk).using():
+                with self.place(talk).idle.using():
                     pass
             runners: list[Any] = [self.place(talk).runner for talk in (resting, busy)]
             await asyncio.wait_for(runners[0].ended.wait(), PATIENCE)

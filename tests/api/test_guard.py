@@ -29,7 +29,6 @@ from GeminiCompanion.companion.base import (
     http_server,
     large_json,
     memory_budget,
-    stall_watch,
 )
 from GeminiCompanion.companion.base.large_json import PIECE
 from GeminiCompanion.companion.base.log import logger
@@ -404,7 +403,7 @@ class Limits(ApiTest):
         return client
 
     def test_who_takes_nothing_of_an_answer_is_not_waited_for(self) -> None:
-        with mock.patch.object(stall_watch, "STALLED", 0.1):
+        with mock.patch.object(connection, "STALLED", 0.1):
             client = self.begin_to_read(4096)
             self.assertTrue(client.recv(100))
             ends = time.monotonic() + PATIENCE
@@ -413,7 +412,7 @@ class Limits(ApiTest):
         self.assertFalse(self.server._http.connections)
 
     def test_who_takes_an_answer_slowly_gets_all_of_it(self) -> None:
-        with mock.patch.object(stall_watch, "STALLED", 2.0):
+        with mock.patch.object(connection, "STALLED", 2.0):
             client, size, last = self.begin_to_read(1 << 17), 0, time.monotonic()
             for data in iter(lambda: client.recv(1 << 17), b""):
                 size += len(data)

@@ -280,7 +280,7 @@ class Fork(ListingCase):
         self.refused(self.ask("POST", "/sessions/nobody/fork", {}), 404, "SESSION_NOT_FOUND")
         known = self.kept.agent.conversations.known(id_of(7))
         known.reserve()
-        self.addCleanup(known.release)
+        self.addCleanup(known.reservation.release)
         self.refused(self.fork(7), 409, "SESSION_BUSY")
 
 
@@ -370,7 +370,7 @@ class Deleting(ListingCase):
     def test_many_go_at_once_and_each_that_stays_says_why(self) -> None:
         known = self.kept.agent.conversations.known(id_of(2))
         known.reserve()
-        self.addCleanup(known.release)
+        self.addCleanup(known.reservation.release)
         wanted = [id_of(number) for number in (1, 2, 3, 3)] + ["nobody"]
         reply = self.ask("POST", "/sessions/delete", {"sessionIds": wanted})
         self.assertEqual(reply["removed"], [id_of(1), id_of(3)])

@@ -29,7 +29,7 @@ from GeminiCompanion.companion.api.server import Server
 from GeminiCompanion.companion.api.serving import certificate
 from GeminiCompanion.companion.api.serving.access import Access
 from GeminiCompanion.companion.api.serving.certificate import BadCertificate, Certificate
-from GeminiCompanion.companion.base import stall_watch
+from GeminiCompanion.companion.base import connection
 from GeminiCompanion.companion.base.log import logger
 from multidict import CIMultiDict
 
@@ -203,7 +203,7 @@ class Encrypted(ApiTest):
             f"Authorization: Bearer {self.server.token}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         )
-        with mock.patch.object(stall_watch, "STALLED", 0.1):
+        with mock.patch.object(connection, "STALLED", 0.1):
             client = context.wrap_socket(raw, server_hostname="localhost")
             self.addCleanup(client.close)
             client.sendall(head.encode() + body)

@@ -353,7 +353,7 @@ class Session:
 
     def prompt(self, blocks: Sequence[messages.Block]) -> asyncio.Future[messages.TurnEnd]:
         """A turn. The future is done when the turn is over, or gets its AgentError."""
-        return protocol_version.turn(self.client.begin, self.id, blocks)
+        return self.client.begin(messages.prompt(self.id, blocks))
 
     def cancel(self) -> None:
         self.client.notify(messages.cancel(self.id))

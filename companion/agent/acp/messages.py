@@ -325,7 +325,7 @@ def reopen_session(
 
 
 def prompt(session: str, blocks: Sequence[Block]) -> Request[TurnEnd]:
-    """For `protocol_version.turn` alone."""
+    """In version 1 of the protocol, the answer is the end of the turn."""
     return Request("session/prompt", {"sessionId": session, "prompt": blocks}, _turn_end)
 
 

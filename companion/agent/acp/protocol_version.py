@@ -1,5 +1,5 @@
-"""The version of the Agent Client Protocol: which one is asked for, what is offered with it, and
-how a turn ends in it. No other module knows any of that.
+"""The version of the Agent Client Protocol: which one is asked for, and what is offered with it. No
+other module knows any of that.
 
 In version 1 the answer to a prompt is the end of its turn. In the draft of version 2 the answer
 only acknowledges the prompt, an update tells the end, and clients write no files.
@@ -7,14 +7,10 @@ only acknowledges the prompt, an update tells the end, and clients write no file
 
 from __future__ import annotations
 
-import asyncio
-from typing import Callable, Sequence
-
 from . import elicitation, messages
-from .messages import Block, Initialized, Request, TurnEnd
+from .messages import Initialized, Request
 
 VERSION = 1
-Begin = Callable[[Request[TurnEnd]], "asyncio.Future[TurnEnd]"]
 
 
 def initialize(writes: bool) -> Request[Initialized]:
@@ -36,9 +32,3 @@ def initialize(writes: bool) -> Request[Initialized]:
 def is_spoken(told: Initialized) -> bool:
     """Whether the agent will speak this version."""
     return told.protocol_version == VERSION
-
-
-def turn(begin: Begin, session: str, blocks: Sequence[Block]) -> asyncio.Future[TurnEnd]:
-    """Send a prompt with `begin`. The future is done when the turn is over, or gets its
-    AgentError."""
-    return begin(messages.prompt(session, blocks))

@@ -119,7 +119,7 @@ class Conversation:
         )
 
     def reserve(self) -> None:
-        """Keep others from beginning a turn until `release`. Raises AgentError.
+        """Keep others from beginning a turn until its reservation is released. Raises AgentError.
 
         A second turn has to be refused: the agent would silently end the first one
         (docs/gemini-cli-acp.md 2.13).
@@ -127,9 +127,6 @@ class Conversation:
         if self.is_busy:
             raise failure.busy()
         self.reservation.take()
-
-    def release(self) -> None:
-        self.reservation.release()
 
     def cancel(self) -> None:
         """End the turn; or, if the conversation is reserved, keep its message from being sent."""
@@ -225,7 +222,7 @@ class Conversation:
                 wanted = AS_LEFT if again else UNDONE
                 self.record.tell_changed([it.path for it in files if it.state == wanted])
         finally:
-            self.release()
+            self.reservation.release()
         return files if files or await self.past.since(turn) else None
 
     async def remove(self) -> None:

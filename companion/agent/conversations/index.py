@@ -115,13 +115,9 @@ class Index:
             await self._take(changed[at : at + BATCH])
         return there
 
-    async def whole(self) -> None:
-        """Wait until all are known."""
-        await self.waited(FIRST)
-
-    async def waited(self, time: datetime) -> bool:
-        """Wait until all are known that were used at this time or later; whether some were not. A
-        transcript was written when its conversation was used, or after that."""
+    async def waited(self, time: datetime = FIRST) -> bool:
+        """Wait until all are known, or those that were used at this time or later; whether some
+        were not. A transcript was written when its conversation was used, or after that."""
         had_to = False
         while self._unread and not self._is_closed:
             newest = max(changed for _size, changed in self._unread.values())

@@ -102,7 +102,7 @@ class Listing:
                 return self._page(place, order, len(chosen), chosen, {})
 
     async def _found(self, limit: int, place: Cursor | None, words: Words, listed: Listed) -> Page:
-        await self._conversations.index.waited(FIRST)
+        await self._conversations.index.waited()
         async with self._searching:
             order = self._order(place, listed)
             reader = self._conversations.readers()

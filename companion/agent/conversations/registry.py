@@ -146,17 +146,12 @@ class Conversations:
         return self._conversation(summary, cli, NO_FILE)
 
     def remember(self, conversation: Conversation) -> None:
-        """Put it in the registry as the last used one."""
+        """Put it in the registry as the last used one, and in the index once it has begun."""
         self._used.pop(conversation.id, None)
         self._used[conversation.id] = conversation
-        self._take_to_rest()
-
-    def restore(self, conversation: Conversation) -> None:
-        """Put a conversation back that was removed meanwhile, because another attempt to open its
-        session had failed."""
-        self._used.setdefault(conversation.id, conversation)
-        if conversation.id not in self.index.summaries:
+        if conversation.record.has_begun and conversation.id not in self.index.summaries:
             self.index.put(conversation.record.summary)
+        self._take_to_rest()
 
     def forget(self, conversation: Conversation) -> None:
         """Remove one that never began, so that nothing of it is on disk."""

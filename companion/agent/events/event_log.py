@@ -19,15 +19,12 @@ class EventLog:
         self.session_id = session_id
         self.turn_id = secrets.token_hex(8)
         self._told = told
+        self.is_over = False
         self._events: list[TurnEvent] = []
         self._grown = asyncio.Event()
         # The end of the answer so far, kept for the piece that will close it: its last character,
         # and a half surrogate pair that may follow.
         self._held = self._half = ""
-
-    @property
-    def is_over(self) -> bool:
-        return bool(self._events) and self._events[-1].is_last
 
     @property
     def last_number(self) -> int:
@@ -55,8 +52,6 @@ class EventLog:
                 event = self._events[after]
                 after += 1
                 yield event
-                if event.is_last:
-                    return
             if self.is_over:
                 return
             await grown.wait()
@@ -87,6 +82,7 @@ class EventLog:
         number = len(self._events) + 1
         event = TurnEvent(number, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
         self._events.append(event)
+        self.is_over = event.is_last
         # Readers wake first, because they are in a hurry.
         grown, self._grown = self._grown, asyncio.Event()
         grown.set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Iterator
 
@@ -68,11 +67,6 @@ class Place(Listener):
 
     def leave(self, conversation: Conversation) -> None:
         self._conversations.pop(conversation, None)
-
-    @contextmanager
-    def using(self) -> Iterator[None]:
-        with self.idle.using():
-            yield
 
     # Messages of the process.
 
@@ -181,7 +175,7 @@ class Pool:
     async def prepare(self, credentials: Credentials) -> None:
         """Start the first process."""
         place = self._places[0]
-        with place.using():
+        with place.idle.using():
             await place.runner.client(credentials)
 
     async def connect(self, credentials: Credentials, listener: Listener) -> Client:

@@ -55,7 +55,7 @@ async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamRespons
     if seen is not None:
         turn, after = event_stream.place_of(services, seen)
         return await event_stream.send(services, inputs, turn, after)
-    services.admission.check()
+    services.check_not_ending()
     fields = inputs.fields
     streams = fields.get("stream", False)
     workspace = _workspace(services, inputs)

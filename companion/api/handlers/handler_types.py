@@ -14,10 +14,9 @@ from ...agent.display import wire
 from ...base.large_json import pieces
 from ...base.memory_budget import MemoryShare
 from ..contract.answer_texts import say
-from ..contract.refusal import Refusal
+from ..contract.refusal import DRAINING, Refusal
 from ..files.served_files import Roots
 from ..openai.kept_conversations import KeptConversations
-from ..operations.admission import Admission
 from ..operations.attempts import Attempt
 from ..operations.metrics import Metrics
 from ..operations.tickets import Tickets
@@ -49,12 +48,16 @@ class Services:
     tokens: Tokens
     tickets: Tickets
     listeners: Listeners
-    admission: Admission
     metrics: Metrics | None
     page: Mapping[str, bytes]
     allows_commands: bool
     allows_tools: bool
     heartbeat: float
+
+    def check_not_ending(self) -> None:
+        """Raises Refusal if no new turn may begin, because the server is about to end."""
+        if self.agent.outbox.is_closed:
+            raise Refusal(DRAINING)
 
 
 @dataclass(frozen=True)

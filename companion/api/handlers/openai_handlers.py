@@ -52,7 +52,7 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
     is checked; if it does not fit twice, the error is 422. Parameters that the CLI offers nothing
     for, such as `max_tokens` and `tools`, are refused with 400; `ignored_parameters` of the answer
     names those that have no effect, such as `temperature`."""
-    services.admission.check()
+    services.check_not_ending()
     wanted = await _wanted(services, inputs)
     held = await services.kept.find(inputs.caller.id, wanted)
     audit_log.note(sessionId=held.id)

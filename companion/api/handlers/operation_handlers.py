@@ -16,7 +16,7 @@ async def healthz(services: Services, inputs: Inputs) -> Answer:
 async def readyz(services: Services, inputs: Inputs) -> Answer:
     """Says whether the server takes messages: not while it shuts down, if one of its CLIs cannot be
     started, or if messages cannot be saved to disk. Starts nothing."""
-    services.admission.check()
+    services.check_not_ending()
     if not services.agent.backends.can_start:
         raise Refusal(NOT_READY)
     if services.agent.conversations.refusals.are_there:

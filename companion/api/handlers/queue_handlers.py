@@ -24,7 +24,7 @@ async def listed(services: Services, inputs: Inputs) -> Answer:
 async def add(services: Services, inputs: Inputs) -> Answer:
     """Send a message once what runs and what waits is over; at once if there is neither. Its turn
     is followed in the events of the conversation."""
-    services.admission.check()
+    services.check_not_ending()
     conversation, fields = _conversation(services, inputs), inputs.fields
     attached: Sequence[Attachment] = ()
     if fields.get("attachments"):
@@ -64,7 +64,7 @@ async def take_back(services: Services, inputs: Inputs) -> Answer:
 async def send_now(services: Services, inputs: Inputs) -> Answer:
     """Send a message that waits before all others: within the turn that runs if the agent asks for
     messages, otherwise after that is cancelled. What else waits comes after it."""
-    services.admission.check()
+    services.check_not_ending()
     conversation, id = _conversation(services, inputs), inputs.fields["queueId"]
     async with conversation.hold.held():
         services.agent.outbox.send_next(conversation, id)

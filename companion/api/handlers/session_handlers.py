@@ -40,7 +40,7 @@ async def sessions(services: Services, inputs: Inputs) -> Answer:
     (`excerpt`). Such a page may have fewer than `limit` of them, or none, although more follow."""
     fields = inputs.fields
     if not fields.keys() & {"limit", "cursor", "q"}:
-        await services.agent.conversations.index.whole()
+        await services.agent.conversations.index.waited()
         await shared_folder.look_at_all(services.agent.conversations)
         return Answer(
             "sessions_told",
