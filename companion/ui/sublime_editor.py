@@ -31,7 +31,7 @@ from .edit_diagnostics import EditDiagnostics
 from .notices import Notices
 from .review import comments, ending, large, open_diffs, opening, restoring
 from .review.next_edit import NextEdit
-from .review.record import OF_SESSION, Origin
+from .review.record import OF_SESSION, Origin, waiting
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 from .review.words import Words
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 # The name of a tab for the text of a diff that its CLI closed.
 CLOSED = "your edits of a closed proposal"
-GONE = "Gemini CLI has left. Its diff stays open: decide for the next CLI, or release it."
+GONE = "{cli} has left. Its diff stays open: decide for the next CLI, or release it."
 RESTORED = "The proposal for {} is as you last had it; undo brings back the text of its tab."
 WINDOW_CLOSED = "The editor's window is closed."
 PREFIX = "Gemini Companion: "
@@ -111,8 +111,9 @@ class SublimeEditor(Editor):
             for view in changed:
                 if self.reviews is not None:
                     self.reviews.drawing.head(view)
-            if changed and orphaned:
-                self.tell(GONE)
+            record = waiting(changed[0]) if changed else None
+            if record is not None and orphaned:
+                self.tell(GONE.format(cli=record.proposer))
 
         queues.on_ui_thread(show)
 

@@ -15,9 +15,9 @@ from .stories import sleep
 
 # Milliseconds between checks whether a file has been loaded.
 LOADING = 20
-NONE = "No accepted text waits for Gemini CLI in this window."
+NONE = "No accepted text waits for a CLI in this window."
 DISCARDED = "The text was discarded."
-TOO_LATE = "Gemini CLI has come back and got the text meanwhile."
+TOO_LATE = "The CLI has come back and got the text meanwhile."
 IN_TAB = "The text is in the tab; save it to keep it."
 NOT_TAKEN = "The file's tab does not accept the text; it is in a new tab."
 ACTIONS = [

@@ -225,8 +225,8 @@ class GivenBack(EditCase):
         yield from self.command(right, "accept_diff")
         yield from self.sent()
         self.service.asked[-1][1].fail(Unanswered("The engine ended."))
-        yield lambda: self.tabs()
-        self.assertIn("Gemini Companion: The engine ended.", self.sentences)
+        yield lambda: "Gemini Companion: The engine ended." in self.sentences
+        self.assertTrue(self.tabs())
 
     def test_one_accepted_text_of_several_is_a_tab_when_the_turn_is_cancelled(self) -> Steps:
         other = self.write("b.txt", "b\n")
@@ -321,6 +321,28 @@ class InTheChat(EditCase):
         yield from self.until_turn()
         self.assertEqual((self.service.asked, self.rights()), ([], [right]))
         self.assertEqual(text_of(file), "one\nunsaved\n")
+
+
+class Naming(EditCase):
+    def test_a_doubt_about_accepting_says_that_the_agent_writes_over_the_file(self) -> Steps:
+        asked = self.panels()
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        self.write("a.txt", "somebody's\n")
+        yield from self.command(right, "accept_diff")
+        yield lambda: asked
+        self.assertIn(["Accept anyway", "Agent writes the text over the file."], asked[-1]["items"])
+
+    def test_where_nothing_is_left_of_an_edit_the_agent_is_the_one_that_is_told(self) -> Steps:
+        asked = self.panels()
+        yield from self.wait_for(self.question)
+        yield from self.right()
+        self.run_command("drop_change")
+        yield lambda: asked
+        self.assertEqual(
+            asked[-1]["items"][0],
+            ["Reject the proposal", "Agent is told that the file stays as it is."],
+        )
 
 
 class Unasked(EditCase):

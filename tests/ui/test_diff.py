@@ -215,6 +215,16 @@ class Diffs(DeskCase):
     def one_connected(self) -> Steps:
         yield from self.until_connected(1)
 
+    def test_the_user_is_told_which_of_several_clis_has_left(self) -> Steps:
+        self.absent_at_once()
+        yield from self.connect()
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
+        name = record.waiting(right).client  # type: ignore[union-attr]
+        self.assertRegex(name, r"^Gemini CLI \d+$")
+        cli.close()
+        yield from self.was_told(f"{name} has left")
+
     def test_a_file_that_cannot_be_read_holds_up_neither_its_diff_nor_others(self) -> Steps:
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")

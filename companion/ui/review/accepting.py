@@ -29,10 +29,10 @@ from .reviews import FAILED, LOST, Reviews
 from .single_changes import FORGOTTEN, REJECT, ask_whether_to_reject
 
 # The possible answers to doubts about an acceptance, and what each does; the first shows the
-# doubts as its description.
+# doubts as its description. `{}` is who proposed the text.
 SEE = ("See the difference", "")
-ACCEPT = ("Accept anyway", "Gemini CLI writes the text over the file.")
-ANEW = (ACCEPT[0], "Gemini CLI creates the file again.")
+ACCEPT = ("Accept anyway", "{} writes the text over the file.")
+ANEW = (ACCEPT[0], "{} creates the file again.")
 MERGE = ("Merge my changes", "What you changed in the file is merged into the proposal.")
 GO_BACK = ("Go back", "Nothing is sent, nothing is changed.")
 NOT_ACCEPTED = "{} was not accepted: accept it again."
@@ -125,7 +125,8 @@ class Accepting:
             answers.insert(2, MERGE)
         doubts = " ".join(found)
         self._editor.tell(f"{name_of(view)}: {doubts}")
-        items = [[name, detail or doubts] for name, detail in answers]
+        proposer = record.proposer
+        items = [[name, detail.format(proposer) or doubts] for name, detail in answers]
         answer: Answer[int] = Answer()
         self._asked[view.id()] = window, answer
         try:

@@ -25,6 +25,7 @@ GONE = "The file has been removed since the diff was opened."
 CHANGED_SINCE = "The file has changed since this edit."
 GONE_SINCE = "The file has been removed since this edit."
 UNSAVED = "The file has unsaved changes in another tab, which will conflict."
+EMPTIED = "You emptied the proposal; if you accept it, {} writes its own text."
 
 # The CLI's side of a conflict, as the mark names it.
 YOURS = "proposal"
@@ -68,11 +69,11 @@ def doubts(view: sublime.View, present: Original) -> list[str]:
         return []
     found = [each for each in (what_changed(record, present), unsaved(record.path)) if each]
     if is_emptied(view):
-        found.append("You emptied the proposal; if you accept it, Gemini CLI writes its own text.")
+        found.append(EMPTIED.format(record.proposer))
     if conflicts(view):
         found.append(conflicts_said(view))
     if present.warning:
-        found.append(present.warning + " Gemini CLI writes UTF-8 text over it.")
+        found.append(f"{present.warning} {record.proposer} writes UTF-8 text over it.")
     return found
 
 

@@ -23,7 +23,7 @@ ACCEPT, REJECT, RELEASE, UNDO = "Accept", "Reject", "Release", "Undo"
 MARGIN, COLUMNS = 2, 80
 # A part of a line: HTML that must not be broken, and its width in characters.
 Piece = Tuple[str, int]
-GONE = "Gemini CLI has left; a decision waits for the next one."
+GONE = "{cli} has left; a decision waits for the next CLI."
 WRITTEN = "{} wrote this at {} without asking. If you close the tab, nothing changes."
 ASKS_IN_CHAT = "{} has been asking in its chat since {}."
 PART = "Too large to be edited here: only the beginning is shown. Accepting writes all of it. "
@@ -88,16 +88,14 @@ def _second(record: DiffRecord) -> list[Piece]:
     """Release is always offered, because a CLI that was interrupted tells nobody
     (docs/protocol.md 1.7)."""
     if record.edit_id:
-        client = record.client or GEMINI_CLI.name
-        return _words(WRITTEN.format(client, _clock(record)))
+        return _words(WRITTEN.format(record.proposer, _clock(record)))
     if record.chat:
-        return _words(ASKS_IN_CHAT.format(record.client or GEMINI_CLI.name, _clock(record)))
+        return _words(ASKS_IN_CHAT.format(record.proposer, _clock(record)))
     release = link(RELEASE, "release_diff", id=record.id), len(RELEASE)
     if record.is_orphaned:
-        return [*_words(GONE), release]
-    asks = record.client or GEMINI_CLI.name
+        return [*_words(GONE.format(cli=record.proposer)), release]
     since = f" has been waiting since {_clock(record)}." if record.opened_at else " is waiting."
-    return [*_words(asks + since), release, *_words("if interrupted.")]
+    return [*_words(record.proposer + since), release, *_words("if interrupted.")]
 
 
 def wrapped(view: sublime.View, text: str) -> list[str]:
@@ -138,7 +136,7 @@ def _columns(view: sublime.View) -> int:
 
 def _state(record: DiffRecord) -> str:
     if record.edit_id:
-        return f"written by {record.client or GEMINI_CLI.name}"
+        return f"written by {record.proposer}"
     if record.is_orphaned:
         return "proposed, CLI gone"
     # Only the names of several connected CLIs have a number.

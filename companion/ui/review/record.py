@@ -12,6 +12,8 @@ from typing import Any, Iterable, Mapping, Sequence, TypeVar
 
 import sublime
 
+from ...ide.clis import GEMINI_CLI
+
 # Public, for key bindings: the stamp, and the editor's path of the file.
 STAMP = "gemini_companion_diff"
 PATH = "gemini_companion_diff_path"
@@ -67,6 +69,11 @@ class DiffRecord:
     edit_id: str = ""
     chat: str = ""
     call: str = ""
+
+    @property
+    def proposer(self) -> str:
+        """The name of the CLI or agent, for a sentence."""
+        return self.client or GEMINI_CLI.name
 
 
 @dataclass(frozen=True)

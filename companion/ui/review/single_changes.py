@@ -9,7 +9,7 @@ import sublime
 from ...base.comparison import Comparison
 from .. import panels, settings, texts
 from .open_diffs import name_of
-from .record import is_written, seen
+from .record import seen, waiting
 from .review import Drawn
 from .reviews import Reviews
 from .sight import caret_row, current, show_change
@@ -22,8 +22,9 @@ ONLY = "There is no other change."
 ABOVE = "All changes below are decided on: continue with those above."
 ALL_DECIDED = "All changes are decided on: accept the proposal now, or reject it."
 NO_CHANGES = "The proposal changes nothing."
-# The possible answers when nothing is left of a proposal, and what each does.
-REJECT = ("Reject the proposal", "Gemini CLI is told that the file stays as it is.")
+# The possible answers when nothing is left of a proposal, and what each does. `{}` is who
+# proposed it.
+REJECT = ("Reject the proposal", "{} is told that the file stays as it is.")
 UNDO = ("Undo the edit", "The file becomes what it was before.")
 
 
@@ -172,12 +173,13 @@ async def ask_whether_to_reject(
     right: sublime.View, reject: Callable[[sublime.View], object]
 ) -> None:
     """No change of the proposal is left: ask what to do."""
-    window = right.window()
-    if window is None:
+    window, record = right.window(), waiting(right)
+    if window is None or record is None:
         return
     undo = "Take back" if right.is_read_only() else "Undo"
-    first = UNDO if is_written(right) else REJECT
-    items = [list(first), ["Go on editing", f"{undo} brings the changes back."]]
+    name, detail = UNDO if record.edit_id else REJECT
+    first = [name, detail.format(record.proposer)]
+    items = [first, ["Go on editing", f"{undo} brings the changes back."]]
     placeholder = f"{name_of(right)}: {ALL_DROPPED}"
     if await panels.choice(window, items, placeholder) == 0:
         reject(right)
