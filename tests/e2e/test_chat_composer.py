@@ -8,6 +8,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+from agent_case import PROGRAM  # noqa: E402
 from chat_case import EditorChatCase  # noqa: E402
 from model_server import Gate  # noqa: E402
 from served import until  # noqa: E402
@@ -55,6 +56,8 @@ class Composing(EditorChatCase):
             until(lambda: self.composer() == "")
             self.say(words)
             self.above(f"Waits: {words}")
+        # The engine had it on the disk before the composer let it go.
+        until(lambda: self.composer() == "" and "third" not in self.drafts())
         self.editor.do("keep_session")
         self.editor.kill()
         gate.set()
@@ -70,6 +73,7 @@ class Composing(EditorChatCase):
         self.editor.do("type_in_chat", "!")
         self.editor.do("command", "gemini_companion_send")
         self.until_shown("▎ third!", "The third it is.")
+        until(lambda: self.composer() == "")
 
     def test_what_was_said_is_brought_back(self) -> None:
         self.model.will_play("hello", ["Hi."])
@@ -81,6 +85,11 @@ class Composing(EditorChatCase):
         until(lambda: self.composer() == "hello")
         self.editor.do("command", "gemini_companion_next_message")
         until(lambda: self.composer() == "")
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "Gemini CLI is not installed")
+class WithGeminiCli(Composing):
+    program = PROGRAM
 
 
 if __name__ == "__main__":

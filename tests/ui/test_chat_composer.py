@@ -13,7 +13,7 @@ from GeminiCompanion.companion.chat.attached import FILE, IMAGE, SELECTION, Atta
 from GeminiCompanion.companion.chat.chat_update import WORKING
 from GeminiCompanion.companion.chat.rendered import Patch, Rendered
 from GeminiCompanion.companion.chat.requests import SaidBefore, Send, SendNow, TakeBack
-from GeminiCompanion.companion.ui.chat import above
+from GeminiCompanion.companion.ui.chat import above, drafts
 from GeminiCompanion.companion.ui.chat.chat_actions import NO_WORDS, NOTHING
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION, ChatView
 from GeminiCompanion.companion.ui.chat.said_before import SAID_BEFORE
@@ -54,6 +54,10 @@ class ComposerCase(ChatCase):
     def answer(self, value: Any = None) -> Steps:
         self.service.asked[-1][1].give(value)
         yield from self.until_turn()
+
+    def kept(self, view: sublime.View) -> str | None:
+        """The unsent text that a crash now would leave."""
+        return drafts.Drafts(self.chats.drafts._path).text(self.id_of(view))
 
     def caret(self, view: sublime.View, point: int) -> None:
         view.sel().clear()
@@ -98,6 +102,18 @@ class GoingAlong(ComposerCase):
         self.of(view).above.attach([A_SELECTION])
         self.run_command("send")
         self.assertEqual(self.asked_last().text, A_SELECTION.text)
+
+    def test_a_crash_after_a_message_was_sent_does_not_bring_it_into_the_composer_again(
+        self,
+    ) -> Steps:
+        view = yield from self.chat()
+        self.type(view, "do it")
+        self.chats.drafts.save()
+        yield lambda: self.kept(view) == "do it"
+        self.replace(drafts, "SOON", 1_000_000)
+        self.run_command("send")
+        yield from self.answer()
+        yield lambda: self.kept(view) == ""
 
     def test_a_message_of_a_megabyte_is_sent_whole(self) -> Steps:
         view = yield from self.chat()
@@ -189,6 +205,7 @@ class TheQueue(ComposerCase):
         self.type(view, "half a thought")
         self.press(view, "change 1")
         id = str(view.settings().get(CONVERSATION))
+        yield lambda: self.service.asked
         self.assertEqual(self.asked_last(), TakeBack(id, "1"))
         self.assertEqual(self.unsent(view), "first\n\nhalf a thought")
         yield from self.answer(message)
@@ -198,10 +215,26 @@ class TheQueue(ComposerCase):
         self.run_command("send")
         self.assertEqual(self.asked_last().attachments, ("f" * 32,))
 
+    def test_a_changed_one_is_on_the_disk_before_it_does_not_wait_any_more(self) -> Steps:
+        self.replace(drafts, "SOON", 1_000_000)
+        view = yield from self.waiting(queued("1", "first"))
+        written = self.chats.drafts._write
+        kept: list[tuple[int, str | None]] = []
+
+        def write() -> None:
+            written()
+            kept.append((len(self.service.asked), self.kept(view)))
+
+        self.replace(self.chats.drafts, "_write", write)
+        self.press(view, "change 1")
+        yield lambda: self.service.asked
+        self.assertEqual(kept, [(0, "first")])
+
     def test_one_that_was_sent_meanwhile_leaves_the_composer_as_it_was(self) -> Steps:
         view = yield from self.waiting(queued("1", "first", given=("/w/a.py",)))
         self.type(view, "half a thought")
         self.press(view, "change 1")
+        yield lambda: self.service.asked
         self.service.asked[-1][1].fail(Unanswered("It is being sent."))
         yield lambda: PREFIX + "It is being sent." in self.sentences
         self.assertEqual((self.unsent(view), self.of(view).above.attached), ("half a thought", ()))

@@ -63,7 +63,7 @@ class ChatActions:
         replies = Replies(stories, tell, self.needed, edits)
         self.answering = Answering(self.questions, replies, stories, tell)
         self.tabs.on_update, self.tabs.on_closing = self._updated, self.answering.closing
-        self.composing = Composing(self.tabs, self._followed, stories, tell)
+        self.composing = Composing(self.tabs, self._followed, drafts, stories, tell)
         self._edits, edits.needed = edits, self.needed
         # Called with each update, and the window of its tab.
         self.on_unasked: Callable[[sublime.Window, ChatUpdate], None] = lambda window, update: None
@@ -230,6 +230,8 @@ class ChatActions:
                 for each in all_tabs or [chat]:
                     each.composer.take(written)
                     each.above.detach(attached)
+                # After a crash, what was sent is not to stand in the composer again.
+                self.drafts.save()
         finally:
             self._sending.discard(chat.conversation)
 

@@ -17,7 +17,7 @@ from .chat_tabs import ChatTabs
 from .chat_view import ChatView
 from .code_taking import CodeTaking
 from .completing import Completing
-from .drafts import folder_of
+from .drafts import Drafts, folder_of
 from .last_texts import LastTexts
 from .project_lists import ProjectLists
 from .queued import Followed, Queued
@@ -28,7 +28,12 @@ class Composing:
     """The commands on the composers of all chats."""
 
     def __init__(
-        self, tabs: ChatTabs, followed: Followed, stories: Stories, tell: Callable[[str], None]
+        self,
+        tabs: ChatTabs,
+        followed: Followed,
+        drafts: Drafts,
+        stories: Stories,
+        tell: Callable[[str], None],
     ) -> None:
         self._tabs = tabs
         self._stories = stories
@@ -39,7 +44,7 @@ class Composing:
         tabs.on_typed = self.completing.typed
         self._code = CodeTaking(self.texts, tell)
         self.history = History(followed, stories)
-        self.queued = Queued(followed, self.history.keep, stories, tell)
+        self.queued = Queued(followed, self.history.keep, drafts.saved, stories, tell)
         tabs.on_pressed = self.queued.pressed
 
     async def may_send(self, chat: ChatView, text: str) -> bool:

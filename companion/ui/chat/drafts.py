@@ -18,6 +18,7 @@ from typing import Any, Callable, Container, Mapping
 import sublime
 
 from ...base import private_files
+from ...base.answer import Answer
 from ...base.log import logger
 from ...base.write_behind import WriteBehind
 from ...chat.attached import Attached, from_json
@@ -106,6 +107,13 @@ class Drafts:
         """Give all to the writer now."""
         if self._is_due:
             self._save()
+
+    def saved(self) -> Answer[None]:
+        """Give all to the writer now; answers when it has written that."""
+        written: Answer[None] = Answer()
+        self.save()
+        self._writer.soon(partial(written.give, None))
+        return written
 
     def finish(self) -> None:
         """Write all now, and wait for the disk. Needs nothing of the editor."""

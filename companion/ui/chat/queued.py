@@ -34,17 +34,20 @@ PUT, BACK = "Put it into the text", "Take it back"
 
 
 class Queued:
-    """`said` keeps, for a conversation, a text that is not to be lost."""
+    """`said` keeps, for a conversation, a text that is not to be lost; `saved` answers when what is
+    in the composers is on the disk."""
 
     def __init__(
         self,
         followed: Followed,
         said: Callable[[str, str], None],
+        saved: Callable[[], Awaitable[None]],
         stories: Stories,
         tell: Callable[[str], None],
     ) -> None:
         self._followed = followed
         self._said = said
+        self._saved = saved
         self._stories = stories
         self._tell = tell
 
@@ -79,7 +82,8 @@ class Queued:
             await self._take_back(chat, service, message)
 
     async def _change(self, chat: ChatView, service: ChatService, message: QueuedMessage) -> None:
-        """In the composer first: whatever happens, the text is in one of the two places."""
+        """In the composer first, and on the disk: whatever happens, the text is in one of the two
+        places."""
         from ...chat.requests import TakeBack
 
         if not chat.views:
@@ -90,6 +94,7 @@ class Queued:
         chat.composer.write(chat.views[0], put + before)
         chat.above.attach(files)
         try:
+            await self._saved()
             await service.ask(TakeBack(chat.conversation, message.id))
         except Unanswered:
             chat.composer.take(put)
