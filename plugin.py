@@ -38,6 +38,7 @@ from .companion.ui.commands.chat_commands import (  # noqa: E402
     GeminiCompanionSendCommand,
     GeminiCompanionStopCommand,
     GeminiCompanionTurnChangesCommand,
+    GeminiCompanionTypeCommand,
     GeminiCompanionUndoTurnCommand,
     GeminiCompanionWaitingMessagesCommand,
 )
@@ -132,6 +133,7 @@ __all__ = [
     "GeminiCompanionRedoTurnCommand",
     "GeminiCompanionRewindCommand",
     "GeminiCompanionTurnChangesCommand",
+    "GeminiCompanionTypeCommand",
     "GeminiCompanionShowQuestionCommand",
     "GeminiCompanionAllowCommand",
     "GeminiCompanionAllowAlwaysCommand",

@@ -21,11 +21,10 @@ from .changes.sheet_commands import SheetCommands
 from .changes.turn_changes import TurnChanges
 from .changes.unasked_changes import UnaskedChanges
 from .chat.chat_actions import ChatActions
-from .chat.chat_tabs import IN_CHAT
 from .chat.chat_unasked import ChatUnasked
+from .chat.composing import CONTEXTS
 from .chat.drafts import Drafts
 from .chat.edit_reviews import EditReviews
-from .chat.said_before import SAID_BEFORE
 from .chat.told_context import ToldContext
 from .chat.turn_actions import TurnActions
 from .engines import Engines
@@ -265,11 +264,9 @@ class Running:
         self, view: sublime.View, key: str, operator: int, operand: object
     ) -> bool | None:
         """The answer to a key binding that asks whether a diff of the view's window waits, or
-        whether the view is a chat; None for every other key binding."""
-        if key == IN_CHAT:
-            return self.chats.tabs.key_context(view, operator, operand)
-        if key == SAID_BEFORE:
-            return self.chats.composing.key_context(view, operator, operand)
+        one about chats; None for every other key binding."""
+        if key in CONTEXTS:
+            return self.chats.composing.key_context(view, key, operator, operand)
         if key != DIFF_WAITS or operator not in (sublime.OP_EQUAL, sublime.OP_NOT_EQUAL):
             return None
         window = view.window()

@@ -228,7 +228,7 @@ class TheQueue(ComposerCase):
         self.replace(self.chats.drafts, "_write", write)
         self.press(view, "change 1")
         yield lambda: self.service.asked
-        self.assertEqual(kept, [(0, "first")])
+        self.assertEqual(kept[0], (0, "first"))
 
     def test_one_that_was_sent_meanwhile_leaves_the_composer_as_it_was(self) -> Steps:
         view = yield from self.waiting(queued("1", "first", given=("/w/a.py",)))

@@ -15,7 +15,7 @@ from GeminiCompanion.companion.chat import chat_service
 from GeminiCompanion.companion.chat.chat_update import FAILED, READY, STARTING, WORKING, ChatUpdate
 from GeminiCompanion.companion.chat.rendered import OPEN_FILE, Link, Patch, Rendered
 from GeminiCompanion.companion.chat.requests import Send, Stop
-from GeminiCompanion.companion.ui.chat import composer, failure_words, patience
+from GeminiCompanion.companion.ui.chat import composer_carets, failure_words, patience
 from GeminiCompanion.companion.ui.chat.chat_actions import NOTHING, ChatActions
 from GeminiCompanion.companion.ui.chat.chat_tabs import CLICK
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION
@@ -190,9 +190,9 @@ class Opening(ChatCase):
         view.sel().clear()
         view.sel().add(sublime.Region(0))
         self.chats.tabs.selected(view)
-        self.assertIn(composer.END, view.get_status(composer.KEY))
+        self.assertIn(composer_carets.END, view.get_status(composer_carets.KEY))
         self.chats.tabs.of(view).composer.go_to_end(view)
-        self.assertEqual(view.get_status(composer.KEY), "")
+        self.assertEqual(view.get_status(composer_carets.KEY), "")
 
     def test_texts_that_cannot_be_saved_are_told_once_and_stay_in_their_tab(self) -> Steps:
         view = yield from self.chat()
@@ -387,6 +387,54 @@ class Keys(ChatCase):
         self.assertTrue(asked(view, key, equal, True))
         self.assertFalse(asked(other, key, equal, True))
         self.assertTrue(asked(other, key, sublime.OP_NOT_EQUAL, True))
+
+    def test_what_is_typed_above_the_composer_goes_to_where_its_caret_was(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
+        self.type(view, "ac")
+        composer = self.chats.tabs.of(view).composer
+        key, asked = "gemini_companion_in_transcript", plugin._host.running.key_context
+        for place, typed, expected in (
+            ((composer.start + 1,) * 2, "b", "abc"),
+            ((3, 3), "é", "abéc"),
+            ((0, 6), " ", "abé c"),
+            ((0, view.size()), "!", "abé !c"),
+        ):
+            with self.subTest(typed):
+                view.sel().clear()
+                view.sel().add(sublime.Region(*place))
+                yield from self.until_turn()
+                is_left = place[0] < composer.start
+                self.assertEqual(asked(view, key, sublime.OP_EQUAL, True), is_left)
+                self.run_command("type", character=typed)
+                self.assertEqual(text_of(view), "answer\n" + COMPOSER + expected)
+                self.assertFalse(asked(view, key, sublime.OP_EQUAL, True))
+        yield from self.until_turn()
+        self.assertEqual(composer.text, "abé !c")
+
+    def test_what_is_pasted_above_the_composer_goes_to_where_its_caret_was(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
+        self.type(view, "ac")
+        composer = self.chats.tabs.of(view).composer
+        for point in (composer.start + 1, 2):
+            view.sel().clear()
+            view.sel().add(point)
+            yield from self.until_turn()
+        sublime.set_clipboard("pasted\ntext")
+        view.run_command("paste")
+        self.assertEqual(self.unsent(view), "apasted\ntextc")
+
+    def test_no_character_is_taken_from_another_view(self) -> Steps:
+        view = yield from self.chat()
+        other = yield from self.open("a.py", "x\n")
+        self.assertFalse(
+            plugin._host.running.key_context(
+                other, "gemini_companion_in_transcript", sublime.OP_EQUAL, True
+            )
+        )
+        self.run_command("type", character="a")
+        self.assertEqual((text_of(other), self.unsent(view)), ("x\n", ""))
 
     def test_no_key_reaches_the_transcript_after_a_click_into_it(self) -> Steps:
         view = yield from self.chat()

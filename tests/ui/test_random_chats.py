@@ -39,7 +39,15 @@ class RandomChat:
 
     def step(self) -> None:
         act: Callable[[], None] = self.chance.choice(
-            (self.type, self.type, self.type, self.delete, self.paste, self.type_elsewhere)
+            (
+                self.type,
+                self.type,
+                self.type,
+                self.delete,
+                self.paste,
+                self.type_elsewhere,
+                self.type_above,
+            )
             + (self.disturb, self.patch, self.patch, self.undo, self.native_undo, self.load)
         )
         self.said.append(act.__name__)
@@ -89,6 +97,15 @@ class RandomChat:
             for name in ("cut", "paste", "left_delete", "right_delete", "join_lines"):
                 self.view.run_command(name)
             self.view.run_command("insert", {"characters": "x"})
+
+    def type_above(self) -> None:
+        """What is typed there goes into what is unsent, and all of that stays."""
+        self.carets(0, self.view.size())
+        if self.chat.composer.is_left(self.view):
+            self.chat.composer.type(self.view, "y")
+            found, old = self.chat.composer.text, self.unsent
+            if any(found == f"{old[:at]}y{old[at:]}" for at in range(len(old) + 1)):
+                self.unsent = found
 
     def undo(self) -> None:
         act = self.chance.choice((self.chat.composer.undo, self.chat.composer.redo))

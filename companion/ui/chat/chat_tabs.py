@@ -21,13 +21,12 @@ from .chat_view import CONVERSATION, ChatView
 from .drafts import Drafts, folder_of
 from .drawn import Misplaced
 
-# The context that key bindings ask for: the keyboard is in a chat.
-IN_CHAT = "gemini_companion_in_chat"
 UNDO = ("undo", "soft_undo")
 REDO = ("redo", "redo_or_repeat", "soft_redo")
 # They delete what is before the caret, unless they are told `forward`.
 BACKWARDS = ("left_delete", "delete_word")
-# They write at the carets. Whether Sublime tells of typed characters is unsure; of others it does.
+# They write at the carets. Whether Sublime tells of typed characters is unsure, so they have a key
+# binding; of others it does.
 WRITING = ("insert", "insert_snippet", "paste", "paste_and_indent")
 DONE_ALREADY: tuple[str, dict[str, Any]] = ("noop", {})
 # Milliseconds after which a pressed mouse button is known to be no drag.
@@ -174,7 +173,7 @@ class ChatTabs:
             return partial(chat.composer.select, view)
         if name in WRITING and view.is_read_only():
             # Whoever reads and begins to write means the composer.
-            chat.composer.go_to_end(view)
+            chat.composer.return_to(view)
         if name == "save":
             # It would become a file that answers are written into.
             return chat.look
@@ -195,12 +194,6 @@ class ChatTabs:
         link = _link_at_caret(chat, view)
         if link is not None:
             self._follow(view, chat, link)
-
-    def key_context(self, view: sublime.View, operator: int, operand: object) -> bool | None:
-        """The answer to a key binding that asks for IN_CHAT: whether the view is a chat."""
-        if operator not in (sublime.OP_EQUAL, sublime.OP_NOT_EQUAL):
-            return None
-        return (self.of(view) is not None) == (bool(operand) == (operator == sublime.OP_EQUAL))
 
     # What happens in conversations
 

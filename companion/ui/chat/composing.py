@@ -21,7 +21,11 @@ from .drafts import Drafts, folder_of
 from .last_texts import LastTexts
 from .project_lists import ProjectLists
 from .queued import Followed, Queued
-from .said_before import History
+from .said_before import SAID_BEFORE, History
+
+# The contexts that key bindings ask for: the keyboard is in a chat, and there above the composer.
+IN_CHAT, IN_TRANSCRIPT = "gemini_companion_in_chat", "gemini_companion_in_transcript"
+CONTEXTS = (IN_CHAT, IN_TRANSCRIPT, SAID_BEFORE)
 
 
 class Composing:
@@ -103,9 +107,23 @@ class Composing:
             window.focus_view(view)
         chat.composer.insert(view, words)
 
-    def key_context(self, view: sublime.View, operator: int, operand: object) -> bool | None:
-        """The answer to a key binding that asks for SAID_BEFORE."""
-        return self.history.key_context(view, self._tabs.of(view), operator, operand)
+    def type(self, view: sublime.View, characters: str) -> None:
+        """The user types this into a chat."""
+        chat = self._tabs.of(view)
+        if chat is not None:
+            chat.composer.type(view, characters)
+
+    def key_context(
+        self, view: sublime.View, key: str, operator: int, operand: object
+    ) -> bool | None:
+        """The answer to a key binding that asks for one of CONTEXTS."""
+        chat = self._tabs.of(view)
+        if key == SAID_BEFORE:
+            return self.history.key_context(view, chat, operator, operand)
+        if operator not in (sublime.OP_EQUAL, sublime.OP_NOT_EQUAL):
+            return None
+        holds = chat is not None and (key == IN_CHAT or chat.composer.is_left(view))
+        return holds == (bool(operand) == (operator == sublime.OP_EQUAL))
 
     def shown(self, window: sublime.Window) -> tuple[sublime.View, ChatView] | None:
         """The chat of the window, and what is drawn in it."""

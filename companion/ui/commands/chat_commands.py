@@ -56,6 +56,16 @@ class GeminiCompanionSendCommand(sublime_plugin.WindowCommand):
             host.running.chats.send(self.window, text)
 
 
+class GeminiCompanionTypeCommand(sublime_plugin.WindowCommand):
+    """For a key binding of all characters: the character that was pressed goes into the composer of
+    the chat with the keyboard."""
+
+    def run(self, character: str) -> None:
+        view = self.window.active_view()
+        if host.running is not None and view is not None:
+            host.running.chats.composing.type(view, character)
+
+
 class GeminiCompanionInChatCommand(GeminiCompanionRunningCommand):
     """Base of commands for the chat in front, else the one of the window that was opened last."""
 

@@ -1,0 +1,79 @@
+"""The carets of the views of a chat: in the composer, where the user can write, or above it. UI
+thread only."""
+
+from __future__ import annotations
+
+import sys
+
+import sublime
+
+KEY = "gemini_companion_chat_read_only"
+READ_ONLY = "What you type goes to the end of the chat ({} goes there, too)."
+END = "Cmd+Down" if sys.platform == "darwin" else "Ctrl+End"
+
+
+class ComposerCarets:
+    """The composer is from `start` to the end of the view."""
+
+    def __init__(self) -> None:
+        # By the ids of views, the offset of the caret that was here last.
+        self._places: dict[int, int] = {}
+
+    @property
+    def start(self) -> int:
+        raise NotImplementedError
+
+    def protect(self, view: sublime.View) -> None:
+        """Let the user type here only."""
+        is_outside = self.is_left(view)
+        if not is_outside and len(view.sel()):
+            self._places[view.id()] = view.sel()[0].b - self.start
+        if view.is_read_only() != is_outside:
+            view.set_read_only(is_outside)
+            # Sublime drops characters that are typed here without a word.
+            if is_outside:
+                view.set_status(KEY, READ_ONLY.format(END))
+            else:
+                view.erase_status(KEY)
+
+    def is_left(self, view: sublime.View) -> bool:
+        """Whether a caret or a selection reaches into the transcript."""
+        return any(it.begin() < self.start for it in view.sel())
+
+    def is_at_start(self, view: sublime.View) -> bool:
+        """Whether there is nothing before a caret that could be deleted."""
+        return any(it.empty() and it.b == self.start for it in view.sel())
+
+    def has_caret(self, view: sublime.View) -> bool:
+        """Whether there is one caret, nothing is selected, and it is here."""
+        selection = view.sel()
+        return len(selection) == 1 and selection[0].empty() and selection[0].b >= self.start
+
+    def go_to_end(self, view: sublime.View) -> None:
+        self.put_caret(view, view.size())
+
+    def return_to(self, view: sublime.View) -> None:
+        """Put the caret where it was here last, else at the end."""
+        offset = self._places.get(view.id(), view.size())
+        self.put_caret(view, min(self.start + offset, view.size()))
+
+    def type(self, view: sublime.View, characters: str) -> None:
+        """The user types this, wherever the caret is."""
+        if self.is_left(view):
+            self.return_to(view)
+        view.run_command("insert", {"characters": characters})
+
+    def select(self, view: sublime.View) -> None:
+        """Select all of the text."""
+        view.sel().clear()
+        view.sel().add(sublime.Region(self.start, view.size()))
+
+    def is_selected(self, view: sublime.View) -> bool:
+        """Whether all of the text is, so that more than that can only be the transcript."""
+        return [(it.begin(), it.end()) for it in view.sel()] == [(self.start, view.size())]
+
+    def put_caret(self, view: sublime.View, point: int) -> None:
+        view.sel().clear()
+        view.sel().add(sublime.Region(point))
+        self.protect(view)
+        view.show(point, show_surrounds=False)
