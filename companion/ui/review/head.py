@@ -23,7 +23,7 @@ ACCEPT, REJECT, RELEASE, UNDO = "Accept", "Reject", "Release", "Undo"
 MARGIN, COLUMNS = 2, 80
 # A part of a line: HTML that must not be broken, and its width in characters.
 Piece = Tuple[str, int]
-GONE = "{cli} has left; a decision waits for the next CLI."
+GONE = "{cli} has left; a decision waits for the next one."
 WRITTEN = "{} wrote this at {} without asking. If you close the tab, nothing changes."
 ASKS_IN_CHAT = "{} has been asking in its chat since {}."
 PART = "Too large to be edited here: only the beginning is shown. Accepting writes all of it. "
