@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Callable, Dict, List, NamedTuple
@@ -54,6 +53,16 @@ TESTS = """from shop import is_empty, total
 def test_a_shop_without_items_is_empty():
     assert is_empty([]) and total([]) == 0
 """
+
+# What is said in the picture of a chat.
+QUESTION = "Can total() be simpler? There should be is_empty(), too."
+TOTAL = PROPOSED[PROPOSED.index("def total") : PROPOSED.index("\n\ndef count")]
+ANSWER = f"""Yes: the loop is a `sum` over a generator.
+
+```python
+{TOTAL}```
+
+`is_empty` is new."""
 
 
 class Stage:
@@ -164,65 +173,94 @@ def chat(stage: Stage) -> None:
     """A turn that has written a file and asks to run a command, without an agent behind it."""
     import sublime
     from GeminiCompanion import plugin
-    from GeminiCompanion.companion.agent.acp.session_state import Plan, PlanEntry
-    from GeminiCompanion.companion.agent.events import turn_events as events
-    from GeminiCompanion.companion.chat.chat_update import WORKING, ChatUpdate
-    from GeminiCompanion.companion.chat.transcript import Transcript
 
-    question = "Can total() be simpler? There should be is_empty(), too."
-    answer = "Yes: the loop is a `sum` over a generator.\n\n```python\n%s```\n\n`is_empty` is new."
-    plan = [PlanEntry("Rewrite `total`", "high", "completed")]
-    plan.append(PlanEntry("Run the tests", "high", "in_progress"))
-    edit = events.Diff(stage.path, SHOP, PROPOSED)
-    choices = (("proceed_once", "Yes"), ("proceed_always", "Always"), ("cancel", "No"))
-    options = tuple(events.Option(*it) for it in choices)
-    shell = {"command": "python -m pytest -q tests"}
-    bodies: List[Any] = [
-        events.Message(question, files=(stage.path,)),
-        events.Thought("Reading the shop", "`total` adds the prices one by one."),
-        events.ToolCall("1", "read_file", "ReadFile", "", {"file_path": stage.path}, False),
-        events.ToolResult("1", "read_file", {}, SHOP, "", True),
-        Plan(tuple(plan)),
-        events.Content(
-            answer % PROPOSED[PROPOSED.index("def total") : PROPOSED.index("\n\ndef count")]
-        ),
-        events.ToolCall("2", "replace", "Edit", "", {}, True),
-        events.ToolConfirmation("2", "replace", "Edit", "", "", {}, options, edit),
-        events.ToolResult("2", "replace", {}, "", "", True),
-        events.ToolCall("3", "run_shell_command", "Shell", "", shell, True),
-        events.ToolConfirmation(
-            "3", "run_shell_command", "Shell", "", shell["command"], shell, options
-        ),
-    ]
-    document = Transcript(os.path.dirname(stage.path))
-    for number, body in enumerate(bodies):
-        document.add(events.TurnEvent(number, datetime(2026, 5, 4), "", "turn", body))
     stage.open()
     host: Any = plugin._host
     wait(lambda: host.running)
-    tabs = host.running.chats.tabs
+    chats = host.running.chats
 
     async def nobody() -> None:
         """No agent is started."""
 
-    host.running.chats.needed = nobody
+    chats.needed = nobody
     view = stage.window.new_file()
     stage.editor.ui(view.settings().set, "gemini_companion_chat", "picture")
-    update = ChatUpdate("picture", WORKING, agent="gemini", agent_name="Gemini CLI")
-    told = replace(
-        update,
-        title=question,
-        patches=document.take(),
-        is_anew=True,
-        waiting=document.waiting,
-    )
-    stage.editor.ui(tabs.appeared, view)
-    tabs.updated(told)
+    stage.editor.ui(chats.tabs.appeared, view)
+    chats.tabs.updated(told("picture", stage.path))
     wait(lambda: "Shell?" in view.substr(sublime.Region(0, view.size())))
     stage.window.focus_view(view)
     # From the message on.
     stage.editor.ui(view.set_viewport_position, (0.0, 0.0), False)
     stage.show()
+
+
+def told(conversation: str, path: str) -> Any:
+    """What the tab of a conversation is told of that turn, which works on the file."""
+    from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
+    from GeminiCompanion.companion.chat.chat_update import WORKING, ChatUpdate
+    from GeminiCompanion.companion.chat.transcript import Transcript
+
+    document = Transcript(os.path.dirname(path))
+    for number, body in enumerate([*said(path), *written(path), *asked()]):
+        document.add(TurnEvent(number, datetime(2026, 5, 4), "", "turn", body))
+    return ChatUpdate(
+        conversation,
+        WORKING,
+        title=QUESTION,
+        agent="gemini",
+        agent_name="Gemini CLI",
+        patches=document.take(),
+        is_anew=True,
+        waiting=document.waiting,
+    )
+
+
+def said(path: str) -> List[Any]:
+    """The message, and what the agent says to it after it has read the file."""
+    from GeminiCompanion.companion.agent.acp.session_state import Plan, PlanEntry
+    from GeminiCompanion.companion.agent.events import turn_events as events
+
+    rewriting = PlanEntry("Rewrite `total`", "high", "completed")
+    testing = PlanEntry("Run the tests", "high", "in_progress")
+    return [
+        events.Message(QUESTION, files=(path,)),
+        events.Thought("Reading the shop", "`total` adds the prices one by one."),
+        events.ToolCall("1", "read_file", "ReadFile", "", {"file_path": path}, False),
+        events.ToolResult("1", "read_file", {}, SHOP, "", True),
+        Plan((rewriting, testing)),
+        events.Content(ANSWER),
+    ]
+
+
+def written(path: str) -> List[Any]:
+    """An edit of the file that the user has allowed."""
+    from GeminiCompanion.companion.agent.events import turn_events as events
+
+    edit = events.Diff(path, SHOP, PROPOSED)
+    return [
+        events.ToolCall("2", "replace", "Edit", "", {}, True),
+        events.ToolConfirmation("2", "replace", "Edit", "", "", {}, choices(), edit),
+        events.ToolResult("2", "replace", {}, "", "", True),
+    ]
+
+
+def asked() -> List[Any]:
+    """A command that waits for the user."""
+    from GeminiCompanion.companion.agent.events import turn_events as events
+
+    name, command = "run_shell_command", "python -m pytest -q tests"
+    args = {"command": command}
+    return [
+        events.ToolCall("3", name, "Shell", "", args, True),
+        events.ToolConfirmation("3", name, "Shell", "", command, args, choices()),
+    ]
+
+
+def choices() -> Any:
+    from GeminiCompanion.companion.agent.events.turn_events import Option
+
+    named = (("proceed_once", "Yes"), ("proceed_always", "Always"), ("cancel", "No"))
+    return tuple(Option(*it) for it in named)
 
 
 def changes(stage: Stage) -> None:
