@@ -7,6 +7,8 @@ from functools import partial
 from typing import Callable
 
 from ..agent.agent import Agent
+from ..agent.conversations import shared_folder
+from ..agent.conversations.conversation import Conversation
 from ..agent.wording import failure
 from .chat_update import ChatUpdate
 from .finding import Wanted
@@ -42,6 +44,13 @@ class Chats:
         if found is None:
             raise failure.no_session(id)
         return found
+
+    async def known(self, id: str) -> Conversation:
+        """The conversation, also if it is not open. Raises AgentError."""
+        if id in self._open:
+            return await self._open[id].ready()
+        await shared_folder.look(self.agent.conversations, id)
+        return self.agent.conversations.known(id)
 
     def touch(self, id: str) -> None:
         """Something has changed in it, if it is open."""

@@ -77,25 +77,27 @@ class Checkpoints(Request["tuple[Checkpoint, ...]"]):
 
 @dataclass(frozen=True)
 class TurnTexts(Request["tuple[FileTexts, ...]"]):
-    """What a turn changed, with the texts of its files before and after it."""
+    """What a turn changed, with the texts of its files before and after it; also of a chat that is
+    not open."""
 
     chat: str
     turn: str
 
     async def done(self, chats: Chats) -> tuple[FileTexts, ...]:
-        conversation = await chats.of(self.chat).ready()
+        conversation = await chats.known(self.chat)
         return tuple(await on_disk(partial(conversation.edits.texts, self.turn)))
 
 
 @dataclass(frozen=True)
 class TellChanged(Request[None]):
-    """The user has changed files after the agent; it is told with the next message."""
+    """The user has changed files after the agent; it is told with the next message, also if the
+    chat is not open."""
 
     chat: str
     paths: tuple[str, ...]
 
     async def done(self, chats: Chats) -> None:
-        conversation = await chats.of(self.chat).ready()
+        conversation = await chats.known(self.chat)
         async with conversation.hold.held():
             conversation.record.tell_changed(self.paths)
 

@@ -18,6 +18,7 @@ from .changes.change_sheets import ChangeSheets
 from .changes.deciding import Deciding
 from .changes.proposals import Proposals
 from .changes.sheet_commands import SheetCommands
+from .changes.shown_turns import ShownTurns
 from .changes.turn_changes import TurnChanges
 from .changes.unasked_changes import UnaskedChanges
 from .chat.chat_actions import ChatActions
@@ -140,7 +141,6 @@ class Running:
         )
         sheets = ChangeSheets(sources, deciding, self.stories, tell)
         self.reviews.on_change = self.history.on_change = sheets.changed
-        self.turn_edits.on_change = sheets.changed
         return SheetCommands(sheets, deciding, self.reviews, self.stories, tell)
 
     def _chat_actions(
@@ -151,7 +151,11 @@ class Running:
         chats.questions.on_change = self.status.look
         chats.questions.notify = self.notices.show
         chats.on_unasked = ChatUnasked(self.companion, self.stories, self.unasked.gather).heard
-        self.turns = TurnActions(chats, self.turn_edits, self.sheets.show, tell)
+        self.turns = TurnActions(chats, self.turn_edits, self.history, self.sheets.show, tell)
+        self.shown_turns = ShownTurns(
+            self.turn_edits, self.sheets, self.turns.fetch, self.stories, tell
+        )
+        self.shown_turns.back = self.written.resume
         self.written.taken_back = self.turns.taken_back
         return chats
 

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from typing import Any, Generator
 
 import sublime
+from GeminiCompanion import plugin
 from GeminiCompanion.companion.agent.conversations.turn_undo import (
     AS_LEFT,
     CHANGED,
@@ -14,6 +15,7 @@ from GeminiCompanion.companion.agent.conversations.turn_undo import (
     FileChange,
     FileTexts,
 )
+from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat.edit_requests import (
     Checkpoint,
     Checkpoints,
@@ -23,9 +25,14 @@ from GeminiCompanion.companion.chat.edit_requests import (
     TurnTexts,
 )
 from GeminiCompanion.companion.chat.requests import UndoTurn
+from GeminiCompanion.companion.ide import file_content
+from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ui.changes.change_sheets import CHANGES
+from GeminiCompanion.companion.ui.changes.shown_turns import LOST
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.turn_actions import NOTHING
+from GeminiCompanion.companion.ui.review import open_diffs
+from GeminiCompanion.companion.ui.review.turn_edits import turn_id
 
 from .adapter import text_of
 from .reviewing import Steps
@@ -151,12 +158,14 @@ class Rewinding(TurnCase):
         self.assertEqual(self.service.asked, [])
 
 
-class InTheSheet(TurnCase):
+class SheetCase(TurnCase):
     def show(self) -> Steps:
         yield from self.begin_chat()
         self.run_command("turn_changes", turn="t1")
         yield from self.given(TurnTexts, (self.file(),))
 
+
+class InTheSheet(SheetCase):
     def test_what_a_turn_changed_is_in_the_sheet(self) -> Steps:
         yield from self.show()
         sheet = yield from self.sheet()
@@ -184,3 +193,88 @@ class InTheSheet(TurnCase):
         arguments = {"sheet": str(sheet.buffer_id()), "action": "accept_file"}
         self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)
         yield lambda: "a.txt" not in text_of(sheet)
+
+
+class AfterRestart(SheetCase):
+    def restart(self) -> Steps:
+        sublime.run_command("gemini_companion_restart_companion")
+        yield lambda: plugin._host.is_running and plugin._host.running.chats is not self.chats
+        self.chats = self.running().chats
+        self.replace(self.chats, "_service", self.service)
+        yield from self.until_turn()
+
+    def test_the_sheet_has_the_edits_of_the_turn_again(self) -> Steps:
+        yield from self.show()
+        sheet = yield from self.sheet()
+        yield from self.restart()
+        request = yield from self.given(TurnTexts, (self.file(),))
+        self.assertEqual(request, TurnTexts(self.id, "t1"))
+        yield from self.until_in("old\nnew\n", lambda: text_of(sheet))
+
+    def test_a_file_that_was_decided_on_does_not_come_back(self) -> Steps:
+        yield from self.show()
+        sheet = yield from self.sheet()
+        (edit,) = self.running().turn_edits.of_window(self.window)
+        arguments = {"sheet": str(sheet.buffer_id()), "action": "accept_file"}
+        self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)
+        yield lambda: "a.txt" not in text_of(sheet)
+        yield from self.restart()
+        yield lambda: text_of(sheet)
+        self.assertEqual([it for it in self.service.asked if isinstance(it[0], TurnTexts)], [])
+
+    def test_what_is_typed_in_its_review_is_there_and_can_be_kept(self) -> Steps:
+        yield from self.show()
+        sheet = yield from self.sheet()
+        sheet.sel().clear()
+        sheet.sel().add(sublime.Region(text_of(sheet).index("\nnew") + 4))
+        sheet.run_command("insert", {"characters": "er"})
+        yield from self.until_in("newer\n", lambda: self.right_text())
+        yield from self.restart()
+        yield from self.given(TurnTexts, (self.file(),))
+        yield from self.until_in("old\nnewer\n", lambda: text_of(sheet))
+        (edit,) = self.running().turn_edits.of_window(self.window)
+        arguments = {"sheet": str(sheet.buffer_id()), "action": "accept_file"}
+        self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)
+        yield lambda: self.on_disk() == "newer\n"
+
+    def right_text(self) -> str:
+        return "".join(text_of(it) for it in open_diffs.diffs(self.window))
+
+    def on_disk(self) -> str:
+        with open(self.path, encoding="utf-8") as file:
+            return file.read()
+
+    def test_what_is_not_kept_any_more_is_told_once(self) -> Steps:
+        yield from self.show()
+        yield from self.sheet()
+        yield from self.restart()
+        yield lambda: [it for it in self.service.asked if isinstance(it[0], TurnTexts)]
+        (asked,) = [it for it in self.service.asked if isinstance(it[0], TurnTexts)]
+        self.service.asked.remove(asked)
+        asked[1].fail(Unanswered("It is gone."))
+        yield lambda: any(LOST.format("It is gone.") in it for it in self.sentences)
+        yield from self.restart()
+        self.assertEqual([it for it in self.service.asked if isinstance(it[0], TurnTexts)], [])
+
+
+class Elsewhere(SheetCase):
+    def test_a_turn_that_is_undone_leaves_the_sheet(self) -> Steps:
+        yield from self.show()
+        sheet = yield from self.sheet()
+        self.window.focus_view(self.view)
+        self.run_command("undo_turn")
+        yield from self.given(Checkpoints, (self.turn("t1", AS_LEFT),))
+        yield from self.given(UndoTurn, (FileChange(self.path, CHANGED, UNDONE),))
+        yield lambda: "a.txt" not in text_of(sheet)
+
+    def test_an_edit_that_waits_as_one_made_without_asking_is_there_once(self) -> Steps:
+        yield from self.begin_chat()
+        before = file_content.of_bytes(b"old\n")
+        turn = turn_id(self.id, "t1")
+        edit = Edit(self.window.id(), self.path, before, "new\n", "Agent", 1.0, turn=turn)
+        self.running().history.add(edit)
+        self.addCleanup(self.running().history.replace, edit, None)
+        self.run_command("turn_changes", turn="t1")
+        yield from self.given(TurnTexts, (self.file(),))
+        sheet = yield from self.sheet()
+        self.assertIn("1 edit made without asking in 1 file:", text_of(sheet))

@@ -35,6 +35,8 @@ class ChangeSheets:
         self._stories = stories
         self._tell = tell
         self._sheets: dict[int, ChangeSheet] = {}
+        # Called with the view of each sheet that is new here.
+        self.on_adopted: Callable[[sublime.View], None] = lambda view: None
 
     def show(self, window: sublime.Window) -> None:
         """Bring the window's sheet to the front, or open one."""
@@ -61,6 +63,10 @@ class ChangeSheets:
         """The sheet that a link names."""
         sheet = self._sheets.get(int(buffer_id)) if buffer_id.isdigit() else None
         return sheet if sheet is not None and sheet.views else None
+
+    def views(self) -> list[sublime.View]:
+        """Those of all sheets, and their clones."""
+        return [view for sheet in self._sheets.values() for view in sheet.views]
 
     def resume(self) -> None:
         """Fill the sheets that came back with their windows."""
@@ -121,6 +127,7 @@ class ChangeSheets:
         sheet = ChangeSheet(view, self._sources, self._stories, self._tell)
         self._sheets[view.buffer_id()] = sheet
         sheet.refresh()
+        self.on_adopted(view)
 
 
 def _is_sheet(view: sublime.View) -> bool:

@@ -4,7 +4,6 @@ look at what they changed. UI thread only."""
 from __future__ import annotations
 
 import os
-import secrets
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Callable, Sequence
@@ -15,12 +14,14 @@ from ...agent.conversations.turn_undo import AS_LEFT, OTHER, UNDONE, FileChange,
 from ...base.answer import Answer
 from ...base.comparison import compare
 from ...base.shown_text import shown_line
+from ...base.text_digest import text_digest
 from ...base.unified import unified
 from ...chat.amounts import many
 from ...ide.accepted_edits import Edit
 from ...ide.file_content import Original, of_bytes, read_or_note
 from .. import panels, sharing_settings, texts
-from ..review.turn_edits import TurnEdits, conversation_of, turn_id
+from ..review.edit_book import EditBook
+from ..review.turn_edits import ShownTurn, TurnEdits, conversation_of, parts_of, turn_id
 from ..stories import computed
 from .chat_view import ChatView
 from .drafts import folder_of
@@ -48,17 +49,19 @@ SHOWN = 80
 
 
 class TurnActions:
-    """`show_changes` opens the sheet of a window."""
+    """`show_changes` opens the sheet of a window, which shows the `unasked` edits as well."""
 
     def __init__(
         self,
         chats: ChatActions,
         edits: TurnEdits,
+        unasked: EditBook,
         show_changes: Callable[[sublime.Window], None],
         tell: Callable[[str], None],
     ) -> None:
         self._chats = chats
         self._edits = edits
+        self._unasked = unasked
         self._show_changes = show_changes
         self._tell = tell
         # Answered when the last undoing that was begun is over.
@@ -93,6 +96,8 @@ class TurnActions:
         wanted = AS_LEFT if again else UNDONE
         done = [it for it in files or () if it.state == wanted]
         others = [it for it in files or () if it.state == OTHER]
+        if not again:
+            self._edits.forget(turn_id(chat.conversation, turn), [it.path for it in done])
         said = f"{many(len(done), 'file')} {'as the turn left them' if again else 'put back'}."
         self._tell(said + (NOT_LEFT if again else LEFT).format(len(others)) if others else said)
         if others and not again:
@@ -136,10 +141,22 @@ class TurnActions:
         name = chat.told.agent_name if chat.told is not None else ""
         edits = _edits(window, turn_id(chat.conversation, turn), name, found)
         if edits:
-            self._edits.show(edits)
+            listed = {(it.turn, it.path) for it in _unseen(self._unasked.of_window(window))}
+            self._edits.show([it for it in edits if (it.turn, it.path) not in listed])
             self._show_changes(window)
         else:
             self._tell(NO_CHANGES)
+
+    async def fetch(self, window: sublime.Window, shown: ShownTurn) -> list[Edit]:
+        """Those edits again, as they are kept. Raises Unanswered."""
+        from ...chat.edit_requests import TurnTexts
+
+        service = await self._chats.needed()
+        if service is None:
+            return []
+        answer: Answer[tuple[FileTexts, ...]] = service.ask(TurnTexts(*parts_of(shown.turn)))
+        edits = _edits(window, shown.turn, shown.client, await answer)
+        return [it for it in edits if it.path in shown.paths]
 
     def taken_back(self, edit: Edit) -> bool:
         """The user has changed what an agent of a chat wrote, which it is told with the next
@@ -204,6 +221,10 @@ def _to_redo(found: Sequence[Checkpoint]) -> str:
     return turn
 
 
+def _unseen(edits: Sequence[Edit]) -> list[Edit]:
+    return [it for it in edits if it.turn and not it.is_seen and not it.problem]
+
+
 def _line(text: str) -> str:
     line = shown_line(" ".join(text.split())) or "a message without words"
     return line if len(line) <= SHOWN else line[:SHOWN] + "..."
@@ -249,7 +270,8 @@ def _edits(
                 tuple(window.folders()),
                 rules,
                 turn,
-                id=secrets.token_hex(16),
+                # The same after a restart, so that its review comes back.
+                id=text_digest(f"{turn} {it.change.path}"),
             )
             edits.append(edit)
     return edits

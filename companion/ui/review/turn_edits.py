@@ -1,9 +1,10 @@
-"""The edits of turns of a chat that the user looks at: kept by the chat, and here only as long as
-the editor runs. UI thread only."""
+"""The edits of turns of chats that the user looks at. Their texts are kept by the chats, and here
+only as long as the editor runs. UI thread only."""
 
 from __future__ import annotations
 
-from typing import Callable, Sequence
+from dataclasses import dataclass
+from typing import Callable, Iterable, Sequence
 
 import sublime
 
@@ -11,6 +12,15 @@ from ...ide.accepted_edits import Edit
 
 # In front of the id of a turn: it is one of a chat.
 CHAT = "chat/"
+
+
+@dataclass(frozen=True)
+class ShownTurn:
+    """The turn of the agent with this name, and those files of it that are not decided."""
+
+    turn: str
+    client: str
+    paths: tuple[str, ...]
 
 
 class TurnEdits:
@@ -28,6 +38,22 @@ class TurnEdits:
         self._edits = {**kept, **{it.id: it for it in edits}}
         self.on_change()
 
+    def forget(self, turn: str, paths: Iterable[str]) -> None:
+        """The turn was undone in these files."""
+        gone = set(paths)
+        kept = [it for it in self._edits.values() if it.turn != turn or it.path not in gone]
+        if len(kept) < len(self._edits):
+            self._edits = {it.id: it for it in kept}
+            self.on_change()
+
+    def shown(self, window: sublime.Window) -> list[ShownTurn]:
+        """The turns of which the window shows edits."""
+        turns: dict[tuple[str, str], list[str]] = {}
+        for it in self.of_window(window):
+            if not it.is_seen:
+                turns.setdefault((it.turn, it.client), []).append(it.path)
+        return [ShownTurn(*key, tuple(paths)) for key, paths in turns.items()]
+
     def of_window(self, window: sublime.Window) -> list[Edit]:
         return [it for it in self._edits.values() if it.window_id == window.id()]
 
@@ -44,6 +70,12 @@ class TurnEdits:
 def turn_id(conversation: str, turn: str) -> str:
     """Of a chat, as `Edit.turn` has it."""
     return f"{CHAT}{conversation}/{turn}"
+
+
+def parts_of(turn: str) -> tuple[str, str]:
+    """The conversation and the turn of such an id."""
+    conversation, _, id = turn[len(CHAT) :].partition("/")
+    return conversation, id
 
 
 def conversation_of(edit: Edit) -> str:

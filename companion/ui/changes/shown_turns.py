@@ -1,0 +1,100 @@
+"""Keeps in the view of a sheet which turns of chats it shows, and brings them back after a restart
+of the editor. UI thread only."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Callable, Coroutine, Mapping, Sequence
+
+import sublime
+
+from ...base.answer import Unanswered
+from ...ide.accepted_edits import Edit
+from ..review.turn_edits import ShownTurn, TurnEdits
+from ..stories import Stories
+from .change_sheets import ChangeSheets
+
+# In the settings of the view: the turns, each with its agent and the files that are not decided.
+TURNS = "gemini_companion_changes_turns"
+LOST = "What a turn has changed cannot be shown again: {}"
+
+Fetch = Callable[[sublime.Window, ShownTurn], Coroutine[Any, Any, Sequence[Edit]]]
+
+
+class ShownTurns:
+    """Those of one companion. `fetch` gives the edits of a turn, or raises Unanswered; `back` is
+    called when some have come back."""
+
+    def __init__(
+        self,
+        edits: TurnEdits,
+        sheets: ChangeSheets,
+        fetch: Fetch,
+        stories: Stories,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._edits = edits
+        self._sheets = sheets
+        self._fetch = fetch
+        self._stories = stories
+        self._tell = tell
+        self.back: Callable[[], None] = lambda: None
+        # Those that are still to come back, with the ids of their windows.
+        self._missing: list[tuple[int, ShownTurn]] = []
+        edits.on_change, sheets.on_adopted = self.changed, self.adopted
+
+    def changed(self) -> None:
+        """There are other edits."""
+        for view in self._sheets.views():
+            self._note(view)
+        self._sheets.changed()
+
+    def adopted(self, view: sublime.View) -> None:
+        """The sheet was opened just now, or before a restart."""
+        window = view.window()
+        if window is None:
+            return
+        there = {it.turn for it in self._all(window)}
+        missing = [it for it in _kept(view) if it.turn not in there]
+        self._missing += [(window.id(), it) for it in missing]
+        self._note(view)
+        for it in missing:
+            self._stories.begin(self._bring_back(window, it), window)
+
+    async def _bring_back(self, window: sublime.Window, shown: ShownTurn) -> None:
+        found: Sequence[Edit] = ()
+        try:
+            found = await self._fetch(window, shown)
+        except Unanswered as error:
+            self._tell(LOST.format(error))
+        # A story that is cut leaves it in the view for the next start.
+        self._missing.remove((window.id(), shown))
+        self._edits.show(found)
+        self.back()
+
+    def _note(self, view: sublime.View) -> None:
+        window = view.window()
+        if window is not None:
+            values = [asdict(it) for it in self._all(window)]
+            if values or view.settings().has(TURNS):
+                view.settings().set(TURNS, values)
+
+    def _all(self, window: sublime.Window) -> list[ShownTurn]:
+        missing = [it for id, it in self._missing if id == window.id()]
+        return [*self._edits.shown(window), *missing]
+
+
+def _kept(view: sublime.View) -> list[ShownTurn]:
+    """Without damaged ones."""
+    stored = view.settings().get(TURNS)
+    found = (_shown(it) for it in (stored if isinstance(stored, (list, tuple)) else ()))
+    return [it for it in found if it is not None]
+
+
+def _shown(stored: Any) -> ShownTurn | None:
+    values = stored if isinstance(stored, Mapping) else {}
+    turn, client, paths = (values.get(it) for it in ("turn", "client", "paths"))
+    texts = [turn, client, *(paths if isinstance(paths, (list, tuple)) else [None])]
+    if not all(isinstance(it, str) for it in texts):
+        return None
+    return ShownTurn(texts[0], texts[1], tuple(texts[2:]))
