@@ -77,10 +77,15 @@ def peer(request: BaseRequest) -> int:
     return int(address[1]) if address else 0
 
 
-async def pump(next_frame: Callable[[float], Awaitable[bytes]], response: StreamResponse) -> None:
+async def pump(
+    next_frame: Callable[[float], Awaitable[bytes]], request: BaseRequest, response: StreamResponse
+) -> None:
     """Write the frames of a stream until it ends; `next_frame` gives each, after so many seconds of
     silence a comment. Raises ConnectionError, asyncio.TimeoutError."""
     while True:
+        if request.transport is None:
+            # Until Python 3.11 a cancellation is lost that comes when what is waited for ends.
+            raise ConnectionResetError("the client has left")
         try:
             frame = await next_frame(KEEP_ALIVE)
         except StreamEnded:

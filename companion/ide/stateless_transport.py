@@ -141,7 +141,7 @@ class StatelessTransport:
                 _tagged(subscription, "notifications/subscriptions/acknowledged", params)
             )
             self._carries(self._sessions.subscriptions.carry(subscription))
-            await answers.pump(frame, response)
+            await answers.pump(frame, request, response)
             await response.write(_event(encode_result(subscription.id, closing)))
         return response
 

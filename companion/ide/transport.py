@@ -327,7 +327,7 @@ class Endpoint:
             try:
                 self._on_stream(session)
                 await response.write(b"retry: %d\n\n" % RETRY)
-                await answers.pump(partial(_next_frame, stream, session.cli), response)
+                await answers.pump(partial(_next_frame, stream, session.cli), request, response)
             finally:
                 self._sessions.detach(session, stream)
         return response
