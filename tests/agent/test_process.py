@@ -30,7 +30,7 @@ class Stopping(unittest.TestCase):
             command = (sys.executable, "-c", STAYS)
             one = await Process.start(command, dict(os.environ), tempfile.gettempdir())
             background = int(await one.lines().__anext__())
-            with mock.patch.object(process, "CLOSING", 0.0):
+            with mock.patch.multiple(process, CLOSING=0.0, TERMINATING=0.2):
                 await one.stop()
             self.assertFalse(one.is_running)
             await until(lambda: not is_alive(background))

@@ -274,7 +274,8 @@ class Guarded(ApiTest):
 class Limits(ApiTest):
     def test_a_body_that_says_it_is_too_large_is_refused_at_once(self) -> None:
         headers = {"Content-Length": str(dispatch.MAX_BODY + 1)}
-        reply = self.ask("POST", "/auth/clear", b"{", headers)
+        with mock.patch.object(connection, "LINGERING", 0.1):
+            reply = self.ask("POST", "/auth/clear", b"{", headers)
         self.refused(reply, 413, "TOO_LARGE")
         self.assertEqual(reply.headers["Connection"], "close")
 
@@ -292,7 +293,8 @@ class Limits(ApiTest):
             self.assertEqual((response.status, json.load(response)["code"]), (413, "TOO_LARGE"))
 
     def test_a_body_that_does_not_come_is_given_up(self) -> None:
-        with mock.patch.object(http_server, "BODY_TIME", 0.1):
+        lingering = mock.patch.object(connection, "LINGERING", 0.1)
+        with lingering, mock.patch.object(http_server, "BODY_TIME", 0.1):
             reply = self.ask("POST", "/auth/clear", b"{", {"Content-Length": "2"})
         self.refused(reply, 408, "REQUEST_TIMEOUT")
         self.assertEqual(reply.headers["Connection"], "close")

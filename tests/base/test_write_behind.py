@@ -6,11 +6,13 @@ import threading
 import unittest
 from unittest import mock
 
+from GeminiCompanion.companion.base import write_behind
 from GeminiCompanion.companion.base.log import logger
 from GeminiCompanion.companion.base.write_behind import WriteBehind
 
 
 class Order(unittest.TestCase):
+    @mock.patch.object(write_behind, "LINGERING", 0.05)
     def test_one_begins_when_the_thread_of_another_of_its_name_has_ended(self) -> None:
         done: list[str] = []
         may_go_on, is_held = threading.Event(), threading.Event()

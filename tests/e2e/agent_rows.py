@@ -11,7 +11,6 @@ import json
 import os
 import socket
 import socketserver
-import threading
 from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping, Sequence
 
@@ -22,7 +21,7 @@ from any_model_server import TOKENS, AnyModelServer
 from GeminiCompanion.companion.agent.agents.credentials import ANTHROPIC, OPENAI, Credentials
 from GeminiCompanion.companion.agent.agents.supported import CLIS
 from GeminiCompanion.companion.agent.processes.runner import Launch
-from model_server import ModelServer, call
+from model_server import ModelServer, call, serve
 
 # A model of which Codex knows what tools it is to get.
 CODEX_MODEL = "gpt-6.1-sol"
@@ -40,7 +39,7 @@ class Proxy(socketserver.ThreadingTCPServer):
     def __init__(self) -> None:
         self.hosts: list[str] = []
         super().__init__(("127.0.0.1", 0), self._answer)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        serve(self)
 
     def _answer(self, connection: socket.socket, *_given: Any) -> None:
         words = connection.recv(4096).split()

@@ -20,7 +20,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Dict, Iterable, Iterator, NamedTuple, Sequence
 
-from model_server import AT_GATE, NOTHING_PLANNED, PATIENCE, Gate
+from model_server import AT_GATE, NOTHING_PLANNED, PATIENCE, Gate, serve
 
 MODEL = "local"
 # Of each request and of its answer.
@@ -244,7 +244,7 @@ class AnyModelServer:
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def __enter__(self) -> AnyModelServer:
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        serve(self._http)
         return self
 
     def __exit__(self, *error: object) -> None:

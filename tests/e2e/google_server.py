@@ -15,13 +15,12 @@ import shutil
 import ssl
 import subprocess
 import tempfile
-import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable
 from urllib.parse import parse_qs
 
-from model_server import USAGE
+from model_server import USAGE, serve
 from scripted import CODE, EMAIL
 
 ANSWER = "From Code Assist."
@@ -88,7 +87,7 @@ class GoogleServer:
         }
 
     def __enter__(self) -> GoogleServer:
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        serve(self._http)
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -27,6 +27,7 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import BaseServer
 from typing import Any, Sequence, Union
 
 # What the model says where a test has planned nothing.
@@ -46,6 +47,11 @@ SIDE_ANSWER = {
 PATIENCE = 120.0
 # Seconds that a reply waits at a gate, should a test never open it.
 AT_GATE = 240
+
+
+def serve(server: BaseServer) -> None:
+    """Serve in a thread of its own, until its `shutdown`, which so takes a moment and no more."""
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
 
 
 class Gate(threading.Event):
@@ -157,7 +163,7 @@ class ModelServer:
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def __enter__(self) -> ModelServer:
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        serve(self._http)
         return self
 
     def __exit__(self, *error: object) -> None:

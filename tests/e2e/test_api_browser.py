@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import sys
-import threading
 import unittest
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -95,7 +94,7 @@ class BrowserCase(PageCase):
         serve = functools.partial(Handler, directory=MODULES)
         cls.site = ThreadingHTTPServer(("127.0.0.1", 0), serve)
         cls.site.daemon_threads = True
-        threading.Thread(target=cls.site.serve_forever, daemon=True).start()
+        serve(cls.site)
         cls.shared.callback(cls.site.server_close)
         cls.shared.callback(cls.site.shutdown)
         cls.origin = f"http://127.0.0.1:{cls.site.server_address[1]}"

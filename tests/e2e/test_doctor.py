@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 from contextlib import suppress
@@ -26,7 +25,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from cli import BINARY, PATIENCE, GeminiCli, environment  # noqa: E402
 from editor import ROOT, Editor  # noqa: E402
-from model_server import ModelServer  # noqa: E402
+from model_server import ModelServer, serve  # noqa: E402
 
 NOT_SUPPORTED = "IDE integration is not supported in your current environment"
 FAILED_TO_CONNECT = "Failed to connect to IDE companion extension"
@@ -206,7 +205,7 @@ class Doctor(unittest.TestCase):
 
     def test_a_file_that_leads_to_a_port_at_which_no_editor_answers(self) -> None:
         server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        serve(server)
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         with open(self.own_file(), encoding="utf-8") as file:

@@ -7,7 +7,6 @@ import base64
 import json
 import os
 import sys
-import threading
 import unittest
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timezone
@@ -21,7 +20,7 @@ from agent_case import HERE, KEY, PROGRAM  # noqa: E402
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli  # noqa: E402
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcripts  # noqa: E402
 from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
-from model_server import Failure, Gate, call, thought  # noqa: E402
+from model_server import Failure, Gate, call, serve, thought  # noqa: E402
 from page_case import PageCase  # noqa: E402
 from page_words import PageTable  # noqa: E402
 from playwright.async_api import Error, Locator, Page, Route, expect  # noqa: E402
@@ -1283,13 +1282,11 @@ class OtherPages(PageCase):
         if not os.path.exists(modules):
             self.skipTest("the clients are not installed: make setup")
         server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=modules))
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+        serve(server)
         try:
             yield f"http://127.0.0.1:{server.server_port}"
         finally:
             server.shutdown()
-            thread.join()
             server.server_close()
 
     async def test_a_page_that_was_named_talks_by_the_client_of_openai_and_no_other(self) -> None:

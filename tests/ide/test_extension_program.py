@@ -39,7 +39,8 @@ class Window(ThreadingHTTPServer):
         self.done: list[Any] = []
         self.is_connected, self.is_late = True, False
         self.goes_on = threading.Event()
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        # So often it looks whether it shall end.
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
 
 class Handler(BaseHTTPRequestHandler):
