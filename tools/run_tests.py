@@ -28,10 +28,14 @@ E2E = os.path.join("tests", "e2e")
 # The Node that stands beside the CLIs, for whichever platform it is.
 NODE = os.path.join(ROOT, E2E, "node_modules", "node-*-*", "bin")
 # Tests with the real CLI by the names of their files.
-AGENT, API, PAGE = ("test_agent*.py",), ("test_api*.py",), ("test_page.py",)
+AGENT, API = ("test_agent*.py",), ("test_api*.py",)
+PAGE = ("test_page*.py", "test_api_browser.py")
 DESCRIBED = ("test_api_schema.py", "test_api_clients.py", "test_api_agents.py", "test_api_docs.py")
+CHAT = ("test_chat*.py", "test_conversation*.py", "test_queue.py", "test_replicas.py")
+BESIDE = ("test_extension.py", "test_outliving.py", "test_prompt.py", "test_sheet.py")
 MATRIX = ("test_matrix.py",)
 FAULTS, INSTALLED = ("test_faults.py",), ("test_packages.py", "test_doctor.py")
+APART = (*AGENT, *API, *PAGE, *FAULTS, *INSTALLED, *MATRIX)
 TOOLS = tuple(os.path.join("tests", name) for name in ("tools", "headless"))
 # Others' clients of MCP and the suite of its makers; `make mcp` runs them alone.
 OTHERS = os.path.join("tests", "others")
@@ -53,6 +57,19 @@ def without(*folders: str) -> Tuple[str, ...]:
 
 
 ADAPTER = ("-O", "-m", "headless", "--exec", "tests/run.py")
+UI = os.path.join("tests", "ui")
+# Tests of the adapter that take half of its time, by parts of the names of their files.
+REVIEWS = ("diff", "edit", "large", "random", "review", "typed", "unasked")
+
+
+def adapter(reviews: bool) -> Tuple[str, ...]:
+    """The tests of reviews, or all others, so that none is left out."""
+    names = sorted(glob.glob(os.path.join(ROOT, UI, "*test*.py")))
+    found = [it for it in names if any(word in os.path.basename(it) for word in REVIEWS)]
+    paths = [os.path.relpath(it, ROOT) for it in found]
+    if reviews:
+        return (*ADAPTER, "--", *paths)
+    return (*ADAPTER, "--", UI, *(word for path in paths for word in ("--ignore", path)))
 
 
 class Part(NamedTuple):
@@ -80,22 +97,25 @@ SET_UP = (
 )
 # Those that take longest begin first.
 TESTS = (
-    Part("the engine with a CLI", with_cli(*AGENT), ("node",)),
+    Part("the reviews in an editor", adapter(reviews=True)),
+    Part("the adapter in an editor", adapter(reviews=False)),
+    Part("the chat with a CLI", with_cli(*CHAT), ("node",)),
     Part("the API's page in a browser", with_cli(*PAGE), ("node", "browser")),
-    Part("the API with a CLI", with_cli(*API, but=DESCRIBED), ("node",)),
-    Part("the adapter in an editor", ADAPTER),
+    Part("the real CLI beside its edits", with_cli(*BESIDE), ("node",)),
     Part("the core", without(E2E, OTHERS, *TOOLS)),
-    Part("the real CLI and what is installed", with_cli(*INSTALLED), ("node", "carried")),
     Part(
         "the real CLI in its terminal",
-        with_cli("test_*.py", but=(*AGENT, *API, *PAGE, *FAULTS, *INSTALLED, *MATRIX)),
+        with_cli("test_*.py", but=(*APART, *CHAT, *BESIDE)),
         ("node",),
     ),
+    Part("the API with a CLI", with_cli(*API, but=(*DESCRIBED, *PAGE)), ("node",)),
+    Part("the engine with a CLI", with_cli(*AGENT), ("node",)),
+    Part("tools and the editor without a screen", (*PYTEST, *TOOLS), ("node", "carried", "deploy")),
+    Part("the API as it is described", with_cli(*DESCRIBED), ("node", "schema", "clients")),
+    Part("the real CLI and what is installed", with_cli(*INSTALLED), ("node", "carried")),
     Part("the real CLI and faults", with_cli(*FAULTS), ("node",)),
     Part("each agent in each situation", with_cli(*MATRIX), ("node",)),
-    Part("the API as it is described", with_cli(*DESCRIBED), ("node", "schema", "clients")),
     Part("the clients of others for MCP", (*PYTEST, OTHERS), ("mcp",)),
-    Part("tools and the editor without a screen", (*PYTEST, *TOOLS), ("node", "carried", "deploy")),
 )
 FUZZ = (
     Part("the core, simulated", ("-m", "tests.ide.simulator", "--seeds", "100000", "--jobs", "2")),
@@ -105,8 +125,8 @@ FUZZ = (
     Part("sheets in random order", (*ADAPTER, "--", "tests/ui/random_sheets_test.py")),
     Part("the servers", ("-m", "pytest", "-s", "tests/ide/test_fuzz.py")),
 )
-# Parts that run at once: each core has its work while two of them wait for a CLI or a browser.
-AT_ONCE = (os.cpu_count() or 2) + 2
+# Parts that run at once: two thirds of their time they wait, for a CLI, a browser or a timer.
+AT_ONCE = 3 * (os.cpu_count() or 2)
 # Seconds that a part may take: many times what it takes on an idle machine. Each test has a limit
 # of its own, in tests/conftest.py: this one is for what hangs before the first or after the last.
 LIMIT = 1800.0 * int(os.environ.get("FUZZ", "1"))
@@ -133,15 +153,19 @@ class Run:
         self._lock = threading.Lock()
 
     def all(self, parts: Sequence[Part]) -> None:
-        """AT_ONCE at a time, each as soon as what it needs has ended."""
+        """AT_ONCE at a time, each as soon as what it needs has ended; and beside them all that is
+        set up, which waits for others' servers."""
         waiting = [*parts]
         running: Dict[Future[None], str] = {}
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        setting_up = {part.name for part in parts if part.is_set_up}
+        with ThreadPoolExecutor(AT_ONCE + len(setting_up)) as pool:
             try:
                 while waiting or running:
                     unfinished = {part.name for part in waiting} | {*running.values()}
                     ready = [part for part in waiting if not unfinished & {*part.needs}]
-                    for part in ready[: AT_ONCE - len(running)]:
+                    free = AT_ONCE - len({*running.values()} - setting_up)
+                    tests = [part for part in ready if not part.is_set_up][:free]
+                    for part in (*(part for part in ready if part.is_set_up), *tests):
                         waiting.remove(part)
                         running[pool.submit(self.part, part)] = part.name
                     for ended in wait(running, return_when=FIRST_COMPLETED).done:

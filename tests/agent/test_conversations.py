@@ -151,6 +151,7 @@ class WithoutACli(OnDisk):
                 agent.conversations.known(id)
             self.assertIn(held, list(agent.conversations))
             self.assertIs(agent.conversations.known(ids[0]), held)
+            held.release()
 
     async def test_a_file_of_which_nothing_can_be_read_is_logged_and_stays(self) -> None:
         transcript = self.written()

@@ -12,6 +12,7 @@ from typing import Any
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import HERE  # noqa: E402
+from model_server import serve  # noqa: E402
 from page_case import PageCase  # noqa: E402
 from playwright.async_api import Page  # noqa: E402
 
@@ -91,8 +92,8 @@ class BrowserCase(PageCase):
 
     @classmethod
     def start(cls) -> None:
-        serve = functools.partial(Handler, directory=MODULES)
-        cls.site = ThreadingHTTPServer(("127.0.0.1", 0), serve)
+        handler = functools.partial(Handler, directory=MODULES)
+        cls.site = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         cls.site.daemon_threads = True
         serve(cls.site)
         cls.shared.callback(cls.site.server_close)

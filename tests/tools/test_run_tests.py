@@ -67,6 +67,15 @@ class Parts(unittest.TestCase):
         tests = [it for it in names if it.startswith("test_") and it.endswith(".py")]
         self.assertEqual(found, [os.path.join(run_tests.E2E, name) for name in tests])
 
+    def test_each_file_of_the_adapter_is_in_one_of_them(self) -> None:
+        folder = os.path.join("tests", "ui")
+        parts = [part.arguments for part in run_tests.TESTS if "headless" in part.arguments]
+        whole, apart = sorted(parts, key=lambda it: folder not in it)
+        self.assertEqual(
+            [it for it in whole if it.endswith(".py")], [it for it in apart if it.endswith(".py")]
+        )
+        self.assertIn("tests/ui/test_diff.py".replace("/", os.sep), apart)
+
     def test_what_the_core_leaves_out_another_one_has(self) -> None:
         parts = {part.name: part.arguments for part in run_tests.TESTS}
         core = parts.pop("the core")
@@ -81,8 +90,30 @@ class Parts(unittest.TestCase):
         for part in (*run_tests.SET_UP, *run_tests.TESTS):
             with self.subTest(part.name):
                 self.assertLessEqual({*part.needs}, {*known})
-                if any(word.startswith(run_tests.E2E + os.sep) for word in part.arguments):
+                files = [it for it in part.arguments if it.startswith(run_tests.E2E + os.sep)]
+                if files:
                     self.assertIn("node", part.needs)
+                if any("from page_" in self.text(path) for path in files):
+                    self.assertIn("browser", part.needs)
+
+    def text(self, path: str) -> str:
+        with open(os.path.join(run_tests.ROOT, path), encoding="utf-8") as file:
+            return file.read()
+
+    def test_what_is_set_up_takes_no_place_of_a_test(self) -> None:
+        tested, both = threading.Event(), []
+
+        def part(_run: run_tests.Run, given: Part) -> None:
+            if given.is_set_up:
+                both.append(tested.wait(60))
+            tested.set()
+
+        parts = Part("one", (), is_set_up=True), Part("two", (), is_set_up=True), Part("three", ())
+        with mock.patch.object(run_tests, "AT_ONCE", 1), mock.patch.object(
+            run_tests.Run, "part", part
+        ):
+            run_tests.Run().all(parts)
+        self.assertEqual(both, [True, True])
 
     def order(self, at_once: int, *parts: Part) -> list[str]:
         """Of the beginnings, and of the ends, each with a full stop."""
