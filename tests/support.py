@@ -96,6 +96,13 @@ async def until(condition: Callable[[], Any], timeout: float = PATIENCE) -> None
         await asyncio.sleep(0)
 
 
+async def begun(work: Awaitable[T]) -> asyncio.Future[T]:
+    """The work as a task that has come to where it waits first."""
+    task = asyncio.ensure_future(work)
+    await asyncio.sleep(0)
+    return task
+
+
 class InLoop(unittest.TestCase):
     """Its tests may be coroutines: each runs in a loop of its own, after `begin`, under any test
     runner."""

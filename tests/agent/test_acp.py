@@ -20,11 +20,11 @@ from ..support import PATIENCE, is_alive, until
 
 # Tells its process, writes without an end of it, and stays.
 GARBAGE = """
-import os, time
+import os, threading
 print(os.getpid())
 for number in range(1000): print("garbage", number)
 print("", flush=True)
-time.sleep(600)
+threading.Event().wait()
 """
 # Writes some lines before it speaks the protocol.
 TALKATIVE = """

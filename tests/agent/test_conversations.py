@@ -53,9 +53,8 @@ from GeminiCompanion.companion.agent.wording.failure import AgentError
 from GeminiCompanion.companion.base.file_lock import FileLock
 from GeminiCompanion.companion.base.line_file import LineFile
 
-from ..support import until
+from ..support import PATIENCE, until
 
-PATIENCE = 30.0
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ID = "a" * 32
 NOW = datetime.now(timezone.utc)
@@ -510,8 +509,7 @@ class WithSessions(OnDisk):
         agent = await self.started()
         opening = asyncio.ensure_future(agent.models(self.workspace, ID))
         conversation = agent.conversations.known(ID)
-        while not conversation.session.is_opening:
-            await asyncio.sleep(0)
+        await until(lambda: conversation.session.is_opening)
         with self.assertRaises(AgentError) as caught:
             await agent.remove(ID)
         self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
@@ -619,8 +617,7 @@ class WithSessions(OnDisk):
         self.written()
         agent = await self.started()
         said = asyncio.ensure_future(agent.chat(self.workspace, "which?", session_id=ID))
-        while not agent.sessions()[0].is_busy:
-            await asyncio.sleep(0)
+        await until(lambda: agent.sessions()[0].is_busy)
         agent.turns.cancel(ID)
         with self.assertRaises(AgentError) as told:
             await said

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 import unittest
+from functools import partial
 from typing import Callable, Sequence
 
 from GeminiCompanion.companion.agent.agent import Agent, Options
@@ -34,15 +35,16 @@ class Guest(User):
         self.problems: list[str] = []
         self.is_cancelled = False
         self._fails = fails
-        self._leaving = threading.Event()
+        self._leave: Callable[[], object] | None = None
 
     async def serve(self, agent: Agent) -> None:
+        leaving = asyncio.Event()
+        self._leave = partial(asyncio.get_running_loop().call_soon_threadsafe, leaving.set)
         self.agents.append(agent)
         if self._fails is not None:
             raise self._fails
         try:
-            while not self._leaving.is_set():
-                await asyncio.sleep(0.001)
+            await leaving.wait()
         except asyncio.CancelledError:
             self.is_cancelled = True
             raise
@@ -51,7 +53,9 @@ class Guest(User):
         self.problems.append(problem)
 
     def leave(self) -> None:
-        self._leaving.set()
+        """Once it is served."""
+        assert self._leave is not None
+        self._leave()
 
 
 class EngineTest(unittest.TestCase):

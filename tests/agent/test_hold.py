@@ -15,9 +15,7 @@ from GeminiCompanion.companion.agent.conversations.hold import Hold
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcript, Transcripts
 from GeminiCompanion.companion.base.file_lock import FileLock
 
-from ..support import until
-
-PATIENCE = 30.0
+from ..support import PATIENCE, begun, until
 
 
 class Holding(unittest.IsolatedAsyncioTestCase):
@@ -103,8 +101,7 @@ class Holding(unittest.IsolatedAsyncioTestCase):
             await until(called.is_set)
             await self.cancelled(first)
             held = self.hold.held()
-            entered = asyncio.ensure_future(held.__aenter__())
-            await asyncio.sleep(0)
+            entered = await begun(held.__aenter__())
             self.answers.set()
             await entered
             await until(done.is_set)

@@ -20,9 +20,8 @@ from GeminiCompanion.companion.agent.conversations.transcripts import Transcript
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
 
-from ..support import until
+from ..support import PATIENCE, begun, until
 
-PATIENCE = 30.0
 NOW = datetime.now(timezone.utc)
 
 
@@ -206,8 +205,7 @@ class Start(IndexCase):
 
     async def test_what_changes_while_it_is_read_stays_as_it_is_now(self) -> None:
         await self.index.load()
-        reading = asyncio.ensure_future(self.index.ready(id_of(0)))
-        await asyncio.sleep(0)
+        reading = await begun(self.index.ready(id_of(0)))
         now = self.index.summaries[id_of(8)]._replace(id=id_of(0), title="As it is now")
         self.index.put(now)
         await asyncio.wait_for(reading, PATIENCE)
@@ -235,8 +233,7 @@ class Start(IndexCase):
 
     async def test_one_that_nobody_wants_any_more_is_read_for_the_others(self) -> None:
         await self.index.load()
-        wanting = asyncio.ensure_future(self.index.ready(id_of(0)))
-        await asyncio.sleep(0)
+        wanting = await begun(self.index.ready(id_of(0)))
         wanting.cancel()
         await asyncio.wait_for(self.index.waited(), PATIENCE)
         self.assertIn(id_of(0), self.index.summaries)

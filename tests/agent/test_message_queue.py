@@ -19,7 +19,7 @@ from GeminiCompanion.companion.agent.turn.turn import Limits
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
 
-PATIENCE = 10.0
+from ..support import PATIENCE, until
 
 
 class Record:
@@ -235,8 +235,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.now(one)
         await asyncio.wait([sending])
         self.assertIsInstance(sending.exception(), AgentError)
-        while self.outbox._sending:
-            await asyncio.sleep(0)
+        await until(lambda: not self.outbox._sending)
         self.assertEqual(at_work, ["", one])
 
     async def test_one_that_something_unforeseen_keeps_from_being_sent_can_be_taken_back(

@@ -16,10 +16,10 @@ from ..support import PATIENCE, is_alive, until
 
 # Does not care about the end of its input, and leaves behind what it has started.
 STAYS = """
-import subprocess, time
+import subprocess, threading
 command = subprocess.Popen(["sleep", "600"], start_new_session=True)
 print(command.pid, flush=True)
-time.sleep(600)
+threading.Event().wait()
 """
 
 

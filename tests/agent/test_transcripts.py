@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-import time
 import tracemalloc
 import unittest
 from datetime import datetime, timezone
@@ -27,8 +26,9 @@ from GeminiCompanion.companion.agent.events.turn_events import (
 from GeminiCompanion.companion.agent.wording.sentence import CHINESE, ENGLISH, said, sentence
 from GeminiCompanion.companion.base.line_file import LineFile
 
+from ..support import wait_for
+
 ID = "a" * 32
-PATIENCE = 60.0
 NOW = datetime.now(timezone.utc)
 OVER = Complete(END_TURN, Usage(3, 4, {"a model": (3, 4)}))
 
@@ -320,9 +320,7 @@ class Files(unittest.TestCase):
     def test_what_is_told_is_on_disk_soon_and_in_its_order_without_anybody_asking(self) -> None:
         for number in range(1, 501):
             self.transcript.event(TurnEvent(number, NOW, ID, "one", Content(str(number))))
-        end = time.monotonic() + PATIENCE
-        while self.lines() < 501 and time.monotonic() < end:
-            time.sleep(0.01)
+        wait_for(lambda: self.lines() == 501)
         with open(self.transcript.path, "rb") as file:
             numbers = [json.loads(line)["number"] for line in file.read().splitlines()[1:]]
         self.assertEqual(numbers, list(range(1, 501)))

@@ -17,9 +17,8 @@ import shutil
 import socket
 import tempfile
 import threading
-import time
 import unittest
-from typing import Any, Awaitable, Callable, Mapping
+from typing import Any, Awaitable, Mapping
 
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.api import state_folder
@@ -29,15 +28,6 @@ from .contract import Contract
 
 # Seconds for anything at all.
 PATIENCE = 90.0
-
-
-def until(condition: Callable[[], object]) -> None:
-    """Wait for what another thread or process brings."""
-    ends = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > ends:
-            raise AssertionError("waited in vain")
-        time.sleep(0.01)
 
 
 class Reply:

@@ -16,7 +16,8 @@ from GeminiCompanion.companion.api.handlers import file_handlers
 from GeminiCompanion.companion.api.operations import attempts
 from GeminiCompanion.companion.api.operations.attempts import Attempt, Attempts, KeptAnswer
 
-from .support import ApiTest, until
+from ..support import wait_for
+from .support import ApiTest
 
 PATIENCE = 30.0
 SAME = b"same"
@@ -115,7 +116,7 @@ class Leaving(ApiTest):
             connection.request("POST", "/read-file", body, headers)
             self.assertTrue(began.wait(PATIENCE))
             connection.close()
-            until(lambda: not self.server._http._server.connections)
+            wait_for(lambda: not self.server._http._server.connections)
             goes_on.set()
             reply = self.ask("POST", "/read-file", body.encode("ascii"), headers)
         self.assertEqual(len(reply["content"]), 2 * file_handlers.SMALL)
@@ -124,7 +125,7 @@ class Leaving(ApiTest):
         again = self.ask("POST", "/read-file", body.encode("ascii"), named)
         self.assertEqual(again.body, reply.body)
         self.assertEqual(reply.headers["Idempotency-Replayed"], "true")
-        until(lambda: budget._free == free)
+        wait_for(lambda: budget._free == free)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ from GeminiCompanion.companion.base.large_json import PIECE
 from GeminiCompanion.companion.base.log import logger
 from GeminiCompanion.companion.base.private_files import NotPrivate
 
+from ..support import wait_for
 from .support import PATIENCE, ApiTest
 
 CONFIGURED = "https://app.example.com"
@@ -342,10 +343,7 @@ class Limits(ApiTest):
                 client = self.begin("Content-Length: 100")
                 client.sendall(b"{")
                 client.close()
-            ends = time.monotonic() + PATIENCE
-            while self.server._http.connections and time.monotonic() < ends:
-                time.sleep(0.01)
-        self.assertFalse(self.server._http.connections)
+            wait_for(lambda: not self.server._http.connections)
         self.assertNotIn("Traceback", "".join(logs.output))
         self.assertNotIn("ERROR", "".join(logs.output))
 
@@ -408,10 +406,7 @@ class Limits(ApiTest):
         with mock.patch.object(connection, "STALLED", 0.1):
             client = self.begin_to_read(4096)
             self.assertTrue(client.recv(100))
-            ends = time.monotonic() + PATIENCE
-            while self.server._http.connections and time.monotonic() < ends:
-                time.sleep(0.01)
-        self.assertFalse(self.server._http.connections)
+            wait_for(lambda: not self.server._http.connections)
 
     def test_who_takes_an_answer_slowly_gets_all_of_it(self) -> None:
         with mock.patch.object(connection, "STALLED", 2.0):
@@ -430,10 +425,7 @@ class Limits(ApiTest):
         if served.transport is None:
             self.fail("the connection is gone")
         buffered = served.transport.get_write_buffer_size
-        ends = time.monotonic() + PATIENCE
-        while not buffered() and time.monotonic() < ends:
-            time.sleep(0.01)
-        self.assertTrue(buffered())
+        wait_for(buffered)
         self.assertLess(buffered(), 1 << 20)
 
     def test_large_answers_that_nobody_reads_hold_up_other_large_ones_for_a_while(self) -> None:

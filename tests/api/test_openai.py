@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 import random
@@ -21,7 +20,7 @@ from GeminiCompanion.companion.api.openai.request import Wanted, read
 from GeminiCompanion.companion.api.openai.stop_words import StopWords
 from GeminiCompanion.companion.api.serving.routing import Table
 
-PATIENCE = 30.0
+from ..support import until
 
 
 def cut(pieces: Sequence[str], words: Sequence[str]) -> str:
@@ -229,12 +228,7 @@ class Keeping(unittest.IsolatedAsyncioTestCase):
 
     async def settled(self, kept: KeptConversations) -> None:
         """All that was begun in the background is done."""
-
-        async def done() -> None:
-            while kept._tasks:
-                await asyncio.sleep(0)
-
-        await asyncio.wait_for(done(), PATIENCE)
+        await until(lambda: not kept._tasks)
 
     async def test_only_the_same_owner_user_and_messages_find_a_memory(self) -> None:
         kept = KeptConversations(self.agent, "/w")
@@ -301,12 +295,7 @@ class Keeping(unittest.IsolatedAsyncioTestCase):
         hasty = KeptConversations(self.agent, "/w", kept_for=0.0)
         before = set(self.turns)
         await self.talk(hasty, "token", wanted("late"), "b")
-
-        async def gone() -> None:
-            while set(self.turns) - before:
-                await asyncio.sleep(0)
-
-        await asyncio.wait_for(gone(), PATIENCE)
+        await until(lambda: not set(self.turns) - before)
 
     async def test_a_model_that_is_not_there_is_refused_and_leaves_nothing(self) -> None:
         kept = KeptConversations(self.agent, "/w")

@@ -12,8 +12,8 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
 import unittest
+from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any, AsyncIterator, Mapping
 from unittest import mock
@@ -23,7 +23,8 @@ from GeminiCompanion.companion.api.contract import schemas
 from GeminiCompanion.companion.api.server import Server
 from GeminiCompanion.companion.api.serving.access import Access
 
-from .support import PATIENCE, ApiTest, Reply, until
+from ..support import wait_for
+from .support import PATIENCE, ApiTest, Reply
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PEM = os.path.join(ROOT, "tests", "certificates", "first.pem")
@@ -98,14 +99,15 @@ class Behind(ApiTest):
         process = subprocess.Popen(command, cwd=cls.root, env=variables, stderr=subprocess.DEVNULL)
         cls.addClassCleanup(process.wait, PATIENCE)
         cls.addClassCleanup(process.terminate)
-        ends = time.monotonic() + PATIENCE
-        while process.poll() is None and time.monotonic() < ends:
-            try:
+
+        def listens() -> bool:
+            assert process.poll() is None, f"{command[0]} has ended"
+            with suppress(ConnectionRefusedError):
                 socket.create_connection(("127.0.0.1", cls.port)).close()
-                return
-            except ConnectionRefusedError:
-                time.sleep(0.01)
-        raise AssertionError(f"{command[0]} does not listen")
+                return True
+            return False
+
+        wait_for(listens)
 
     # The client's, as of another machine.
     address = "127.0.0.2" if sys.platform.startswith("linux") else "127.0.0.1"
@@ -155,7 +157,7 @@ class Behind(ApiTest):
         reply = self.ask("GET", "/tool-confirmations", headers=headers)
         id = reply.headers["X-Request-Id"]
         # Its line is written after its answer.
-        until(lambda: id in self.addresses())
+        wait_for(lambda: id in self.addresses())
         # What the client wrote itself counts for nothing.
         self.assertEqual(self.addresses()[id], self.address)
 

@@ -33,7 +33,8 @@ from GeminiCompanion.companion.base import connection
 from GeminiCompanion.companion.base.log import logger
 from multidict import CIMultiDict
 
-from .support import PATIENCE, ApiTest, Reply, until
+from ..support import wait_for
+from .support import PATIENCE, ApiTest, Reply
 
 CERTIFICATES = os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "certificates"
@@ -208,7 +209,7 @@ class Encrypted(ApiTest):
             self.addCleanup(client.close)
             client.sendall(head.encode() + body)
             self.assertTrue(client.recv(100))
-            until(lambda: not self.server._http.connections)
+            wait_for(lambda: not self.server._http.connections)
 
     def test_strangers_are_limited_after_their_handshake_too(self) -> None:
         with mock.patch.object(self.server._http._unauthenticated, "limit", 2):
@@ -452,7 +453,7 @@ class Audited(ApiTest):
 
     def lines(self, count: int) -> list[dict[str, Any]]:
         """All that there are, once there are so many: a line is written after its answer."""
-        until(lambda: len(self.written()) >= count)
+        wait_for(lambda: len(self.written()) >= count)
         lines = [json.loads(line) for line in self.written()]
         self.assertEqual(len(lines), count, lines)
         return lines
@@ -543,7 +544,7 @@ class Audited(ApiTest):
             f"Content-Length: {len(body)}\r\n\r\n"
         )
         client.sendall(head.encode() + body)
-        until(lambda: os.path.exists(self.path("begun")))
+        wait_for(lambda: os.path.exists(self.path("begun")))
         client.close()
         (line,) = self.lines(1)
         self.assertEqual((line["route"], line["status"]), ("/execute-command", None))
@@ -553,7 +554,7 @@ class Audited(ApiTest):
         self.lines(1)
         os.rename(self.log, self.log + ".1")
         self.ask("GET", "/tool-confirmations")
-        until(lambda: os.path.exists(self.log))
+        wait_for(lambda: os.path.exists(self.log))
         self.assertEqual(self.lines(1)[0]["route"], "/tool-confirmations")
         if os.name == "posix":
             self.assertEqual(os.stat(self.log).st_mode & 0o777, 0o600)
@@ -592,7 +593,7 @@ class Audited(ApiTest):
             with mock.patch.object(audit, "_open") as slow:
                 slow.side_effect = lambda: answers.wait(PATIENCE) and open_now()
                 self.ask("GET", "/nowhere")
-                until(lambda: slow.called)
+                wait_for(lambda: slow.called)
                 for path in ("/sessions", "/tool-confirmations", "/agents"):
                     self.assertEqual(self.ask("GET", path).status, 200)
                 with self.assertLogs(logger, "ERROR"):

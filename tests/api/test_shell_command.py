@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 import unittest
@@ -14,7 +15,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.api.files import shell_command
 
-from ..support import is_alive
+from ..support import is_alive, until, wait_for
 from .support import PATIENCE, ApiTest, Reply
 
 
@@ -35,18 +36,11 @@ class Commands(ApiTest):
         return self.ask("POST", "/execute-command", {"command": command, **more})
 
     def until_dead(self, pid: int) -> None:
-        ends = time.monotonic() + PATIENCE
-        while is_alive(pid) and time.monotonic() < ends:
-            time.sleep(0.01)
-        self.assertFalse(is_alive(pid))
+        wait_for(lambda: not is_alive(pid))
 
     def until_file(self, name: str) -> str:
-        ends = time.monotonic() + PATIENCE
-        while time.monotonic() < ends:
-            if os.path.exists(self.path(name)) and self.read(name).endswith(b"\n"):
-                return self.read(name).decode().strip()
-            time.sleep(0.01)
-        raise AssertionError(f"{name} was not written")
+        wait_for(lambda: os.path.exists(self.path(name)) and self.read(name).endswith(b"\n"))
+        return self.read(name).decode().strip()
 
     def test_what_a_command_writes_and_how_it_ends_is_told(self) -> None:
         reply = self.run_over("echo out; echo err >&2; exit 3")
@@ -93,10 +87,7 @@ class Commands(ApiTest):
             left.append(int(reply["output"]))
             self.addCleanup(os.kill, left[-1], signal.SIGKILL)
         self.assertTrue(all(map(is_alive, left)))
-        ends = time.monotonic() + PATIENCE
-        while len(os.listdir("/proc/self/fd")) > before and time.monotonic() < ends:
-            time.sleep(0.01)
-        self.assertLessEqual(len(os.listdir("/proc/self/fd")), before)
+        wait_for(lambda: len(os.listdir("/proc/self/fd")) <= before)
 
     def test_it_ends_when_its_client_leaves(self) -> None:
         client = self.connect()
@@ -114,9 +105,9 @@ class Commands(ApiTest):
     def test_one_whose_client_leaves_while_it_starts_ends_with_its_children(self) -> None:
         async def run() -> None:
             command = "sleep 600 & echo $! > early; wait"
-            running = asyncio.ensure_future(shell_command.run(command, self.workspace))
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
+            with mock.patch.object(subprocess, "Popen", wraps=subprocess.Popen) as started:
+                running = asyncio.ensure_future(shell_command.run(command, self.workspace))
+                await until(lambda: started.called)
             # The loop stands still, the command does not.
             self.until_file("early")
             running.cancel()

@@ -22,7 +22,8 @@ from GeminiCompanion.companion.base import file_lock
 from GeminiCompanion.companion.base.file_lock import FileLock
 from GeminiCompanion.companion.base.log import logger
 
-from .support import PATIENCE, ApiTest, Reply, until
+from ..support import wait_for
+from .support import PATIENCE, ApiTest, Reply
 
 
 class TokenCase(ApiTest):
@@ -57,7 +58,7 @@ class TokenCase(ApiTest):
         return self.server._listeners.streams
 
     def until_streams(self, count: int) -> None:
-        until(lambda: self.streams() == count)
+        wait_for(lambda: self.streams() == count)
 
 
 class Scopes(TokenCase):
@@ -211,7 +212,7 @@ class Ending(TokenCase):
             f"Content-Length: {len(body)}\r\n\r\n"
         )
         connection.sendall(head.encode("ascii") + body[:5])
-        until(lambda: len(self.server._named._open) == 1)
+        wait_for(lambda: len(self.server._named._open) == 1)
         self.ask("DELETE", "/tokens/phone")
         with suppress(ConnectionError):
             connection.sendall(body[5:])

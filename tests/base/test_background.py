@@ -8,7 +8,7 @@ import unittest
 
 from GeminiCompanion.companion.base.background import in_thread
 
-from ..support import wait_for
+from ..support import until, wait_for
 
 
 def at_work() -> list[threading.Thread]:
@@ -37,8 +37,7 @@ class InThread(unittest.TestCase):
     def test_a_loop_ends_without_work_that_never_does(self) -> None:
         async def leave() -> None:
             asyncio.ensure_future(in_thread(self.answered.wait))
-            while not at_work():
-                await asyncio.sleep(0)
+            await until(at_work)
 
         asyncio.run(asyncio.wait_for(leave(), 20))
         self.assertEqual(len(at_work()), 1)

@@ -7,7 +7,6 @@ import os
 import socket
 import ssl
 import threading
-import time
 import unittest
 import warnings
 from typing import Any, Callable
@@ -17,11 +16,12 @@ from GeminiCompanion.companion.base import tls_listener
 from GeminiCompanion.companion.base.log import logger
 from GeminiCompanion.companion.base.tls_listener import TlsListener
 
+from ..support import PATIENCE, wait_for
+
 CERTIFICATES = os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "certificates"
 )
 PEM = os.path.join(CERTIFICATES, "first.pem")
-PATIENCE = 90.0
 LIMIT = 4
 
 
@@ -60,9 +60,7 @@ class Listening(unittest.TestCase):
         for each in self.made:
             if hasattr(each, "transport"):
                 self.on_loop(each.transport.abort)
-        ends = time.monotonic() + PATIENCE
-        while self.on_loop(lambda: len(asyncio.all_tasks())) > 1 and time.monotonic() < ends:
-            time.sleep(0.01)
+        wait_for(lambda: self.on_loop(lambda: len(asyncio.all_tasks())) == 1)
 
     def on_loop(self, work: Callable[[], Any]) -> Any:
         async def run() -> Any:
@@ -108,9 +106,7 @@ class Listening(unittest.TestCase):
             client.sendall(b"GET /secret HTTP/1.1\r\n\r\n")
             while client.recv(1000):
                 pass
-            ends = time.monotonic() + PATIENCE
-            while not ours.output and time.monotonic() < ends:
-                time.sleep(0.01)
+            wait_for(lambda: ours.output)
             theirs.records.append(ours.records[0])
         self.assertNotIn("secret", "".join(theirs.output + ours.output))
 

@@ -19,7 +19,7 @@ from GeminiCompanion.companion.ide.disk_check import HOUR, LOOKS, SUPERSEDED, Di
 from GeminiCompanion.companion.ide.editor import EditorError
 from GeminiCompanion.companion.ide.sessions import Sessions
 
-from ..support import Clock, InLoop, temp_folder, until
+from ..support import Clock, InLoop, begun, temp_folder, until
 from ..tables import rows
 
 
@@ -165,8 +165,7 @@ class WhatIsOnDisk(DiskCheckTestCase):
             return sight
 
         with mock.patch.object(disk_check, "in_thread", slow):
-            looking = asyncio.ensure_future(self.check.look())
-            await asyncio.sleep(0)
+            looking = await begun(self.check.look())
             second = self.accept("second\n", self.long_ago)
             await self.check._look_at(second)
             self.assertIn(second, self.check.missing)

@@ -23,7 +23,7 @@ from GeminiCompanion.companion.ide.session import (
 from GeminiCompanion.companion.ide.sessions import MAX_SESSIONS, Sessions, UnknownSession
 from GeminiCompanion.companion.ide.silence import GRACE
 
-from ..support import PATIENCE, Clock, InLoop, untold
+from ..support import PATIENCE, Clock, InLoop, begun, untold
 from ..tables import rows, word
 
 VERSION = "2025-06-18"
@@ -246,12 +246,10 @@ class OneSession(InLoop):
 
     async def test_a_waiting_stream_wakes_when_something_is_sent_and_when_it_is_ended(self) -> None:
         stream = self.session.attach(None)
-        waiting = asyncio.ensure_future(stream.next(60))
-        await asyncio.sleep(0)
+        waiting = await begun(stream.next(60))
         send(self.session, "a")
         self.assertEqual(name_of(await asyncio.wait_for(waiting, PATIENCE)), "a")
-        waiting = asyncio.ensure_future(stream.next(60))
-        await asyncio.sleep(0)
+        waiting = await begun(stream.next(60))
         stream.end()
         with self.assertRaises(StreamEnded):
             await asyncio.wait_for(waiting, PATIENCE)
@@ -434,8 +432,7 @@ class Grace(InLoop):
 
     async def test_after_the_computer_slept_every_stream_says_something_at_once(self) -> None:
         stream = self.sessions.open(VERSION).attach(None)
-        waiting = asyncio.ensure_future(stream.next(60))
-        await asyncio.sleep(0)
+        waiting = await begun(stream.next(60))
         self.sessions.woke_up()
         self.assertIsNone(await asyncio.wait_for(waiting, PATIENCE))
 

@@ -379,13 +379,11 @@ class ADiskThatRefuses(unittest.TestCase):
         async def run() -> None:
             it = Windows(editor, PID, lambda environments: None, path)
             running = asyncio.ensure_future(it.run(lambda: it.set_windows({1: ("/1",)})))
-            while not editor.told:
-                await asyncio.sleep(0.01)
+            await until(lambda: editor.told)
             it.set_windows({1: ("/2",)})
             it._changed()
             saving = it.saving
-            while saving._timer or saving._writing is None or not saving._writing.done():
-                await asyncio.sleep(0.01)
+            await until(lambda: not saving._timer and saving._writing and saving._writing.done())
             it.stop()
             await running
 

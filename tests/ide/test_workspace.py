@@ -24,7 +24,7 @@ from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.workspace import Workspace
 
-from ..support import Client, FakeEditor, until, untold
+from ..support import Client, FakeEditor, begun, until, untold
 from ..tables import rows
 from .window import DELIVERY, PATH, PID, VERSION, WINDOW, Served, WithoutServer, path_of
 
@@ -463,8 +463,7 @@ class HandedOver(WithoutServer):
         await self.workspace.diffs.close_diff(self.session, self.path, not undecided)
 
     async def close_and_leave(self) -> None:
-        asking = asyncio.shield(self.close())
-        await asyncio.sleep(0)
+        asking = await begun(asyncio.shield(self.close()))
         asking.cancel()
         await self.wait()
         self.assertTrue(asking.cancelled())

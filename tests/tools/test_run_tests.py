@@ -19,11 +19,13 @@ from ..support import is_alive, wait_for
 
 # Starts a program that nobody ends, and says its number.
 STARTER = """
-import subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+import subprocess, sys, threading
+child = subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"])
 print("child", child.pid, flush=True)
-time.sleep(600)
+threading.Event().wait()
 """
+
+HANGS = "import threading; threading.Event().wait()"
 
 
 def run(*parts: tuple[Any, ...]) -> tuple[int, list[str]]:
@@ -159,7 +161,7 @@ class Parts(unittest.TestCase):
         with mock.patch.object(run_tests, "wait", interrupted), self.assertRaises(
             KeyboardInterrupt
         ), contextlib.redirect_stdout(io.StringIO()):
-            whole.all([Part("one", ("-c", "import time; time.sleep(600)"))])
+            whole.all([Part("one", ("-c", HANGS))])
         self.assertEqual({*whole.failed}, {"one"})
 
 
@@ -198,7 +200,7 @@ class Hanging(unittest.TestCase):
     def test_a_part_that_hangs_is_ended_and_the_others_go_on(self) -> None:
         hanging = run_tests.Run(limit=0.1)
         with contextlib.redirect_stdout(io.StringIO()) as said:
-            hanging.part(Part("one", ("-c", "import time; time.sleep(600)")))
+            hanging.part(Part("one", ("-c", HANGS)))
         self.assertEqual(hanging.failed, {"one": "hung: ended after 0 s"})
         self.assertIn("== Tests of one: ", said.getvalue())
 
