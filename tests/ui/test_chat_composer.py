@@ -42,7 +42,7 @@ class ComposerCase(ChatCase):
         if running is None:
             self.skipTest("only the headless editor tells what is drawn")
         found = running.current().view(view.id()).phantoms
-        return " ".join(it.content for it in found if it.key == above.KEY)
+        return " ".join(it.content.replace("<br>", " ") for it in found if it.key == above.KEY)
 
     def press(self, view: sublime.View, link: str) -> None:
         self.assertIn(f'href="{link}"', self.above(view))

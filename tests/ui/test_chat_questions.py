@@ -138,7 +138,7 @@ class InSight(QuestionCase):
         state = self.state_of(view)
         self.assertIn("Gemini CLI asks you: choose an answer above, or press F8 Y", state)
         self.assertIn("Less than a minute left; then the answer is no.", state)
-        self.assertIn("Mode: autoEdit.", state)
+        self.assertIn("<p>autoEdit · Gemini CLI asks", state)
 
     def test_a_command_leads_there_from_another_file(self) -> Steps:
         view = yield from self.chat()

@@ -3,19 +3,30 @@ as the test says."""
 
 from __future__ import annotations
 
+import html
 import json
 import os
+import re
+from datetime import datetime, timezone
 from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.agent.events.turn_events import Queue, QueuedMessage
 from GeminiCompanion.companion.base import private_files
 from GeminiCompanion.companion.base.answer import Answer, Unanswered
 from GeminiCompanion.companion.chat import chat_service
 from GeminiCompanion.companion.chat.chat_update import FAILED, READY, STARTING, WORKING, ChatUpdate
 from GeminiCompanion.companion.chat.rendered import OPEN_FILE, Link, Patch, Rendered
 from GeminiCompanion.companion.chat.requests import Send, Stop
-from GeminiCompanion.companion.ui.chat import composer_carets, failure_words, patience
+from GeminiCompanion.companion.ui import wrapping
+from GeminiCompanion.companion.ui.chat import (
+    above,
+    composer_carets,
+    failure_words,
+    patience,
+    state_line,
+)
 from GeminiCompanion.companion.ui.chat.chat_actions import NOTHING, ChatActions
 from GeminiCompanion.companion.ui.chat.chat_tabs import CLICK
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION
@@ -109,10 +120,19 @@ class ChatCase(ReviewCase):
         if running is None:
             self.skipTest("only the headless editor tells what is drawn")
         found = running.current().view(view.id()).phantoms
-        return " ".join(it.content for it in found if it.key == KEY)
+        return " ".join(it.content.replace("<br>", " ") for it in found if it.key == KEY)
 
     def unsent(self, view: sublime.View) -> str:
         return text_of(view).partition(COMPOSER)[2]
+
+
+def rows_of(view: sublime.View, *keys: str) -> list[str]:
+    """What stands above the composer, row by row as a person reads it."""
+    found = running.current().view(view.id()).phantoms
+    shown = [it.content for it in found if not keys or it.key in keys]
+    rows = re.sub("<style>.*?</style>", "", "</p>".join(shown)).replace("</p>", "<br>")
+    told = (html.unescape(re.sub("<[^>]*>", "", it)) for it in rows.split("<br>"))
+    return [it for it in told if it]
 
 
 class Opening(ChatCase):
@@ -153,11 +173,36 @@ class Opening(ChatCase):
         view = yield from self.chat()
         told = {"agent_name": "A", "workspace": "/projects/here", "mode": "plan"}
         yield from self.update(view, **told)
-        self.assertIn("A works in /projects/here · plan · Write", self.state_of(view))
+        self.assertIn("plan · A works in /projects/here · Write", self.state_of(view))
         self.assertIn("Ctrl+Enter sends", self.state_of(view))
         said = (Patch("a", 0, 0, Rendered("▎ hello\n")),)
         yield from self.update(view, **told, patches=said, is_anew=True)
         self.assertNotIn("works in", self.state_of(view))
+
+    def test_the_true_mode_comes_first_and_nothing_is_wider_than_the_view(self) -> Steps:
+        view = yield from self.chat()
+        path = "/projects/" + "far" * 60
+        message = QueuedMessage("1", "the message that waits " * 3, datetime.now(timezone.utc))
+        told = {"agent_name": "A", "mode": "yolo", "queue": Queue((message,), False)}
+        for members in (
+            {**told, "workspace": path},
+            {**told, "state": WORKING},
+            {"state": FAILED, "problem": "It has ended. " * 30},
+        ):
+            yield from self.update(view, **members)
+            rows = rows_of(view)
+            self.assertLessEqual(max(map(len, rows)), wrapping.columns(view))
+            if "mode" in members:
+                self.assertEqual(rows_of(view, KEY)[0][:4], "yolo")
+                self.assertIn("send now", "".join(rows_of(view, above.KEY)))
+
+    def test_what_is_above_the_composer_is_drawn_anew_for_a_narrower_view(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.update(view, agent_name="A", mode="yolo", model="model " * 20)
+        before = len(rows_of(view))
+        self.replace(state_line, "columns", lambda view: 30)
+        self.chats.questions.look()
+        self.assertGreater(len(rows_of(view)), before)
 
     def test_a_start_and_a_silence_that_last_say_how_long_and_can_be_stopped(self) -> Steps:
         now = [0.0]

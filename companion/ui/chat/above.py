@@ -12,6 +12,7 @@ import sublime
 from ...agent.events.turn_events import Queue, QueuedMessage
 from ...base.shown_text import shown_line
 from ...chat.attached import Attached, added
+from .. import wrapping
 
 KEY = "gemini_companion_chat_above"
 # The most characters of a text in one line, and the most lines of each kind.
@@ -51,7 +52,8 @@ class Above:
         self._pressed = pressed
         self.attached: tuple[Attached, ...] = ()
         self.queue = Queue((), False)
-        self._shown: dict[int, tuple[Row, ...]] = {}
+        # By the ids of views, with the columns that they had.
+        self._shown: dict[int, tuple[tuple[Row, ...], int]] = {}
 
     def attach(self, new: Iterable[Attached]) -> None:
         self._set(added(self.attached, new))
@@ -70,16 +72,18 @@ class Above:
         """Draw the lines where they are others."""
         rows = _rows(self.queue, self.attached)
         for view in self._views():
-            if self._shown.get(view.id(), ()) != rows:
-                self._shown[view.id()] = rows
-                self._draw(view, rows)
+            shown = rows, wrapping.columns(view)
+            before = self._shown.get(view.id(), ((), 0))
+            if before != shown and (rows or before[0]):
+                self._draw(view, *shown)
+            self._shown[view.id()] = shown
 
-    def _draw(self, view: sublime.View, rows: Sequence[Row]) -> None:
+    def _draw(self, view: sublime.View, rows: Sequence[Row], columns: int) -> None:
         view.erase_phantoms(KEY)
         if rows:
             # Before the place of the state, so that the two keep their order.
-            place = sublime.Region(self._composer() - 2)
-            view.add_phantom(KEY, place, _html(rows), sublime.LAYOUT_BELOW, self._pressed)
+            place, body = sublime.Region(self._composer() - 2), _html(rows, columns)
+            view.add_phantom(KEY, place, body, sublime.LAYOUT_BELOW, self._pressed)
 
 
 def _rows(queue: Queue, attached: Sequence[Attached]) -> tuple[Row, ...]:
@@ -118,10 +122,14 @@ def _attached(place: int, attached: Attached) -> Row:
     return Row(f"With it: {attached.kind}, {shown_line(attached.name)}", links)
 
 
-def _html(rows: Sequence[Row]) -> str:
-    return f'<body id="gemini-companion-chat">{STYLE}{"".join(map(_paragraph, rows))}</body>'
+def _html(rows: Sequence[Row], columns: int) -> str:
+    paragraphs = "".join(_paragraph(it, columns) for it in rows)
+    return f'<body id="gemini-companion-chat">{STYLE}{paragraphs}</body>'
 
 
-def _paragraph(row: Row) -> str:
-    links = "".join(f' · <a href="{html.escape(it)}">{label}</a>' for label, it in row.links)
-    return f"<p>{html.escape(row.text)}{links}</p>"
+def _paragraph(row: Row, columns: int) -> str:
+    links = [
+        (f'· <a href="{html.escape(it)}">{label}</a>', len(label) + 2) for label, it in row.links
+    ]
+    pieces = [*wrapping.words(row.text, columns), *links]
+    return f"<p>{'<br>'.join(wrapping.rows(pieces, columns))}</p>"

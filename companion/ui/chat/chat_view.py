@@ -120,12 +120,12 @@ class ChatView:
         self.told = replace(update, patches=())
         self._patience.heard(update)
         self.above.queue = update.queue
-        self.above.show()
         self.show_state()
 
     def show_state(self) -> None:
-        """What is above the composer may change with the time. Before anything was told, the chat
-        is starting: the engine is being imported."""
+        """What is above the composer may change with the time, and with the width of a view. Before
+        anything was told, the chat is starting: the engine is being imported."""
+        self.above.show()
         told = self.told or ChatUpdate(self.conversation, STARTING)
         patience = "" if told.waiting else self._patience.words
         words = words_of(told, patience, not self.document.size)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ...agent.wording.failure import AUTH_NOT_SET, AUTH_REQUIRED
 from ...chat.chat_update import FAILED, ChatUpdate
 from ..pages import page
+from ..wrapping import Piece
 from . import agent_login
 
 COMMAND = "gemini_companion_chat_remedy"
@@ -30,13 +31,12 @@ def problem(update: ChatUpdate) -> str:
     return f"{update.problem} {advice}".strip()
 
 
-def links(update: ChatUpdate, is_long: bool = False) -> str:
-    """The HTML of what can be done if it has failed, or if the user has been waiting for long;
-    else empty."""
+def links(update: ChatUpdate, is_long: bool = False) -> list[Piece]:
+    """What can be done if it has failed, or if the user has been waiting for long; else empty."""
     actions = _actions(update) if update.state == FAILED else [STOP] if is_long else []
     id = update.conversation_id
     made = (page.link(COMMAND, {"action": it, "conversation": id}, LABELS[it]) for it in actions)
-    return " · ".join(made)
+    return [(it, len(LABELS[action])) for it, action in zip(made, actions)]
 
 
 def _actions(update: ChatUpdate) -> list[str]:

@@ -54,8 +54,6 @@ def above_composer(update: ChatUpdate, now: datetime) -> str:
     left = time_left(first, update.patience, now)
     if left:
         told.append(f"{left[:1].upper()}{left[1:]}; then the answer is no.")
-    if update.mode:
-        told.append(f"Mode: {update.mode}.")
     return " ".join(told)
 
 

@@ -1,15 +1,16 @@
-"""One line above the composer: what the agent does, what waits, what went wrong. UI thread only."""
+"""What stands above the composer: the true mode, what the agent does, what waits, what went wrong.
+UI thread only."""
 
 from __future__ import annotations
 
-import html
 import os
+from typing import Sequence
 
 import sublime
 
 from ...agent.acp.session_state import MODE, MODEL
-from ...base.shown_text import shown_line
 from ...chat.chat_update import FAILED, STARTING, STOPPING, WORKING, ChatUpdate
+from ..wrapping import Piece, columns, rows, words
 from . import failure_words, question_words
 
 KEY = "gemini_companion_chat_state"
@@ -19,6 +20,7 @@ SENTENCES = {
     WORKING: "{} is working … The next message waits for it.",
     STOPPING: "{} is being stopped …",
 }
+BETWEEN = " · "
 SENDS = "Ctrl+Enter sends."
 WRITES = "Write your message below; Ctrl+Enter sends it."
 
@@ -27,18 +29,23 @@ class StateLine:
     """The line of one chat, in all of its views."""
 
     def __init__(self) -> None:
-        self._shown: dict[int, tuple[str, str]] = {}
+        # By the ids of views, the rows of HTML.
+        self._shown: dict[int, list[str]] = {}
 
-    def show(self, view: sublime.View, composer: int, words: str, links: str = "") -> None:
-        """Show the words and the links (HTML) below the line that is before the composer, if they
-        are others."""
-        if self._shown.get(view.id()) == (words, links):
+    def show(
+        self, view: sublime.View, composer: int, told: str, links: Sequence[Piece] = ()
+    ) -> None:
+        """Show the words and the links below the line that is before the composer, in as many rows
+        as they need, if they are others."""
+        width = columns(view)
+        shown = rows(words(told, width), width) + rows(_beside(links), width)
+        if self._shown.get(view.id(), []) == shown:
             return
-        self._shown[view.id()] = (words, links)
+        self._shown[view.id()] = shown
         view.erase_phantoms(KEY)
-        if words:
+        if shown:
             place = sublime.Region(composer - 1)
-            view.add_phantom(KEY, place, _html(words, links), sublime.LAYOUT_BELOW)
+            view.add_phantom(KEY, place, _html(shown), sublime.LAYOUT_BELOW)
 
 
 def words_of(update: ChatUpdate, patience: str = "", is_empty: bool = False) -> str:
@@ -47,13 +54,16 @@ def words_of(update: ChatUpdate, patience: str = "", is_empty: bool = False) -> 
     name = update.agent_name or "The agent"
     if update.state == FAILED:
         return failure_words.problem(update)
+    mode, model = (_chosen(update, *it) for it in ((MODE, update.mode), (MODEL, update.model)))
     if update.waiting:
-        return question_words.above_composer(update, question_words.utc_now())
+        return _joined(mode, question_words.above_composer(update, question_words.utc_now()))
     if update.state in SENTENCES:
-        told = f"{SENTENCES[update.state].format(name)} {patience}".strip()
+        says = f"{SENTENCES[update.state].format(name)} {patience}".strip()
+        # Before the agent runs, none is true.
+        told = _joined("" if update.state == STARTING else mode, says)
     else:
         where = f" works in {_folder(update.workspace)}" if is_empty and update.workspace else ""
-        told = " · ".join([name + where, *_chosen(update), WRITES if is_empty else SENDS])
+        told = _joined(mode, name + where, model, WRITES if is_empty else SENDS)
     waiting = len(update.queue.messages)
     if waiting:
         told += (
@@ -68,18 +78,23 @@ def _folder(path: str) -> str:
     return "~" + path[len(home) :] if path == home or path.startswith(home + os.sep) else path
 
 
-def _chosen(update: ChatUpdate) -> list[str]:
-    """The mode and the model that the agent says it uses, by their names."""
-    told = []
-    for category, value in ((MODE, update.mode), (MODEL, update.model)):
-        option = update.options.of_category(category)
-        is_known = option is not None and option.current == value
-        told.append(option.current_name if option is not None and is_known else value)
-    return [it for it in told if it]
+def _chosen(update: ChatUpdate, category: str, value: str) -> str:
+    """The mode or the model that the agent says it uses, by its name; empty if that is not
+    known."""
+    option = update.options.of_category(category)
+    is_known = option is not None and option.current == value
+    return option.current_name if option is not None and is_known else value
 
 
-def _html(words: str, links: str) -> str:
+def _joined(*parts: str) -> str:
+    return BETWEEN.join(filter(None, parts))
+
+
+def _beside(links: Sequence[Piece]) -> list[Piece]:
+    """Links of a row, with what stands between them."""
+    return [*links[:1], *((f"· {link}", width + 2) for link, width in links[1:])]
+
+
+def _html(shown: Sequence[str]) -> str:
     style = "<style>p { margin: 0.2rem 0; font-style: italic; }</style>"
-    paragraphs = [html.escape(shown_line(words)), *([links] if links else [])]
-    told = "".join(f"<p>{it}</p>" for it in paragraphs)
-    return f'<body id="gemini-companion-chat">{style}{told}</body>'
+    return f'<body id="gemini-companion-chat">{style}<p>{"<br>".join(shown)}</p></body>'

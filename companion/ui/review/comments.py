@@ -12,7 +12,7 @@ import sublime
 from ...base.comparison import Comparison
 from .. import sharing_settings, texts
 from ..prompt.references import NoReference, lines, reference, remote_reference
-from . import head
+from ..wrapping import wrapped
 from .between import ShownComment
 from .marks import comment_key, erase_comments
 from .open_diffs import path_of
@@ -35,7 +35,7 @@ def shown(right: sublime.View, comparison: Comparison | None) -> list[ShownComme
     """The comments as they are shown below their last lines."""
     rows = [(each.last, each.text) for each in of(right)]
     beside = comparison.old_row_beside if comparison is not None else lambda row: row
-    return [ShownComment(row, beside(row), head.wrapped(right, text)) for row, text in rows]
+    return [ShownComment(row, beside(row), wrapped(right, text)) for row, text in rows]
 
 
 def add(right: sublime.View, comment: Comment) -> None:

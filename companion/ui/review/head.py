@@ -6,23 +6,20 @@ import html
 import os
 import time
 from dataclasses import dataclass
-from typing import Sequence, Tuple
+from typing import Sequence
 
 import sublime
 
 from ...base.shown_text import shown_line
 from ...ide.clis import GEMINI_CLI
 from .. import texts
+from ..wrapping import Piece, columns, piece, rows, words
 from .links import link
 from .open_diffs import partner
 from .record import DiffRecord
 
 PHANTOM = "gemini_companion_diff"
 ACCEPT, REJECT, RELEASE, UNDO = "Accept", "Reject", "Release", "Undo"
-# Characters of a line that stay free, and the width of a view that is not laid out yet.
-MARGIN, COLUMNS = 2, 80
-# A part of a line: HTML that must not be broken, and its width in characters.
-Piece = Tuple[str, int]
 GONE = "{cli} has left; a decision waits for the next one."
 WRITTEN = "{} wrote this at {} without asking. If you close the tab, nothing changes."
 ASKS_IN_CHAT = "{} has been asking in its chat since {}."
@@ -66,14 +63,14 @@ def draw(
     """Draw the name and the links for what the user can do now. Without a summary, the changes are
     not known yet. The left side gets as many lines at its head, to stay level."""
     texts.name_tab(view, record.path, _state(record))
-    left, columns = partner(view), _columns(view)
+    left, width = partner(view), columns(view)
     parts = [_first(record, summary, not left.is_valid()), _second(record)]
-    parts += [_words(note) for note in (*_of_part(record), *notes)]
-    rows = [row for part in parts for row in _rows(part, columns)]
-    _show(view, rows)
+    parts += [words(note) for note in (*_of_part(record), *notes)]
+    lines = [row for part in parts for row in rows(part, width)]
+    _show(view, lines)
     if left.is_valid():
         state = record.original_state[:1].upper() + record.original_state[1:]
-        _show(left, [html.escape(shown_line(state)) or "&nbsp;"] + ["&nbsp;"] * (len(rows) - 1))
+        _show(left, [html.escape(shown_line(state)) or "&nbsp;"] + ["&nbsp;"] * (len(lines) - 1))
 
 
 def _first(record: DiffRecord, summary: Summary | None, is_alone: bool) -> list[Piece]:
@@ -81,57 +78,25 @@ def _first(record: DiffRecord, summary: Summary | None, is_alone: bool) -> list[
     name += f" ({record.original_state})" if is_alone and record.original_state else ""
     said = [name] if summary is None else [f"{name},", summary.text()]
     links = zip(decision_links(record), _decisions(record))
-    return [*(_link(*each) for each in links), *(_piece(shown_line(it)) for it in said)]
+    return [*(_link(*each) for each in links), *(piece(shown_line(it)) for it in said)]
 
 
 def _second(record: DiffRecord) -> list[Piece]:
     """Release is always offered, because a CLI that was interrupted tells nobody
     (docs/protocol.md 1.7)."""
     if record.edit_id:
-        return _words(WRITTEN.format(record.proposer, _clock(record)))
+        return words(WRITTEN.format(record.proposer, _clock(record)))
     if record.chat:
-        return _words(ASKS_IN_CHAT.format(record.proposer, _clock(record)))
+        return words(ASKS_IN_CHAT.format(record.proposer, _clock(record)))
     release = link(RELEASE, "release_diff", id=record.id), len(RELEASE)
     if record.is_orphaned:
-        return [*_words(GONE.format(cli=record.proposer)), release]
+        return [*words(GONE.format(cli=record.proposer)), release]
     since = f" has been waiting since {_clock(record)}." if record.opened_at else " is waiting."
-    return [*_words(record.proposer + since), release, *_words("if interrupted.")]
-
-
-def wrapped(view: sublime.View, text: str) -> list[str]:
-    """The text as lines of HTML that fit into the view; at least one."""
-    return _rows(_words(text), _columns(view)) or [""]
-
-
-def _words(text: str) -> list[Piece]:
-    return [_piece(word) for word in shown_line(text).split()]
-
-
-def _piece(text: str) -> Piece:
-    return html.escape(text), len(text)
+    return [*words(record.proposer + since), release, *words("if interrupted.")]
 
 
 def _link(found: str, text: str) -> Piece:
     return f"{found}&nbsp;", len(text) + 1
-
-
-def _rows(pieces: Sequence[Piece], columns: int) -> list[str]:
-    """As many pieces in each row as fit: a phantom cuts off lines that are wider than the view."""
-    rows: list[list[str]] = []
-    room = 0
-    for text, width in pieces:
-        if not rows or width > room:
-            rows.append([])
-            room = columns
-        rows[-1].append(text)
-        room -= width + 1
-    return [" ".join(row) for row in rows]
-
-
-def _columns(view: sublime.View) -> int:
-    """The number of characters that fit side by side into the view."""
-    found = int(view.viewport_extent()[0] / view.em_width()) - MARGIN
-    return found if found > MARGIN else COLUMNS
 
 
 def _state(record: DiffRecord) -> str:
@@ -155,9 +120,9 @@ def _decisions(record: DiffRecord) -> tuple[str, str]:
     return ACCEPT, UNDO if record.edit_id else REJECT
 
 
-def _show(view: sublime.View, rows: Sequence[str]) -> None:
+def _show(view: sublime.View, lines: Sequence[str]) -> None:
     erase(view)
-    body = f'<body id="gemini-companion">{"<br>".join(rows)}</body>'
+    body = f'<body id="gemini-companion">{"<br>".join(lines)}</body>'
     view.add_phantom(PHANTOM, sublime.Region(0), body, sublime.LAYOUT_BLOCK)
 
 
