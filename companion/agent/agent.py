@@ -18,7 +18,7 @@ from .conversations import shared_folder
 from .conversations.conversation import Conversation, SessionInfo
 from .conversations.index_file import IndexFile
 from .conversations.listing import Listed, Listing, every
-from .conversations.registry import Conversations, last_used
+from .conversations.registry import Conversations, folder_of, last_used
 from .conversations.transcripts import Transcripts
 from .conversations.turns import ENDING, end_of
 from .events import turn_events as events
@@ -263,25 +263,15 @@ class Agent:
         agent: str | None,
         new_id: str = "",
     ) -> Conversation:
-        """Raises AgentError, also if its CLI is not offered."""
-        self.backends[agent]
-        if session_id is not None:
-            await shared_folder.look(self.conversations, session_id)
-        elif not new:
-            await self.conversations.index.waited()
-            await shared_folder.look_at_all(self.conversations)
-        usual = self.backends.usual
-        find = partial(self.conversations.find, workspace, session_id, new, agent, usual, new_id)
-        found = find()
-        while session_id is None and found.record.has_begun:
-            if await shared_folder.is_open_to_all(self.conversations, found):
-                break
-            found = find()
-        if session_id is not None and not new and not found.record.state.is_owned:
-            # From now on it belongs to somebody.
-            async with found.hold.held():
-                found.record.own()
-        return found
+        """The conversation with this id. Without an id, the last used one of the workspace with
+        that CLI that nobody has asked for by its id; or, if there is none and with `new`, a new
+        one. Raises AgentError, also if the CLI is not offered."""
+        cli, conversations = self.backends[agent].cli, self.conversations
+        if session_id is not None and not new:
+            return await shared_folder.owned(conversations, session_id, agent)
+        folder = folder_of(workspace)
+        found = None if new else await shared_folder.open_to_all(conversations, folder, cli)
+        return found or conversations.new(folder, cli, new_id)
 
     def _turn_ended(self, conversation: Conversation, body: events.Body) -> None:
         conversation.tell_unsaved()

@@ -9,6 +9,7 @@ from ..agent.acp.tool_servers import ToolServer
 from ..agent.agent import Agent
 from ..agent.conversations import shared_folder
 from ..agent.conversations.conversation import Conversation
+from ..agent.conversations.registry import folder_of
 from ..agent.wording.failure import CLIENT_NOT_INITIALIZED, VALIDATION_ERROR, AgentError
 from ..agent.wording.sentence import sentence
 from ..base import private_files
@@ -40,13 +41,13 @@ class Wanted:
 
 async def find(agent: Agent, wanted: Wanted) -> Conversation:
     """The one that is wanted, or a new one that gets its id. Raises AgentError."""
-    id, known, named = wanted.id, agent.conversations, wanted.agent or None
+    id, known = wanted.id, agent.conversations
     await shared_folder.look(known, id)
     if id not in known:
         await _check_there(wanted.workspace)
         await _check_apart(agent, wanted.workspace)
-        usual = agent.backends[named].cli.id
-        made = known.find(wanted.workspace, None, True, named, usual, id)
+        cli = agent.backends[wanted.agent or None].cli
+        made = known.new(folder_of(wanted.workspace), cli, id)
         if made.id != id:
             # There is a file of this name, and nobody can read it.
             folder, name = os.path.split(made.record.transcript.path)
@@ -54,10 +55,7 @@ async def find(agent: Agent, wanted: Wanted) -> Conversation:
             raise AgentError(VALIDATION_ERROR, DAMAGED.format(path))
         return made
     found = known.known(id)
-    if not found.record.state.is_owned:
-        # From now on it belongs to somebody.
-        async with found.hold.held():
-            found.record.own()
+    await found.own()
     return found
 
 

@@ -30,7 +30,6 @@ from GeminiCompanion.companion.agent.acp.tool_servers import HTTP, ToolServer
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.agents.credentials import API_KEY, Credentials
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
-from GeminiCompanion.companion.agent.agents.supported import USUAL
 from GeminiCompanion.companion.agent.conversations import (
     hold,
     index,
@@ -44,6 +43,7 @@ from GeminiCompanion.companion.agent.conversations.attachments import Attachment
 from GeminiCompanion.companion.agent.conversations.choices import Choices
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.session_opener import Opened
+from GeminiCompanion.companion.agent.conversations.shared_folder import open_to_all
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcript, Transcripts
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
@@ -334,9 +334,8 @@ class WithoutACli(OnDisk):
 
     async def test_two_that_begin_at_a_time_never_have_one_id(self) -> None:
         agent = await self.started()
-        made = [
-            agent.conversations.find(self.workspace, None, True, None, USUAL, ID) for _ in range(2)
-        ]
+        cli = agent.backends[None].cli
+        made = [agent.conversations.new(self.workspace, cli, ID) for _ in range(2)]
         self.assertEqual([it.id == ID for it in made], [True, False])
 
     async def test_a_start_or_stop_that_fails_lets_go_of_the_folder(self) -> None:
@@ -639,7 +638,9 @@ class WithSessions(OnDisk):
         await second.models(self.workspace, theirs.id)
         await second.stop()
         third = await self.started()
-        found = third.conversations.find(self.workspace, None, False, None, USUAL)
+        folder, cli = conversations.folder_of(self.workspace), third.backends[None].cli
+        found = await open_to_all(third.conversations, folder, cli)
+        assert found is not None
         self.assertNotEqual(found.id, theirs.id)
         self.assertIn(found.id, [info.id for info in third.sessions()])
 

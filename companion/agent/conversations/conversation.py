@@ -128,6 +128,12 @@ class Conversation:
             raise failure.busy()
         self.reservation.take()
 
+    async def own(self) -> None:
+        """From now on it belongs to somebody, who uses it by its id. Raises AgentError."""
+        if not self.record.state.is_owned:
+            async with self.hold.held():
+                self.record.own()
+
     def cancel(self) -> None:
         """End the turn; or, if the conversation is reserved, keep its message from being sent."""
         self.reservation.cancel()

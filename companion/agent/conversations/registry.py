@@ -109,41 +109,26 @@ class Conversations:
             self._take_to_rest()
         return found
 
-    def find(
-        self,
-        workspace: str,
-        session_id: str | None,
-        new: bool,
-        agent: str | None,
-        usual: str,
-        new_id: str = "",
-    ) -> Conversation:
-        """The conversation with this id. Without an id, the last used one of the workspace with
-        that CLI that nobody has asked for by its id (those belong to somebody). If there is none,
-        or with `new`, a new one that is not in the registry yet; its id is `new_id` if that is one,
-        and free. `usual` is the CLI if `agent` is None. Raises AgentError."""
-        if session_id is not None and not new:
-            return _of_agent(self.known(session_id), agent)
-        if not os.path.isabs(workspace) or not os.path.isdir(workspace):
-            raise AgentError(
-                failure.VALIDATION_ERROR,
-                sentence(
-                    "Expected the absolute path of a folder as workspace; got {got}.",
-                    got=repr(workspace),
-                ),
-            )
-        real = os.path.realpath(workspace)
-        cli = self._clis[agent or usual]
-        found = None if new else self._open_to_all(real, cli)
-        if found is not None:
-            return found
-        now = datetime.now(timezone.utc)
-        id = new_id
+    def new(self, folder: str, cli: Cli, new_id: str = "") -> Conversation:
+        """One that is not in the registry yet. Its id is `new_id` if that is one, and free."""
+        id, now = new_id, datetime.now(timezone.utc)
         is_taken = id in self or id in self._held
         if not ID.fullmatch(id) or is_taken or os.path.exists(self._transcripts.of(id).path):
             id = secrets.token_hex(16)
-        summary = Summary(id, real, created=now, last_used=now)
+        summary = Summary(id, folder, created=now, last_used=now)
         return self._conversation(summary, cli, NO_FILE)
+
+    def open_to_all(self, folder: str, cli: Cli) -> Conversation | None:
+        """The last used one of the folder with this CLI that belongs to nobody."""
+        # Also those that somebody is about to begin, whose summaries name no agent yet.
+        new = [it for it in self._held.values() if it.cli is cli and not it.record.has_begun]
+        told = [it for it in self.summaries() if agent_of(it) == cli.id]
+        fitting = [
+            it
+            for it in (*told, *(it.record.summary for it in new))
+            if it.workspace == folder and not it.state.is_owned
+        ]
+        return self.known(max(fitting, key=last_used).id) if fitting else None
 
     def remember(self, conversation: Conversation) -> None:
         """Put it in the registry as the last used one, and in the index once it has begun."""
@@ -217,18 +202,6 @@ class Conversations:
         with suppress(asyncio.TimeoutError):
             await in_thread(work, WRITING)
 
-    def _open_to_all(self, workspace: str, cli: Cli) -> Conversation | None:
-        """The last used one of the workspace with this CLI that belongs to nobody."""
-        # Also those that somebody is about to begin, whose summaries name no agent yet.
-        new = [it for it in self._held.values() if it.cli is cli and not it.record.has_begun]
-        told = [it for it in self.summaries() if agent_of(it) == cli.id]
-        fitting = [
-            it
-            for it in (*told, *(it.record.summary for it in new))
-            if it.workspace == workspace and not it.state.is_owned
-        ]
-        return self.known(max(fitting, key=last_used).id) if fitting else None
-
     def _take_to_rest(self) -> None:
         """Let go of those that were not used for long, so that only their summaries stay."""
         if len(self._used) <= MAX_AT_REST:
@@ -254,15 +227,14 @@ class Conversations:
             self.index.put(found.record.summary)
 
 
-def _of_agent(known: Conversation, agent: str | None) -> Conversation:
-    """Raises AgentError."""
-    if agent not in (None, known.cli.id):
+def folder_of(workspace: str) -> str:
+    """The folder without links. Raises AgentError if it is not the absolute path of one."""
+    if not os.path.isabs(workspace) or not os.path.isdir(workspace):
         told = sentence(
-            "This conversation belongs to {cli}; begin another one for another agent.",
-            cli=known.cli.name,
+            "Expected the absolute path of a folder as workspace; got {got}.", got=repr(workspace)
         )
         raise AgentError(failure.VALIDATION_ERROR, told)
-    return known
+    return os.path.realpath(workspace)
 
 
 def _is_at_rest(conversation: Conversation) -> bool:

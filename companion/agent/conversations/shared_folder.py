@@ -1,14 +1,18 @@
-"""What other servers with the same folder have made of the conversations."""
+"""Finds conversations, with what other servers with the same folder have made of them."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import Mapping
 
-from ..wording.failure import SESSION_NOT_FOUND, AgentError
+from ..agents.cli import Cli
+from ..wording.failure import SESSION_NOT_FOUND, VALIDATION_ERROR, AgentError
+from ..wording.sentence import sentence
 from .conversation import Conversation
 from .registry import Conversations
 from .transcripts import NO_FILE, Stat
+
+OTHER_AGENT = sentence("This conversation belongs to {cli}; begin another one for another agent.")
 
 
 async def look(conversations: Conversations, session_id: str) -> None:
@@ -37,7 +41,26 @@ async def look_at_all(conversations: Conversations) -> None:
                 await look(conversations, each.id)
 
 
-async def is_open_to_all(conversations: Conversations, found: Conversation) -> bool:
-    """Whether it is still there, and nobody has asked for it by its id. Raises AgentError."""
-    await look(conversations, found.id)
-    return found.id in conversations and not found.record.state.is_owned
+async def open_to_all(conversations: Conversations, folder: str, cli: Cli) -> Conversation | None:
+    """The last used one of the folder with this CLI that nobody has asked for by its id, at no
+    server: those belong to somebody. Raises AgentError."""
+    await conversations.index.waited()
+    await look_at_all(conversations)
+    while True:
+        found = conversations.open_to_all(folder, cli)
+        if found is None or not found.record.has_begun:
+            return found
+        await look(conversations, found.id)
+        if found.id in conversations and not found.record.state.is_owned:
+            return found
+
+
+async def owned(conversations: Conversations, session_id: str, agent: str | None) -> Conversation:
+    """The conversation with this id, which from now on belongs to somebody. Raises AgentError, also
+    if it is another one's than the given CLI's."""
+    await look(conversations, session_id)
+    found = conversations.known(session_id)
+    if agent not in (None, found.cli.id):
+        raise AgentError(VALIDATION_ERROR, OTHER_AGENT.filled(cli=found.cli.name))
+    await found.own()
+    return found

@@ -138,8 +138,7 @@ class Dispatcher:
         language: str,
         headers: Mapping[str, str],
     ) -> web.StreamResponse:
-        await self._services.tokens.look()
-        caller = self._caller(request)
+        caller = await self._caller(request)
         if request.method == "OPTIONS":
             more = self._guard.preflight(request.headers)
             return web.Response(status=204, headers={**headers, **more})
@@ -163,9 +162,9 @@ class Dispatcher:
         told = answer.envelope(language)
         return await _send(request, 200, told, headers, route.compresses)
 
-    def _caller(self, request: web.BaseRequest) -> Caller:
+    async def _caller(self, request: web.BaseRequest) -> Caller:
         """Who asks. Raises Refused, RateLimited."""
-        caller = self._guard.caller_of(request.headers)
+        caller = await self._guard.caller_of(request.headers)
         if caller == NOBODY and request.method == "GET" and tickets.FIELD in request.query:
             caller = self._with_ticket(request)
         self._callers.count(caller.name, request)

@@ -3,12 +3,13 @@ from the server's own page or an allowed origin."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import AbstractSet, Mapping
 
 from ...base import http_server
 from ...base.http_server import Refused
 from ..contract.scopes import GRANTED, READ
-from ..operations.tokens import Caller, Tokens
+from ..operations.tokens import NOBODY, Caller, Tokens
 from .access import FULL, LOCAL, READ_ONLY, Access
 
 # Names of a loopback server for clients on this machine.
@@ -56,12 +57,17 @@ class Guard(http_server.Guard):
         self._encrypted = {it for it in encrypted if not it.startswith(NAMES)}
         self._allows_any = ANY in origins
 
-    def caller_of(self, headers: Mapping[str, str]) -> Caller:
+    async def caller_of(self, headers: Mapping[str, str]) -> Caller:
         """Whose token the client has; NOBODY if it has none."""
-        try:
-            return CALLERS[self._names[self.check_token(headers)]]
-        except Refused:
-            return self._named.holder(http_server.bearer(headers.get("Authorization", "")))
+        caller = NOBODY
+        with suppress(Refused):
+            caller = CALLERS[self._names[self.check_token(headers)]]
+        # Another server may have given this token, or withdrawn one whose requests run here.
+        if caller == NOBODY or any(self._named):
+            await self._named.look()
+        if caller == NOBODY:
+            caller = self._named.holder(http_server.bearer(headers.get("Authorization", "")))
+        return caller
 
     def knows(self, origin: str) -> bool:
         return self._allows_any or super().knows(origin)
