@@ -72,7 +72,3 @@ class OtherProtocol(unittest.IsolatedAsyncioTestCase):
         agent = self.agent(TALKATIVE % acp_lines.MAX_STRAYS)
         await asyncio.wait_for(agent.prepare(), PATIENCE)
         self.assertIsNotNone(agent.info().pid)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -263,7 +263,3 @@ class OverAProcess(unittest.IsolatedAsyncioTestCase):
             await asyncio.wait_for(client.request(messages.new_session("/w", ())), PATIENCE)
         self.assertEqual(caught.exception.code, GEMINI_ERROR)
         self.assertTrue(client.is_running)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -264,7 +264,3 @@ class Chosen(unittest.TestCase):
                 state.open(opened(**OLD), ())
                 Choices(record, state).take(CurrentMode(mode), in_turn)
                 self.assertEqual((state.mode, record.state.mode), (mode, left))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -239,7 +239,3 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.stage.statuses(call.id), [PENDING, EXECUTING, COMPLETED])
         self.assertTrue(self.results()[0].success)
         self.assertTrue(tracker.is_idle)
-
-
-if __name__ == "__main__":
-    unittest.main()

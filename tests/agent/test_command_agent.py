@@ -155,7 +155,3 @@ class Named(unittest.TestCase):
                 command_agent.words_of(command)
         with self.assertRaisesRegex(AgentError, "no-such-agent was not found in PATH"):
             command_agent.find(["no-such-agent", "acp"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -65,7 +65,3 @@ class State(unittest.TestCase):
     def test_what_is_damaged_or_of_a_later_release_costs_itself_only(self) -> None:
         told = ConversationState.of({"servers": "[{", "undone": "", "color": "red", "mode": "plan"})
         self.assertEqual(told, ConversationState(mode="plan"))
-
-
-if __name__ == "__main__":
-    unittest.main()

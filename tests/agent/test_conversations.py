@@ -150,7 +150,7 @@ class WithoutACli(OnDisk):
                 agent.conversations.known(id)
             self.assertIn(held, list(agent.conversations))
             self.assertIs(agent.conversations.known(ids[0]), held)
-            held.release()
+            held.reservation.release()
 
     async def test_a_file_of_which_nothing_can_be_read_is_logged_and_stays(self) -> None:
         transcript = self.written()
@@ -643,7 +643,3 @@ class WithSessions(OnDisk):
         assert found is not None
         self.assertNotEqual(found.id, theirs.id)
         self.assertIn(found.id, [info.id for info in third.sessions()])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -369,7 +369,3 @@ class Pieces(unittest.TestCase):
             with self.subTest(old=old, new=new, before=before, after=after):
                 found = difference(Diff("/a", old, new), before, after.encode("utf-8"))
                 self.assertEqual(found is None, holds, found)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -85,7 +85,3 @@ class Writes(unittest.TestCase):
                 )
                 self.assertEqual(done.stdout, "refused\n", done.stderr)
                 self.assertEqual(self.read() if os.path.exists(self.path) else None, before)
-
-
-if __name__ == "__main__":
-    unittest.main()

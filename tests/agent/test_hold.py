@@ -148,7 +148,3 @@ class Holding(unittest.IsolatedAsyncioTestCase):
             self.answers.set()
             await until(lambda: not self.hold._tasks)
         self.assertEqual(done, ["first", "second"])
-
-
-if __name__ == "__main__":
-    unittest.main()

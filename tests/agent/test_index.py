@@ -255,7 +255,3 @@ class Start(IndexCase):
         await asyncio.wait_for(self.index.close(), PATIENCE)
         await asyncio.wait_for(self.index.waited(), PATIENCE)
         self.assertLess(len(self.index.summaries), 9)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -46,7 +46,3 @@ class Mentions(unittest.TestCase):
 
         mentioned(" ".join(f"@{number}" for number in range(100_000)), find)
         self.assertEqual(len(asked), MAX_COUNT)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -254,7 +254,3 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.assertIsInstance(task.exception(), ValueError)
         self.assertTrue(self.queue.is_held)
         self.queue.remove(one)
-
-
-if __name__ == "__main__":
-    unittest.main()

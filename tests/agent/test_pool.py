@@ -86,7 +86,3 @@ class PoolTest(unittest.IsolatedAsyncioTestCase):
         self.assertFalse(runners[1].ended.is_set())
         # It comes back to the same place.
         self.assertIs(self.place(resting).runner, runners[0])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -36,7 +36,3 @@ class Stopping(unittest.TestCase):
             await until(lambda: not is_alive(background))
 
         asyncio.run(asyncio.wait_for(run(), PATIENCE))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -91,7 +91,3 @@ class Looked(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(caught.exception.code, AUTH_NOT_SET)
         self.assertEqual(len(threads), 1)
         self.assertIsNot(threads[0], threading.current_thread())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -64,7 +64,3 @@ class Recorded(unittest.IsolatedAsyncioTestCase):
         found = await self.recording.find("same", 0.0)
         assert found is not None
         self.assertEqual(found.output, "now")
-
-
-if __name__ == "__main__":
-    unittest.main()

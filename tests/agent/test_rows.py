@@ -179,7 +179,3 @@ class Rows(unittest.TestCase):
                 found = cli.session_files.resumption("/w", "new", "last", (), known)
                 self.assertEqual(found and found.method, method)
                 self.assertEqual(found and found.session, method and "last")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -381,7 +381,3 @@ class Files(unittest.TestCase):
         transcript.reader.summary()
         _now, peak = tracemalloc.get_traced_memory()
         self.assertLess(peak, size // 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -213,7 +213,3 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(found[0], found[1])
         self.assertEqual(found[2], found[0][1:])
         self.assertEqual(turn.last_number, found[0][-1])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -184,7 +184,3 @@ class OfTheCliItself(unittest.TestCase):
         for data in (b"other", b"\xff"):
             with self.assertRaises(ValueError):
                 before_edit(Diff("/x", "old", "new"), data)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -126,7 +126,3 @@ class Leaving(ApiTest):
         self.assertEqual(again.body, reply.body)
         self.assertEqual(reply.headers["Idempotency-Replayed"], "true")
         wait_for(lambda: budget._free == free)
-
-
-if __name__ == "__main__":
-    unittest.main()

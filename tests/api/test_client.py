@@ -161,7 +161,3 @@ def question(**more: Any) -> dict[str, Any]:
     ]
     shown = {"command": "rm<U+200B>"}
     return {"command": "rm\u200b", "diff": None, "options": options, "shown": shown, **more}
-
-
-if __name__ == "__main__":
-    unittest.main()

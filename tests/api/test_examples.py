@@ -64,7 +64,3 @@ class Examples(unittest.TestCase):
             schema = DOCUMENT["components"]["schemas"][name]
             for each in schema["examples"]:
                 check(each, schema)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -728,7 +728,3 @@ class Token(ApiTest):
                              {os.path.join(self.root, "gemini-companion-api-index")})  # fmt: skip
             self.assertEqual(len(set(found)), 2)
             self.assertEqual(state_folder.index_folder(variables, "/a", [self.root]), "")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unittest
-
 from ..support import AiohttpsOwnWay
 from . import test_guard
 
@@ -14,7 +12,3 @@ class Guarded(AiohttpsOwnWay, test_guard.Guarded):
 
 class Limits(AiohttpsOwnWay, test_guard.Limits):
     pass
-
-
-if __name__ == "__main__":
-    unittest.main()

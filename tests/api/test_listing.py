@@ -7,7 +7,6 @@ import os
 import random
 import re
 import tempfile
-import unittest
 from datetime import datetime, timedelta, timezone
 from typing import Any
 from unittest import mock
@@ -382,7 +381,3 @@ class Deleting(ListingCase):
         for ids in ([], ["x"] * 1001):
             reply = self.ask("POST", "/sessions/delete", {"sessionIds": ids})
             self.refused(reply, 400, "VALIDATION_ERROR")
-
-
-if __name__ == "__main__":
-    unittest.main()

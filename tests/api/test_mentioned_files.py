@@ -50,7 +50,3 @@ class Mentioned(unittest.TestCase):
     def test_what_is_no_file_stays_a_word(self) -> None:
         os.mkfifo(os.path.join(self.workspace, "pipe"))
         self.assertEqual(self.found("@pipe"), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

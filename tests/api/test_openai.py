@@ -316,7 +316,3 @@ class Keeping(unittest.IsolatedAsyncioTestCase):
             held.answer = "y"
         await self.settled(kept)
         self.assertEqual(self.turns, {})
-
-
-if __name__ == "__main__":
-    unittest.main()

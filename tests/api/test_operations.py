@@ -202,7 +202,3 @@ class Log(ApiTest):
         self.assertEqual(len(set(told)), len(told))
         for id in (*told[:3], told[4]):
             self.assertRegex(id, "^[0-9a-f]{16}$")
-
-
-if __name__ == "__main__":
-    unittest.main()

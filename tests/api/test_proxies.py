@@ -254,7 +254,3 @@ class Caddy(Behind):
     def whole(cls, text: str) -> str:
         # Without a name in the handshake, for the tests name an address.
         return f"{{\n\tadmin off\n\tauto_https off\n\tdefault_sni {NAME}\n}}\n{text}"
-
-
-if __name__ == "__main__":
-    unittest.main()

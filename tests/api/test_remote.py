@@ -692,7 +692,3 @@ class Options(unittest.TestCase):
                 told = self.fails(*arguments)
                 for part in parts:
                     self.assertIn(part, told)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -420,7 +420,3 @@ class Swapping(FilesTest):
         except served_files.Refusal:
             return None
         return told[1] if isinstance(told, tuple) else None
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -30,7 +30,3 @@ class Pieces(unittest.TestCase):
             [Content("half an answer", False), error],
         )
         self.assertEqual(shown(Content("half")), [Content("half", False)])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -162,7 +162,3 @@ class Commands(ApiTest):
             self.refused(self.run_over(command), 400, "VALIDATION_ERROR")
         for seconds in (0, -1, 4000, "5", True):
             self.refused(self.run_over("true", timeout=seconds), 400, "VALIDATION_ERROR")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -404,7 +404,3 @@ class OfOneFile(unittest.IsolatedAsyncioTestCase):
         self.assertNotEqual(self.second.holder(self.token), tokens.NOBODY)
         await self.second.look()
         self.assertEqual(self.second.holder(self.token), tokens.NOBODY)
-
-
-if __name__ == "__main__":
-    unittest.main()

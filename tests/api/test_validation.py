@@ -370,7 +370,3 @@ class Texts(unittest.TestCase):
         ):
             self.assertEqual(language_of(accepted), language, accepted)
         self.assertEqual(say("logged_out"), "登出成功")
-
-
-if __name__ == "__main__":
-    unittest.main()

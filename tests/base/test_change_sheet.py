@@ -265,7 +265,3 @@ class Random(unittest.TestCase):
             self.assertLessEqual(sum(len(text) for _, _, text in update.parts), 1000)
             sheet, steps = update.sheet, steps + 1
         self.assertGreaterEqual(steps, 5)
-
-
-if __name__ == "__main__":
-    unittest.main()

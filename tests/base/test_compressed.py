@@ -59,7 +59,3 @@ class Compressed(unittest.TestCase):
             _headers, body = compressed("gzip", {}, iter(pieces(LONG)))
             lengths.add(len(b"".join(body)))
         self.assertGreater(len(lengths), 5)
-
-
-if __name__ == "__main__":
-    unittest.main()

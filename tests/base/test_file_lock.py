@@ -80,7 +80,3 @@ class FileLocks(unittest.TestCase):
         with mock.patch.object(file_lock, "lock", lock_late):
             self.assertFalse(second.acquire())
         self.assertFalse(second.is_held)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -489,7 +489,3 @@ class Amounts(unittest.TestCase):
         ):
             with self.subTest(words):
                 self.assertEqual(amounts.duration(timedelta(seconds=seconds)), words)
-
-
-if __name__ == "__main__":
-    unittest.main()

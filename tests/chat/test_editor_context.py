@@ -27,7 +27,3 @@ class Text(unittest.TestCase):
     def test_the_users_own_words_can_be_had_again(self) -> None:
         whole = joined("my\n\nwords", as_text([FRONT], "/w"))
         self.assertEqual((without(whole), without("others")), ("my\n\nwords", "others"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -27,7 +27,3 @@ class Sums(unittest.TestCase):
         begins = [lengths.before(it) for it in range(len(known))]
         self.assertEqual(begins, [sum(known[:it]) for it in range(len(known))])
         self.assertEqual(lengths.total, sum(known))
-
-
-if __name__ == "__main__":
-    unittest.main()

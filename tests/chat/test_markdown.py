@@ -107,7 +107,3 @@ class Fences(unittest.TestCase):
 
     def test_a_fence_of_ours_is_longer_than_those_in_the_text(self) -> None:
         self.assertEqual(fenced("a\n````\nb\n", "sh"), "`````sh\na\n````\nb\n`````\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -59,7 +59,3 @@ class Values(unittest.TestCase):
         told = elicited("t", Elicitation("e", FORM, "Who\nare \u202eyou?"))
         self.assertEqual((told.turn, told.id, told.mode), ("t", "e", FORM))
         self.assertEqual(told.title, "Who\nare <U+202E>you?")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -252,7 +252,3 @@ class Cost(unittest.TestCase):
         (few, drawn), (many, drawn_of_many) = costs[100], costs[100_000]
         self.assertEqual(drawn, drawn_of_many)
         self.assertLess(many, few * 1.2)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,21 +5,18 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import unittest
 from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from agent_case import HERE, AgentCase, of, text  # noqa: E402
-from any_model_server import MODEL, AnyModelServer  # noqa: E402
-from GeminiCompanion.companion.agent.agents.credentials import OPENAI, Credentials  # noqa: E402
-from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode  # noqa: E402
-from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
-from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
-from GeminiCompanion.companion.agent.turn.turn import Turn  # noqa: E402
-from GeminiCompanion.companion.agent.wording import failure  # noqa: E402
-from model_server import call  # noqa: E402
+from agent_case import HERE, AgentCase, of, text
+from any_model_server import MODEL, AnyModelServer
+from GeminiCompanion.companion.agent.agents.credentials import OPENAI, Credentials
+from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
+from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.agent.turn.turn import Turn
+from GeminiCompanion.companion.agent.wording import failure
+from model_server import call
 
 QWEN = os.path.join(HERE, "node_modules", "@qwen-code", "qwen-code", "cli-entry.js")
 
@@ -132,7 +129,3 @@ class QwenCodeContract(ScriptedContract):
     @classmethod
     async def another_agent(cls, *_given: Any, **more: Any) -> Any:
         return await super().another_agent(credentials=None)
-
-
-if __name__ == "__main__":
-    unittest.main()

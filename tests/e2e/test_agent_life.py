@@ -5,16 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
-import unittest
 from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from agent_case import PATIENCE, AgentCase, of, text  # noqa: E402
+from agent_case import PATIENCE, AgentCase, of, text
 from GeminiCompanion.companion.agent.agents.credentials import API_KEY, Credentials
-from GeminiCompanion.companion.agent.conversations import session_opener  # noqa: E402
-from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
+from GeminiCompanion.companion.agent.conversations import session_opener
+from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import (
     Error,
     Thought,
@@ -22,11 +18,11 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     ToolExecution,
     ToolResult,
 )
-from GeminiCompanion.companion.agent.turn import turn as turn_module  # noqa: E402
-from GeminiCompanion.companion.agent.turn.turn import Turn  # noqa: E402
-from GeminiCompanion.companion.agent.wording import failure  # noqa: E402
-from GeminiCompanion.companion.agent.wording.failure import AgentError  # noqa: E402
-from model_server import Gate, call  # noqa: E402
+from GeminiCompanion.companion.agent.turn import turn as turn_module
+from GeminiCompanion.companion.agent.turn.turn import Turn
+from GeminiCompanion.companion.agent.wording import failure
+from GeminiCompanion.companion.agent.wording.failure import AgentError
+from model_server import Gate, call
 
 
 class Cancelling(AgentCase):
@@ -252,7 +248,3 @@ class LoggingIn(AgentCase):
 
     async def test_a_key_stands_in_no_text_of_ours(self) -> None:
         self.assertNotIn("s3cret", repr(Credentials(API_KEY, "s3cret")))
-
-
-if __name__ == "__main__":
-    unittest.main()

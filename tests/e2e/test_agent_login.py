@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import sys
-import unittest
 from typing import Any, Mapping
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from agent_case import AgentCase, text  # noqa: E402
-from GeminiCompanion.companion.agent.agent import Agent  # noqa: E402
-from GeminiCompanion.companion.agent.agents.credentials import API_KEY, GOOGLE, Credentials  # noqa: E402
-from GeminiCompanion.companion.agent.wording import failure  # noqa: E402
-from GeminiCompanion.companion.agent.wording.failure import AgentError  # noqa: E402
-from google_server import ANSWER, EMAIL, GoogleServer, start  # noqa: E402
+from agent_case import AgentCase, text
+from GeminiCompanion.companion.agent.agent import Agent
+from GeminiCompanion.companion.agent.agents.credentials import API_KEY, GOOGLE, Credentials
+from GeminiCompanion.companion.agent.wording import failure
+from GeminiCompanion.companion.agent.wording.failure import AgentError
+from google_server import ANSWER, EMAIL, GoogleServer, start
 
 
 def children() -> set[str]:
@@ -167,7 +163,3 @@ class Waiting(GoogleCase):
         pid = agent.info().pid
         self.assertIsNone(await agent.account.begin_login())
         self.assertEqual(agent.info().pid, pid)
-
-
-if __name__ == "__main__":
-    unittest.main()

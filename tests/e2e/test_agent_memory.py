@@ -7,23 +7,19 @@ import json
 import os
 import signal
 import stat
-import sys
-import unittest
 from typing import Any
 from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from agent_case import AgentCase, of, text  # noqa: E402
-from GeminiCompanion.companion.agent.agent import Agent  # noqa: E402
-from GeminiCompanion.companion.agent.agents import gemini_resumption as resumption  # noqa: E402
-from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
-from GeminiCompanion.companion.agent.events.turn_events import Thought  # noqa: E402
-from GeminiCompanion.companion.agent.processes import idle  # noqa: E402
-from GeminiCompanion.companion.agent.turn.turn import Turn  # noqa: E402
-from GeminiCompanion.companion.agent.wording import failure  # noqa: E402
-from GeminiCompanion.companion.agent.wording.failure import AgentError  # noqa: E402
-from model_server import call  # noqa: E402
+from agent_case import AgentCase, of, text
+from GeminiCompanion.companion.agent.agent import Agent
+from GeminiCompanion.companion.agent.agents import gemini_resumption as resumption
+from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.events.turn_events import Thought
+from GeminiCompanion.companion.agent.processes import idle
+from GeminiCompanion.companion.agent.turn.turn import Turn
+from GeminiCompanion.companion.agent.wording import failure
+from GeminiCompanion.companion.agent.wording.failure import AgentError
+from model_server import call
 
 
 class GivenBack(AgentCase):
@@ -156,7 +152,3 @@ class Lasting(AgentCase):
         second = await self.started()
         info = second.sessions()[0]
         self.assertEqual((info.title, info.model, info.mode), ("A title", "gemini-2.5-pro", "plan"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
-import unittest
 from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from api_case import LINES, ApiCase, data, said, types  # noqa: E402
+from api_case import LINES, ApiCase, data, said, types
 
 EFFORT = {
     "id": "effort",
@@ -238,7 +233,3 @@ class Asks(ApiCase):
         id = story[0]["data"]["sessionId"]
         events = (await self.get(f"/sessions/{id}/messages"))["messages"][-1]["events"]
         self.assertEqual(data(events, "elicitation"), data(story, "elicitation"))
-
-
-if __name__ == "__main__":
-    unittest.main()

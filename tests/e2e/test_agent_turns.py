@@ -6,13 +6,10 @@ import json
 import os
 import sys
 import tempfile
-import unittest
 from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from agent_case import HERE, AgentCase, of, text  # noqa: E402
-from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
+from agent_case import HERE, AgentCase, of, text
+from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import (
     Content,
     Error,
@@ -22,9 +19,9 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     ToolExecution,
     ToolResult,
 )
-from GeminiCompanion.companion.agent.wording import failure  # noqa: E402
-from GeminiCompanion.companion.agent.wording.failure import AgentError  # noqa: E402
-from model_server import BREAK, Failure, Gate, call, thought  # noqa: E402
+from GeminiCompanion.companion.agent.wording import failure
+from GeminiCompanion.companion.agent.wording.failure import AgentError
+from model_server import BREAK, Failure, Gate, call, thought
 
 # An edit by the tool "replace".
 ONE = {"old_string": "one", "new_string": "1", "instruction": "count"}
@@ -439,7 +436,3 @@ class BesideATrustedFolder(AgentCase):
         self.model.will_play("no tools", ["Done."])
         await self.tell("no tools")
         self.assertFalse("mcp_sums_add" in json.dumps(self.model.last_request()))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,23 +6,19 @@ import asyncio
 import functools
 import os
 import signal
-import sys
 import time
-import unittest
 from typing import Any, Awaitable, Callable
 from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from agent_case import KEY
+from aiohttp import ClientConnectionError, FormData
+from api_case import LINES, SSE, ApiCase, Reply, Stream, data, said, types
+from GeminiCompanion.companion.api import routes
+from GeminiCompanion.companion.api.handlers import event_stream as stream_module
+from google_server import ANSWER, EMAIL
+from model_server import AT_GATE, Failure, Gate, call, thought
 
-from agent_case import KEY  # noqa: E402
-from aiohttp import ClientConnectionError, FormData  # noqa: E402
-from api_case import LINES, SSE, ApiCase, Reply, Stream, data, said, types  # noqa: E402
-from GeminiCompanion.companion.api import routes  # noqa: E402
-from GeminiCompanion.companion.api.handlers import event_stream as stream_module  # noqa: E402
-from google_server import ANSWER, EMAIL  # noqa: E402
-from model_server import AT_GATE, Failure, Gate, call, thought  # noqa: E402
-
-from tests.api.contract import Contract  # noqa: E402
+from tests.api.contract import Contract
 
 
 class Chat(ApiCase):
@@ -715,7 +711,3 @@ class GoogleLogin(ApiCase):
         self.assertTrue(reply["data"]["authUrl"].startswith("https://accounts.google.com/"))
         reply = await ask("POST", "/auth/google-login", {"code": "4/right"})
         self.assertEqual(reply.status, 200)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import unittest
 from typing import Any, Sequence
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from agent_case import HERE, KEY  # noqa: E402
-from any_model_server import MODEL, TOKENS, AnyModelServer  # noqa: E402
-from api_case import ApiCase, data, said  # noqa: E402
-from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode  # noqa: E402
-from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
-from GeminiCompanion.companion.api.server import Server  # noqa: E402
-from model_server import Gate, call  # noqa: E402
+from agent_case import HERE, KEY
+from any_model_server import MODEL, TOKENS, AnyModelServer
+from api_case import ApiCase, data, said
+from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
+from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.api.server import Server
+from model_server import Gate, call
 
 QWEN = os.path.join(HERE, "node_modules", "@qwen-code", "qwen-code", "cli-entry.js")
 
@@ -235,7 +232,3 @@ class Processes(ApiCase):
         self.assertEqual([it["conversations"] for it in after], [1, 1])
         self.assertEqual(after[1]["pid"], processes[1]["pid"])
         self.assertEqual((await self.get("/readyz")).status, 200)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 import unittest
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from agent_case import HERE  # noqa: E402
-from model_server import serve  # noqa: E402
-from page_case import PageCase  # noqa: E402
-from playwright.async_api import Page  # noqa: E402
+from agent_case import HERE
+from model_server import serve
+from page_case import PageCase
+from playwright.async_api import Page
 
 MODULES = os.path.join(HERE, "clients", "node_modules")
 OPENAI = """
@@ -131,7 +128,3 @@ class Browser(BrowserCase):
         page = await self.other_page()
         told = await page.evaluate(FOLLOW, [self.server.url, self.server.token])
         self.assertEqual(told, [True, True])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,18 +6,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from agent_case import HERE
+from model_server import call, thought
+from test_api_program import PATIENCE, WithModel
 
-from agent_case import HERE, ROOT  # noqa: E402
-from model_server import call, thought  # noqa: E402
-from test_api_program import PATIENCE, WithModel  # noqa: E402
-
-sys.path.insert(0, ROOT)
-
-from tools.setup import VENV, python_of  # noqa: E402
+from tools.setup import VENV, python_of
 
 FOLDER = os.path.join(HERE, "clients")
 MODULES = os.path.join(FOLDER, "node_modules")
@@ -145,7 +140,3 @@ class OthersClients(WithModel):
             with self.subTest(body):
                 reply = self.ask("POST", "/v1/chat/completions", body)
                 self.assertEqual(reply["error"]["type"], "invalid_request_error")
-
-
-if __name__ == "__main__":
-    unittest.main()

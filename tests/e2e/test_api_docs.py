@@ -8,17 +8,14 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import unittest
 from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from agent_case import MODEL, ROOT  # noqa: E402
-from GeminiCompanion.companion.api import __main__ as program  # noqa: E402
-from GeminiCompanion.companion.api import routes  # noqa: E402
-from model_server import ModelServer, call, thought  # noqa: E402
-from test_api_program import PATIENCE, ProgramCase  # noqa: E402
+from agent_case import MODEL, ROOT
+from GeminiCompanion.companion.api import __main__ as program
+from GeminiCompanion.companion.api import routes
+from model_server import ModelServer, call, thought
+from test_api_program import PATIENCE, ProgramCase
 
 ADDRESS = "http://127.0.0.1:8080"
 # Stands between what two examples print.
@@ -123,7 +120,3 @@ class Page(unittest.TestCase):
         actions = program._parser()._actions
         known = [name for action in actions for name in action.option_strings]
         self.assertEqual(sorted(told), sorted(set(known) - {"-h", "--help", "--version"}))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,17 +7,14 @@ import os
 import shutil
 import signal
 import socket
-import sys
 import tempfile
 import threading
 import unittest
 from contextlib import suppress
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from editor import Editor  # noqa: E402
-from model_server import ModelServer, call  # noqa: E402
-from served import PATIENCE, START, STOP, Served, is_gone, set_up, until  # noqa: E402
+from editor import Editor
+from model_server import ModelServer, call
+from served import PATIENCE, START, STOP, Served, is_gone, set_up, until
 
 
 class InTheEditor(unittest.TestCase):
@@ -131,7 +128,3 @@ class InTheEditor(unittest.TestCase):
         pid = self.serve().pid
         self.editor.kill()
         until(lambda: is_gone(pid))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,14 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
-import unittest
 from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from api_case import ApiCase, Reply  # noqa: E402
-from model_server import BREAK, Failure, Gate, call, thought  # noqa: E402
+from api_case import ApiCase, Reply
+from model_server import BREAK, Failure, Gate, call, thought
 
 PATH = "/v1/chat/completions"
 POINT = {
@@ -340,7 +336,3 @@ class Refusing(OpenAiCase):
     async def test_without_the_token_the_error_has_the_same_shape(self) -> None:
         reply = await self.get("/v1/models", headers={"Authorization": "Bearer wrong"})
         self.refused(reply, 401, "invalid_api_key", None)
-
-
-if __name__ == "__main__":
-    unittest.main()

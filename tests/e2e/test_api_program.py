@@ -19,13 +19,11 @@ import unittest
 from typing import Any
 from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import scripted  # noqa: E402
-import small_disk  # noqa: E402
-from agent_case import HERE, MODEL, PROGRAM, ROOT  # noqa: E402
-from GeminiCompanion.companion.api.client import ApiError, Client  # noqa: E402
-from model_server import Gate, ModelServer, call  # noqa: E402
+import scripted
+import small_disk
+from agent_case import HERE, MODEL, PROGRAM, ROOT
+from GeminiCompanion.companion.api.client import ApiError, Client
+from model_server import Gate, ModelServer, call
 
 PATIENCE = 180
 KEY = {"authType": "gemini-api-key", "apiKey": "the-key"}
@@ -548,7 +546,3 @@ class Refusing(ProgramCase):
         ):
             with self.subTest(arguments):
                 self.assertIn(part, self.fails(*arguments))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,17 +6,13 @@ import http.client
 import json
 import os
 import ssl
-import sys
-import unittest
 from typing import Any, Iterator
 from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from agent_case import MODEL, ROOT  # noqa: E402
-from GeminiCompanion.companion.api.client import ApiError, Client  # noqa: E402
-from model_server import ModelServer, call  # noqa: E402
-from test_api_program import PATIENCE, ProgramCase  # noqa: E402
+from agent_case import MODEL, ROOT
+from GeminiCompanion.companion.api.client import ApiError, Client
+from model_server import ModelServer, call
+from test_api_program import PATIENCE, ProgramCase
 
 PEM = os.path.join(ROOT, "tests", "certificates", "first.pem")
 NAME = "gemini.test:9000"
@@ -97,7 +93,3 @@ class FromElsewhere(ProgramCase):
         self.assertIn("read-only", told)
         for text in ("write it", "the-text", "new.txt", "a-key", token, self.token):
             self.assertNotIn(text, told)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
-import unittest
 from typing import Any
 
 from aiohttp import ClientError
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from api_case import ApiCase, Reply, said  # noqa: E402
-from model_server import Failure, Gate  # noqa: E402
+from api_case import ApiCase, Reply, said
+from model_server import Failure, Gate
 
 PATIENCE = 30.0
 
@@ -182,7 +177,3 @@ class Repeating(RepeatCase):
                 for each in (first, again):
                     with self.assertRaises(ClientError):
                         await asyncio.wait_for(each.rest(), PATIENCE)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -10,19 +10,14 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from agent_case import HERE, MODEL
+from model_server import ModelServer, call, thought
+from test_api_program import KEY, ProgramCase
 
-from agent_case import HERE, MODEL, ROOT  # noqa: E402
-from model_server import ModelServer, call, thought  # noqa: E402
-from test_api_program import KEY, ProgramCase  # noqa: E402
-
-sys.path.insert(0, ROOT)
-
-from tools.setup import VENV, python_of  # noqa: E402
+from tools.setup import VENV, python_of
 
 SCHEMATHESIS = python_of(os.path.join(VENV, "schema"))
 RUN = "import sys; from schemathesis.cli import schemathesis; sys.exit(schemathesis())"
@@ -99,7 +94,3 @@ class Described(ProgramCase):
         self.asked("--include-path-regex", f"{credentials}|^/execute-command$")
         self.assertEqual(os.listdir(self.workspace), ["file.txt", "folder"])
         self.ends_well(process)
-
-
-if __name__ == "__main__":
-    unittest.main()

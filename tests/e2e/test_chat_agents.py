@@ -5,15 +5,12 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from agent_case import PROGRAM  # noqa: E402
-from chat_case import EditorChatCase  # noqa: E402
-from model_server import call  # noqa: E402
-from served import until  # noqa: E402
+from agent_case import PROGRAM
+from chat_case import EditorChatCase
+from model_server import call
+from served import until
 
 
 @unittest.skipUnless(os.path.exists(PROGRAM), "needs the real Gemini CLI: make e2e")
@@ -69,7 +66,3 @@ class WithoutTrust(EditorsTools):
         self.until_shown("Hi.")
         until(self.tools)
         self.assertFalse({it for it in self.tools() if it.startswith("mcp_")})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,15 +5,12 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import unittest
 from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from chat_case import LINE, EditorChatCase  # noqa: E402
-from model_server import call  # noqa: E402
-from served import Served, until  # noqa: E402
+from chat_case import LINE, EditorChatCase
+from model_server import call
+from served import Served, until
 
 PROGRAM = os.path.join(
     os.path.dirname(os.path.abspath(__file__)),
@@ -132,7 +129,3 @@ class AskedByGeminiCli(Asked):
 
     # Gemini CLI has no forms.
     test_a_form_of_the_agent_is_filled_in_panels = None  # type: ignore[assignment]
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from agent_case import PROGRAM  # noqa: E402
-from chat_case import EditorChatCase  # noqa: E402
-from model_server import Gate  # noqa: E402
-from served import until  # noqa: E402
+from agent_case import PROGRAM
+from chat_case import EditorChatCase
+from model_server import Gate
+from served import until
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
 
@@ -90,7 +87,3 @@ class Composing(EditorChatCase):
 @unittest.skipUnless(os.path.exists(PROGRAM), "Gemini CLI is not installed")
 class WithGeminiCli(Composing):
     program = PROGRAM
-
-
-if __name__ == "__main__":
-    unittest.main()

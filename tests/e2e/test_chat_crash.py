@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from chat_case import EditorChatCase  # noqa: E402
-from model_server import Gate, call  # noqa: E402
-from served import until  # noqa: E402
+from chat_case import EditorChatCase
+from model_server import Gate, call
+from served import until
 
 # What a turn says that ended with its editor.
 CUT = "This turn was cut off"
@@ -85,7 +81,3 @@ class Crashes(EditorChatCase):
         self.start()
         if restored:
             self.editor.do("restore_session")
-
-
-if __name__ == "__main__":
-    unittest.main()

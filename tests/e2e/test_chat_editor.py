@@ -4,14 +4,10 @@ editor."""
 from __future__ import annotations
 
 import os
-import sys
-import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from chat_case import EditorChatCase  # noqa: E402
-from model_server import call  # noqa: E402
-from served import until  # noqa: E402
+from chat_case import EditorChatCase
+from model_server import call
+from served import until
 
 
 class InTheEditor(EditorChatCase):
@@ -76,7 +72,3 @@ class InTheEditor(EditorChatCase):
         until(is_allowed)
         with open(os.path.join(self.folder, "a.txt")) as file:
             self.assertEqual(file.read(), "one\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import glob
 import os
-import sys
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from agent_case import PROGRAM  # noqa: E402
-from chat_case import EditorChatCase  # noqa: E402
-from model_server import call  # noqa: E402
-from served import until  # noqa: E402
+from agent_case import PROGRAM
+from chat_case import EditorChatCase
+from model_server import call
+from served import until
 
 
 def read(path: str) -> str:
@@ -184,7 +181,3 @@ class WithGeminiCli(Edits):
         self.until_over("all of them")
         self.assertEqual([read(path) for path in paths], ["new\n"] * 12)
         self.until_shown("12 files changed")
-
-
-if __name__ == "__main__":
-    unittest.main()

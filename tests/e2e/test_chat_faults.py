@@ -12,25 +12,25 @@ import unittest.mock
 from contextlib import suppress
 from typing import Any
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-import faulty_agent  # noqa: E402
-import small_disk  # noqa: E402
-from agent_case import MODEL  # noqa: E402
-from GeminiCompanion.companion.agent.agents.command_agent import CommandAgent  # noqa: E402
-from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
-from GeminiCompanion.companion.agent.turn import turn  # noqa: E402
-from GeminiCompanion.companion.base.answer import Answer, Unanswered  # noqa: E402
-from GeminiCompanion.companion.chat import problems  # noqa: E402
-from GeminiCompanion.companion.chat.chat_update import (  # noqa: E402
+import faulty_agent
+import small_disk
+from agent_case import MODEL
+from GeminiCompanion.companion.agent.agents.command_agent import CommandAgent
+from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.agent.turn import turn
+from GeminiCompanion.companion.base.answer import Answer, Unanswered
+from GeminiCompanion.companion.chat import problems
+from GeminiCompanion.companion.chat.chat_update import (
     FAILED,
     READY,
     STARTING,
     WORKING,
 )
-from GeminiCompanion.companion.chat.requests import Send, Stop  # noqa: E402
-from GeminiCompanion.companion.chat.retry_requests import Reopen, SendAgain  # noqa: E402
-from test_chat_service import ChatCase, until  # noqa: E402
+from GeminiCompanion.companion.chat.requests import Send, Stop
+from GeminiCompanion.companion.chat.retry_requests import Reopen, SendAgain
+from test_chat_service import ChatCase, until
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 SCRIPT = os.path.join(HERE, "faulty_agent.py")
 ENDED = "faulty ended unexpectedly."
@@ -306,7 +306,3 @@ class Disk(FaultyCase):
         self.start()
         id = self.begin()
         self.assertIn(os.path.join(self.root, "state"), self.until_state(id, FAILED).problem)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -22,34 +22,32 @@ from urllib.parse import urlsplit
 from urllib.request import Request as HttpRequest
 from urllib.request import urlopen
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-from agent_case import KEY, MODEL, PROGRAM  # noqa: E402
-from GeminiCompanion.companion.agent.agent import Options  # noqa: E402
-from GeminiCompanion.companion.agent.agents.credentials import Credentials  # noqa: E402
-from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli  # noqa: E402
-from GeminiCompanion.companion.agent.engine import NAME, Engine  # noqa: E402
-from GeminiCompanion.companion.agent.events.turn_events import (  # noqa: E402
+from agent_case import KEY, MODEL, PROGRAM
+from GeminiCompanion.companion.agent.agent import Options
+from GeminiCompanion.companion.agent.agents.credentials import Credentials
+from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
+from GeminiCompanion.companion.agent.engine import NAME, Engine
+from GeminiCompanion.companion.agent.events.turn_events import (
     CANCEL,
     MODIFY,
     ONCE,
     PastTurn,
 )
-from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
-from GeminiCompanion.companion.api import editor_server  # noqa: E402
-from GeminiCompanion.companion.api.editor_server import Service, ServiceOptions  # noqa: E402
-from GeminiCompanion.companion.base.answer import Unanswered  # noqa: E402
-from GeminiCompanion.companion.chat import chat_service, problems  # noqa: E402
-from GeminiCompanion.companion.chat.chat_service import ChatService  # noqa: E402
-from GeminiCompanion.companion.chat.chat_update import (  # noqa: E402
+from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.api import editor_server
+from GeminiCompanion.companion.api.editor_server import Service, ServiceOptions
+from GeminiCompanion.companion.base.answer import Unanswered
+from GeminiCompanion.companion.chat import chat_service, problems
+from GeminiCompanion.companion.chat.chat_service import ChatService
+from GeminiCompanion.companion.chat.chat_update import (
     FAILED,
     READY,
     STARTING,
     WORKING,
     ChatUpdate,
 )
-from GeminiCompanion.companion.chat.login_requests import Configure, LogOut  # noqa: E402
-from GeminiCompanion.companion.chat.requests import (  # noqa: E402
+from GeminiCompanion.companion.chat.login_requests import Configure, LogOut
+from GeminiCompanion.companion.chat.requests import (
     Agents,
     AnswerElicitation,
     ChangeQueued,
@@ -69,11 +67,13 @@ from GeminiCompanion.companion.chat.requests import (  # noqa: E402
     TakeBack,
     UndoTurn,
 )
-from GeminiCompanion.companion.chat.retry_requests import Reopen, SendAgain  # noqa: E402
-from GeminiCompanion.companion.chat.transcript import Transcript  # noqa: E402
-from GeminiCompanion.tests.support import is_alive  # noqa: E402
-from model_server import Gate, ModelServer, call  # noqa: E402
-from scripted import COMMAND  # noqa: E402
+from GeminiCompanion.companion.chat.retry_requests import Reopen, SendAgain
+from GeminiCompanion.companion.chat.transcript import Transcript
+from GeminiCompanion.tests.support import is_alive
+from model_server import Gate, ModelServer, call
+from scripted import COMMAND
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 T = TypeVar("T")
 # Seconds for anything at all, with a start of the CLI on a busy machine in it.
@@ -793,7 +793,3 @@ class WithTheRealCli(ChatCase):
         command = [sys.executable, "-c", ALONE, HERE, os.path.dirname(HERE), given]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual((done.stdout, done.stderr), ("True []\n", ""))
-
-
-if __name__ == "__main__":
-    unittest.main()

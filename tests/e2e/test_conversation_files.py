@@ -6,16 +6,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-import unittest
 from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import tool_server  # noqa: E402
-from agent_case import HERE  # noqa: E402
-from aiohttp import FormData, web  # noqa: E402
-from api_case import ApiCase, Reply  # noqa: E402
-from model_server import call  # noqa: E402
+import tool_server
+from agent_case import HERE
+from aiohttp import FormData, web
+from api_case import ApiCase, Reply
+from model_server import call
 
 PNG, PDF = b"\x89PNG\r\n\x1a\n" + bytes(40), b"%PDF-1.4\n%%EOF"
 SECRET = "s3cret of the tool server"
@@ -159,7 +156,3 @@ class Conversations(ApiCase):
         await self.said("and then", id)
         self.assertIn("The user has undone changes of yours", self.asked())
         self.assertIn(self.path("old.txt"), self.asked())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -21,11 +21,9 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from cli import BINARY, PATIENCE, GeminiCli, environment  # noqa: E402
-from editor import ROOT, Editor  # noqa: E402
-from model_server import ModelServer, serve  # noqa: E402
+from cli import BINARY, PATIENCE, GeminiCli, environment
+from editor import ROOT, Editor
+from model_server import ModelServer, serve
 
 NOT_SUPPORTED = "IDE integration is not supported in your current environment"
 FAILED_TO_CONNECT = "Failed to connect to IDE companion extension"
@@ -494,7 +492,3 @@ def children(pid: int) -> list[int]:
             for child in map(int, file.read().split()):
                 found += [child, *children(child)]
     return found
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tempfile
 from typing import Any
 
 from cli import ALLOW, GeminiCli
+from GeminiCompanion.companion.ide.clis import GEMINI_CLI
+from GeminiCompanion.companion.ide.editor_tools import INSTRUCTIONS, TOOLS
+from GeminiCompanion.companion.ide.hooks import extension
 from session import Session
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, ROOT)
-
-from GeminiCompanion.companion.ide.clis import GEMINI_CLI  # noqa: E402
-from GeminiCompanion.companion.ide.editor_tools import INSTRUCTIONS, TOOLS  # noqa: E402
-from GeminiCompanion.companion.ide.hooks import extension  # noqa: E402
 
 ISSUES = "MCP issues detected"
 # Prompts until one goes with tools that came meanwhile.

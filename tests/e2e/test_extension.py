@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import tempfile
 import unittest
 from contextlib import suppress
 
+import session
+from cli import ALLOW, ESCAPE, GeminiCli
+from session import ACCEPT, REJECT
+
+from tests.support import wait_for
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
-
-import session  # noqa: E402
-from cli import ALLOW, ESCAPE, GeminiCli  # noqa: E402
-from session import ACCEPT, REJECT  # noqa: E402
-
-from tests.support import wait_for  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
 INSTALL = "Gemini Companion: Install CLI Extension"

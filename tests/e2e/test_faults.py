@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
+import session
+import small_disk
+from proxy import Proxy
+from session import ACCEPT, QUESTION
 
-import session  # noqa: E402
-import small_disk  # noqa: E402
-from proxy import Proxy  # noqa: E402
-from session import ACCEPT, QUESTION  # noqa: E402
-
-from tests.fake_cli import FakeCli  # noqa: E402
+from tests.fake_cli import FakeCli
 
 SHOW_UNWRITTEN = "gemini_companion_show_unwritten_edits"
 APPLY = 0

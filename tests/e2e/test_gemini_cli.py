@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
+import session
+from cli import ALLOW, ESCAPE
+from session import ACCEPT, REJECT
 
-import session  # noqa: E402
-from cli import ALLOW, ESCAPE  # noqa: E402
-from session import ACCEPT, REJECT  # noqa: E402
-
-from tests.fake_cli import FakeCli  # noqa: E402
-from tests.support import wait_for  # noqa: E402
+from tests.fake_cli import FakeCli
+from tests.support import wait_for
 
 setUpModule, tearDownModule = session.Shared.begin, session.Shared.end
 

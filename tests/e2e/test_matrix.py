@@ -11,22 +11,19 @@ import asyncio
 import json
 import os
 import signal
-import sys
 import unittest
 from dataclasses import replace
 from typing import Any, Dict, List
 from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from agent_case import ROOT  # noqa: E402
-from agent_rows import AGENTS, STEP, Proxy  # noqa: E402
-from agent_rows import Agent as Row  # noqa: E402
-from api_case import ApiCase, data, said  # noqa: E402
-from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
-from GeminiCompanion.companion.agent.wording.failure import AgentError  # noqa: E402
-from GeminiCompanion.companion.api.server import Server  # noqa: E402
-from model_server import Gate  # noqa: E402
+from agent_case import ROOT
+from agent_rows import AGENTS, STEP, Proxy
+from agent_rows import Agent as Row
+from api_case import ApiCase, data, said
+from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.api.server import Server
+from model_server import Gate
 
 DOCUMENT = os.path.join(ROOT, "docs", "agents.md")
 ONCE, ALWAYS, MODIFY, NO = "proceed_once", "proceed_always", "modify_with_editor", "cancel"
@@ -454,6 +451,3 @@ class Codex(WithUnaskingMode):
 
 # The others have their tests.
 del Cells, WithUnaskingMode
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import session  # noqa: E402
-from cli import GeminiCli  # noqa: E402
-from editor import Editor  # noqa: E402
+import session
+from cli import GeminiCli
+from editor import Editor
 
 ENABLE = "/ide enable"
 

@@ -16,17 +16,14 @@ import tempfile
 import unittest
 import unittest.mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import session
+from editor import Editor
+from served import STOP, Served, set_up, until
+from session import ACCEPT
 
-import session  # noqa: E402
-from editor import Editor  # noqa: E402
-from served import STOP, Served, set_up, until  # noqa: E402
-from session import ACCEPT  # noqa: E402
+from tools import package
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, ROOT)
-
-from tools import package  # noqa: E402
 
 BUILT: list[str] = []
 # What says no to whoever would ask an index or any other machine.

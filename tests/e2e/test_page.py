@@ -6,7 +6,6 @@ import asyncio
 import base64
 import json
 import os
-import sys
 import unittest
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timezone
@@ -14,18 +13,16 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, AsyncIterator, Iterator
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from agent_case import HERE, KEY, PROGRAM
+from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
+from GeminiCompanion.companion.agent.conversations.transcripts import Transcripts
+from GeminiCompanion.companion.agent.events import turn_events as events
+from model_server import Failure, Gate, call, serve, thought
+from page_case import PageCase
+from page_words import PageTable
+from playwright.async_api import Error, Locator, Page, Route, expect
 
-from agent_case import HERE, KEY, PROGRAM  # noqa: E402
-from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli  # noqa: E402
-from GeminiCompanion.companion.agent.conversations.transcripts import Transcripts  # noqa: E402
-from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
-from model_server import Failure, Gate, call, serve, thought  # noqa: E402
-from page_case import PageCase  # noqa: E402
-from page_words import PageTable  # noqa: E402
-from playwright.async_api import Error, Locator, Page, Route, expect  # noqa: E402
-
-from tests.tables import rows, word  # noqa: E402
+from tests.tables import rows, word
 
 LONG = "\n\n".join(f"Paragraph {number}" for number in range(60))
 LONGER = f"\n\n{LONG}\n\nThe end."
@@ -1314,7 +1311,3 @@ class RealThing(PageCase):
         await page.click(".question .main")
         await self.answered(page)
         await expect(page.locator(".prose")).to_have_text(["Well.", "Done."])
-
-
-if __name__ == "__main__":
-    unittest.main()

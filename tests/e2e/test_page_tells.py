@@ -4,16 +4,11 @@ it."""
 from __future__ import annotations
 
 import json
-import os
-import sys
-import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from page_words import PageTable
+from test_agent_tells import EFFORT, FAST, FORM, PLACE, entry
 
-from page_words import PageTable  # noqa: E402
-from test_agent_tells import EFFORT, FAST, FORM, PLACE, entry  # noqa: E402
-
-from tests.tables import rows, word  # noqa: E402
+from tests.tables import rows, word
 
 ASKED, LOGIN = FORM, PLACE
 SCRIPT = {"mode": "url", "message": "Run this.", "url": "javascript:document.title='owned'"}
@@ -132,7 +127,3 @@ def setUpModule() -> None:
 
 def tearDownModule() -> None:
     Told.stop()
-
-
-if __name__ == "__main__":
-    unittest.main()

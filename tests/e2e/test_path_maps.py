@@ -6,18 +6,14 @@ import json
 import os
 import stat
 import subprocess
-import sys
 import tempfile
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
+import session
+from cli import BINARY, GeminiCli
+from session import ACCEPT
 
-import session  # noqa: E402
-from cli import BINARY, GeminiCli  # noqa: E402
-from session import ACCEPT  # noqa: E402
-
-from tests.support import wait_for  # noqa: E402
+from tests.support import wait_for
 
 # Where the CLI has the project, and the program that has it there, and no more at its own place.
 THERE = "/mnt/c/project"
@@ -82,7 +78,3 @@ class Elsewhere(session.Session):
         (own,) = (part for part in parts if f"Settings of the CLI: {self.root}" in part)
         self.assertIn(f", in {THERE}:", own)
         self.assertNotIn("FAILED", own)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import session  # noqa: E402
-import terminus  # noqa: E402
-from cli import input_area  # noqa: E402
-from editor import Editor  # noqa: E402
+import session
+import terminus
+from cli import input_area
+from editor import Editor
 
 TERMINAL = "\u25c7  Ready (work)"
 

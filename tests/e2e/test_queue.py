@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
-import unittest
 from contextlib import asynccontextmanager
 from typing import Any, AsyncIterator
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from api_case import LINES, ApiCase, Stream, data  # noqa: E402
-from GeminiCompanion.companion.agent.conversations.message_queue import (  # noqa: E402
+from api_case import LINES, ApiCase, Stream, data
+from GeminiCompanion.companion.agent.conversations.message_queue import (
     MAX_CHARACTERS,
     MAX_MESSAGES,
 )
-from model_server import Failure, Gate, call  # noqa: E402
-from test_api_program import WithModel  # noqa: E402
+from model_server import Failure, Gate, call
+from test_api_program import WithModel
 
 ENDS = ("complete", "error")
 
@@ -269,7 +265,3 @@ class Killed(WithModel):
         self.assertEqual(self.waiting(path), ([], False))
         sent = [text for text in self.model.prompts() if text in ("first", "second", "third")]
         self.assertEqual(sent, ["first", "second", "third"])
-
-
-if __name__ == "__main__":
-    unittest.main()

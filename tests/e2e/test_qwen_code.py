@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 import unittest
 from typing import Any
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
+from any_model_server import AnyModelServer
+from cli import ALLOW, ESCAPE, QwenCode
+from editor import Editor
+from model_server import call
+from session import ACCEPT, QUESTION, REJECT
 
-from any_model_server import AnyModelServer  # noqa: E402
-from cli import ALLOW, ESCAPE, QwenCode  # noqa: E402
-from editor import Editor  # noqa: E402
-from model_server import call  # noqa: E402
-from session import ACCEPT, QUESTION, REJECT  # noqa: E402
-
-from tests.support import wait_for  # noqa: E402
+from tests.support import wait_for
 
 NODE = os.path.join(os.path.dirname(QwenCode.program), "node")
 
@@ -187,7 +183,3 @@ class Qwen(unittest.TestCase):
         self.cli.press(ESCAPE)
         self.finish(path)
         self.assertEqual(self.read(path), "one\ntwo\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

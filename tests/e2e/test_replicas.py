@@ -8,20 +8,17 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Mapping
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from agent_case import MODEL, ROOT
+from model_server import Gate
+from test_api_program import KEY, PATIENCE, WithModel
 
-from agent_case import MODEL, ROOT  # noqa: E402
-from model_server import Gate  # noqa: E402
-from test_api_program import KEY, PATIENCE, WithModel  # noqa: E402
-
-from tests.api.test_proxies import NGINX, free_port  # noqa: E402
+from tests.api.test_proxies import NGINX, free_port
 
 # Conversations behind nginx, and how many of them are in the middle of a turn when a server dies.
 CONVERSATIONS, IN_A_TURN = 30, 6
@@ -239,7 +236,3 @@ class BehindNginx(Replicas):
             told = self.at(self.proxy, "POST", "/cancel", body, headers)
             self.assertEqual((told["http"], told["cancelled"]), (200, 1))
             self.assertEqual(turn.result(PATIENCE)["reason"], "cancelled")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import session  # noqa: E402
-from model_server import call  # noqa: E402
-from session import QUESTION  # noqa: E402
+import session
+from model_server import call
+from session import QUESTION
 
 
 def rows(count: int, **changed: str) -> str:

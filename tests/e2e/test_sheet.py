@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import session  # noqa: E402
+import session
 
 
 class Sheet(session.Session):

@@ -10,16 +10,13 @@ import importlib.util
 import json
 import os
 import signal
-import sys
 import tempfile
 import unittest
 from contextlib import suppress
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import session  # noqa: E402
-from cli import BINARY, EMPTY_INPUT, SETTINGS, environment  # noqa: E402
-from editor import Editor  # noqa: E402
+import session
+from cli import BINARY, EMPTY_INPUT, SETTINGS, environment
+from editor import Editor
 
 TERMINUS = os.environ.get("TERMINUS", "")
 LIBRARIES = ("ptyprocess", "pyte", "wcwidth")

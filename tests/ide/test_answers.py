@@ -32,7 +32,3 @@ class Pumping(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises((ConnectionError, asyncio.CancelledError)):
             await pumping
         self.assertEqual(len(frames), 1)
-
-
-if __name__ == "__main__":
-    unittest.main()
