@@ -34,6 +34,8 @@ class PathMaps:
 
     def to_remote(self, path: str) -> str:
         """`path` is an absolute path of the editor."""
+        if not self.maps:
+            return path
         return _moved(path, [(each.local, each.remote) for each in self.maps], path)
 
     def to_local(self, path: str) -> str:

@@ -20,12 +20,6 @@ OUT_OF_SIGHT = " was out of sight, and is shown now. Run the command again to de
 SMALL = ("and", "on", "with")
 
 
-def _in_sheet(running: Running, window: sublime.Window) -> sublime.View | None:
-    """The right view of the file at the caret of a sheet of changes that has the keyboard."""
-    found = running.sheet_commands.at_caret(window)
-    return found.view if found is not None else None
-
-
 class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
     """Base of the commands on one diff. With an `id` it is that diff, wherever it is. Without one,
     it is the diff that has the keyboard on either side, else the one that is visible in the window,
@@ -38,29 +32,38 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
     in_sheet = ""
 
     def is_enabled(self, id: str | None = None) -> bool:
-        # With an id it always runs; if there is no such diff, it says so.
-        return id is not None or self._find(None) is not None or self._is_for_sheet()
+        if id is not None or host.running is None:
+            # With an id it always runs; if there is no such diff, it says so.
+            return id is not None
+        from ..review import open_diffs
+
+        at_caret = host.running.sheet_commands.at_caret(self.window)
+        if at_caret is not None and (self.in_sheet or at_caret.view is not None):
+            return True
+        return open_diffs.meant(self.window) is not None
 
     def run(self, id: str | None = None) -> None:
-        running, view = host.running, self._find(id)
+        running = host.running
         if running is None:
             host.tell(NOT_RUNNING)
-        elif id is None and self._is_for_sheet():
+            return
+        from ..review import open_diffs
+
+        at_caret = running.sheet_commands.at_caret(self.window) if id is None else None
+        if at_caret is not None and self.in_sheet:
             running.sheet_commands.decide_at_caret(self.window, self.in_sheet)
-        elif view is None:
-            host.tell(NO_DIFF)
-        elif id is not None or _in_sheet(running, self.window) == view:
-            self.act(running, view)
-        elif self._show(running, view) or not self.decides:
+            return
+        named = None if at_caret is None else at_caret.view
+        if id is not None:
+            named = open_diffs.with_id(id)
+        view = open_diffs.meant(self.window) if named is None and id is None else named
+        if view is None:
+            running.editor.tell(NO_DIFF)
+        elif view == named or self._show(running, view) or not self.decides:
             self.act(running, view)
 
     def act(self, running: Running, view: sublime.View) -> None:
         raise NotImplementedError
-
-    def _is_for_sheet(self) -> bool:
-        running = host.running
-        at_caret = running.sheet_commands.at_caret(self.window) if running is not None else None
-        return bool(self.in_sheet) and at_caret is not None
 
     def _show(self, running: Running, view: sublime.View) -> bool:
         """Show the diff, and leave the keyboard where it is; gives whether it was visible
@@ -75,18 +78,8 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
         words = self.name().split("_")[2:]
         caption = " ".join(it if it in SMALL else it.capitalize() for it in words)
         more = "" if was_in_sight or not self.decides else OUT_OF_SIGHT
-        host.tell(f"{caption}: {open_diffs.name_of(view)}{more}")
+        running.editor.tell(f"{caption}: {open_diffs.name_of(view)}{more}")
         return was_in_sight
-
-    def _find(self, id: str | None) -> sublime.View | None:
-        if host.running is None:
-            return None
-        from ..review import open_diffs
-
-        if id is not None:
-            return open_diffs.with_id(id)
-        in_sheet = _in_sheet(host.running, self.window)
-        return in_sheet if in_sheet is not None else open_diffs.meant(self.window)
 
 
 class GeminiCompanionAcceptDiffCommand(GeminiCompanionDiffCommand):

@@ -8,7 +8,7 @@ from typing import Iterator
 
 import sublime
 
-from .record import DiffRecord, is_diff, read, read_original, waiting
+from .record import DiffRecord, read, read_original, waiting
 
 # In the window's settings: the ids of its right views, so that ten thousand tabs need no search.
 DIFFS = "gemini_companion_diffs"
@@ -85,11 +85,10 @@ def current(window: sublime.Window) -> sublime.View | None:
     """The right view of the diff that the user means: the one with the keyboard on either side,
     else the one that is visible. So commands work while a terminal has the keyboard."""
     active = window.active_view()
-    meant = [] if active is None else [active, partner(active)]
-    for view in meant + [view for view in diffs(window) if is_on_top(window, view)]:
-        if is_diff(view):
+    for view in () if active is None else (active, partner(active)):
+        if waiting(view) is not None:
             return view
-    return None
+    return next((view for view in diffs(window) if is_on_top(window, view)), None)
 
 
 def meant(window: sublime.Window) -> sublime.View | None:

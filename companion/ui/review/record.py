@@ -204,18 +204,15 @@ def _parse(stored: Any, kind: type[R]) -> R | None:
         return None
     # Other versions may have written more members, or fewer.
     values = {name: stored[name] for name in types if name in stored}
-    if any(not _fits(value, types[name]) for name, value in values.items()):
-        return None
+    for name, value in values.items():
+        # Sublime may give a float without a fraction as a whole number.
+        if type(value) is not types[name] and (type(value), types[name]) != (int, float):
+            return None
     try:
         return kind(**values)
     except TypeError:
         # A member without a default is missing.
         return None
-
-
-def _fits(value: Any, wanted: type) -> bool:
-    # Sublime may give a float without a fraction as a whole number.
-    return type(value) is wanted or (wanted is float and type(value) is int)
 
 
 def _types(kind: type[Any]) -> dict[str, type]:

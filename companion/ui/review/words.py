@@ -43,20 +43,17 @@ class Words:
 
     def give(self, record: DiffRecord, words: str, is_accepted: bool | None) -> None:
         """To be called before the companion is told of the decision: the CLI may go on at once."""
-        where = (record.window_id, record.session_id, record.path)
-        question = WordsForCli(*where, words, is_accepted)
-        self._begin(sublime.Window(record.window_id), question, TAKEN[is_accepted])
+        if words:
+            window = sublime.Window(record.window_id)
+            where = (record.window_id, record.session_id, record.path)
+            question = WordsForCli(*where, words, is_accepted)
+            self._stories.begin(self._give(window, question, TAKEN[is_accepted]), window)
 
     def give_on_unasked(self, window: sublime.Window, edit: Edit, words: str) -> None:
         """The window is that of the edit's CLI."""
-        question = WordsOnUnasked(window.id(), edit.turn, edit.client, edit.path, words)
-        self._begin(window, question, TAKEN[None])
-
-    def _begin(
-        self, window: sublime.Window, question: WordsForCli | WordsOnUnasked, taken: str
-    ) -> None:
-        if question.text:
-            self._stories.begin(self._give(window, question, taken), window)
+        if words:
+            question = WordsOnUnasked(window.id(), edit.turn, edit.client, edit.path, words)
+            self._stories.begin(self._give(window, question, TAKEN[None]), window)
 
     async def _give(
         self, window: sublime.Window, question: WordsForCli | WordsOnUnasked, taken: str
