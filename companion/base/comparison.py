@@ -97,23 +97,20 @@ class Comparison:
         """The numbers of added and of removed rows."""
         return counts(self.in_force)
 
-    def old_regions(self) -> list[Region]:
-        """The regions of the removed rows."""
+    def regions(self, of_new: bool) -> list[Region]:
+        """The regions of the added rows on the new side, or of the removed ones on the old side."""
+        if of_new:
+            return [self.new.region(it.new_start, it.new_end) for it in self.in_force if it.added]
         return [self.old.region(it.old_start, it.old_end) for it in self.in_force if it.removed]
 
-    def new_regions(self) -> list[Region]:
-        """The regions of the added rows."""
-        return [self.new.region(it.new_start, it.new_end) for it in self.in_force if it.added]
-
-    def old_fillers(self, numbers: slice = slice(None)) -> list[Filler]:
-        """The room that the old side needs at these changes to keep equal rows at equal heights."""
-        longer = [it for it in self.changes[numbers] if it.added > it.removed]
-        return [Filler(it.old_end, it.added - it.removed) for it in longer]
-
-    def new_fillers(self, numbers: slice = slice(None)) -> list[Filler]:
-        """The same for the new side."""
-        longer = [it for it in self.changes[numbers] if it.removed > it.added]
-        return [Filler(it.new_end, it.removed - it.added) for it in longer]
+    def fillers(self, numbers: slice = slice(None)) -> tuple[list[Filler], list[Filler]]:
+        """The room that the old and the new side need at these changes to keep equal rows at equal
+        heights."""
+        changes = [(it, it.added - it.removed) for it in self.changes[numbers]]
+        return (
+            [Filler(it.old_end, rows) for it, rows in changes if rows > 0],
+            [Filler(it.new_end, -rows) for it, rows in changes if rows < 0],
+        )
 
     def anchor(self, row: int, from_new: bool) -> tuple[int, int] | None:
         """The last equal row at or above the row of the new side, or of the old one, and the row

@@ -25,8 +25,8 @@ class Marks(unittest.TestCase):
     def test_rows_and_characters_are_told_in_points_of_their_text(self) -> None:
         old, new = "same\nx = 1\ngone\n", "same\nx = 23\n\U0001f600 new\n"
         found = compare(old, new)
-        self.assertEqual([old[a:b] for a, b in found.old_regions()], ["x = 1\ngone\n"])
-        self.assertEqual([new[a:b] for a, b in found.new_regions()], ["x = 23\n\U0001f600 new\n"])
+        self.assertEqual([old[a:b] for a, b in found.regions(False)], ["x = 1\ngone\n"])
+        self.assertEqual([new[a:b] for a, b in found.regions(True)], ["x = 23\n\U0001f600 new\n"])
         self.assertEqual([old[a:b] for a, b in found.old.characters], ["1"])
         self.assertEqual([new[a:b] for a, b in found.new.characters], ["23"])
         self.assertEqual(found.counts, (2, 2))
@@ -36,11 +36,11 @@ class Marks(unittest.TestCase):
         found = compare(old, new)
         expected = ["".join(found.old.rows[c.old_start : c.old_end]) for c in found.changes]
         self.assertEqual(
-            [old[a:b] for a, b in found.old_regions()], [text for text in expected if text]
+            [old[a:b] for a, b in found.regions(False)], [text for text in expected if text]
         )
         expected = ["".join(found.new.rows[c.new_start : c.new_end]) for c in found.changes]
         self.assertEqual(
-            [new[a:b] for a, b in found.new_regions()], [text for text in expected if text]
+            [new[a:b] for a, b in found.regions(True)], [text for text in expected if text]
         )
 
 
@@ -59,8 +59,9 @@ class Fillers(unittest.TestCase):
     @given(TEXTS, TEXTS)
     def test_equal_rows_stand_at_equal_heights(self, old: str, new: str) -> None:
         found = compare(old, new)
-        left = heights(len(found.old.rows), found.old_fillers())
-        right = heights(len(found.new.rows), found.new_fillers())
+        fillers = found.fillers()
+        left = heights(len(found.old.rows), fillers[0])
+        right = heights(len(found.new.rows), fillers[1])
         old_at = new_at = 0
         for change in [*found.changes, None]:
             end = change.old_start if change else len(found.old.rows)

@@ -102,7 +102,7 @@ class Between:
         elif self.is_measured:
             found = Measured(left, right, comparison).pieces(numbers)
         else:
-            fillers = comparison.old_fillers(numbers), comparison.new_fillers(numbers)
+            fillers = comparison.fillers(numbers)
             found = _room(left, fillers[0]), _room(right, fillers[1])
         its_changes = range(len(comparison.changes))[numbers]
         self._parts[part] = Part(comparison, its_changes, *found)

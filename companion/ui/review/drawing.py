@@ -37,7 +37,7 @@ class Drawing:
         self.head(right)
         if review is None or review.comparison is None:
             return
-        is_measured = review.marks.is_measured
+        is_measured = review.marks.between.is_measured
         steps = review.marks.steps_between(review.comparison) if is_measured else []
         self._later(right, review, review.comparison, [*steps, partial(self.comments, right)])
 
@@ -89,9 +89,9 @@ class Drawing:
         record = waiting(right)
         decision: dict[int | None, list[str]] = {}
         if record is not None and not is_head_in_sight:
-            decision[current] = head.decision_links(record)
+            decision[current] = list(head.decision_links(record).values())
         links = partial(_links, review, comparison, seen(right), decision)
-        review.marks.link(comparison, {number: links(number) for number in numbers})
+        review.marks.between.link(comparison, {number: links(number) for number in numbers})
         self._later(right, review, comparison, review.marks.steps_beside(comparison))
 
     def comments(self, right: sublime.View) -> None:

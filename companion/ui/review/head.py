@@ -65,7 +65,9 @@ def draw(
     texts.name_tab(view, record.path, _state(record))
     left, width = partner(view), columns(view)
     parts = [_first(record, summary, not left.is_valid()), _second(record)]
-    parts += [words(note) for note in (*_of_part(record), *notes)]
+    if not record.is_whole:
+        parts.append(words(DIGEST if record.is_compared else PART))
+    parts += map(words, notes)
     lines = [row for part in parts for row in rows(part, width)]
     _show(view, lines)
     if left.is_valid():
@@ -77,8 +79,8 @@ def _first(record: DiffRecord, summary: Summary | None, is_alone: bool) -> list[
     name = os.path.basename(record.path)
     name += f" ({record.original_state})" if is_alone and record.original_state else ""
     said = [name] if summary is None else [f"{name},", summary.text()]
-    links = zip(decision_links(record), _decisions(record))
-    return [*(_link(*each) for each in links), *(piece(shown_line(it)) for it in said)]
+    links = [(f"{it}&nbsp;", len(name) + 1) for name, it in decision_links(record).items()]
+    return [*links, *(piece(shown_line(it)) for it in said)]
 
 
 def _second(record: DiffRecord) -> list[Piece]:
@@ -95,10 +97,6 @@ def _second(record: DiffRecord) -> list[Piece]:
     return [*words(record.proposer + since), release, *words("if interrupted.")]
 
 
-def _link(found: str, text: str) -> Piece:
-    return f"{found}&nbsp;", len(text) + 1
-
-
 def _state(record: DiffRecord) -> str:
     if record.edit_id:
         return f"written by {record.proposer}"
@@ -110,26 +108,16 @@ def _state(record: DiffRecord) -> str:
     )
 
 
-def decision_links(record: DiffRecord) -> list[str]:
-    """The links that end the diff."""
-    commands = zip(_decisions(record), ("accept_diff", "reject_diff"))
-    return [link(name, command, id=record.id) for name, command in commands]
-
-
-def _decisions(record: DiffRecord) -> tuple[str, str]:
-    return ACCEPT, UNDO if record.edit_id else REJECT
+def decision_links(record: DiffRecord) -> dict[str, str]:
+    """The links that end the diff, by their names."""
+    commands = {ACCEPT: "accept_diff", UNDO if record.edit_id else REJECT: "reject_diff"}
+    return {name: link(name, command, id=record.id) for name, command in commands.items()}
 
 
 def _show(view: sublime.View, lines: Sequence[str]) -> None:
-    erase(view)
+    view.erase_phantoms(PHANTOM)
     body = f'<body id="gemini-companion">{"<br>".join(lines)}</body>'
     view.add_phantom(PHANTOM, sublime.Region(0), body, sublime.LAYOUT_BLOCK)
-
-
-def _of_part(record: DiffRecord) -> list[str]:
-    if record.is_whole:
-        return []
-    return [DIGEST if record.is_compared else PART]
 
 
 def origin(record: DiffRecord) -> list[str]:

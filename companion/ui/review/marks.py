@@ -8,11 +8,11 @@ between the lines are in `between`.
 from __future__ import annotations
 
 from functools import partial
-from typing import Callable, Iterable, Mapping, Sequence
+from typing import Callable, Sequence
 
 import sublime
 
-from ...base.comparison import Comparison, Region
+from ...base.comparison import Comparison
 from . import between
 from .line_numbers import KEY, LineNumbers
 
@@ -29,22 +29,18 @@ OUTLINES = {ADDED: "region.greenish", REMOVED: "region.redish"}
 
 
 class Marks:
-    """The marks of one diff. `left` may be invalid, because the user can close it."""
+    """The marks of one diff, and with them what is `between` the lines. `left` may be invalid,
+    because the user can close it."""
 
     def __init__(self, left: sublime.View, right: sublime.View) -> None:
         self._left = left
         self._right = right
-        self._between = between.Between(left, right)
+        self.between = between.Between(left, right)
         self._numbers = LineNumbers(left), LineNumbers(right)
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether the phantoms between the lines depend on the width of the views."""
-        return self._between.is_measured
 
     def steps(self, comparison: Comparison) -> list[Callable[[], None]]:
         """Functions that draw the changes; each blocks the UI thread only for a moment."""
-        colours = [partial(self._colour_right, comparison), partial(self._colour_left, comparison)]
+        colours = [partial(self._colour, comparison, kind) for kind in (ADDED, REMOVED)]
         return [*colours, *self.steps_beside(comparison), *self.steps_between(comparison)]
 
     def steps_beside(self, comparison: Comparison) -> list[Callable[[], None]]:
@@ -54,38 +50,39 @@ class Marks:
 
     def steps_between(self, comparison: Comparison) -> list[Callable[[], None]]:
         """The same for the phantoms between the lines."""
-        parts = self._between.parts(comparison)
+        parts = self.between.parts(comparison)
         return [partial(self._draw_between, comparison, part) for part in parts]
 
-    def _colour_right(self, comparison: Comparison) -> None:
-        _colour(self._right, comparison.new_regions(), comparison.new.characters, ADDED)
-
-    def _colour_left(self, comparison: Comparison) -> None:
-        if self._left.is_valid():
-            old = comparison.old
-            _colour(self._left, comparison.old_regions(), old.characters, REMOVED)
+    def _colour(self, comparison: Comparison, kind: str) -> None:
+        is_new = kind == ADDED
+        view = self._right if is_new else self._left
+        if not view.is_valid():
+            return
+        characters = (comparison.new if is_new else comparison.old).characters
+        for key, regions, part in (
+            (LINES, comparison.regions(is_new), ""),
+            (CHARACTERS, characters, ".char"),
+        ):
+            scope, flags = style(view, kind, part)
+            view.add_regions(key, [sublime.Region(*each) for each in regions], scope, flags=flags)
 
     def _draw_between(self, comparison: Comparison, part: int) -> None:
         # With two views, no deleted lines are drawn between the lines.
         styles = ("", "") if self._left.is_valid() else deleted_styles(self._right)
-        self._between.draw(comparison, part, styles)
+        self.between.draw(comparison, part, styles)
 
     def erase_between(self) -> None:
         """Erase what is drawn between the lines and before them."""
-        self._between.erase()
+        self.between.erase()
         for each in self._numbers:
             each.erase()
-
-    def link(self, comparison: Comparison, links: Mapping[int, str]) -> None:
-        """Show these links, as HTML by the numbers of their changes."""
-        self._between.link(comparison, links)
 
     def comment(
         self, comparison: Comparison | None, comments: Sequence[between.ShownComment]
     ) -> None:
         """Show these comments below their lines."""
         sides = (comparison.old, comparison.new) if comparison is not None else None
-        self._between.comment(sides, comments)
+        self.between.comment(sides, comments)
 
 
 def erase(view: sublime.View) -> None:
@@ -109,15 +106,6 @@ def comment_key(number: int) -> str:
     """The key of the regions of a comment, counted from 0: each has its own and moves with its
     lines."""
     return f"gemini_companion_comment_{number}"
-
-
-def _colour(
-    view: sublime.View, lines: Iterable[Region], characters: Iterable[Region], kind: str
-) -> None:
-    scope, flags = style(view, kind)
-    view.add_regions(LINES, [sublime.Region(*each) for each in lines], scope, flags=flags)
-    scope, flags = style(view, kind, ".char")
-    view.add_regions(CHARACTERS, [sublime.Region(*each) for each in characters], scope, flags=flags)
 
 
 def style(view: sublime.View, kind: str, part: str = "") -> tuple[str, sublime.RegionFlags]:

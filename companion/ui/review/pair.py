@@ -49,7 +49,7 @@ def create(
     record = replace(_record(window, proposal, left, right, is_digest), **asdict(origin))
     if left.is_valid():
         write_original(left, OriginalRecord(record.id, right.id()))
-    dress(right, record)
+    _prepare(right, record)
     show_original(right, original, is_digest)
     return right
 
@@ -89,11 +89,15 @@ def join(left: sublime.View, right: sublime.View, record: DiffRecord) -> None:
 
 def dress(right: sublime.View, record: DiffRecord) -> None:
     """Write the record, and draw what does not survive a restart: phantoms and change marks."""
+    _prepare(right, record)
+    head.draw(right, record)
+    comments.show(right)
+
+
+def _prepare(right: sublime.View, record: DiffRecord) -> None:
     write(right, record)
     right.settings().set("mini_diff", True)
     right.set_read_only(not record.is_whole)
-    head.draw(right, record)
-    comments.show(right)
 
 
 def show_original(right: sublime.View, original: Original, is_digest: bool = False) -> None:

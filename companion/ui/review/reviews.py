@@ -35,10 +35,6 @@ LOST = (
 )
 
 
-def _compared(old: str, new: str) -> Compared:
-    return compare(old, new), None
-
-
 class Reviews:
     """The reviews of one companion, by the ids of their diffs. UI thread only."""
 
@@ -215,7 +211,8 @@ class Reviews:
 def _work(right: sublime.View, review: Review) -> Callable[[], Compared]:
     if review.digest is not None:
         return partial(review.digest.without, review.dropped)
-    return partial(_compared, review.original, texts.text_of(right))
+    old, new = review.original, texts.text_of(right)
+    return lambda: (compare(old, new), None)
 
 
 def not_compared(record: DiffRecord) -> str:
