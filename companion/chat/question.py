@@ -30,6 +30,8 @@ ORDER = (ONCE, ALWAYS, ALWAYS_TOOL, ALWAYS_SERVER, MODIFY, CANCEL)
 REJECT = "Reject"
 # Code points of the name of a tool, which must not push the rest out of sight.
 MAX_TITLE = 200
+# The most files of one question of which each gets a review.
+MOST_REVIEWS = 64
 # Code points of the label of a button.
 MAX_LABEL = 80
 
@@ -61,6 +63,11 @@ class Question:
     fields: tuple[Field, ...] = ()
     url: str = ""
     asked: datetime | None = None
+
+    @property
+    def has_reviews(self) -> bool:
+        """Whether each file that it edits gets a review."""
+        return 0 < len({it.path for it in self.diffs}) <= MOST_REVIEWS
 
 
 def permission(turn: str, body: ToolConfirmation, asked: datetime | None = None) -> Question:

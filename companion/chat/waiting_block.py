@@ -10,7 +10,7 @@ from .block import Block, Drawing
 from .edit_counts import EditCount
 from .excerpt import excerpt, is_cut
 from .pen import Pen
-from .question import PERMISSION, Question
+from .question import MOST_REVIEWS, PERMISSION, Question
 from .rendered import (
     ANSWER,
     BUTTON,
@@ -25,6 +25,7 @@ from .rendered import (
 
 # Code points of a command at its beginning: what is left out of a longer one has to be looked at.
 MAX_COMMAND = 256 * 1024
+NO_REVIEWS = f"More than {MOST_REVIEWS} files have no reviews: a name shows all of it in a tab."
 # Fields of a form that are named in the document.
 MAX_FIELDS = 20
 Key = Tuple[str, str, str]
@@ -87,6 +88,8 @@ class WaitingBlock(Block):
             pen.write("  ")
             edit.write(pen)
             pen.write("\n")
+        if edits and not question.has_reviews:
+            pen.line(f"  {NO_REVIEWS}", DIM)
         if not question.is_edit:
             self._command(pen, question)
         for number, option in enumerate(question.options):

@@ -157,6 +157,7 @@ class Running:
         )
         self.shown_turns.back = self.written.resume
         self.written.taken_back = self.turns.taken_back
+        self.turns.open_review = self.written.open
         return chats
 
     def _status_bar(self, mention: Callable[[str], None]) -> StatusBar:

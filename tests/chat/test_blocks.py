@@ -46,6 +46,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
 )
 from GeminiCompanion.companion.agent.wording.sentence import sentence
 from GeminiCompanion.companion.chat import amounts
+from GeminiCompanion.companion.chat.question import MOST_REVIEWS
 from GeminiCompanion.companion.chat.rendered import (
     ADDED,
     ANSWER,
@@ -305,6 +306,12 @@ class Edits(unittest.TestCase):
             below(drawing),
             "▏ ✓ Patch 2 files  +3 -1  1.0 s\n▏   src/a.py  +2 -1\n▏   /b  +1 -0\n",
         )
+
+    def test_a_question_about_too_many_files_says_why_they_have_no_reviews(self) -> None:
+        for count, is_said in ((MOST_REVIEWS, False), (MOST_REVIEWS + 1, True)):
+            edits = [Diff(f"/{number}", "", "x\n") for number in range(count)]
+            _transcript, drawing = drawn(call(), question("", edits[0], more=tuple(edits[1:])))
+            self.assertEqual("have no reviews" in drawing.text, is_said)
 
     def test_a_turn_that_changed_files_says_so_at_its_end(self) -> None:
         edits = [call(), result(unasked=(EDIT,)), call(), result(unasked=(EDIT,))]

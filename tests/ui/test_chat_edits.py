@@ -5,9 +5,16 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from typing import Any, Generator, Sequence
 
 import sublime
+from GeminiCompanion.companion.agent.conversations.turn_undo import (
+    AS_LEFT,
+    CHANGED,
+    FileChange,
+    FileTexts,
+)
 from GeminiCompanion.companion.agent.events.turn_events import (
     CANCEL,
     MODIFY,
@@ -17,15 +24,17 @@ from GeminiCompanion.companion.agent.events.turn_events import (
 )
 from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat.chat_update import FAILED, STARTING, WORKING, UnaskedChange
-from GeminiCompanion.companion.chat.edit_requests import DecideEdits
-from GeminiCompanion.companion.chat.question import PERMISSION, Question
+from GeminiCompanion.companion.chat.edit_requests import DecideEdits, TurnTexts
+from GeminiCompanion.companion.chat.question import MOST_REVIEWS, PERMISSION, Question
 from GeminiCompanion.companion.chat.rendered import OPEN_EDIT, Link, Patch, Rendered
 from GeminiCompanion.companion.chat.requests import Decide
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.drafts import Drafts
-from GeminiCompanion.companion.ui.chat.edit_reviews import OVER
+from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, OVER
+from GeminiCompanion.companion.ui.chat.turn_actions import NO_EDIT
 from GeminiCompanion.companion.ui.chat.waiting_questions import Asked
 from GeminiCompanion.companion.ui.review import comments, ending, record
+from GeminiCompanion.companion.ui.sublime_editor import PREFIX
 
 from .adapter import text_of
 from .reviewing import Steps
@@ -40,9 +49,16 @@ class EditCase(ChatCase):
         self.path = self.write("a.txt", "one\n")
         self.question = self.asks(Diff(self.path, "one\n", NEW))
 
+    def tearDown(self) -> Generator[Any, Any, None]:
+        # Nothing waits for a decision any more.
+        for _request, answer in self.service.asked:
+            answer.give(())
+        yield from self.until_turn()
+        yield from super().tearDown()
+
     def asks(self, *diffs: Diff, id: str = "call") -> Question:
         options = (Option(ONCE, "Allow"), Option(CANCEL, "Reject"))
-        return Question(PERMISSION, "turn", id, "WriteFile", "", options, diffs)
+        return Question(PERMISSION, "turn", id, "WriteFile", "", options, diffs, is_edit=True)
 
     def wait_for(self, *questions: Question) -> Steps:
         self.view = yield from self.chat()
@@ -89,6 +105,13 @@ class EditCase(ChatCase):
     @property
     def id(self) -> str:
         return str(self.view.settings().get(CONVERSATION))
+
+    def allow(self) -> None:
+        """What follows from a link, a key or a command of the question."""
+        chat = self.chats.tabs.of(self.view)
+        asked = Asked(chat, self.question)  # type: ignore[arg-type]
+        replies = self.chats.answering._replies
+        self.running().stories.begin(replies.decide(asked, self.question.options[0]))
 
     def edits(self) -> Drafts:
         return self.running().chat_edits._typed
@@ -171,6 +194,60 @@ class Deciding(EditCase):
         yield from self.command(second, "reject_diff")
         request = yield from self.sent()
         self.assertEqual(request, DecideEdits(self.id, "call", MODIFY, both[:1]))
+
+    def test_two_edits_of_one_file_are_one_review(self) -> Steps:
+        self.write("a.txt", "first\none\nlast\n")
+        both = Diff(self.path, "first", "1"), Diff(self.path, "last", "3")
+        yield from self.wait_for(self.asks(*both))
+        right = yield from self.right()
+        self.assertEqual(text_of(right), "1\none\n3\n")
+        yield from self.typed(right, "four\n")
+        yield from self.command(right, "accept_diff")
+        request = yield from self.sent()
+        edit = Diff(self.path, "first\none\nlast\n", "1\none\n3\nfour\n")
+        self.assertEqual(request, DecideEdits(self.id, "call", MODIFY, (edit,)))
+
+
+class WithACommand(EditCase):
+    """A call that would do more than its edits."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.question = replace(self.question, is_edit=False, command="make install")
+
+    def accepted(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        yield from self.typed(right, "four\n")
+        yield from self.command(right, "accept_diff")
+        yield lambda: f"{PREFIX}{COMMAND_TOO}" in self.sentences
+
+    def test_is_not_allowed_where_its_command_is_not_shown(self) -> Steps:
+        yield from self.accepted()
+        yield from self.until_turn()
+        self.assertEqual(self.service.asked, [])
+
+    def test_is_allowed_in_the_chat_with_what_was_accepted_in_the_review(self) -> Steps:
+        yield from self.accepted()
+        self.allow()
+        request = yield from self.sent()
+        edit = Diff(self.path, "one\n", NEW + "four\n")
+        self.assertEqual(request, DecideEdits(self.id, "call", MODIFY, (edit,)))
+
+    def test_is_denied_in_the_review(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        yield from self.command(right, "reject_diff")
+        request = yield from self.sent()
+        self.assertEqual(request, DecideEdits(self.id, "call", CANCEL))
+
+    def test_keeps_what_was_accepted_until_it_is_allowed(self) -> Steps:
+        yield from self.accepted()
+        self.assertEqual([it[2] for it in self.edits().others(())], [NEW + "four\n"])
+        yield from self.waits()
+        yield lambda: self.tabs()
+        self.assertEqual(list(self.tabs().values()), [NEW + "four\n"])
+        self.assertEqual(self.edits().others(()), [])
 
 
 class GivenBack(EditCase):
@@ -273,13 +350,6 @@ class InTheChat(EditCase):
         self.view.sel().clear()
         self.view.sel().add(1)
 
-    def allow(self) -> None:
-        """What follows from a link, a key or a command of the question."""
-        chat = self.chats.tabs.of(self.view)
-        asked = Asked(chat, self.question)  # type: ignore[arg-type]
-        replies = self.chats.answering._replies
-        self.running().stories.begin(replies.decide(asked, self.question.options[0]))
-
     def follow(self) -> Steps:
         self.chats.tabs.follow(self.view)
         yield from self.until_turn()
@@ -291,6 +361,48 @@ class InTheChat(EditCase):
         yield from self.draw(OPEN_EDIT, call="call", path=self.path)
         yield from self.follow()
         yield lambda: self.window.active_view() == right
+
+    def test_the_line_of_an_edit_without_reviews_shows_all_that_is_asked_about(self) -> Steps:
+        paths = [os.path.join(self.folder, f"{number}.txt") for number in range(MOST_REVIEWS + 1)]
+        self.question = self.asks(*(Diff(it, "", "new\n") for it in paths))
+        yield from self.wait_for(self.question)
+        yield from self.draw(OPEN_EDIT, call="call", path=paths[-1])
+        yield from self.follow()
+        name = "What WriteFile is for"
+        yield lambda: [it for it in self.window.views() if it.name() == name]
+        (tab,) = [it for it in self.window.views() if it.name() == name]
+        self.assertIn(paths[-1], text_of(tab))
+        self.assertEqual(self.rights(), [])
+
+    def test_the_line_of_an_edit_that_is_over_shows_what_the_turn_made_of_the_file(self) -> Steps:
+        self.write("a.txt", NEW)
+        yield from self.wait_for()
+        self.question = self.asks(id="another")
+        yield from self.draw(OPEN_EDIT, call="call", path=self.path)
+        yield from self.follow()
+        request = yield from self.sent()
+        self.assertEqual(request, TurnTexts(self.id, "turn"))
+        change = FileChange(self.path, CHANGED, AS_LEFT)
+        self.service.asked[-1][1].give((FileTexts(change, b"one\n", NEW.encode(), True),))
+        yield lambda: self.written()
+        (right,) = self.written()
+        yield from self.until_computed(right)
+        self.assertEqual(text_of(right), NEW)
+        left = sublime.View(record.waiting(right).original_id)  # type: ignore[union-attr]
+        self.assertEqual(text_of(left), "one\n")
+
+    def test_the_line_of_an_edit_that_was_not_made_opens_the_file(self) -> Steps:
+        yield from self.wait_for()
+        self.question = self.asks(id="another")
+        yield from self.draw(OPEN_EDIT, call="call", path=self.path)
+        yield from self.follow()
+        yield from self.sent()
+        self.service.asked[-1][1].give(())
+        yield lambda: self.window.active_view().file_name() == self.path
+        self.assertEqual(self.sentences[-1], PREFIX + NO_EDIT.format("a.txt"))
+
+    def written(self) -> list[sublime.View]:
+        return list(self.running().written.views().values())
 
     def test_allowing_in_the_chat_what_was_changed_in_the_review_writes_that(self) -> Steps:
         yield from self.wait_for(self.question)

@@ -28,6 +28,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
 )
 from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat.chat_update import WORKING, ChatUpdate
+from GeminiCompanion.companion.chat.question import MOST_REVIEWS
 from GeminiCompanion.companion.chat.requests import (
     AnswerElicitation,
     Decide,
@@ -40,6 +41,7 @@ from GeminiCompanion.companion.ui import status_bar
 from GeminiCompanion.companion.ui.chat import answering, question_sight, replies
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION
 from GeminiCompanion.companion.ui.review import open_diffs
+from GeminiCompanion.companion.ui.sublime_editor import PREFIX
 
 from .adapter import text_of
 from .reviewing import Steps
@@ -386,15 +388,18 @@ class Edits(QuestionCase):
         self.run_command("deny")
         yield lambda: self.decided() == [("c", CANCEL)]
 
-    def test_several_edits_of_one_file_are_shown_in_a_tab_before_they_are_allowed(self) -> Steps:
+    def test_edits_of_too_many_files_are_shown_in_a_tab_before_they_are_allowed(self) -> Steps:
         view = yield from self.chat()
-        path = self.write("a.txt", "one\ntwo\n")
-        diffs = [Diff(path, "one\n", "1\n"), Diff(path, "two\n", "2\u202e\n")]
-        options = (Option(ONCE, "Yes"), Option(CANCEL, "No"))
-        body = ToolConfirmation("c", "e", "Edit", "", "", {}, options, diffs[0], (diffs[1],))
+        more = [Diff(f"/{number}", "two\n", "2\u202e\n") for number in range(MOST_REVIEWS)]
+        first, options = Diff("/a", "one\n", "1\n"), (Option(ONCE, "Yes"), Option(CANCEL, "No"))
+        body = ToolConfirmation("c", "e", "Edit", "", "", {}, options, first, tuple(more))
         yield from self.tell(view, body)
-        self.moments += 1
-        self.run_command("allow")
+        for _ in range(3):
+            # At first its names have to be scrolled through.
+            self.moments += 1
+            self.run_command("allow")
+            yield from self.until_turn()
+        self.assertEqual(self.sentences[-1], f"{PREFIX}{answering.TOO_LONG}")
         yield lambda: self.window.active_view() != view
         whole = text_of(self.window.active_view())
         self.assertIn("-one\n+1\n", whole)

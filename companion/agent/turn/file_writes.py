@@ -157,7 +157,8 @@ class FileWrites:
         puts = [(it.path, partial(write_instead, it, self._note)) for it in edits]
         done = [(await self._put(*each))[0] for each in puts]
         wanted = {it.path for it in edits}
-        left = [LEFT_OUT.filled(path=it.path) for it in call.diffs if it.path not in wanted]
+        others = dict.fromkeys(it.path for it in call.diffs if it.path not in wanted)
+        left = [LEFT_OUT.filled(path=path) for path in others]
         told: Sequence[Words] = [*(it.told for it in done), *left]
         words = told[0] if len(told) == 1 else "\n".join(map(str, told))
         changed = tuple(it.path for it, its in zip(edits, done) if its.success)

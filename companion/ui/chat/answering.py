@@ -33,7 +33,7 @@ ON_ITS_WAY = "That is answered already."
 OVER = "That question waits no more."
 SHOWN = "{}: {} was not in sight as a whole. Look at it, and decide then."
 NO_SUCH = "{} is no answer to this question. These are: {}."
-TOO_LONG = "That is too long for the chat. A tab shows all of it: look at it, and decide then."
+TOO_LONG = "That is too much for the chat. A tab shows all of it: look at it, and decide then."
 MAX_TITLE = 60
 
 
@@ -105,12 +105,28 @@ class Answering:
 
     def show_all(self, view: sublime.View, chat: ChatView, told: Any) -> bool:
         """The link below a command that is too long for the chat; False if that waits no more."""
-        window, asked = view.window(), (told.get("turn"), told.get("call"))
-        found = [it for it in chat.waiting if (it.turn, it.id) == asked]
-        if window is None or not found:
+        window, asked = view.window(), _waiting(chat, told)
+        if window is None or asked is None:
             return False
-        self._replies.whole_texts.show(Asked(chat, found[0]), window)
+        self._replies.whole_texts.show(asked, window)
         return True
+
+    def show_edit(self, view: sublime.View, chat: ChatView, told: Any) -> bool:
+        """The link of an edit: its review, or all edits of a call that has no reviews. False if
+        that waits no more."""
+        asked = _waiting(chat, told)
+        if asked is None or self._replies.go_to_edit(asked, str(told.get("path"))):
+            return asked is not None
+        # A review that is not there yet is about to open.
+        return asked.question.has_reviews or self.show_all(view, chat, told)
+
+    def show_call(self, conversation: str, call: str) -> None:
+        """Bring the question about the call into sight."""
+        for asked in self._questions.all:
+            window = asked.chat.views[0].window()
+            is_it = (asked.chat.conversation, asked.question.id) == (conversation, call)
+            if is_it and window is not None:
+                self._questions.show(asked, window)
 
     def _is_open(self, asked: Asked) -> bool:
         if self._replies.is_answered(asked):
@@ -152,3 +168,9 @@ class Answering:
             self._stories.begin(self._replies.decline(asked))
         else:
             self._tell(NO_SUCH.format(decision, f"{ALLOW}, {DENY}"))
+
+
+def _waiting(chat: ChatView, told: Mapping[str, Any]) -> Asked | None:
+    """The question that a link is about; None if it waits no more."""
+    key = told.get("turn"), told.get("call")
+    return next((Asked(chat, it) for it in chat.waiting if (it.turn, it.id) == key), None)

@@ -10,7 +10,7 @@ import sublime
 from ...base.answer import Answer
 from ...chat.attached import Attached, Outgoing, outgoing
 from ...chat.chat_update import FAILED, ChatUpdate
-from ...chat.rendered import ANSWER, DECIDE, DECLINE, SHOW_OUTPUT, Link
+from ...chat.rendered import ANSWER, DECIDE, DECLINE, OPEN_EDIT, SHOW_OUTPUT, Link
 from ..review import open_diffs
 from ..stories import Stories
 from . import chat_places, link_actions
@@ -62,9 +62,10 @@ class ChatActions:
         self.questions = WaitingQuestions(self.tabs)
         replies = Replies(stories, tell, self.needed, edits)
         self.answering = Answering(self.questions, replies, stories, tell)
-        self.tabs.on_update, self.tabs.on_closing = self._updated, self.answering.closing
+        self.tabs.on_update, self.tabs.on_closing = self._updated, self._closing
         self.composing = Composing(self.tabs, self._followed, drafts, stories, tell)
         self._edits, edits.needed = edits, self.needed
+        edits.show_question = self.answering.show_call
         # Called with each update, and the window of its tab.
         self.on_unasked: Callable[[sublime.Window, ChatUpdate], None] = lambda window, update: None
         self._service: ChatService | None = None
@@ -169,6 +170,10 @@ class ChatActions:
             self.on_unasked(window, chat.told)
         self.answering.updated(chat)
 
+    def _closing(self, chat: ChatView) -> None:
+        self.answering.closing(chat)
+        self._edits.closed(chat.conversation)
+
     async def needed(self) -> ChatService | None:
         """The service; None if a library is missing, which the user is told."""
         if self._service is None:
@@ -261,7 +266,9 @@ class ChatActions:
             return
         if link.action == SHOW_OUTPUT and self.answering.show_all(view, chat, argument):
             return
-        followed = Followed(view, chat.conversation, argument, self._tell, self._edits)
+        if link.action == OPEN_EDIT and self.answering.show_edit(view, chat, argument):
+            return
+        followed = Followed(view, chat.conversation, argument, self._tell)
         self._stories.begin(self._act(chat, followed, link.action), view)
 
     async def _act(self, chat: ChatView, followed: Followed, action: str) -> None:

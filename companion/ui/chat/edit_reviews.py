@@ -8,73 +8,43 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Coroutine, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Sequence
 
 import sublime
 
-from ...agent.events.turn_events import CANCEL, MODIFY, ONCE, Diff
-from ...agent.turn.edited_file import edited
+from ...agent.events.turn_events import CANCEL, MODIFY, ONCE
 from ...base.answer import Answer, Unanswered
-from ...base.text_digest import text_digest
 from ...chat.chat_update import STARTING, ChatUpdate
-from ...chat.question import PERMISSION, Question
+from ...chat.question import PERMISSION
 from ...ide.editor import Proposal
-from ...ide.file_content import Original
 from ...ide.questions import FileContent
 from ...ide.service import Companion
 from .. import queues, texts
 from ..review import ending, large
 from ..review.ending import ClaimedDiff
-from ..review.open_diffs import is_on_top, recorded
+from ..review.open_diffs import is_on_top
 from ..review.owners import Owner
-from ..review.queue import show
-from ..review.record import DiffRecord, Origin, waiting
+from ..review.record import DiffRecord, Origin
 from ..stories import computed
 from ..sublime_editor import SublimeEditor
+from .asked_edits import Asked, Key, Shown, go, is_special, key_of, reviews, whole
 from .drafts import Drafts
 
 if TYPE_CHECKING:
     # Imported with the first engine, because many editors never have one.
     from ...chat.chat_service import ChatService
 
-# The most edits of one call of which each gets a review.
-MOST = 64
 # The name of a tab for the text of a review whose question is over.
 OVER = "your edits of a chat's proposal"
 NOT_WRITTEN = "{} does not hold your text: the chat says why, and the text is in a tab."
 TOO_LATE = "The agent does not wait for {} any more: nothing is written."
 NO_SERVICE = "The chat is not there."
 AS_LEFT = "The edits are allowed as you left them in the review."
+COMMAND_TOO = "The agent wants to do more than these edits: allow or deny all of it in the chat."
 
 Needed = Callable[[], Coroutine[Any, Any, "ChatService | None"]]
 Accept = Callable[[sublime.Window, sublime.View], Coroutine[Any, Any, bool]]
-
-
-@dataclass(frozen=True)
-class Shown:
-    """An edit as its review shows it: the texts of the whole file, before and as proposed."""
-
-    before: str
-    proposed: str
-
-
-@dataclass
-class Asked:
-    """A call that asks for permission. `shown` and `decided` are by the paths of its edits: how
-    each is shown, and the text that the user wants, None for none."""
-
-    window: sublime.Window
-    question: Question
-    client: str
-    shown: dict[str, Shown] = field(default_factory=dict)
-    decided: dict[str, str | None] = field(default_factory=dict)
-    words: list[str] = field(default_factory=list)
-    # The paths of edits whose reviews were in front.
-    seen: set[str] = field(default_factory=set)
-    # Whether the answer is on its way to the agent.
-    is_sent: bool = False
 
 
 class EditReviews(Owner):
@@ -86,8 +56,10 @@ class EditReviews(Owner):
         self._editor = editor
         self._typed = typed_texts
         # By the conversation and the call.
-        self._asked: dict[tuple[str, str], Asked] = {}
+        self._asked: dict[Key, Asked] = {}
         self.needed: Needed = _nothing
+        # Shows the question about a call of a conversation.
+        self.show_question: Callable[[str, str], None] = lambda chat, call: None
         self.accept: Accept = _not_accepted
 
     # What the chats tell.
@@ -107,16 +79,21 @@ class EditReviews(Owner):
                 asked = self._asked[key] = Asked(window, question, update.agent_name)
                 self._editor.stories.begin(self._open(key, asked), window)
 
+    def closed(self, conversation: str) -> None:
+        """The last tab of the chat is gone, and with it the questions."""
+        for key in [it for it in self._asked if it[0] == conversation]:
+            self._over(key)
+
     def look(self) -> None:
         """Give back what is left from before a restart: no agent waits for it. To be called from
         time to time."""
-        for window in sublime.windows():
-            for view, record in list(recorded(window)):
-                if record.chat and _key(record) not in self._asked:
-                    self._restored(view, record)
-        views = list(self._views())
+        for view, record in list(reviews()):
+            if key_of(record) not in self._asked:
+                self._restored(view, record)
+        views = list(reviews())
         self._look_at(views)
         known = {record.id for _, record in views}
+        known.update(id for asked in self._asked.values() for id in asked.typed)
         for id, path, text in self._typed.others(known):
             self._typed.forget(id)
             texts.return_text(sublime.active_window(), path, text, OVER)
@@ -144,55 +121,48 @@ class EditReviews(Owner):
         file has unsaved changes in its tab, each review is accepted as it is, with its doubts.
         False if there is nothing of that, and the call is still to be allowed."""
         asked = self._asked.get((chat, call))
-        views = [view for view, record in self._views() if _key(record) == (chat, call)]
-        if asked is None or not (asked.decided or any(map(_is_special, views))):
+        views = [view for view, record in reviews() if key_of(record) == (chat, call)]
+        if asked is None or not (asked.decided or any(map(is_special, views))):
             return False
+        asked.is_allowed = True
         accepted = [await self.accept(asked.window, view) for view in views]
         if all(accepted):
+            self._send_if_decided((chat, call), asked)
             self._editor.tell(AS_LEFT)
+        # What they allow later they have to allow then.
+        asked.is_allowed = False
         return True
-
-    def go(self, chat: str, call: str, path: str) -> bool:
-        """Show the review of an edit; False if it has none."""
-        for view, record in self._views():
-            if _key(record) == (chat, call) and record.path == path:
-                show(view)
-                return True
-        return False
 
     def shows_unseen(self, chat: str, call: str) -> bool:
         """Show a review of the call that was never in front; False if all were."""
-        views = list(self._views())
+        views = list(reviews())
         self._look_at(views)
         asked = self._asked.get((chat, call))
         seen = asked.seen if asked is not None else set()
-        paths = [it.path for _, it in views if _key(it) == (chat, call)]
-        return any(self.go(chat, call, path) for path in paths if path not in seen)
+        paths = [it.path for _, it in views if key_of(it) == (chat, call)]
+        return any(go(chat, call, path) for path in paths if path not in seen)
 
     def _look_at(self, views: Sequence[tuple[sublime.View, DiffRecord]]) -> None:
         for view, record in views:
-            asked, window = self._asked.get(_key(record)), view.window()
+            asked, window = self._asked.get(key_of(record)), view.window()
             if asked is not None and window is not None and is_on_top(window, view):
                 asked.seen.add(record.path)
 
     # Opening.
 
-    async def _open(self, key: tuple[str, str], asked: Asked) -> None:
-        edits = asked.question.diffs
-        if not has_reviews(edits):
+    async def _open(self, key: Key, asked: Asked) -> None:
+        if not asked.question.has_reviews:
             # The chat asks about them as a whole.
             return
-        for diff in edits:
-            present = await self._companion.ask(FileContent(diff.path))
-            original, text = await computed(partial(_whole, diff, present)) or (present, "")
+        for path, edits in asked.by_path.items():
+            present = await self._companion.ask(FileContent(path))
+            original, text = await computed(partial(whole, edits, present)) or (present, "")
             digest = await computed(partial(large.parts, original.text, text))
             if self._asked.get(key) is not asked or asked.is_sent or not asked.window.is_valid():
                 return
-            asked.shown[diff.path] = Shown(original.text, text)
+            asked.shown[path] = Shown(original.text, text)
             session = f"{key[0]}/{key[1]}"
-            proposal = Proposal(
-                session, diff.path, text, client=asked.client, opened_at=time.time()
-            )
+            proposal = Proposal(session, path, text, client=asked.client, opened_at=time.time())
             origin = Origin(chat=key[0], call=key[1])
             self._editor.show_proposal(asked.window.id(), proposal, original, digest, origin)
 
@@ -200,29 +170,40 @@ class EditReviews(Owner):
 
     def _decided(self, claimed: ClaimedDiff, words: str, is_accepted: bool) -> None:
         record, path = claimed.record, claimed.record.path
-        self._typed.forget(record.id)
-        asked = self._asked.get(_key(record))
+        key = key_of(record)
+        asked = self._asked.get(key)
+        text = claimed.text if is_accepted and claimed.is_edited else None
+        if text is None or asked is None:
+            self._typed.forget(record.id)
         if asked is None or path not in asked.shown:
             if is_accepted:
                 self._editor.tell(TOO_LATE.format(os.path.basename(path)))
-                self._give_back(asked, path, claimed.text if claimed.is_edited else None)
+                _give_back(asked, path, text)
             return
-        text = claimed.text if claimed.is_edited else None
         asked.decided[path] = None
         if is_accepted:
             asked.decided[path] = asked.shown[path].proposed if text is None else text
+        if text is not None:
+            # Kept until the agent has it: the editor may end before.
+            self._typed.put(record.id, text, path)
+            asked.typed.add(record.id)
         asked.words += [words] if words else []
-        if len(asked.decided) == len(asked.question.diffs):
-            asked.is_sent = True
-            self._editor.stories.begin(self._send(_key(record), asked))
+        self._send_if_decided(key, asked)
+        if asked.is_decided and not asked.is_sent:
+            self._editor.tell(COMMAND_TOO)
+            self.show_question(*key)
 
-    async def _send(self, key: tuple[str, str], asked: Asked) -> None:
+    def _send_if_decided(self, key: Key, asked: Asked) -> None:
+        if asked.is_enough and not asked.is_sent:
+            asked.is_sent = True
+            self._editor.stories.begin(self._send(key, asked))
+
+    async def _send(self, key: Key, asked: Asked) -> None:
         """The answer to the agent, when all of its edits are decided."""
         from ...chat.edit_requests import DecideEdits
 
-        edits = tuple(_wanted(asked))
+        edits, changed = tuple(asked.wanted), asked.changed
         rejected = [path for path, text in asked.decided.items() if text is None]
-        changed = [it for it in edits if it.new_text != asked.shown[it.path].proposed]
         outcome = MODIFY if changed or (edits and rejected) else ONCE if edits else CANCEL
         told = edits if outcome == MODIFY else ()
         # Unless all of them are known to be in their files.
@@ -238,23 +219,29 @@ class EditReviews(Owner):
             self._asked.pop(key, None)
             raise
         finally:
+            self._forget_typed(asked)
             for edit in changed:
                 if edit.path in missing:
                     self._editor.tell(NOT_WRITTEN.format(os.path.basename(edit.path)))
-                    self._give_back(asked, edit.path, edit.new_text)
+                    _give_back(asked, edit.path, edit.new_text)
 
-    def _over(self, key: tuple[str, str]) -> None:
+    def _over(self, key: Key) -> None:
         """The question is answered elsewhere, or nobody waits for the answer any more."""
         asked = self._asked.pop(key)
         if asked.is_sent:
             return
-        for view, record in self._views():
-            if _key(record) == key:
+        for view, record in reviews():
+            if key_of(record) == key:
                 self._typed.forget(record.id)
                 self._put_away(view)
-        for edit in _wanted(asked):
-            if edit.new_text != asked.shown[edit.path].proposed:
-                self._give_back(asked, edit.path, edit.new_text)
+        self._forget_typed(asked)
+        for edit in asked.changed:
+            _give_back(asked, edit.path, edit.new_text)
+
+    def _forget_typed(self, asked: Asked) -> None:
+        for id in asked.typed:
+            self._typed.forget(id)
+        asked.typed.clear()
 
     def _restored(self, view: sublime.View, record: DiffRecord) -> None:
         saved = self._typed.text(record.id)
@@ -273,51 +260,11 @@ class EditReviews(Owner):
         if self._editor.reviews is not None:
             queues.on_ui_thread(self._editor.reviews.forget_ended)
 
-    def _give_back(self, asked: Asked | None, path: str, text: str | None) -> None:
-        window = asked.window if asked is not None else sublime.active_window()
-        if text is not None:
-            texts.return_text(window, path, text, OVER)
 
-    def _views(self) -> Iterator[tuple[sublime.View, DiffRecord]]:
-        """All open reviews of chats, with their records."""
-        for window in sublime.windows():
-            for view, record in list(recorded(window)):
-                if record.chat:
-                    yield view, record
-
-
-def has_reviews(edits: Sequence[Diff]) -> bool:
-    """Whether each of these edits of one call gets a review."""
-    return len({it.path for it in edits}) == len(edits) <= MOST
-
-
-def _key(record: DiffRecord) -> tuple[str, str]:
-    return record.chat, record.call
-
-
-def _wanted(asked: Asked) -> Iterator[Diff]:
-    """The edits that are accepted, as the user wants them."""
-    for path, text in asked.decided.items():
-        if text is not None:
-            yield Diff(path, asked.shown[path].before, text)
-
-
-def _is_special(view: sublime.View) -> bool:
-    """Whether the user has typed, or dropped a change, or has unsaved changes in the file."""
-    record = waiting(view)
-    if record is None or texts.unsaved_view(record.path) is not None:
-        return record is not None
-    is_typed = record.is_whole and text_digest(texts.text_of(view)) != record.proposed_digest
-    return is_typed or record.has_drops
-
-
-def _whole(diff: Diff, present: Original) -> tuple[Original, str]:
-    """The file and what the edit makes of it; where it is not the file that the agent has seen, the
-    edit alone. Runs in a thread."""
-    found = None if present.note else edited(present.text, diff, diff.new_text)
-    if found is not None:
-        return present, found
-    return Original(diff.old_text, bool(diff.old_text)), diff.new_text
+def _give_back(asked: Asked | None, path: str, text: str | None) -> None:
+    window = asked.window if asked is not None else sublime.active_window()
+    if text is not None:
+        texts.return_text(window, path, text, OVER)
 
 
 async def _nothing() -> None:

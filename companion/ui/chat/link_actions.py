@@ -14,7 +14,6 @@ from ...base.shown_text import shown_line
 from ...chat import rendered
 from ...chat.rendered import Link
 from . import failure_words
-from .edit_reviews import EditReviews
 
 if TYPE_CHECKING:
     from ...chat.chat_service import ChatService
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 A_FOLDER = "{} is a folder."
 NO_FILE = "{} is not there any more."
 NOT_YET = "This link has no action in this version."
+TURN_CHANGES = "gemini_companion_turn_changes"
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,6 @@ class Followed:
     conversation: str
     argument: Mapping[str, Any]
     tell: Callable[[str], None]
-    edits: EditReviews
 
 
 async def follow(followed: Followed, service: ChatService, action: str) -> None:
@@ -67,9 +66,11 @@ async def _show_output(followed: Followed, service: ChatService) -> None:
 
 
 async def _open_edit(followed: Followed, service: ChatService) -> None:
-    call, path = str(followed.argument.get("call")), str(followed.argument.get("path"))
-    if not followed.edits.go(followed.conversation, call, path):
-        followed.tell(NOT_YET)
+    """One that nobody is asked about any more: what its turn made of the file."""
+    window = followed.view.window()
+    if window is not None:
+        told = {name: str(followed.argument.get(name, "")) for name in ("turn", "path")}
+        window.run_command(TURN_CHANGES, told)
 
 
 async def _recover(followed: Followed, action: str) -> None:
@@ -90,7 +91,7 @@ async def _log_in(followed: Followed, service: ChatService) -> None:
 async def _open_changes(followed: Followed, service: ChatService) -> None:
     window, turn = followed.view.window(), str(followed.argument.get("turn", ""))
     if window is not None:
-        window.run_command("gemini_companion_turn_changes", {"turn": turn})
+        window.run_command(TURN_CHANGES, {"turn": turn})
 
 
 ACTIONS = {

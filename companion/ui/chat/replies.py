@@ -13,7 +13,7 @@ from ...base.answer import Unanswered
 from ...chat.question import PERMISSION
 from ..panels import Panel
 from ..stories import Stories
-from . import forms
+from . import asked_edits, forms
 from .chat_view import ChatView
 from .edit_reviews import EditReviews
 from .question_places import Key, key_of
@@ -82,9 +82,12 @@ class Replies:
 
     def edit(self, asked: Asked) -> None:
         """Go to the review of its edit, to change it there."""
-        chat, call = asked.chat.conversation, asked.question.id
-        if not any(self._edits.go(chat, call, it.path) for it in asked.question.diffs):
+        if not any(self.go_to_edit(asked, it.path) for it in asked.question.diffs):
             self._tell(NO_REVIEW)
+
+    def go_to_edit(self, asked: Asked, path: str) -> bool:
+        """Show the review of the file; False if it has none."""
+        return asked_edits.go(asked.chat.conversation, asked.question.id, path)
 
     # Stories
 

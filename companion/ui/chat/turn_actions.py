@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Sequence
 
 import sublime
 
@@ -25,6 +25,7 @@ from ..review.turn_edits import ShownTurn, TurnEdits, conversation_of, parts_of,
 from ..stories import computed
 from .chat_view import ChatView
 from .drafts import folder_of
+from .link_actions import NO_FILE
 
 if TYPE_CHECKING:
     from ...chat.edit_requests import Checkpoint, Rewound
@@ -36,6 +37,7 @@ NOTHING = {
     True: "No turn of this chat was undone, or its files have changed since.",
 }
 NO_CHANGES = "That turn has changed no files, or what they were is not kept any more."
+NO_EDIT = "{} was not changed by that turn, or what it was is not kept: this is the file."
 NO_MESSAGES = "Nothing was said in this chat yet."
 LEFT = " {} changed since: what undoing would change there is in a tab."
 NOT_LEFT = " {} changed since, and stays."
@@ -46,6 +48,9 @@ REWIND = (
 )
 # Characters of a message in a list.
 SHOWN = 80
+
+
+OpenReview = Callable[[sublime.Window, Edit], Coroutine[Any, Any, None]]
 
 
 class TurnActions:
@@ -64,6 +69,8 @@ class TurnActions:
         self._unasked = unasked
         self._show_changes = show_changes
         self._tell = tell
+        # Shows an edit of a turn beside what the file was before.
+        self.open_review: OpenReview = _no_review
         # Answered when the last undoing that was begun is over.
         self._over: Answer[None] = Answer()
         self._over.give(None)
@@ -126,9 +133,9 @@ class TurnActions:
         if rewound is not None:
             self._open(window, rewound)
 
-    async def show(self, window: sublime.Window, turn: str = "") -> None:
-        """Show what the turn changed in the sheet of all changes; without an id that of the last
-        one."""
+    async def show(self, window: sublime.Window, turn: str = "", path: str = "") -> None:
+        """Show what the turn changed in the sheet of all changes, or what it made of the file of
+        this path; without an id that of the last one."""
         from ...chat.edit_requests import Checkpoints, TurnTexts
 
         chat = self._chat(window)
@@ -140,12 +147,29 @@ class TurnActions:
         found = await self._chats.ask(chat, TurnTexts(chat.conversation, turn)) or ()
         name = chat.told.agent_name if chat.told is not None else ""
         edits = _edits(window, turn_id(chat.conversation, turn), name, found)
-        if edits:
+        if path:
+            await self._show_file(window, path, [it for it in edits if it.path == path])
+        elif edits:
             listed = {(it.turn, it.path) for it in _unseen(self._unasked.of_window(window))}
             self._edits.show([it for it in edits if (it.turn, it.path) not in listed])
             self._show_changes(window)
         else:
             self._tell(NO_CHANGES)
+
+    async def _show_file(self, window: sublime.Window, path: str, edits: Sequence[Edit]) -> None:
+        unasked = [
+            it
+            for it in _unseen(self._unasked.of_window(window))
+            if (it.turn, it.path) in ((mine.turn, path) for mine in edits)
+        ]
+        for edit in unasked or edits:
+            self._edits.add([] if unasked else [edit])
+            await self.open_review(window, edit)
+        if not edits and os.path.isfile(path):
+            self._tell(NO_EDIT.format(shown_line(os.path.basename(path))))
+            window.open_file(path)
+        elif not edits:
+            self._tell(NO_FILE.format(shown_line(path)))
 
     async def fetch(self, window: sublime.Window, shown: ShownTurn) -> list[Edit]:
         """Those edits again, as they are kept. Raises Unanswered."""
@@ -202,6 +226,10 @@ class TurnActions:
             view = texts.open_tab(window, "undo.diff", text)
             view.set_name("not undone.diff")
             view.set_scratch(True)
+
+
+async def _no_review(window: sublime.Window, edit: Edit) -> None:
+    return None
 
 
 def _to_undo(found: Sequence[Checkpoint]) -> str:

@@ -14,7 +14,6 @@ from ...chat.question import Question
 from ...chat.waiting_block import is_shown_in_part
 from .. import texts
 from ..stories import Stories, computed
-from .edit_reviews import has_reviews
 from .question_places import Key
 from .waiting_questions import Asked
 
@@ -51,14 +50,14 @@ async def _show(question: Question, window: sublime.Window) -> None:
 
 
 def _is_needed(question: Question) -> bool:
-    return not has_reviews(question.diffs) if question.diffs else is_shown_in_part(question)
+    is_unseen = bool(question.diffs) and not question.has_reviews
+    return is_unseen or (not question.is_edit and is_shown_in_part(question))
 
 
 def _text(question: Question) -> str:
-    """Its command, or its edits one after the other. Runs in a thread."""
-    if not question.diffs:
-        return question.command
-    parts = []
+    """Its command, and its edits one after the other. Runs in a thread."""
+    parts = [] if question.is_edit else [question.command]
+    parts += ["\n\n"] if parts and question.diffs else []
     for each in question.diffs:
         path = shown_line(each.path)
         parts.append(spelled(unified(compare(each.old_text, each.new_text), path, path)))

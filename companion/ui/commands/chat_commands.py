@@ -155,11 +155,11 @@ class GeminiCompanionRewindCommand(GeminiCompanionInChatCommand):
 class GeminiCompanionTurnChangesCommand(sublime_plugin.WindowCommand):
     """Show what a turn of the chat in front has changed: the one with the id, else the last."""
 
-    def is_enabled(self, turn: str = "") -> bool:
+    def is_enabled(self, turn: str = "", path: str = "") -> bool:
         running = host.running
         return running is not None and running.chats.tabs.in_window(self.window) is not None
 
-    def run(self, turn: str = "") -> None:
+    def run(self, turn: str = "", path: str = "") -> None:
         running = host.running
         if running is not None:
-            running.stories.begin(running.turns.show(self.window, turn), self.window)
+            running.stories.begin(running.turns.show(self.window, turn, path), self.window)

@@ -38,6 +38,12 @@ class TurnEdits:
         self._edits = {**kept, **{it.id: it for it in edits}}
         self.on_change()
 
+    def add(self, edits: Sequence[Edit]) -> None:
+        """These as well; one that is there already stays what it is."""
+        if any(it.id not in self._edits for it in edits):
+            self._edits = {**{it.id: it for it in edits}, **self._edits}
+            self.on_change()
+
     def forget(self, turn: str, paths: Iterable[str]) -> None:
         """The turn was undone in these files."""
         gone = set(paths)

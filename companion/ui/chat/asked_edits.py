@@ -1,0 +1,124 @@
+"""The edits of one call that asks for permission: how their reviews show them, and what the user
+wants of each. UI thread only, unless a function says otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Iterator, Sequence, Tuple
+
+import sublime
+
+from ...agent.events.turn_events import Diff
+from ...agent.turn.edited_file import edited
+from ...base.text_digest import text_digest
+from ...chat.question import Question
+from ...ide.file_content import Original
+from .. import texts
+from ..review.open_diffs import recorded
+from ..review.queue import show
+from ..review.record import DiffRecord, waiting
+
+# A conversation and one of its calls.
+Key = Tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A file as its review shows it: all of its text, before and as proposed."""
+
+    before: str
+    proposed: str
+
+
+@dataclass
+class Asked:
+    """A call that asks for permission. `shown` and `decided` are by the paths of its edits: how
+    each is shown, and the text that the user wants, None for none."""
+
+    window: sublime.Window
+    question: Question
+    client: str
+    shown: dict[str, Shown] = field(default_factory=dict)
+    decided: dict[str, str | None] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+    # The paths of edits whose reviews were in front.
+    seen: set[str] = field(default_factory=set)
+    # The ids of the reviews that were accepted with a text of the user.
+    typed: set[str] = field(default_factory=set)
+    # Whether the user has allowed in the chat what the call does beside its edits.
+    is_allowed: bool = False
+    # Whether the answer is on its way to the agent.
+    is_sent: bool = False
+
+    @property
+    def by_path(self) -> dict[str, list[Diff]]:
+        """Its edits; a file can have several, one after the other."""
+        found: dict[str, list[Diff]] = {}
+        for diff in self.question.diffs:
+            found.setdefault(diff.path, []).append(diff)
+        return found
+
+    @property
+    def is_decided(self) -> bool:
+        return len(self.decided) == len(self.by_path)
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether these decisions can be told to the agent. A review does not show what else the
+        call does, so that is allowed in the chat alone."""
+        is_refused = not any(self.wanted)
+        return self.is_decided and (self.question.is_edit or self.is_allowed or is_refused)
+
+    @property
+    def wanted(self) -> Iterator[Diff]:
+        """The edits that are accepted, as the user wants them."""
+        for path, text in self.decided.items():
+            if text is not None:
+                yield Diff(path, self.shown[path].before, text)
+
+    @property
+    def changed(self) -> list[Diff]:
+        """Those of them that the user has changed."""
+        return [it for it in self.wanted if it.new_text != self.shown[it.path].proposed]
+
+
+def reviews() -> Iterator[tuple[sublime.View, DiffRecord]]:
+    """All open reviews of chats, with their records."""
+    for window in sublime.windows():
+        for view, record in list(recorded(window)):
+            if record.chat:
+                yield view, record
+
+
+def key_of(record: DiffRecord) -> Key:
+    return record.chat, record.call
+
+
+def go(chat: str, call: str, path: str) -> bool:
+    """Show the review of an edit; False if it has none."""
+    for view, record in reviews():
+        if (*key_of(record), record.path) == (chat, call, path):
+            show(view)
+            return True
+    return False
+
+
+def is_special(view: sublime.View) -> bool:
+    """Whether the user has typed, or dropped a change, or has unsaved changes in the file."""
+    record = waiting(view)
+    if record is None or texts.unsaved_view(record.path) is not None:
+        return record is not None
+    is_typed = record.is_whole and text_digest(texts.text_of(view)) != record.proposed_digest
+    return is_typed or record.has_drops
+
+
+def whole(edits: Sequence[Diff], present: Original) -> tuple[Original, str]:
+    """The file and what the edits make of it; where it is not the file that the agent has seen, the
+    edits alone. Runs in a thread."""
+    found = None if present.note else present.text
+    for diff in edits:
+        found = None if found is None else edited(found, diff, diff.new_text)
+    if found is not None:
+        return present, found
+    before = "\n".join(it.old_text for it in edits)
+    return Original(before, bool(before)), "\n".join(it.new_text for it in edits)
