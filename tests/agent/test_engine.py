@@ -233,8 +233,3 @@ class Quitting(EngineTest):
         engine.quit()
         engine.quit()
         self.assertEqual(self.threads(), [])
-
-    def test_its_thread_keeps_no_editor_from_quitting(self) -> None:
-        self.served(self.make())
-        (thread,) = [it for it in threading.enumerate() if it.name == NAME]
-        self.assertTrue(thread.daemon)

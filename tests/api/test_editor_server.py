@@ -188,11 +188,6 @@ class StartAndStop(ServiceTest):
         wait_for(lambda: not self.threads())
         self.assertEqual(len(self.told), 1)
 
-    def test_its_thread_has_a_name_and_keeps_no_editor_from_quitting(self) -> None:
-        self.serve()
-        (thread,) = [it for it in threading.enumerate() if it.name == NAME]
-        self.assertTrue(thread.daemon)
-
 
 class Serving(ServiceTest):
     def test_it_tells_where_it_is_and_the_log_has_no_token(self) -> None:

@@ -52,6 +52,8 @@ class Life(LoopThreadTestCase):
         states = [made.state]
         made.start()
         states.append(made.state)
+        (thread,) = (it for it in threading.enumerate() if it.name == NAME)
+        self.assertTrue(thread.daemon, "it keeps an editor from quitting")
         held = threading.Event()
         made.post(lambda end: held.wait(20) and None)
         made.stop(lambda end: end.set_result("end"))

@@ -23,10 +23,6 @@ from GeminiCompanion.companion.ide.events import (
     DiffAccepted,
     DiffRejected,
     Event,
-    FileAdded,
-    FileClosed,
-    FileFocused,
-    SelectionChanged,
     WindowsChanged,
     WindowSettingsChanged,
 )
@@ -142,11 +138,6 @@ class StopAtADecision(ServiceTestCase):
 
 
 class StartAndStop(ServiceTestCase):
-    def test_the_thread_has_a_name_and_keeps_no_editor_from_quitting(self) -> None:
-        self.start(1)
-        (thread,) = [it for it in threading.enumerate() if it.name == "GeminiCompanion"]
-        self.assertTrue(thread.daemon)
-
     def test_stop_leaves_no_thread_no_socket_no_file_and_no_environment(self) -> None:
         before = set(threading.enumerate())
         self.start(1, 2)
@@ -183,12 +174,6 @@ class StartAndStop(ServiceTestCase):
             self.start(number)
             self.companion.stop()
         self.assertEqual((self.threads(), self.files(), self.editor.told), ([], [], []))
-
-    def test_a_second_stop_does_nothing(self) -> None:
-        self.start(1)
-        self.companion.stop()
-        self.companion.stop()
-        self.assertEqual(self.editor.told, [])
 
     def test_a_companion_that_was_never_started_can_be_stopped(self) -> None:
         self.companion.stop()
@@ -252,35 +237,6 @@ class Calls(ServiceTestCase):
         answer = self.companion.ask(WindowStatuses())
         wait_for(lambda: answer.is_there)
         return answer.result()
-
-    def test_calls_before_the_start_are_kept_in_order(self) -> None:
-        self.companion.post(WindowsChanged({1: (), 2: ()}))
-        self.companion.post(FileFocused(1, self.file(1, "a")))
-        self.companion.post(FileFocused(1, self.file(2, "b")))
-        self.companion.post(FileClosed(1))
-        self.companion.post(WindowsChanged({1: ("/1",)}))
-        self.companion.start()
-        wait_for(lambda: set(self.companion.environments) == {1})
-        with self.client(1).stream() as stream:
-            event = stream.next()
-            files = event.message["params"]["workspaceState"]["openFiles"]
-        self.assertEqual([os.path.basename(file["path"]) for file in files], ["b"])
-
-    def test_calls_after_the_stop_do_nothing(self) -> None:
-        self.start(1)
-        self.companion.stop()
-        answers: list[Any] = []
-        self.companion.post(WindowsChanged({1: ()}))
-        self.companion.post(WindowSettingsChanged(1, WindowSettings(True)))
-        self.companion.post(FileAdded(1, self.file(1, "a")))
-        self.companion.post(FileFocused(1, self.file(1, "a")))
-        self.companion.post(SelectionChanged(1, self.file(1, "a")))
-        self.companion.post(FileClosed(1))
-        self.companion.post(DiffAccepted(1, "s", PATH, "text"))
-        self.companion.post(DiffRejected(1, "s", PATH))
-        self.companion.post(Done(lambda: answers.append(None)))
-        self.assertEqual((answers, self.files(), self.threads()), ([], [], []))
-        self.assertEqual(self.editor.told, [])
 
     def test_calls_of_many_threads_all_arrive(self) -> None:
         answers: list[Any] = []
@@ -354,18 +310,6 @@ class Failures(ServiceTestCase):
         self.companion.post(WindowsChanged({1: ()}))
         self.companion.stop()
         self.assertEqual(self.files(), [])
-
-    def test_a_call_that_fails_is_logged_and_keeps_no_other_from_its_turn(self) -> None:
-        def broken() -> None:
-            raise ZeroDivisionError("the reason")
-
-        heard: list[None] = []
-        with self.assertLogs(log.logger, "ERROR") as logs:
-            self.start(1)
-            self.companion.post(Done(broken))
-            self.companion.post(Done(lambda: heard.append(None)))
-            wait_for(lambda: heard)
-        self.assertRegex(logs.output[0], "(?s)Traceback.*ZeroDivisionError: the reason")
 
     def end(self, module: str) -> str:
         """What is told and logged where the module cannot be imported."""
