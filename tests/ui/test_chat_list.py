@@ -259,7 +259,7 @@ class Choosing(ListCase):
 
     def test_the_modes_are_those_of_the_agent_and_the_true_one_is_marked(self) -> Steps:
         yield from self.open_with(OPTIONS)
-        self.assertIn("A · Default · Fast", self.state_of(self.view))
+        self.assertIn("Default · A · Fast", self.state_of(self.view))
         self.run_command("mode")
         yield lambda: self.shown
         self.assertEqual(self.triggers, ["Default", "Plan", "M: Fast …", "Web: off …"])
