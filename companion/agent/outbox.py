@@ -126,7 +126,8 @@ class Outbox:
             if queued:
                 # Another server may have said it, or its user has taken it back there.
                 conversation.queue.get(queued)
-            said = await attaching(conversation, said, attachments)
+            if attachments:
+                said = await attaching(conversation, said, attachments)
             ended = partial(self._turn_ended, conversation)
             turn = await conversation.begin(said, self._limits, asks, ended, queued)
         return turn

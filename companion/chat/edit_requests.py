@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 from typing import Sequence
 
-from ..agent.conversations.past_turns import on_disk
+from ..agent.conversations.transcripts import on_disk
 from ..agent.conversations.turn_undo import UNDONE, FileChange, FileTexts
 from ..agent.events.turn_events import Diff, ToolResult
 from ..agent.turn.edited_file import plain, read_file

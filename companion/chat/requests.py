@@ -16,8 +16,8 @@ from ..agent.agents.credentials import AuthStatus
 from ..agent.conversations import shared_folder
 from ..agent.conversations.attachments import Attachments
 from ..agent.conversations.conversation import Conversation, SessionInfo
-from ..agent.conversations.past_turns import on_disk
 from ..agent.conversations.transcript_reader import Summary
+from ..agent.conversations.transcripts import on_disk
 from ..agent.conversations.turn_undo import FileChange
 from ..agent.display import document
 from ..agent.events.turn_events import Attachment, MessageAdded, QueuedMessage

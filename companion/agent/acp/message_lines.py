@@ -56,17 +56,15 @@ class MessageLines:
         """The message in the line, if any. Raises OtherProtocol if too many lines have none."""
         start = line.find(OPENING)
         message = _read(line[start:]) if start >= 0 else None
-        self._report(line if message is None else line[:start])
+        noise = line if message is None else line[:start]
+        text = noise.decode("utf-8", "replace").strip()
+        if text:
+            self._noise(text)
         if message is None:
             self.strays.add(line)
         else:
             self.strays.are_over = True
         return message
-
-    def _report(self, line: bytes) -> None:
-        text = line.decode("utf-8", "replace").strip()
-        if text:
-            self._noise(text)
 
 
 def _read(data: bytes) -> jsonrpc.Message | None:

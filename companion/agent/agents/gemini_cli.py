@@ -152,7 +152,25 @@ class GeminiCli(Cli):
         return messages.authenticate(credentials.kind, key)
 
     def text_for(self, message: str) -> str:
-        return text_for(message)
+        """A message that begins with "/" or "$" goes to the CLI's commands first, which run without
+        asking (3)."""
+        inner = message.strip(BLANKS)
+        if not inner:
+            raise AgentError(VALIDATION_ERROR, sentence("The message is empty."))
+        if inner[0] not in "/$":
+            return message
+        words = re.split(r"\s+", inner[1:].strip(BLANKS))
+        if any(" ".join(words) == known for known in HARMLESS):
+            return inner
+        if words[0].lower() in COMMANDS:
+            raise AgentError(
+                VALIDATION_ERROR,
+                sentence(
+                    "{command} is a command of the Gemini CLI that would run without asking.",
+                    command=inner[0] + words[0],
+                ),
+            )
+        return NO_COMMAND + inner
 
     def uri_of(self, path: str) -> str:
         return path_uri(path)
@@ -244,28 +262,6 @@ class GeminiSessionFiles(SessionFiles):
 
     def remove(self, session: str) -> None:
         resumption.remove_recordings(self._folder, session)
-
-
-def text_for(message: str) -> str:
-    """The message in a form that the CLI passes to the model. A message that begins with "/" or "$"
-    goes to the CLI's commands first, which run without asking (3). Raises AgentError."""
-    inner = message.strip(BLANKS)
-    if not inner:
-        raise AgentError(VALIDATION_ERROR, sentence("The message is empty."))
-    if inner[0] not in "/$":
-        return message
-    words = re.split(r"\s+", inner[1:].strip(BLANKS))
-    if any(" ".join(words) == known for known in HARMLESS):
-        return inner
-    if words[0].lower() in COMMANDS:
-        raise AgentError(
-            VALIDATION_ERROR,
-            sentence(
-                "{command} is a command of the Gemini CLI that would run without asking.",
-                command=inner[0] + words[0],
-            ),
-        )
-    return NO_COMMAND + inner
 
 
 def _is_within(path: str, folder: str) -> bool:

@@ -17,6 +17,7 @@ from ..agents.cli import Cli
 from ..events import turn_events as events
 from ..events.event_log import EventLog
 from ..events.turn_events import sum_of
+from ..turn.agent_session import AgentSession
 from ..turn.turn import Limits, Turn
 from ..wording import failure
 from ..wording.failure import VALIDATION_ERROR, AgentError
@@ -27,12 +28,12 @@ from .conversation_state import ConversationState
 from .held_session import HeldSession
 from .hold import Hold
 from .message_queue import MessageQueue
-from .past_turns import PastTurns, on_disk
+from .past_turns import PastTurns
 from .prompt import Message
 from .reminder import as_resources
 from .reservation import Reservation
 from .transcript_reader import Summary
-from .transcripts import Stat, Transcript
+from .transcripts import Stat, Transcript, on_disk
 from .turn_undo import AS_LEFT, UNDONE, FileChange, TurnUndo
 
 # For the model, which believes that the files are as it wrote them.
@@ -205,7 +206,7 @@ class Conversation:
                 await on_disk(self.record.transcript.write)
         if self.reservation.is_cancelled:
             turn.cancel()
-        self._say(turn, said)
+        self._say(turn, agent, said)
         return turn
 
     async def changed_files(self, turn: str) -> list[FileChange] | None:
@@ -290,14 +291,12 @@ class Conversation:
         """An event of the conversation that belongs to no turn."""
         self._told(events.TurnEvent(0, datetime.now(timezone.utc), self.id, "", body))
 
-    def _say(self, turn: Turn, said: Message) -> None:
+    def _say(self, turn: Turn, agent: AgentSession, said: Message) -> None:
         """Send the message, after what the agent has to be told first."""
         record, session = self.record, self.session
-        agent = session.agent
-        if agent is None:
-            return
-        notes = agent.notes
-        reminders = [it for it in (session.reminder, _undone(record.state.undone), *notes) if it]
+        undone = "\n".join(record.state.undone)
+        undid = UNDID.format(undone) if undone else ""
+        reminders = [it for it in (session.reminder, undid, *agent.notes) if it]
         first = as_resources(reminders, agent.session.client.capabilities)
         turn.start([*first, *said.parts], session.take_warnings())
         self.tell_unsaved()
@@ -305,7 +304,7 @@ class Conversation:
         if not turn.is_over and reminders:
             # The reminder of a cancelled turn was not sent.
             session.reminder = ""
-            notes.clear()
+            agent.notes.clear()
             record.change(replace(record.state, undone=()))
 
     def _hear(self, event: events.TurnEvent) -> None:
@@ -319,7 +318,7 @@ async def attaching(conversation: Conversation, said: Message, ids: Sequence[str
     """The message with these attachments of the conversation, which needs a session. Raises
     AgentError."""
     agent = conversation.session.agent
-    if not ids or agent is None:
+    if agent is None:
         return said
     parts = partial(conversation.attachments.parts, ids, agent.session.client.capabilities)
     return said.attaching(await on_disk(parts))
@@ -360,8 +359,3 @@ def _known(
     record = ConversationRecord(transcript, summary, changed)
     past = PastTurns(transcript.reader, summary)
     return record, past, HeldSession(cli, record, past)
-
-
-def _undone(paths: Sequence[str]) -> str:
-    """The text that tells the agent which turns were undone."""
-    return UNDID.format("\n".join(paths)) if paths else ""

@@ -22,8 +22,9 @@ from ..wording import failure
 from ..wording.sentence import Words, sentence
 from .choices import Choices
 from .conversation_record import ConversationRecord
-from .past_turns import PastTurns, on_disk
+from .past_turns import PastTurns
 from .session_opener import SessionOpener
+from .transcripts import on_disk
 
 REMINDED = sentence(
     "The agent could not resume its session of this conversation; it was given the text of the"

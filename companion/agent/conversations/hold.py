@@ -16,9 +16,8 @@ from ...base.file_lock import FileLock
 from ...base.log import logger
 from ..wording import failure
 from ..wording.failure import AgentError
-from .past_turns import on_disk
 from .transcript_reader import Summary
-from .transcripts import NO_FILE, Stat, Transcript
+from .transcripts import NO_FILE, Stat, Transcript, on_disk
 
 # Seconds that another server has to give a conversation on: its client hears the end of a turn a
 # moment before that is written. And seconds between two attempts.

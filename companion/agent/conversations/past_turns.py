@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
-from typing import Callable, Sequence, TypeVar
+from typing import Sequence
 
-from ...base.background import in_thread
 from ..events import turn_events as events
 from ..events.turn_events import PastTurn
-from ..wording.failure import INTERNAL_ERROR, STREAM_ERROR, AgentError
+from ..wording.failure import STREAM_ERROR
 from ..wording.sentence import sentence
 from .transcript_reader import History, Page, Summary, TranscriptReader
+from .transcripts import on_disk
 
-# Seconds to read a transcript.
-READING = 60.0
 DAMAGED = events.Thought(
     events.WARNING, sentence("Some of this turn could not be read from the disk.")
 )
 # The end of a turn during which the server ended.
 BROKEN_OFF = events.Error(STREAM_ERROR, sentence("The server ended before this turn did."))
-
-T = TypeVar("T")
 
 
 class PastTurns:
@@ -65,12 +60,3 @@ class PastTurns:
             if not turn.is_whole:
                 event = events.TurnEvent(0, turn.time, self._summary.id, turn.id, DAMAGED)
                 turn.events.insert(0, event)
-
-
-async def on_disk(work: Callable[[], T], seconds: float | None = READING) -> T:
-    """The result of work with a conversation's files. Raises AgentError if the disk gives none."""
-    try:
-        return await in_thread(work, seconds)
-    except (OSError, asyncio.TimeoutError) as error:
-        told = sentence("The conversation cannot be read.")
-        raise AgentError(INTERNAL_ERROR, told) from error

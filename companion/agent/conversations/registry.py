@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, suppress
 from datetime import datetime, timezone
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import Callable, Iterator, Mapping
 from weakref import WeakValueDictionary
 
@@ -23,14 +24,15 @@ from .conversation import Conversation, SessionInfo, info_of
 from .forking import fork, read
 from .index import Index, agent_of
 from .index_file import IndexFile
-from .past_turns import on_disk
 from .refusals import Refusals
 from .transcript_reader import ID, Summary, TranscriptReader
-from .transcripts import NO_FILE, Stat, Transcripts
+from .transcripts import NO_FILE, Stat, Transcripts, on_disk
 from .turns import Turns
 
 # Conversations that stay in memory although nobody uses them at the moment.
 MAX_AT_REST = 200
+# Of a summary.
+last_used: Callable[[Summary], datetime] = attrgetter("last_used")
 # Seconds that the disk gets at the end.
 WRITING = 5.0
 
@@ -243,7 +245,3 @@ def _is_at_rest(conversation: Conversation) -> bool:
     waits = conversation.session.is_opening or conversation.queue.messages
     is_used = conversation.hold.is_used or conversation.is_busy or waits
     return not is_used and record.has_begun and record.transcript.is_saved
-
-
-def last_used(summary: Summary) -> datetime:
-    return summary.last_used

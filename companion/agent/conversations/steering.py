@@ -7,7 +7,7 @@ from contextlib import suppress
 from ..events.turn_events import MessageAdded, QueuedMessage
 from ..wording.failure import AgentError
 from .conversation import Conversation
-from .past_turns import on_disk
+from .transcripts import on_disk
 
 
 def may_pass(conversation: Conversation, message: QueuedMessage) -> bool:

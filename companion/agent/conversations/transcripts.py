@@ -23,6 +23,7 @@ of them are lost.
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import io
 import json
@@ -33,9 +34,10 @@ from collections import deque
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from time import monotonic
-from typing import IO, Any, Callable, Iterator, Mapping, Tuple, Union
+from typing import IO, Any, Callable, Iterator, Mapping, Tuple, TypeVar, Union
 
 from ...base import private_files
+from ...base.background import in_thread
 from ...base.file_lock import FileLock
 from ...base.line_file import LineFile
 from ...base.log import logger
@@ -43,6 +45,8 @@ from ...base.unwritten_lines import AFTER_ALL_OTHERS, FIRST, NEVER, UnwrittenLim
 from ...base.write_behind import WriteBehind
 from ..events import turn_events as events
 from ..events.turn_events import TurnEvent
+from ..wording.failure import INTERNAL_ERROR, AgentError
+from ..wording.sentence import sentence
 from ..wording.surrogates import clean
 from .transcript_reader import VERSION, TranscriptReader
 
@@ -58,11 +62,14 @@ DROPPED = {"conversation": NEVER, "change": AFTER_ALL_OTHERS}
 MAX_BYTES = 64 << 20
 # Bytes of all conversations that are kept while the disk refuses.
 MAX_UNWRITTEN = 64 << 20
+# Seconds to read a transcript.
+READING = 60.0
 # Seconds until a disk that has refused is tried again.
 PAUSE = 1.0
 # Marks the place of dropped lines. Readers count it as a damaged line.
 GAP = b'{"type":"gap"}\n'
 
+T = TypeVar("T")
 # A line that is still to be written, as its values.
 Line = Union[TurnEvent, Mapping[str, Any]]
 
@@ -296,3 +303,12 @@ def _values(event: TurnEvent) -> dict[str, Any]:
         "time": event.time.isoformat(),
         "body": {"type": event.body.type, **dataclasses.asdict(event.body)},
     }
+
+
+async def on_disk(work: Callable[[], T], seconds: float | None = READING) -> T:
+    """The result of work with a conversation's files. Raises AgentError if the disk gives none."""
+    try:
+        return await in_thread(work, seconds)
+    except (OSError, asyncio.TimeoutError) as error:
+        told = sentence("The conversation cannot be read.")
+        raise AgentError(INTERNAL_ERROR, told) from error

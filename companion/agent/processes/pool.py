@@ -62,7 +62,7 @@ class Place(Listener):
 
     def enter(self, conversation: Conversation) -> None:
         """The conversation is used here, now."""
-        self.leave(conversation)
+        self._conversations.pop(conversation, None)
         self._conversations[conversation] = None
 
     def leave(self, conversation: Conversation) -> None:

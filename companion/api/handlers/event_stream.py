@@ -74,7 +74,8 @@ async def send(
     if kind == SSE and turn.is_over and after >= turn.last_number:
         return web.Response(status=204, headers=inputs.headers)
     with services.listeners.listening(turn, may_return=kind == SSE):
-        return await _send(services, inputs, kind, turn.events(after))
+        blocks = _framed(turn.events(after), kind, inputs.language)
+        return await _send(services, inputs, kind, blocks)
 
 
 async def follow(
@@ -82,17 +83,7 @@ async def follow(
 ) -> web.StreamResponse:
     """Send events until the client leaves. No turn is cancelled then."""
     kind = kind_of(inputs.request.headers.get("Accept", ""))
-    return await _send(services, inputs, kind, events)
-
-
-async def _send(
-    services: Services, inputs: Inputs, kind: str, events: AsyncIterator[TurnEvent]
-) -> web.StreamResponse:
-    language = inputs.language
-    if kind == SSE:
-        return await _send_blocks(services, inputs, kind, _blocks(events, language))
-    lines = (_json(event, language) + b"\n" async for event in events)
-    return await _send_blocks(services, inputs, kind, lines)
+    return await _send(services, inputs, kind, _framed(events, kind, inputs.language))
 
 
 async def send_data(
@@ -111,10 +102,10 @@ async def send_data(
         if inputs.attempt is not None:
             inputs.attempt.keep(KeptAnswer(200, b"".join(told), SSE + "; charset=utf-8"))
 
-    return await _send_blocks(services, inputs, SSE, blocks())
+    return await _send(services, inputs, SSE, blocks())
 
 
-async def _send_blocks(
+async def _send(
     services: Services, inputs: Inputs, kind: str, blocks: AsyncIterator[bytes]
 ) -> web.StreamResponse:
     response = web.StreamResponse(
@@ -143,14 +134,20 @@ async def _send_blocks(
     return response
 
 
-async def _blocks(events: AsyncIterator[TurnEvent], language: str) -> AsyncIterator[bytes]:
+async def _framed(
+    events: AsyncIterator[TurnEvent], kind: str, language: str
+) -> AsyncIterator[bytes]:
+    """Each event as a block of SSE, or as a line."""
     # Sent with the first event: many clients take a block without data for an empty event.
     retry = b"retry: %d\n" % RETRY
     async for event in events:
+        data = encoded(wire.as_seed(event, language))
+        if kind != SSE:
+            yield data + b"\n"
+            continue
         # What belongs to no turn has no place to come back to: the id before it stays.
         place = b"id: %b.%d\n" % (event.turn_id.encode("ascii"), event.number)
-        place = place if event.turn_id else b""
-        yield b"%b%bdata: %b\n\n" % (retry, place, _json(event, language))
+        yield b"%b%bdata: %b\n\n" % (retry, place if event.turn_id else b"", data)
         retry = b""
 
 
@@ -172,7 +169,3 @@ async def _write(request: web.BaseRequest, response: web.StreamResponse, data: b
         await response.write(data)
     finally:
         timer.cancel()
-
-
-def _json(event: TurnEvent, language: str) -> bytes:
-    return encoded(wire.as_seed(event, language))

@@ -10,7 +10,7 @@ from typing import Iterator
 from aiohttp import web
 
 from ...agent.conversations.conversation import Conversation
-from ...agent.conversations.past_turns import on_disk
+from ...agent.conversations.transcripts import on_disk
 from ...agent.display import document
 from ...base import http_server
 from ...base.large_json import PIECE

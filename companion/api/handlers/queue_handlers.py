@@ -7,7 +7,7 @@ from typing import Sequence
 
 from ...agent.conversations.attachments import Attachments
 from ...agent.conversations.conversation import Conversation
-from ...agent.conversations.past_turns import on_disk
+from ...agent.conversations.transcripts import on_disk
 from ...agent.display import wire
 from ...agent.events.turn_events import Attachment
 from ..operations import audit_log
