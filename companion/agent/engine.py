@@ -24,6 +24,8 @@ NAME = "GeminiCompanion Agent"
 # When the editor quits, it waits at most this many seconds until the commands of turns have ended.
 QUITTING = 1.0
 NO_STATE = "{} cannot be used: {}. Fix that and try again."
+# Where the system names no file.
+FOLDER = "The folder of the agents"
 STOPPED = (
     'The agent stopped working; run "Gemini Companion: Show Log" from the command palette to see'
     " why, and try again."
@@ -170,7 +172,7 @@ class _Run:
             self._refuse(str(error))
             return
         except OSError as error:
-            self._refuse(NO_STATE.format(error.filename, error.strerror))
+            self._refuse(NO_STATE.format(error.filename or FOLDER, error.strerror or error))
             return
         self._agent = agent
         try:

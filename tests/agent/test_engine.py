@@ -194,12 +194,15 @@ class Failing(EngineTest):
             Unavailable("There is none."),
             NotPrivate("Others can read it."),
             PermissionError(13, "No", "/state"),
+            OSError(28, "No space left on device"),
             ZeroDivisionError("played"),
         ]
         expected = [
             "There is none.",
             "Others can read it.",
             "/state cannot be used: No. Fix that and try again.",
+            "The folder of the agents cannot be used: No space left on device. Fix that and try"
+            " again.",
             STOPPED,
         ]
 
