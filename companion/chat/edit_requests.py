@@ -143,7 +143,8 @@ class Rewind(Request[Rewound]):
 
 async def _end_of_call(turn: Turn, call_id: str) -> None:
     """Wait for its result, or for the end of the turn."""
-    async for event in turn.events():
+    # A decision on edits never has its result at once, and there may be many events before.
+    async for event in turn.events(turn.last_number):
         if isinstance(event.body, ToolResult) and event.body.call_id == call_id:
             return
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Callable, Generic, Mapping, Sequence, TypeVar
+from typing import Any, Callable, Generic, Iterator, Mapping, Sequence, TypeVar
 
 from ..agent.acp.slash_commands import SlashCommand
 from ..agent.agents.credentials import AuthStatus
@@ -20,7 +20,7 @@ from ..agent.conversations.transcript_reader import Summary
 from ..agent.conversations.transcripts import on_disk
 from ..agent.conversations.turn_undo import FileChange
 from ..agent.display import document
-from ..agent.events.turn_events import Attachment, MessageAdded, QueuedMessage
+from ..agent.events.turn_events import Attachment, MessageAdded, PastTurn, QueuedMessage
 from ..agent.processes.backend import Backend
 from ..agent.wording import failure
 from ..agent.wording.failure import SESSION_NOT_FOUND, VALIDATION_ERROR, AgentError
@@ -188,11 +188,9 @@ class SaidBefore(Request["tuple[str, ...]"]):
         conversation = await chats.of(self.chat).ready()
         if not conversation.record.turns:
             return ()
-        said: list[str] = []
-        for turn in (await conversation.past.history()).turns:
-            bodies = [it.body for it in turn.events]
-            said += [turn.text, *(it.text for it in bodies if isinstance(it, MessageAdded))]
-        return tuple(filter(None, map(without, said)))[-self.most :]
+        turns = (await conversation.past.history()).turns
+        # There may be many events, and the loop is that of all chats.
+        return await in_thread(lambda: tuple(_said(turns))[-self.most :])
 
 
 @dataclass(frozen=True)
@@ -389,7 +387,7 @@ class Export(Request[str]):
     conversation: str
 
     async def done(self, chats: Chats) -> str:
-        conversation = chats.agent.conversations.known(self.conversation)
+        conversation = await chats.known(self.conversation)
         turns = (await conversation.past.history()).turns
         info, name = conversation.info, conversation.cli.name
         facts = (name, info.workspace, info.created.isoformat(timespec="seconds"), info.id)
@@ -442,6 +440,14 @@ async def _row(backend: Backend, is_usual: bool) -> AgentRow:
         cli.login.is_offered,
         backend.account.status(),
     )
+
+
+def _said(turns: Sequence[PastTurn]) -> Iterator[str]:
+    """The user's own words."""
+    for turn in turns:
+        bodies = (it.body for it in turn.events)
+        texts = [turn.text, *(it.text for it in bodies if isinstance(it, MessageAdded))]
+        yield from filter(None, map(without, texts))
 
 
 def _all(attachments: Attachments, ids: Sequence[str]) -> list[Attachment]:

@@ -28,9 +28,9 @@ class SendAgain(Request[Sent]):
 
     async def done(self, chats: Chats) -> Sent:
         conversation = await chats.of(self.chat).ready()
-        turns = (await conversation.past.history()).turns
-        said = next((it for it in turns if it.id == self.turn), None)
-        if said is None or not said.text:
+        turns = await conversation.past.since(self.turn)
+        if not turns or not turns[0].text:
             raise AgentError(VALIDATION_ERROR, NO_TURN)
+        said = turns[0]
         attached = tuple(it.id for it in said.attachments)
         return await Send(self.chat, said.text, said.files, attached).done(chats)
