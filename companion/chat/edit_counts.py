@@ -9,8 +9,9 @@ from ..base.changes import changes_between, counts, rows_of
 from .pen import Pen
 from .rendered import ADDED, DIM, REMOVED
 
-# Code points of both texts up to which lines are counted: more takes too long between two events.
-MAX_COUNTED = 1 << 20
+# Code points of both texts, and of what is left of them without the same beginning and end, up to
+# which lines are counted: more takes too long between two events.
+MAX_BOTH, MAX_COUNTED = 1 << 23, 1 << 18
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,33 @@ class EditCount:
 
 
 def counted(diff: Diff) -> EditCount:
-    if len(diff.old_text) + len(diff.new_text) > MAX_COUNTED:
+    old, new = diff.old_text, diff.new_text
+    if len(old) + len(new) <= MAX_BOTH:
+        old, new = _apart(old, new)
+    if len(old) + len(new) > MAX_COUNTED:
         return EditCount(diff.path, None, None)
-    changes = changes_between(rows_of(diff.old_text), rows_of(diff.new_text))
-    return EditCount(diff.path, *counts(changes))
+    return EditCount(diff.path, *counts(changes_between(rows_of(old), rows_of(new))))
+
+
+def _apart(old: str, new: str) -> tuple[str, str]:
+    """Both without rows that they have in common at the beginning and at the end."""
+    start = old.rfind("\n", 0, _same(old, new)) + 1
+    old, new = old[start:], new[start:]
+    same = _same(old[::-1], new[::-1])
+    end = old.find("\n", len(old) - same) + 1 if same else 0
+    return (old[:end], new[: end - len(old) or None]) if end else (old, new)
+
+
+def _same(one: str, other: str) -> int:
+    """How many code points are the same at the beginning, in a few comparisons of long pieces."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def total(edits: tuple[EditCount, ...]) -> EditCount:

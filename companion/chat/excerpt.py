@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Callable, Mapping
 
 from .amounts import many
@@ -14,8 +15,8 @@ from .rendered import BUTTON, LINE, SHOW_OUTPUT, WARNING
 HEAD, TAIL = 12_000, 4_000
 # Within so many code points from there, a text is cut at the end of a line.
 NEAR = 1_000
-# Code points of a text, and entries of a list, that are shown of arguments.
-MAX_TEXT, MAX_ENTRIES = 2_000, 100
+# Of arguments: code points of a text, entries of a list, values in all, and lists within lists.
+MAX_TEXT, MAX_ENTRIES, MAX_VALUES, MAX_DEPTH = 2_000, 100, 500, 20
 
 
 @dataclass(frozen=True)
@@ -57,17 +58,38 @@ def excerpt(text: str, safe: Callable[[str], str], head: int = HEAD) -> Excerpt:
 
 
 def shortened(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments whose long texts and lists are cut."""
-    return {str(name): _short(value) for name, value in list(args.items())[:MAX_ENTRIES]}
+    """Arguments of which long texts and lists are cut, and what lies deep or comes late is left
+    out."""
+    return _Shortening().mapping(args, MAX_DEPTH)
 
 
-def _short(value: Any) -> Any:
-    if isinstance(value, str) and len(value) > MAX_TEXT:
-        return f"{value[:MAX_TEXT]}… {many(len(value) - MAX_TEXT, 'more character')}"
-    if isinstance(value, Mapping):
-        return shortened(value)
-    if isinstance(value, (list, tuple)):
-        left = len(value) - MAX_ENTRIES
-        more = [f"… {left:,} more"] if left > 0 else []
-        return [*map(_short, value[:MAX_ENTRIES]), *more]
-    return value
+class _Shortening:
+    """Of one call's arguments."""
+
+    def __init__(self) -> None:
+        # The values that may still be shown.
+        self._room = MAX_VALUES
+
+    def mapping(self, found: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        taken = islice(found.items(), self._take(len(found)))
+        return {str(name): self._short(value, depth) for name, value in taken}
+
+    def _short(self, value: Any, depth: int) -> Any:
+        """With so many lists within each other."""
+        if isinstance(value, str) and len(value) > MAX_TEXT:
+            return f"{value[:MAX_TEXT]}… {many(len(value) - MAX_TEXT, 'more character')}"
+        if not isinstance(value, (Mapping, list, tuple)):
+            return value
+        if not depth:
+            return "…"
+        if isinstance(value, Mapping):
+            return self.mapping(value, depth - 1)
+        count = self._take(len(value))
+        more = [f"… {len(value) - count:,} more"] if count < len(value) else []
+        return [*(self._short(it, depth - 1) for it in value[:count]), *more]
+
+    def _take(self, wanted: int) -> int:
+        """How many of so many values are shown."""
+        count = min(wanted, MAX_ENTRIES, self._room)
+        self._room -= count
+        return count

@@ -6,6 +6,7 @@ import json
 import os
 import unittest
 from datetime import timedelta
+from random import Random
 from typing import Any
 
 from GeminiCompanion.companion.agent.acp.elicitation import ACCEPT, FORM, URL, Field
@@ -45,7 +46,9 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     Usage,
 )
 from GeminiCompanion.companion.agent.wording.sentence import sentence
+from GeminiCompanion.companion.base.changes import changes_between, counts, rows_of
 from GeminiCompanion.companion.chat import amounts
+from GeminiCompanion.companion.chat.edit_counts import counted
 from GeminiCompanion.companion.chat.question import MOST_REVIEWS
 from GeminiCompanion.companion.chat.rendered import (
     ADDED,
@@ -288,6 +291,16 @@ class Calls(unittest.TestCase):
         self.assertIn("… 998,000 more characters", drawing.text)
         self.assertIn("… 900 more", drawing.text)
 
+    def test_of_arguments_within_each_other_a_part_is_shown(self) -> None:
+        deep: Any = "the innermost"
+        for _ in range(5000):
+            deep = {"in": deep}
+        wide = [[["x"] * 100 for _ in range(100)] for _ in range(100)]
+        for args in ({"deep": deep}, {"wide": wide}):
+            _transcript, drawing = drawn(call(args=args))
+            self.assertLess(len(drawing.text), 20_000)
+            self.assertIn("…", drawing.text)
+
 
 class Edits(unittest.TestCase):
     def test_an_edit_counts_its_lines_and_opens_in_the_review(self) -> None:
@@ -346,6 +359,22 @@ class Edits(unittest.TestCase):
         path = "/" + "folder/" * 30 + "a.py"
         _transcript, drawing = drawn(call(args={"file_path": path}))
         self.assertRegex(below(drawing), r"\A▏ ○ Read …[a-z/]+/folder/a.py\n\Z")
+
+    def test_of_a_large_file_the_rows_that_differ_are_counted(self) -> None:
+        rows = [f"row {number}\n" for number in range(100_000)]
+        near = [*rows[:50_000], "new\n", *rows[50_002:]]
+        for new, told in ((near, "/b  +1 -2"), (["new\n", *near, "end"], "/b  large")):
+            edit = Diff("/b", "".join(rows), "".join(new))
+            _transcript, drawing = drawn(call("x", "Write"), result(unasked=(edit,)))
+            self.assertIn(told, drawing.text)
+
+    def test_the_same_is_counted_wherever_texts_begin_to_differ(self) -> None:
+        chance = Random(1)
+        for _ in range(2000):
+            old, new = ("".join(chance.choices("ab\n", k=chance.randrange(12))) for _ in "on")
+            expected = counts(changes_between(rows_of(old), rows_of(new)))
+            found = counted(Diff("/b", old, new))
+            self.assertEqual((found.added, found.removed), expected, (old, new))
 
     def test_a_very_large_edit_is_not_counted(self) -> None:
         large = Diff("/b", "", "x\n" * 600_000)
