@@ -3,6 +3,7 @@ single route."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Mapping
 
@@ -58,6 +59,16 @@ PLAIN = {
 }
 
 
+@dataclass(frozen=True)
+class Exchange:
+    """A request with what it asks for; and the language and the headers of its answer."""
+
+    request: web.BaseRequest
+    asked: Asked
+    language: str
+    headers: Mapping[str, str]
+
+
 class Dispatcher:
     """`language` is for clients that ask for none. `audit` is None if no log is kept."""
 
@@ -89,64 +100,53 @@ class Dispatcher:
         """The boundary of every request: no exception leaves it."""
         id = json_log.begin(request.headers.get(json_log.HEADER, ""))
         asked = self._table.asked(request.method, request.path)
+        accepted = request.headers.get("Accept-Language", "")
+        headers = {**PLAIN, json_log.HEADER: id, **self._guard.headers_for(request.headers)}
+        exchange = Exchange(request, asked, language_of(accepted, self._language), headers)
         # Open routes are asked all the time, and reveal nothing.
         if self._audit is None or asked.is_open or request.method == "OPTIONS":
-            return await self._handle(request, asked, id)
+            return await self._handle(exchange)
         with self._audit.entry(id):
             method, route = asked.name
             audit_log.note(method=method, route=route)
-            answer = await self._handle(request, asked, id)
+            answer = await self._handle(exchange)
             audit_log.note(status=answer.status)
             return answer
 
-    async def _handle(self, request: web.BaseRequest, asked: Asked, id: str) -> web.StreamResponse:
-        headers = {**PLAIN, json_log.HEADER: id, **self._guard.headers_for(request.headers)}
-        accepted = request.headers.get("Accept-Language", "")
-        language = language_of(accepted, self._language)
+    async def _handle(self, exchange: Exchange) -> web.StreamResponse:
         try:
             with MemoryShare(self._memory) as memory:
-                answer = await self._answer_or_refuse(request, asked, memory, language, headers)
+                answer = await self._answer_or_refuse(exchange, memory)
         except Exception:
             logger.exception("a request failed")
-            answer = await self._refuse(request, Refusal(INTERNAL_ERROR), language, headers)
+            answer = await self._refuse(exchange, Refusal(INTERNAL_ERROR))
         if self._services.metrics is not None:
-            self._services.metrics.answered(*asked.name, answer.status)
+            self._services.metrics.answered(*exchange.asked.name, answer.status)
         return answer
 
     async def _answer_or_refuse(
-        self,
-        request: web.BaseRequest,
-        asked: Asked,
-        memory: MemoryShare,
-        language: str,
-        headers: Mapping[str, str],
+        self, exchange: Exchange, memory: MemoryShare
     ) -> web.StreamResponse:
         try:
-            return await self._answer(request, asked, memory, language, headers)
+            return await self._answer(exchange, memory)
         except Refusal as refusal:
-            return await self._refuse(request, refusal, language, headers)
+            return await self._refuse(exchange, refusal)
         except Refused as refused:
-            return await self._refuse(request, of_server(refused, MAX_BODY), language, headers)
+            return await self._refuse(exchange, of_server(refused, MAX_BODY))
         except AgentError as error:
-            return await self._refuse(request, of_agent(error), language, headers)
+            return await self._refuse(exchange, of_agent(error))
 
-    async def _answer(
-        self,
-        request: web.BaseRequest,
-        asked: Asked,
-        memory: MemoryShare,
-        language: str,
-        headers: Mapping[str, str],
-    ) -> web.StreamResponse:
+    async def _answer(self, exchange: Exchange, memory: MemoryShare) -> web.StreamResponse:
+        request, language, headers = exchange.request, exchange.language, exchange.headers
         caller = await self._caller(request)
         if request.method == "OPTIONS":
             more = self._guard.preflight(request.headers)
             return web.Response(status=204, headers={**headers, **more})
-        route = self._route(request, asked, caller)
+        route = self._route(exchange, caller)
         end = partial(_end, request)
         # A body may take minutes, in which its token is withdrawn.
         with self._services.tokens.answering(caller, end):
-            fields = await _fields(request, route, asked.fields, memory)
+            fields = await _fields(request, route, exchange.asked.fields, memory)
             if "sessionId" in fields:
                 audit_log.note(sessionId=fields["sessionId"])
                 await shared_folder.look(self._services.agent.conversations, fields["sessionId"])
@@ -159,8 +159,7 @@ class Dispatcher:
             answer = await route.handler(self._services, inputs)
         if isinstance(answer, web.StreamResponse):
             return answer
-        told = answer.envelope(language)
-        return await _send(request, 200, told, headers, route.compresses)
+        return await _send(exchange, 200, answer.envelope(language), {}, route.compresses)
 
     async def _caller(self, request: web.BaseRequest) -> Caller:
         """Who asks. Raises Refused, RateLimited."""
@@ -176,8 +175,9 @@ class Dispatcher:
         caller = self._services.tickets.redeem(request.query[tickets.FIELD], request.path)
         return caller if caller.id in CALLERS or self._services.tokens.has(caller) else NOBODY
 
-    def _route(self, request: web.BaseRequest, asked: Asked, caller: Caller) -> Route[Handler]:
+    def _route(self, exchange: Exchange, caller: Caller) -> Route[Handler]:
         """The route, if the caller may use it. Raises Refused, Refusal."""
+        request, asked = exchange.request, exchange.asked
         # Without a token, a client must not learn which other routes exist.
         if not asked.is_open:
             if caller == NOBODY:
@@ -189,23 +189,17 @@ class Dispatcher:
             caller.check(asked.route.scope)
         return asked.route
 
-    async def _refuse(
-        self,
-        request: web.BaseRequest,
-        refusal: Refusal,
-        language: str,
-        headers: Mapping[str, str],
-    ) -> web.StreamResponse:
+    async def _refuse(self, exchange: Exchange, refusal: Refusal) -> web.StreamResponse:
+        path = exchange.request.path
         more: dict[str, str] = {}
         if refusal.code == METHOD_NOT_ALLOWED:
-            more["Allow"] = self._table.allowed(request.path)
+            more["Allow"] = self._table.allowed(path)
         elif refusal.code == UNAUTHORIZED:
             more["WWW-Authenticate"] = "Bearer"
         elif refusal.retry_after:
             more["Retry-After"] = str(refusal.retry_after)
-        is_openai = request.path.startswith(OPENAI)
-        envelope = (errors.refused if is_openai else refused)(refusal, language)
-        return await _send(request, refusal.status, envelope, {**headers, **more})
+        made = errors.refused if path.startswith(OPENAI) else refused
+        return await _send(exchange, refusal.status, made(refusal, exchange.language), more)
 
 
 async def _fields(
@@ -248,11 +242,12 @@ def _end(request: web.BaseRequest) -> None:
 
 
 async def _send(
-    request: web.BaseRequest,
+    exchange: Exchange,
     status: int,
     value: Mapping[str, Any],
-    headers: Mapping[str, str],
+    more: Mapping[str, str],
     may_compress: bool = False,
 ) -> web.StreamResponse:
-    head = {"Content-Type": JSON, **headers}
-    return await http_server.send(request, status, head, pieces(value), may_compress)
+    """Answer with the value as JSON; `more` are headers of this answer alone."""
+    head = {"Content-Type": JSON, **exchange.headers, **more}
+    return await http_server.send(exchange.request, status, head, pieces(value), may_compress)
