@@ -551,7 +551,9 @@ class Drawn(Terminal):
 
     def test_a_long_page_is_scrolled_and_a_long_list_follows_its_bar(self) -> None:
         # The whole page, of whatever length, and the palette are longer than this terminal.
+        before = self.said()
         self.editor.resize(12, 100)
+        wait_for(lambda: self.said() != before)
         self.see("-- lines 1 to ")
         first = self.said()
         self.editor.press(" ")
