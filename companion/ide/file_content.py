@@ -15,7 +15,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import BinaryIO, Callable, Iterable, Optional, Tuple
+from typing import BinaryIO, Iterable, Optional, Tuple
 
 from ..base import file_replace
 from ..base.background import in_thread
@@ -91,24 +91,22 @@ def read(path: str) -> Original:
 
     Raises NoTextFile for something that can never become a text file (a folder, a device). Any
     other problem becomes a note, because an error would end the CLI's edit (docs/protocol.md 1.6).
+    The boundary of reading: a bug here costs the comparison, not the diff.
     """
     try:
-        mode = os.stat(path).st_mode
-        if not stat.S_ISREG(mode):
-            kind = "a folder" if stat.S_ISDIR(mode) else "a device"
-            raise NoTextFile(f"Expected filePath to name a file; {path} is {kind}.")
-        with open(path, "rb") as file:
-            original = _read(file)
+        return _read(path)
+    except NoTextFile:
+        raise
     except FileNotFoundError:
         return Original("", exists=False)
     except OSError as error:
-        return Original("", exists=True, note=f"The file cannot be read: {error.strerror}.")
+        note = f"The file cannot be read: {error.strerror}."
     except UnicodeEncodeError:
         note = "The file cannot be read: this system's encoding lacks a character of its name."
-        return Original("", exists=True, note=note)
-    if os.access(path, os.W_OK):
-        return original
-    return replace(original, traits=original.traits + ("read-only",))
+    except Exception:
+        logger.exception("a file could not be read")
+        note = "The file cannot be read; the log of Gemini Companion has more."
+    return Original("", exists=True, note=note)
 
 
 def stamp(path: str) -> Stamp:
@@ -190,26 +188,31 @@ def read_or_note(path: str) -> Original:
         return Original("", exists=True, note=str(error))
 
 
-async def in_time(read: Callable[[str], Original], path: str) -> Original:
-    """The result of `read` or `read_or_note`, or a note after PATIENCE seconds. Raises
-    NoTextFile."""
+async def in_time(path: str) -> Original:
+    """The result of `read`, or a note after PATIENCE seconds. Raises NoTextFile."""
     try:
         return await in_thread(partial(read, path), PATIENCE)
-    except asyncio.TimeoutError:
+    except (asyncio.TimeoutError, RuntimeError):
+        # The system may also give no thread.
         return Original("", exists=True, note=LATE)
-    except NoTextFile:
-        raise
-    except Exception:
-        # The boundary of reading: a bug here costs the comparison, not the diff.
-        logger.exception("a file could not be read")
-        note = "The file cannot be read; the log of Gemini Companion has more."
-        return Original("", exists=True, note=note)
 
 
-def _read(file: BinaryIO) -> Original:
-    """Reads in pieces, because one long read would block every other thread. Reads no further than
-    the size at the beginning: some files grow all the time, and those of /proc have no size and may
-    have no end."""
+def _read(path: str) -> Original:
+    """Raises NoTextFile, OSError, UnicodeEncodeError."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "a device"
+        raise NoTextFile(f"Expected filePath to name a file; {path} is {kind}.")
+    with open(path, "rb") as file:
+        original = _in_pieces(file)
+    if os.access(path, os.W_OK):
+        return original
+    return replace(original, traits=original.traits + ("read-only",))
+
+
+def _in_pieces(file: BinaryIO) -> Original:
+    """One long read would block every other thread. Reads no further than the size at the
+    beginning: some files grow all the time, and those of /proc have no size and may have no end."""
     size, end = os.fstat(file.fileno()).st_size, time.monotonic() + PATIENCE
     digest, data = hashlib.sha256(), bytearray()
     for chunk in iter(lambda: file.read(min(CHUNK, size - file.tell())), b""):

@@ -247,13 +247,3 @@ class FileUndoing(Question["tuple[str, Original | None]"]):
             return await in_thread(work, PATIENCE)
         except asyncio.TimeoutError:
             return LATE, None
-
-
-@dataclass(frozen=True)
-class FileContent(Question[Original]):
-    """The content of the file at the absolute path."""
-
-    path: str
-
-    def look_up(self, windows: Windows) -> Awaitable[Original]:
-        return file_content.in_time(file_content.read_or_note, self.path)

@@ -83,7 +83,7 @@ class Running:
         self.files = Files(self.companion, self.editor)
         tell, mention = self.editor.tell, self.editor.mention
         self.stories = self.editor.stories
-        self.reviews = self.editor.reviews = Reviews(self.companion, self.stories, tell)
+        self.reviews = self.editor.reviews = Reviews(self.stories, tell)
         self.resting = Resting(self.reviews)
         self.chat_edits = self._chat_edits()
         self.history = History(self.companion, tell, os.path.join(self._cache, "edits"))
@@ -96,7 +96,7 @@ class Running:
         self.owners = Owners(CliSessions(self.companion, words), self.chat_edits)
         self.diffs = Actions(*both, self.reviews, self.owners, self.written)
         self.changes = SingleChanges(self.reviews, tell, self.diffs.reject)
-        self.accepting = Accepting(*both, self.reviews, self.diffs, self.conflicts, self.history)
+        self.accepting = Accepting(self.reviews, self.diffs, self.conflicts, self.history, tell)
         self.unasked = Unasked(self.history, self.written, tell)
         self.sheet_commands = self._change_sheets(tell)
         self.sheets = self.sheet_commands.sheets
@@ -128,7 +128,7 @@ class Running:
 
     def _chat_edits(self) -> EditReviews:
         typed = Drafts.in_cache(sublime.cache_path(), "edits.json")
-        edits = EditReviews(self.companion, self.editor, typed)
+        edits = EditReviews(self.editor, typed)
         edits.accept = lambda window, view: self.accepting.accept(window, view)
         return edits
 
@@ -150,7 +150,7 @@ class Running:
         chats = ChatActions(engines, drafts, self.stories, tell, self.chat_edits, context)
         chats.questions.on_change = self.status.look
         chats.questions.notify = self.notices.show
-        chats.on_unasked = ChatUnasked(self.companion, self.stories, self.unasked.gather).heard
+        chats.on_unasked = ChatUnasked(self.stories, self.unasked.gather).heard
         self.turns = TurnActions(chats, self.turn_edits, self.history, self.sheets.show, tell)
         self.shown_turns = ShownTurns(
             self.turn_edits, self.sheets, self.turns.fetch, self.stories, tell

@@ -89,7 +89,7 @@ class SublimeEditor(Editor):
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
         try:
-            present = await file_content.in_time(file_content.read, proposal.path)
+            present = await file_content.in_time(proposal.path)
         except file_content.NoTextFile as error:
             raise EditorError(str(error)) from error
         digest = await large.digest_for(proposal, present)

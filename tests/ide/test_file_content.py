@@ -189,18 +189,17 @@ class FilesThatHaveNoEnd(OriginalTestCase):
             answered.wait()
             return Original("", exists=False)
 
+        patched(self, mock.patch.object(file_content, "_read", read))
         with mock.patch.object(file_content, "PATIENCE", 0.01):
-            found = asyncio.run(file_content.in_time(read, self.path()))
+            found = asyncio.run(file_content.in_time(self.path()))
         self.assertEqual(found, Original("", True, note=file_content.LATE))
 
     def test_in_time_a_file_is_read_as_ever(self) -> None:
         self.read(b"x")
-        in_time = file_content.in_time
-        self.assertEqual(asyncio.run(in_time(file_content.read, self.path())).text, "x")
+        self.assertEqual(asyncio.run(file_content.in_time(self.path())).text, "x")
         with self.assertRaises(NoTextFile):
-            asyncio.run(in_time(file_content.read, self.folder))
-        found = asyncio.run(in_time(file_content.read_or_note, self.folder))
-        self.assertIn("is a folder", found.note)
+            asyncio.run(file_content.in_time(self.folder))
+        self.assertIn("is a folder", file_content.read_or_note(self.folder).note)
 
     def test_a_bug_of_ours_is_logged_and_gives_a_note(self) -> None:
         def read(path: str) -> Original:
@@ -209,7 +208,8 @@ class FilesThatHaveNoEnd(OriginalTestCase):
         recent = log.RecentLines()
         log.logger.addHandler(recent)
         self.addCleanup(log.logger.removeHandler, recent)
-        self.assertIn("log", asyncio.run(file_content.in_time(read, self.path())).note)
+        patched(self, mock.patch.object(file_content, "_read", read))
+        self.assertIn("log", file_content.read(self.path()).note)
         self.assertIn("ZeroDivisionError", "\n".join(recent.lines()))
 
 

@@ -17,7 +17,6 @@ from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ide.questions import (
     ContextShared,
     Examinations,
-    FileContent,
     FileStamps,
     FileUndoing,
     Question,
@@ -149,12 +148,6 @@ class Known(QuestionsTestCase):
         self.assertEqual(await self.ask(question), ())
         shared = await self.ask(ContextShared(7))
         self.assertIsNone(shared)
-
-    @in_loop
-    async def test_a_files_content_is_what_stands_on_disk(self) -> None:
-        await self.begin()
-        found = await self.ask(FileContent(self.file("a", "text\n")))
-        self.assertEqual((found.text, found.exists), ("text\n", True))
 
 
 class Hanging(QuestionsTestCase):

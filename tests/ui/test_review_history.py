@@ -16,8 +16,7 @@ from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ide import accepted_edits, file_content
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.file_content import Original
-from GeminiCompanion.companion.ide.questions import FileContent, Question
-from GeminiCompanion.companion.ui import texts
+from GeminiCompanion.companion.ui import file_reading, texts
 from GeminiCompanion.companion.ui.review import comments, ending, history, marks
 from GeminiCompanion.companion.ui.review.history import History
 from GeminiCompanion.companion.ui.review.record import Comment
@@ -420,16 +419,14 @@ class Conflicts(ConflictCase):
     def test_a_file_that_is_slow_to_read_is_not_said_to_have_changed(self) -> Steps:
         right = yield from self.propose("old\n", "new\n")
         self.by_name["+file.txt"] = right
-        companion, asked = self.running().companion, []
-        ask = companion.ask
+        read, asked = file_reading.content, []
 
-        def spy(question: Question[Any]) -> Answer[Any]:
-            answer = ask(question)
-            if isinstance(question, FileContent):
-                answer.when_there(lambda: asked.append(answer.result()))
+        def spy(path: str) -> Answer[Original]:
+            answer = read(path)
+            answer.when_there(lambda: asked.append(answer.result()))
             return answer
 
-        self.replace(companion, "ask", spy)
+        self.replace(file_reading, "content", spy)
         with mock.patch.object(file_content, "PATIENCE", -1.0):
             self.write("file.txt", "somebody's\n")
             # It is asked again.

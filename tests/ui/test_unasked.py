@@ -11,7 +11,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import accepted_edits
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.events import EditTakenBack
-from GeminiCompanion.companion.ide.questions import FileContent, FileUndoing
+from GeminiCompanion.companion.ide.questions import FileStamps, FileUndoing
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.review import comments, history, record, unasked, written_files
 from GeminiCompanion.companion.ui.status_bar import KEY
@@ -477,7 +477,7 @@ class Reviewed(UnaskedCase):
         self.cli.resume()
         yield self.cli.connected
         # All that does not wait for the edits has gone on.
-        answer = self.running().companion.ask(FileContent(self.at("a.py")))
+        answer = self.running().companion.ask(FileStamps((self.at("a.py"),)))
         yield lambda: answer.is_there
         yield from self.until_turn()
         may_load.set()

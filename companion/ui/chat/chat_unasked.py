@@ -14,9 +14,7 @@ from ...agent.turn.edited_file import before_edit
 from ...chat.chat_update import ChatUpdate, UnaskedChange
 from ...ide.editor import UnaskedEdit
 from ...ide.file_content import Original, of_bytes
-from ...ide.questions import FileContent
-from ...ide.service import Companion
-from .. import settings
+from .. import file_reading, settings
 from ..review.turn_edits import turn_id
 from ..stories import Stories, computed
 
@@ -26,8 +24,7 @@ Gather = Callable[[int, UnaskedEdit], None]
 class ChatUnasked:
     """Those of one companion; `gather` gets each with the id of its window."""
 
-    def __init__(self, companion: Companion, stories: Stories, gather: Gather) -> None:
-        self._companion = companion
+    def __init__(self, stories: Stories, gather: Gather) -> None:
         self._stories = stories
         self._gather = gather
 
@@ -38,7 +35,7 @@ class ChatUnasked:
 
     async def _look(self, window_id: int, update: ChatUpdate) -> None:
         for change in update.unasked:
-            present = await self._companion.ask(FileContent(change.diff.path))
+            present = await file_reading.content(change.diff.path)
             found = await computed(partial(_originals, change.diff, present))
             if found is not None:
                 self._gather(window_id, _edit(update, change, *found))

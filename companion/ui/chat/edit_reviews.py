@@ -18,9 +18,7 @@ from ...base.answer import Answer, Unanswered
 from ...chat.chat_update import STARTING, ChatUpdate
 from ...chat.question import PERMISSION
 from ...ide.editor import Proposal
-from ...ide.questions import FileContent
-from ...ide.service import Companion
-from .. import queues, texts
+from .. import file_reading, queues, texts
 from ..review import ending, large
 from ..review.ending import ClaimedDiff
 from ..review.open_diffs import is_on_top
@@ -51,8 +49,7 @@ class EditReviews(Owner):
     """Those of one companion. `typed_texts` keeps what the user types, by the ids of the diffs.
     `needed` gives the service of chats, `accept` accepts a review."""
 
-    def __init__(self, companion: Companion, editor: SublimeEditor, typed_texts: Drafts) -> None:
-        self._companion = companion
+    def __init__(self, editor: SublimeEditor, typed_texts: Drafts) -> None:
         self._editor = editor
         self._typed = typed_texts
         # By the conversation and the call.
@@ -155,7 +152,7 @@ class EditReviews(Owner):
             # The chat asks about them as a whole.
             return
         for path, edits in asked.by_path.items():
-            present = await self._companion.ask(FileContent(path))
+            present = await file_reading.content(path)
             original, text = await computed(partial(whole, edits, present)) or (present, "")
             digest = await computed(partial(large.parts, original.text, text))
             if self._asked.get(key) is not asked or asked.is_sent or not asked.window.is_valid():

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from typing import Callable
 
 import sublime
 
@@ -13,11 +14,8 @@ from ...base.answer import Answer
 from ...base.digest import Digest
 from ...ide.accepted_edits import Edit
 from ...ide.file_content import Original
-from ...ide.questions import FileContent
-from ...ide.service import Companion
-from .. import panels, sharing_settings
+from .. import file_reading, panels, sharing_settings
 from ..stories import computed
-from ..sublime_editor import SublimeEditor
 from . import ending, pair
 from .actions import Actions
 from .conflicts import Conflicts
@@ -45,19 +43,17 @@ class Accepting:
 
     def __init__(
         self,
-        companion: Companion,
-        editor: SublimeEditor,
         reviews: Reviews,
         actions: Actions,
         conflicts: Conflicts,
         history: History,
+        tell: Callable[[str], None],
     ) -> None:
-        self._companion = companion
-        self._editor = editor
         self._reviews = reviews
         self._actions = actions
         self._conflicts = conflicts
         self._history = history
+        self._tell = tell
         # The ids of the diffs that are being accepted.
         self._pressed: set[str] = set()
         # The questions about diffs, by the ids of their right views.
@@ -74,7 +70,7 @@ class Accepting:
         self._pressed.add(record.id)
         name = name_of(view)
         try:
-            present = await self._companion.ask(FileContent(record.path))
+            present = await file_reading.content(record.path)
             if not await self._is_wanted(window, view, present):
                 return False
             review = self._reviews.of(view)
@@ -86,7 +82,7 @@ class Accepting:
         except GeneratorExit:
             # The acceptance is a decision and must not be lost silently.
             if is_diff(view) or not view.is_valid():
-                self._editor.tell(NOT_ACCEPTED.format(name))
+                self._tell(NOT_ACCEPTED.format(name))
             raise
         finally:
             self._pressed.discard(record.id)
@@ -105,7 +101,7 @@ class Accepting:
         if record is not None and record.id in self._pressed:
             self._actions.release(view)
             sentence = CLOSED.format(name_of(view))
-            self._editor.tell(sentence + IN_TAB if record.is_whole else sentence)
+            self._tell(sentence + IN_TAB if record.is_whole else sentence)
 
     async def _is_wanted(
         self, window: sublime.Window, view: sublime.View, present: Original
@@ -124,7 +120,7 @@ class Accepting:
         if self._conflicts.can_take_over(view, present):
             answers.insert(2, MERGE)
         doubts = " ".join(found)
-        self._editor.tell(f"{name_of(view)}: {doubts}")
+        self._tell(f"{name_of(view)}: {doubts}")
         proposer = record.proposer
         items = [[name, detail.format(proposer) or doubts] for name, detail in answers]
         answer: Answer[int] = Answer()
@@ -168,12 +164,12 @@ class Accepting:
         if record is None:
             return
         if record.is_compared and present.note:
-            self._editor.tell(present.note)
+            self._tell(present.note)
         elif record.is_whole or not record.is_compared:
             pair.show_original(view, present)
             self._reviews.begin(view, present.text)
         elif digest is None:
-            self._editor.tell(FORGOTTEN)
+            self._tell(FORGOTTEN)
         else:
             await self._see_digest(view, present, digest)
         if is_diff(view):
@@ -183,7 +179,7 @@ class Accepting:
         digest = await computed(partial(before.against, present.text))
         review = self._reviews.of(view)
         if digest is None:
-            self._editor.tell(FAILED)
+            self._tell(FAILED)
         elif review is not None and review.digest is before:
             review.dropped = digest.still_dropped(before, review.dropped)
             pair.show_digest(view, digest, present)

@@ -14,9 +14,9 @@ from ...base.comparison import Comparison, compare
 from ...base.digest import Digest
 from ...base.merge import Merged, merged
 from ...ide.file_content import Original
-from ...ide.questions import FileContent, FileStamps
+from ...ide.questions import FileStamps
 from ...ide.service import Companion
-from .. import queues, texts
+from .. import file_reading, queues, texts
 from ..stories import Stories, computed
 from . import ending, pair, sight
 from .open_diffs import recorded
@@ -86,7 +86,7 @@ class Conflicts:
                 self._stories.begin(self._check_file(right, review), right)
 
     async def _check_file(self, right: sublime.View, review: Review) -> None:
-        present = await self._companion.ask(FileContent(review.path))
+        present = await file_reading.content(review.path)
         record = waiting(right)
         if present.is_late:
             # It is not known: the next check asks again.

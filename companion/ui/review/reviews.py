@@ -15,9 +15,7 @@ import sublime
 from ...base.answer import Answer
 from ...base.comparison import Comparison, compare
 from ...base.digest import Compared, Digest
-from ...ide.questions import FileContent
-from ...ide.service import Companion
-from .. import texts
+from .. import file_reading, texts
 from ..stories import Stories, computed
 from . import large, pair
 from .drawing import Drawing
@@ -38,8 +36,7 @@ LOST = (
 class Reviews:
     """The reviews of one companion, by the ids of their diffs. UI thread only."""
 
-    def __init__(self, companion: Companion, stories: Stories, tell: Callable[[str], None]) -> None:
-        self._companion = companion
+    def __init__(self, stories: Stories, tell: Callable[[str], None]) -> None:
         self._stories = stories
         self._tell = tell
         self._reviews: dict[str, Review] = {}
@@ -104,7 +101,7 @@ class Reviews:
                 self._stories.begin(self._read_again(right, record.path), right)
 
     async def _read_again(self, right: sublime.View, path: str) -> None:
-        present = await self._companion.ask(FileContent(path))
+        present = await file_reading.content(path)
         if waiting(right) is not None and self.of(right) is None:
             pair.compare(right, present)
             self.begin(right, present.text)

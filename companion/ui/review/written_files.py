@@ -11,9 +11,9 @@ import sublime
 
 from ...ide.accepted_edits import Edit
 from ...ide.file_content import Original
-from ...ide.questions import FileContent, FileUndoing
+from ...ide.questions import FileUndoing
 from ...ide.service import Companion
-from .. import application, texts
+from .. import application, file_reading, texts
 from ..stories import sleep
 
 # Milliseconds between checks whether a tab shows its file, and how many of them.
@@ -29,11 +29,9 @@ ENDS = ("no final line end", "read-only")
 MIXED = "mixed line ends"
 
 
-async def write(
-    companion: Companion, window: sublime.Window, edit: Edit, text: str, name: str
-) -> str:
+async def write(window: sublime.Window, edit: Edit, text: str, name: str) -> str:
     """Put the text into the file that the edit wrote. Gives a sentence if that was not done."""
-    present = await companion.ask(FileContent(edit.path))
+    present = await file_reading.content(edit.path)
     if texts.unsaved_view(edit.path) is not None:
         return UNSAVED.format(name)
     if is_text(present, text):
@@ -46,7 +44,7 @@ async def write(
 async def undo(companion: Companion, window: sublime.Window, edit: Edit, name: str) -> str:
     """Make the file what it was before the edit: in its tab if that gives the very file, else byte
     for byte on disk. Gives a sentence if that was not done."""
-    present = await companion.ask(FileContent(edit.path))
+    present = await file_reading.content(edit.path)
     before = edit.before
     if texts.unsaved_view(edit.path) is not None:
         return UNSAVED.format(name)

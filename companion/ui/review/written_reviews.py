@@ -16,9 +16,8 @@ import sublime
 from ...ide.accepted_edits import Edit
 from ...ide.editor import Proposal
 from ...ide.events import EditTakenBack
-from ...ide.questions import FileContent
 from ...ide.service import Companion
-from .. import queues, texts
+from .. import file_reading, queues, texts
 from ..stories import computed
 from ..sublime_editor import SublimeEditor
 from . import comments, ending, large, opening, pair, written_files
@@ -63,7 +62,7 @@ class WrittenReviews:
             self._editor.tell(edit.problem)
             self._book.replace(edit, replace(edit, is_seen=True))
             return
-        present = await self._companion.ask(FileContent(edit.path))
+        present = await file_reading.content(edit.path)
         digest = await computed(partial(large.parts, edit.before.text, edit.after or ""))
         if self._view_of(edit) is not None or self._book.find(edit.id) is None:
             # Meanwhile it was opened, or it went on or was undone.
@@ -98,7 +97,7 @@ class WrittenReviews:
             problem = ""
             if text != edit.after:
                 name = name_of(view)
-                problem = await written_files.write(self._companion, window, edit, text, name)
+                problem = await written_files.write(window, edit, text, name)
         finally:
             self._pressed.discard(record.id)
         if problem:
