@@ -6,7 +6,9 @@ Never logged: tokens and the text of files (a log is what people paste into bug 
 from __future__ import annotations
 
 import logging
+import sys
 from collections import deque
+from contextlib import suppress
 
 # Lines kept: a few hours of ordinary use, well below a megabyte.
 MAX_LINES = 1000
@@ -31,16 +33,28 @@ class RecentLines(logging.Handler):
         return list(self._lines)
 
 
+class Console(logging.Handler):
+    """Standard error as it is when something is told: another package may have put a stream in its
+    place for a while, and closed that since."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.setFormatter(logging.Formatter("Gemini Companion: %(message)s"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line = self.format(record) + "\n"
+        # Where there is no console, the kept lines have it.
+        with suppress(AttributeError, OSError, ValueError):
+            sys.stderr.write(line)
+
+
 def start(level: str) -> RecentLines:
     """Begin to keep lines of `level` ("debug", "info", "warning", "error") and above.
 
     An unknown level counts as "info". Warnings also go to standard error, the editor's console.
     """
     recent = RecentLines()
-    console = logging.StreamHandler()
-    console.setLevel(logging.WARNING)
-    console.setFormatter(logging.Formatter("Gemini Companion: %(message)s"))
-    logger.handlers[:] = [recent, console]
+    logger.handlers[:] = [recent, Console()]
     # Other packages configure the root logger, which they share with us.
     logger.propagate = False
     set_level(level)

@@ -18,14 +18,17 @@ class Log(unittest.TestCase):
         for name, value in (("handlers", logger.handlers[:]), ("propagate", logger.propagate)):
             self.addCleanup(setattr, logger, name, value)
         self.addCleanup(logger.setLevel, logger.level)
-        self.console = io.StringIO()
+        self.console = self.redirected()
 
-    def start(self, level: str) -> log.RecentLines:
-        with contextlib.redirect_stderr(self.console):
-            return log.start(level)
+    def redirected(self) -> io.StringIO:
+        """What goes to standard error from now on."""
+        stack, stream = contextlib.ExitStack(), io.StringIO()
+        self.addCleanup(stack.close)
+        stack.enter_context(contextlib.redirect_stderr(stream))
+        return stream
 
     def test_lines_from_the_level_upward_are_kept_with_time_and_level(self) -> None:
-        recent = self.start("warning")
+        recent = log.start("warning")
         log.logger.info("too low")
         log.logger.warning("one %s", "word")
         log.logger.error("worse")
@@ -36,26 +39,34 @@ class Log(unittest.TestCase):
     def test_each_level_keeps_what_it_says(self) -> None:
         for level, kept in (("debug", 4), ("info", 3), ("warning", 2), ("error", 1)):
             with self.subTest(level=level):
-                recent = self.start(level)
+                recent = log.start(level)
                 for write in (log.logger.debug, log.logger.info, log.logger.warning):
                     write("x")
                 log.logger.error("x")
                 self.assertEqual(len(recent.lines()), kept)
 
     def test_an_unknown_level_counts_as_info(self) -> None:
-        recent = self.start("loud")
+        recent = log.start("loud")
         log.logger.debug("x")
         log.logger.info("y")
         self.assertEqual(len(recent.lines()), 1)
 
     def test_only_warnings_and_worse_reach_the_console(self) -> None:
-        self.start("debug")
+        log.start("debug")
         log.logger.info("quiet")
         log.logger.warning("loud")
         self.assertEqual(self.console.getvalue(), "Gemini Companion: loud\n")
 
+    def test_a_stream_that_took_the_place_of_the_console_may_be_closed(self) -> None:
+        log.start("info")
+        self.console.close()
+        log.logger.warning("lost")
+        console = self.redirected()
+        log.logger.warning("loud")
+        self.assertEqual(console.getvalue(), "Gemini Companion: loud\n")
+
     def test_a_traceback_is_kept(self) -> None:
-        recent = self.start("info")
+        recent = log.start("info")
         try:
             raise ValueError("the reason")
         except ValueError:
@@ -63,7 +74,7 @@ class Log(unittest.TestCase):
         self.assertRegex(recent.lines()[0], "(?s)it failed\nTraceback.*ValueError: the reason")
 
     def test_only_the_last_lines_are_kept(self) -> None:
-        recent = self.start("info")
+        recent = log.start("info")
         for number in range(log.MAX_LINES + 5):
             log.logger.info("%d", number)
         lines = recent.lines()
@@ -76,14 +87,14 @@ class Log(unittest.TestCase):
         self.assertEqual(len(recent.lines()[0]), log.MAX_LENGTH)
 
     def test_a_second_start_begins_anew_and_says_nothing_twice(self) -> None:
-        first = self.start("info")
-        second = self.start("info")
+        first = log.start("info")
+        second = log.start("info")
         log.logger.warning("x")
         self.assertEqual((len(first.lines()), len(second.lines())), (0, 1))
         self.assertEqual(self.console.getvalue().count("x"), 1)
 
     def test_nothing_reaches_the_root_logger_that_other_packages_share(self) -> None:
-        self.start("info")
+        log.start("info")
         stream = io.StringIO()
         other = logging.StreamHandler(stream)
         logging.getLogger().addHandler(other)
@@ -92,7 +103,7 @@ class Log(unittest.TestCase):
         self.assertEqual(stream.getvalue(), "")
 
     def test_the_lines_given_are_a_copy(self) -> None:
-        recent = self.start("info")
+        recent = log.start("info")
         log.logger.info("x")
         recent.lines().clear()
         self.assertEqual(len(recent.lines()), 1)
