@@ -71,8 +71,8 @@ class ManyFiles:
     async def open(self, window: sublime.Window, id: str) -> sublime.View:
         return self._review
 
-    async def accept(self, window: sublime.Window, id: str) -> bool:
-        return False
+    async def accept(self, window: sublime.Window, id: str) -> None:
+        return None
 
     reject = accept
 

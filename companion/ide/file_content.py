@@ -140,15 +140,17 @@ class Stamps:
         del self._looks[path]
 
 
-def put_back(path: str, before: Original, after: str) -> tuple[str, Original | None]:
-    """Restore the file to `before`, if its text is still `after` (`\\n` line ends).
+def put_back(path: str, before: Original, after: str | None) -> tuple[str, Original | None]:
+    """Restore the file to `before`, if its text is still `after` (`\\n` line ends, None for no
+    file).
 
     Gives a sentence about what went wrong; and the present file if it has become something else,
     which then stays. The file keeps its mode, and a symbolic link stays a link.
     """
     present = read_or_note(path)
     mark = "\ufeff"
-    if present.text.lstrip(mark) != after.lstrip(mark) or present.note or not present.exists:
+    found = present.text.lstrip(mark) if present.exists else None
+    if found != (after.lstrip(mark) if after is not None else None) or present.note:
         return "", present
     try:
         if not before.exists:
@@ -171,7 +173,8 @@ def _replace(path: str, data: bytes) -> None:
             file.write(data)
             file.flush()
             file_replace.sync_file(file.fileno())
-        shutil.copymode(path, unfinished)
+        with suppress(FileNotFoundError):
+            shutil.copymode(path, unfinished)
         file_replace.replace(unfinished, path)
         file_replace.sync_folder(os.path.dirname(path))
     except OSError:

@@ -239,7 +239,7 @@ class FileUndoing(Question["tuple[str, Original | None]"]):
 
     path: str
     before: Original
-    after: str
+    after: str | None
 
     async def look_up(self, windows: Windows) -> tuple[str, Original | None]:
         work = partial(file_content.put_back, self.path, self.before, self.after)

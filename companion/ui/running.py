@@ -21,6 +21,7 @@ from .changes.sheet_commands import SheetCommands
 from .changes.shown_turns import ShownTurns
 from .changes.turn_changes import TurnChanges
 from .changes.unasked_changes import UnaskedChanges
+from .changes.undoing import Undoing
 from .chat.chat_actions import ChatActions
 from .chat.chat_unasked import ChatUnasked
 from .chat.composing import CONTEXTS
@@ -51,6 +52,7 @@ from .review.owners import CliSessions, Owners
 from .review.queue import Queue
 from .review.record import DiffRecord
 from .review.resting import Resting
+from .review.returned import Returned
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 from .review.single_changes import SingleChanges
@@ -85,7 +87,6 @@ class Running:
         self.stories = self.editor.stories
         self.reviews = self.editor.reviews = Reviews(self.stories, tell)
         self.resting = Resting(self.reviews)
-        self.chat_edits = self._chat_edits()
         self.history = History(self.companion, tell, os.path.join(self._cache, "edits"))
         self.conflicts = Conflicts(self.companion, self.stories, self.reviews, tell)
         words = self.editor.words = Words(self.companion, self.stories, tell)
@@ -93,7 +94,7 @@ class Running:
         self.turn_edits = TurnEdits()
         books = EditBooks((self.history, self.turn_edits))
         self.written = WrittenReviews(*both, self.reviews, books)
-        self.owners = Owners(CliSessions(self.companion, words), self.chat_edits)
+        self.owners = self._owners(words)
         self.diffs = Actions(*both, self.reviews, self.owners, self.written)
         self.changes = SingleChanges(self.reviews, tell, self.diffs.reject)
         self.accepting = Accepting(self.reviews, self.diffs, self.conflicts, self.history, tell)
@@ -126,20 +127,23 @@ class Running:
         self.extension_setup = ExtensionSetup(tell, self._look_again)
         self.remedies = Remedies(self.companion, tell, self._look_again)
 
-    def _chat_edits(self) -> EditReviews:
+    def _owners(self, words: Words) -> Owners:
         typed = Drafts.in_cache(sublime.cache_path(), "edits.json")
-        edits = EditReviews(self.editor, typed)
-        edits.accept = lambda window, view: self.accepting.accept(window, view)
-        return edits
+        self.chat_edits = EditReviews(self.editor, typed)
+        self.chat_edits.accept = lambda window, view: self.accepting.accept(window, view)
+        self.returned = Returned(self.editor, self.reviews, words)
+        return Owners(CliSessions(self.companion, words), self.chat_edits, self.returned)
 
     def _change_sheets(self, tell: Callable[[str], None]) -> SheetCommands:
-        deciding = Deciding(self.reviews, self.changes, self.history, tell)
+        undoing = Undoing(self.history, tell)
+        deciding = Deciding(self.reviews, self.changes, undoing, tell)
+        deciders = self.accepting, self.diffs, self.returned, self.history
         sources = (
-            Proposals(self.reviews, self.accepting, self.diffs),
+            Proposals(self.reviews, *deciders),
             UnaskedChanges(self.reviews, self.written, self.history),
             TurnChanges(self.reviews, self.written, self.turn_edits),
         )
-        sheets = ChangeSheets(sources, deciding, self.stories, tell)
+        sheets = ChangeSheets(sources, undoing, self.stories, tell)
         self.reviews.on_change = self.history.on_change = sheets.changed
         return SheetCommands(sheets, deciding, self.reviews, self.stories, tell)
 

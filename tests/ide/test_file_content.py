@@ -304,6 +304,13 @@ class PuttingBack(OriginalTestCase):
                 file_content.put_back(self.path(), self.before, "new\n")
         self.assertEqual(self.content(), b"new\r\n")
 
+    def test_a_file_that_was_removed_is_there_again_unless_there_is_another_by_now(self) -> None:
+        os.unlink(self.path())
+        self.assertEqual(file_content.put_back(self.path(), self.before, None), ("", None))
+        self.assertEqual(self.content(), b"old\r\n")
+        problem, present = file_content.put_back(self.path(), self.before, None)
+        self.assertEqual((problem, present and present.text), ("", "old\n"))
+
     def test_what_is_something_else_by_now_stays(self) -> None:
         problem, present = file_content.put_back(self.path(), self.before, "another\n")
         self.assertEqual((problem, present and present.text), ("", "new\n"))

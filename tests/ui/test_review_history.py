@@ -257,13 +257,18 @@ class Limits(ReviewCase):
         """Why edits cannot be undone, by their paths."""
         return {it.path: it.problem for it in found._edits if it.problem}
 
-    def test_each_window_has_its_last_fifty(self) -> None:
+    def test_each_window_has_its_last_thousand_and_lists_fifty(self) -> None:
+        self.replace(history, "MAX_EDITS", 3)
+        self.replace(history, "MAX_KNOWN", 10)
+        panels = self.panels()
         found = History(self.running().companion, lambda sentence: None, "")
         found.add(self.edit(2, "other"))
-        for number in range(history.MAX_EDITS + 5):
-            found.add(self.edit(1, str(number)))
+        for number in range(history.MAX_KNOWN + 5):
+            found.add(self.edit(self.window.id(), str(number)))
         self.assertEqual([it.path for it in found._edits][:2], ["other", "5"])
-        self.assertEqual(len(found._edits), history.MAX_EDITS + 1)
+        self.assertEqual(len(found._edits), history.MAX_KNOWN + 1)
+        self.begin(found.choose(self.window))
+        self.assertEqual([it.trigger for it in panels[0]["items"]], ["14", "13", "12"])
 
     def test_the_oldest_make_way_for_large_ones(self) -> None:
         self.replace(history, "MAX_BYTES", 100)

@@ -10,7 +10,8 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.unified import NO_LINE_END
 from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.accepted_edits import Edit
-from GeminiCompanion.companion.ui.changes import deciding
+from GeminiCompanion.companion.ide.file_content import Original
+from GeminiCompanion.companion.ui.changes import undoing
 from GeminiCompanion.companion.ui.changes.sheet import NOTHING, ChangeSheet
 from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
 from GeminiCompanion.companion.ui.review import large, open_diffs
@@ -255,7 +256,7 @@ class Deciding(SheetCase):
         yield lambda: panels
         panels.pop()["on_select"](0)
         yield lambda: not any(is_diff(it) for it in rights)
-        yield lambda: self.sheet(view).marking.undoable == 2
+        yield lambda: self.sheet(view).marking.undoable == "Undo 2 accepted"
         for number, new in enumerate(news):
             self.write(f"{number}.py", new)
         self.decide(view, "undo_all")
@@ -266,7 +267,7 @@ class Deciding(SheetCase):
         for number in range(2):
             self.assertEqual(self.read(f"{number}.py"), OLD)
         self.decide(view, "undo_all")
-        yield lambda: any(deciding.NOTHING_TO_UNDO in it for it in told)
+        yield lambda: any(undoing.NOTHING_TO_UNDO in it for it in told)
 
     def read(self, name: str) -> str:
         with open(os.path.join(self.folder, name), encoding="utf-8") as file:
@@ -323,9 +324,14 @@ class UnaskedCase(SheetCase):
 
     def made(self, name: str, old: str, new: str) -> str:
         """An edit that was made already; gives the id that a sheet has for it."""
-        path = self.write(name, old)
-        before = file_content.read(path)
-        self.write(name, new)
+        return self._made(name, file_content.read(self.write(name, old)), new)
+
+    def made_new(self, name: str, new: str) -> str:
+        """The same of a new file."""
+        return self._made(name, file_content.read(os.path.join(self.folder, name)), new)
+
+    def _made(self, name: str, before: Original, new: str) -> str:
+        path = self.write(name, new)
         edit = Edit(self.window.id(), path, before, new, "Gemini CLI", 1.0, turn="t", prompt="do")
         self.running().history.add(edit)
         return PREFIX + edit.id

@@ -10,9 +10,9 @@ import sublime
 from .. import queues, settings, texts
 from ..review import open_diffs
 from ..stories import Stories
-from .deciding import Deciding
 from .sheet import ChangeSheet
 from .sources import Source
+from .undoing import Undoing
 
 # In the settings of the view, public, for key bindings.
 CHANGES = "gemini_companion_changes"
@@ -26,12 +26,12 @@ class ChangeSheets:
     def __init__(
         self,
         sources: Sequence[Source],
-        deciding: Deciding,
+        undoing: Undoing,
         stories: Stories,
         tell: Callable[[str], None],
     ) -> None:
         self._sources = sources
-        self._deciding = deciding
+        self._undoing = undoing
         self._stories = stories
         self._tell = tell
         self._sheets: dict[int, ChangeSheet] = {}
@@ -85,9 +85,10 @@ class ChangeSheets:
         for id, sheet in list(self._sheets.items()):
             if sheet.views:
                 sheet.marking.follow()
-                self._deciding.look(sheet)
+                self._undoing.look(sheet)
             else:
                 del self._sheets[id]
+                self._undoing.forget(id)
 
     def changed(self) -> None:
         """Reviews or edits have changed."""

@@ -12,32 +12,27 @@ from typing import Callable, Sequence
 import sublime
 
 from ...base.change_sheet import ChangeStart, Section
-from ...ide.accepted_edits import Edit
 from .. import panels, settings
 from ..review import sight
-from ..review.history import History
 from ..review.record import is_diff
 from ..review.reviews import Reviews
 from ..review.single_changes import ABOVE, SingleChanges
 from .sheet import HEAD, ChangeSheet, extent, lines
-from .sources import Source
+from .sources import Source, TakeBack
+from .undoing import Undoing
 
 DECIDED = "Those changes are decided already."
 AGAIN = "That file has changed meanwhile: decide on what is shown now."
 ALL_DECIDED = "All changes here are decided on: accept all now, or reject them."
 NOTHING = "There are no changes to decide on here."
-NOTHING_TO_UNDO = "Nothing that was accepted here can be undone any more."
 # The possible answers, and what each does.
 ALL = {
     True: ("Accept all", "CLIs write what is proposed; edits that are made already stay."),
     False: ("Reject all", "CLIs are told so; edits that are made already are undone."),
 }
-GO_BACK = ["Go back", "Nothing is decided."]
+STAY = ["Go back", "Nothing is decided."]
 # About files for which several proposals wait.
 OTHERS = "{} more for the same files would replace these, and must wait."
-UNDO_ALL = "The old texts are put back where the files are still what you accepted."
-# In the settings of the sheet's view: the ids of the edits of the last Accept all.
-ACCEPTED = "gemini_companion_changes_accepted"
 
 
 @dataclass(frozen=True)
@@ -57,12 +52,12 @@ class Deciding:
         self,
         reviews: Reviews,
         changes: SingleChanges,
-        history: History,
+        undoing: Undoing,
         tell: Callable[[str], None],
     ) -> None:
         self._reviews = reviews
         self._changes = changes
-        self._history = history
+        self.undoing = undoing
         self._tell = tell
         # The buffers of the sheets in which all is being decided.
         self._busy: set[int] = set()
@@ -125,7 +120,8 @@ class Deciding:
         if source is None or window is None or not waits:
             self._tell(DECIDED)
         else:
-            await (source.accept(window, id) if accept else source.reject(window, id))
+            take = await (source.accept(window, id) if accept else source.reject(window, id))
+            self.undoing.decided(sheet, accept, [] if take is None else [take])
         sheet.refresh()
 
     async def all(self, sheet: ChangeSheet, accept: bool) -> None:
@@ -180,57 +176,25 @@ class Deciding:
     async def _decide(
         self, sheet: ChangeSheet, window: sublime.Window, counted: Sequence[Counted], accept: bool
     ) -> None:
-        before = {it.id for it in self._history.of_window(window)}
         known = set(sheet.model.numbers)
         # Edits that are made already are undone from the last one on.
         order = counted if accept else counted[::-1]
-        done, changed = 0, 0
+        takes: list[TakeBack] = []
+        changed = 0
         for each in order:
             id = each.section.file.id
             if not self._is_as_counted(each):
                 changed += each.source.view(id) is not None
                 continue
             decide = each.source.accept if accept else each.source.reject
-            done += await decide(window, id)
-        if accept:
-            _remember(sheet, [it for it in self._history.of_window(window) if it.id not in before])
-            self.look(sheet)
+            take = await decide(window, id)
+            takes += [] if take is None else [take]
+        self.undoing.decided(sheet, accept, takes)
         await sheet.refresh()
         files = [it.file for it in sheet.model.sections if it.file.id != HEAD]
         came = sum(1 for it in files if it.id not in known)
         left = sum(1 for it in files if it.id in known and it.comparison is None)
-        self._tell(_outcome(accept, done, len(counted), changed, came, left))
-
-    # ----- undoing
-
-    def look(self, sheet: ChangeSheet) -> None:
-        """Let the sheet say how many accepted edits can be undone."""
-        count = len(self._undoable(sheet))
-        if sheet.marking.undoable != count:
-            sheet.marking.undoable = count
-            sheet.marking.links()
-
-    async def undo_all(self, sheet: ChangeSheet) -> None:
-        """Undo the last Accept all, as far as the accepted edits are known."""
-        edits, window = self._undoable(sheet), sheet.window
-        if not edits or window is None:
-            self._tell(NOTHING_TO_UNDO)
-            return
-        what = f"Undo {len(edits)} accepted edit{'' if len(edits) == 1 else 's'}"
-        if await panels.choice(window, [[what, UNDO_ALL], GO_BACK], f"{what}?") != 0:
-            return
-        for edit in reversed(edits):
-            await self._history.undo(window, edit)
-        left = [it for it in edits if self._history.find(it.id) is not None]
-        self._tell(f"{len(edits) - len(left)} of {len(edits)} accepted edits undone.")
-        self.look(sheet)
-
-    def _undoable(self, sheet: ChangeSheet) -> list[Edit]:
-        views = sheet.views
-        ids = views[0].settings().get(ACCEPTED) if views else None
-        known = ids if isinstance(ids, list) else []
-        found = [self._history.find(it) for it in known if isinstance(it, str)]
-        return [it for it in found if it is not None and not it.problem]
+        self._tell(_outcome(accept, len(takes), len(counted), changed, came, left))
 
 
 def _waits(source: Source, window: sublime.Window, id: str) -> bool:
@@ -261,13 +225,7 @@ async def _is_wanted(
     if others:
         detail = f"{OTHERS.format(others)} {detail}"
     asked = f"{name.split()[0]} {what}?"
-    return await panels.choice(window, [[f"{name}: {what}", detail], GO_BACK], asked) == 0
-
-
-def _remember(sheet: ChangeSheet, edits: Sequence[Edit]) -> None:
-    ids = [it.id for it in edits if not it.turn]
-    for view in sheet.views if ids else ():
-        view.settings().set(ACCEPTED, ids)
+    return await panels.choice(window, [[f"{name}: {what}", detail], STAY], asked) == 0
 
 
 def _outcome(accept: bool, done: int, counted: int, changed: int, came: int, left: int) -> str:

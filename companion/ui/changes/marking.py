@@ -39,8 +39,8 @@ class Marking:
         self._links: dict[int, sublime.PhantomSet] = {}
         self._seen: dict[int, range] = {}
         self._is_following = False
-        # How many edits that were accepted together can be undone.
-        self.undoable = 0
+        # What undoes the last decision in the sheet, empty for none.
+        self.undoable = ""
 
     def draw(self, model: Sheet) -> None:
         """Draw what has changed, in all views; each step blocks the thread only for a moment."""
@@ -136,7 +136,7 @@ class Marking:
         names = {"Accept all": "accept_all", "Reject all": "reject_all"}
         found = [self._link_to(*it) for it in names.items()] if self.model.sections[1:] else []
         if self.undoable:
-            found.append(self._link_to(f"Undo {self.undoable} accepted", "undo_all"))
+            found.append(self._link_to(self.undoable, "undo_all"))
         yield 0, "&nbsp; ".join(found)
 
     def _of_file(self, section: Section) -> Iterator[tuple[int, str]]:

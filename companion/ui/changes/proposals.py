@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Iterator
 
 import sublime
 
 from ..review.accepting import Accepting
 from ..review.actions import Actions
+from ..review.history import History
 from ..review.open_diffs import recorded
 from ..review.record import waiting
+from ..review.returned import Returned, rejected
 from ..review.reviews import Reviews
-from .sources import Entry, entry_of
+from .sources import Entry, TakeBack, entry_of, of_accepted
 
 
 class Proposals:
@@ -19,10 +22,19 @@ class Proposals:
 
     names = ("proposal", "proposals")
 
-    def __init__(self, reviews: Reviews, accepting: Accepting, actions: Actions) -> None:
+    def __init__(
+        self,
+        reviews: Reviews,
+        accepting: Accepting,
+        actions: Actions,
+        returned: Returned,
+        history: History,
+    ) -> None:
         self._reviews = reviews
         self._accepting = accepting
         self._actions = actions
+        self._returned = returned
+        self._history = history
         # The right views, by the ids of their diffs.
         self._views: dict[str, sublime.View] = {}
 
@@ -48,12 +60,16 @@ class Proposals:
         """It is open as long as it waits."""
         return self.view(id)
 
-    async def accept(self, window: sublime.Window, id: str) -> bool:
+    async def accept(self, window: sublime.Window, id: str) -> TakeBack | None:
         """As *Accept* in its review does."""
         view = self.view(id)
-        return view is not None and await self._accepting.accept(window, view)
+        edit = await self._accepting.accepted(window, view) if view is not None else None
+        return of_accepted(self._history, edit.id) if edit is not None else None
 
-    async def reject(self, window: sublime.Window, id: str) -> bool:
+    async def reject(self, window: sublime.Window, id: str) -> TakeBack | None:
         """As *Reject* in its review does."""
         view = self.view(id)
-        return view is not None and self._actions.reject(view)
+        found = rejected(view, self._reviews) if view is not None else None
+        if view is None or found is None or not self._actions.reject(view):
+            return None
+        return TakeBack(partial(self._returned.bring_back, found))

@@ -166,7 +166,7 @@ class SheetCommands:
         elif of == "file":
             await self._deciding.file(sheet, file, what == "accept")
         elif what == "undo":
-            await self._deciding.undo_all(sheet)
+            await self._deciding.undoing.undo(sheet)
         else:
             await self._deciding.all(sheet, what == "accept")
 

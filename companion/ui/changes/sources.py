@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Callable, Iterable, Protocol
+from typing import Any, Callable, Coroutine, Iterable, Protocol
 
 import sublime
 
@@ -12,9 +12,12 @@ from ...base.change_sheet import FileChanges
 from ...base.shown_text import shown_line
 from ...ide.clis import GEMINI_CLI
 from ..review import head
+from ..review.history import History
 from ..review.record import DiffRecord
 from ..review.review import Review
 from ..review.reviews import not_compared
+
+NOT_UNDONE = "The others are as they were."
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,15 @@ class Entry:
     make: Callable[[], FileChanges]
     is_current: bool = True
     change_count: int | None = None
+
+
+@dataclass(frozen=True)
+class TakeBack:
+    """`back` takes the decision on a file back, and gives a sentence if that was not done.
+    `edit_id` is that of the edit in the history, if one was accepted that was not made already."""
+
+    back: Callable[[sublime.Window], Coroutine[Any, Any, str]]
+    edit_id: str = ""
 
 
 class Source(Protocol):
@@ -45,10 +57,10 @@ class Source(Protocol):
     async def open(self, window: sublime.Window, id: str) -> sublime.View | None:
         """The same, opened if need be; the keyboard stays where it is."""
 
-    async def accept(self, window: sublime.Window, id: str) -> bool:
-        """Accept what the review shows; gives whether it is decided."""
+    async def accept(self, window: sublime.Window, id: str) -> TakeBack | None:
+        """Accept what the review shows; None if it is not decided."""
 
-    async def reject(self, window: sublime.Window, id: str) -> bool:
+    async def reject(self, window: sublime.Window, id: str) -> TakeBack | None:
         """Reject it, or undo the edit."""
 
 
@@ -65,13 +77,25 @@ def entry_of(id: str, view: sublime.View, record: DiffRecord, review: Review) ->
         title(record.path, sublime.Window(record.window_id)),
         comparison,
         note,
-        state(record.client, bool(record.edit_id), record.original_state.startswith("new file")),
+        _state(record),
         can_type=comparison is not None and review.digest is None,
         is_written=bool(record.edit_id),
         made_of=made_of,
     )
     is_current = review.is_current(view) or not review.is_compared
     return Entry(id, made_of, lambda: found, is_current, view.change_count())
+
+
+def of_accepted(history: History, id: str) -> TakeBack:
+    """For the edit with the id, which the user has accepted."""
+
+    async def back(window: sublime.Window) -> str:
+        edit = history.find(id)
+        if edit is not None:
+            await history.undo(window, edit)
+        return NOT_UNDONE if history.find(id) is not None else ""
+
+    return TakeBack(back, id)
 
 
 def id_of(value: object) -> int:
@@ -89,6 +113,12 @@ def title(path: str, window: sublime.Window) -> str:
             start = folder if len(folders) == 1 else os.path.dirname(folder)
             return shown_line(os.path.relpath(path, start))
     return shown_line(path)
+
+
+def _state(record: DiffRecord) -> str:
+    is_new = record.original_state.startswith("new file")
+    said = state(record.client, bool(record.edit_id), is_new)
+    return f"{said}, rejected once" if record.is_returned else said
 
 
 def state(client: str, is_written: bool, is_new: bool) -> str:

@@ -13,12 +13,14 @@ from ...base.change_sheet import FileChanges
 from ...base.comparison import compare_rows
 from ...base.digest import LARGE
 from ...ide.accepted_edits import Edit
+from ...ide.file_content import Original
+from .. import file_reading
 from ..review import head, large
 from ..review.edit_book import EditBook
 from ..review.record import waiting
 from ..review.reviews import Reviews
 from ..review.written_reviews import WrittenReviews
-from .sources import Entry, entry_of, state, title
+from .sources import Entry, TakeBack, entry_of, state, title
 
 # In front of the id of an edit: it is not that of a diff.
 PREFIX = "edit "
@@ -71,21 +73,45 @@ class UnaskedChanges:
             await self._written.open(window, edit, take_focus=False)
         return self._found(id)
 
-    async def accept(self, window: sublime.Window, id: str) -> bool:
+    async def accept(self, window: sublime.Window, id: str) -> TakeBack | None:
         """Keep it; without a review there is nothing to write."""
         edit, view = self._edit(id), self._found(id)
-        if view is not None:
-            return await self._written.keep(window, view)
-        if edit is not None:
+        if edit is None:
+            return None
+        present = await file_reading.content(edit.path)
+        if view is None:
             self._written.seen(window, edit)
-        return edit is not None
+        elif not await self._written.keep(window, view):
+            return None
+        return TakeBack(partial(self._show_again, edit, present))
 
-    async def reject(self, window: sublime.Window, id: str) -> bool:
+    async def reject(self, window: sublime.Window, id: str) -> TakeBack | None:
         """Undo it."""
         edit, view = self._edit(id), self._found(id)
+        if edit is None:
+            return None
+        present = await file_reading.content(edit.path)
         if view is not None:
-            return await self._written.undo_shown(window, view)
-        return edit is not None and await self._written.undo_and_tell(window, edit)
+            is_done = await self._written.undo_shown(window, view)
+        else:
+            is_done = await self._written.undo_and_tell(window, edit)
+        return TakeBack(partial(self._make_again, edit, present)) if is_done else None
+
+    async def _show_again(self, edit: Edit, present: Original, window: sublime.Window) -> str:
+        """The user has looked at it, and wants to do so again. What they made of the file stays; if
+        that was nothing of the edit, it is made again."""
+        there = [
+            it
+            for it in self._book.of_window(window)
+            if (it.turn, it.path) == (edit.turn, edit.path) and it.is_seen and not it.problem
+        ]
+        if not there:
+            return await self._make_again(edit, present, window)
+        self._book.replace(there[-1], replace(there[-1], is_seen=False))
+        return ""
+
+    async def _make_again(self, edit: Edit, present: Original, window: sublime.Window) -> str:
+        return await self._written.redo(window, self._book, edit, present)
 
     def _found(self, id: str) -> sublime.View | None:
         """The same, also if it was opened a moment ago."""

@@ -64,21 +64,25 @@ class Accepting:
         accepted."""
         if is_written(view):
             return await self._actions.written.keep(window, view)
+        return await self.accepted(window, view) is not None
+
+    async def accepted(self, window: sublime.Window, view: sublime.View) -> Edit | None:
+        """The same of a proposal; gives the edit that can be undone later."""
         record = waiting(view)
         if record is None or record.id in self._pressed or not self._actions.can_decide():
-            return False
+            return None
         self._pressed.add(record.id)
         name = name_of(view)
         try:
             present = await file_reading.content(record.path)
             if not await self._is_wanted(window, view, present):
-                return False
+                return None
             review = self._reviews.of(view)
             after = None
             if review is not None and review.digest is not None:
                 after = await self._large_text(view)
                 if after is None:
-                    return False
+                    return None
         except GeneratorExit:
             # The acceptance is a decision and must not be lost silently.
             if is_diff(view) or not view.is_valid():
@@ -88,9 +92,10 @@ class Accepting:
             self._pressed.discard(record.id)
         claimed = self._actions.decide(view, accept=True, before=present.known_digest)
         if claimed is None:
-            return False
-        self._history.add(_edit(claimed, present, after if claimed.text is None else claimed.text))
-        return True
+            return None
+        edit = _edit(claimed, present, after if claimed.text is None else claimed.text)
+        self._history.add(edit)
+        return edit
 
     def closing(self, view: sublime.View) -> None:
         """The view closes. If it is being accepted and the user closes it, that is not a rejection;

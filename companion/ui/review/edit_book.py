@@ -17,6 +17,9 @@ class EditBook(Protocol):
 
     def find(self, id: str) -> Edit | None: ...
 
+    def bring_back(self, edit: Edit) -> None:
+        """One that was there before."""
+
     def replace(self, edit: Edit, by: Edit | None) -> None:
         """Put another edit in place of this one, or none, if it is there."""
 
@@ -33,6 +36,10 @@ class EditBooks:
     def find(self, id: str) -> Edit | None:
         found = (book.find(id) for book in self._books)
         return next((it for it in found if it is not None), None)
+
+    def bring_back(self, edit: Edit) -> None:
+        """Into the first of them."""
+        self._books[0].bring_back(edit)
 
     def replace(self, edit: Edit, by: Edit | None) -> None:
         for book in self._books:

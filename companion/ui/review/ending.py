@@ -81,7 +81,7 @@ def is_emptied(view: sublime.View) -> bool:
     """Whether the diff's proposal is empty and means another one: a CLI does not accept an empty
     text as the user's (docs/protocol.md 1.4)."""
     record = waiting(view)
-    is_told_so = record is not None and not record.was_empty and not record.chat
+    is_told_so = record is not None and not record.was_empty and record.is_of_session
     return is_told_so and view.size() == 0
 
 

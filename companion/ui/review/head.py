@@ -23,6 +23,7 @@ ACCEPT, REJECT, RELEASE, UNDO = "Accept", "Reject", "Release", "Undo"
 GONE = "{cli} has left; a decision waits for the next one."
 WRITTEN = "{} wrote this at {} without asking. If you close the tab, nothing changes."
 ASKS_IN_CHAT = "{} has been asking in its chat since {}."
+RETURNED = "You rejected this, which {} was told. If you accept it now, it is written here."
 PART = "Too large to be edited here: only the beginning is shown. Accepting writes all of it. "
 DIGEST = (
     "Too large to be edited here: only the changed parts are shown. Accepting writes all of it,"
@@ -88,6 +89,8 @@ def _second(record: DiffRecord) -> list[Piece]:
     (docs/protocol.md 1.7)."""
     if record.edit_id:
         return words(WRITTEN.format(record.proposer, _clock(record)))
+    if record.is_returned:
+        return words(RETURNED.format(record.proposer))
     if record.chat:
         return words(ASKS_IN_CHAT.format(record.proposer, _clock(record)))
     release = link(RELEASE, "release_diff", id=record.id), len(RELEASE)

@@ -27,11 +27,13 @@ from .. import panels, queues, settings, sharing_settings, texts
 from ..stories import computed
 from . import written_files
 
-# The most accepted edits of each window, and bytes of all of them: the oldest are forgotten first.
+# The most accepted edits that are listed, and bytes of all of them: the texts of the oldest are
+# forgotten first. More are known, because hundreds can be accepted together.
 MAX_EDITS, MAX_BYTES = 50, 64 * 1024 * 1024
 # The same for those that nobody accepted, for a turn can write many files: more are known, but
 # without their texts, so that the user is told of them.
-MAX_UNASKED, MAX_UNASKED_BYTES = 200, 32 * 1024 * 1024
+MAX_UNASKED, MAX_UNASKED_BYTES = 500, 32 * 1024 * 1024
+# The most edits of each kind in a window.
 MAX_KNOWN = 1000
 NOTHING = "No accepted edits in this window so far."
 NOT_WRITTEN = "The file is as it was before the edit: there is nothing to undo."
@@ -98,7 +100,7 @@ class History:
         self._edits.append(_bounded(edit))
         alike = [it for it in self._edits if bool(it.turn) == bool(edit.turn)]
         own = [it for it in alike if it.is_of(edit.window_id, edit.folders)]
-        if len(own) > (MAX_KNOWN if edit.turn else MAX_EDITS):
+        if len(own) > MAX_KNOWN:
             self._edits.remove(own[0])
             logger.info("the oldest edit of a window is not listed any more")
         whole = [it for it in own if not it.problem]
@@ -106,6 +108,10 @@ class History:
             self._drop_texts(whole[0])
         self._make_room()
         self._save()
+
+    def bring_back(self, edit: Edit) -> None:
+        """An edit that was undone is made again."""
+        self.add(edit)
 
     def replace(self, edit: Edit, by: Edit | None) -> None:
         """Put another edit in place of this one, or none. One with other texts has another id."""

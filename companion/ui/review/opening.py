@@ -74,7 +74,7 @@ def set_orphaned(window: sublime.Window, session_id: str, orphaned: bool) -> lis
 
 
 def _makes_way(record: DiffRecord, proposal: Proposal) -> bool:
-    if record.edit_id or record.chat or record.path != proposal.path:
+    if not record.is_of_session or record.path != proposal.path:
         return False
     is_gone = record.session_id not in proposal.live_sessions
     return record.session_id == proposal.session_id or is_gone

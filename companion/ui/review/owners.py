@@ -56,11 +56,14 @@ class CliSessions(Owner):
 class Owners:
     """Finds the owner of a diff."""
 
-    def __init__(self, sessions: CliSessions, chats: Owner) -> None:
+    def __init__(self, sessions: CliSessions, chats: Owner, returned: Owner) -> None:
         self._sessions = sessions
         self._chats = chats
+        self._returned = returned
 
     def of(self, record: DiffRecord) -> Owner:
+        if record.is_returned:
+            return self._returned
         return self._chats if record.chat else self._sessions
 
 

@@ -69,6 +69,12 @@ class DiffRecord:
     edit_id: str = ""
     chat: str = ""
     call: str = ""
+    is_returned: bool = False
+
+    @property
+    def is_of_session(self) -> bool:
+        """Whether it is the proposal of a CLI's session, which the companion knows."""
+        return not (self.edit_id or self.chat or self.is_returned)
 
     @property
     def proposer(self) -> str:
@@ -81,12 +87,14 @@ class Origin:
     """Where a diff comes from, if it is not the proposal of a CLI's session.
 
     `edit_id` is that of an edit that a CLI made without asking: the file is written, and no CLI
-    waits. `chat` is the conversation whose agent asks for the edit, with this `call`.
+    waits. `chat` is the conversation whose agent asks for the edit, with this `call`. A proposal
+    that `is_returned` was rejected, and the user has taken that back: nobody waits.
     """
 
     edit_id: str = ""
     chat: str = ""
     call: str = ""
+    is_returned: bool = False
 
 
 # That of a proposal of a CLI's session.

@@ -66,6 +66,10 @@ class TurnEdits:
     def find(self, id: str) -> Edit | None:
         return self._edits.get(id)
 
+    def bring_back(self, edit: Edit) -> None:
+        self._edits = {**self._edits, edit.id: edit}
+        self.on_change()
+
     def replace(self, edit: Edit, by: Edit | None) -> None:
         if edit.id in self._edits:
             now = {id: it for id, it in self._edits.items() if id != edit.id}

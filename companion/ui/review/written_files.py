@@ -6,6 +6,7 @@ only.
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import sublime
 
@@ -14,7 +15,7 @@ from ...ide.file_content import Original
 from ...ide.questions import FileUndoing
 from ...ide.service import Companion
 from .. import application, file_reading, texts
-from ..stories import sleep
+from ..stories import computed, sleep
 
 # Milliseconds between checks whether a tab shows its file, and how many of them.
 LOADING, CHECKS = 20, 250
@@ -39,6 +40,40 @@ async def write(window: sublime.Window, edit: Edit, text: str, name: str) -> str
     if edit.after is None or not is_text(present, edit.after):
         return present.note or CHANGED.format(name)
     return await _through_tab(window, edit.path, present, text, name)
+
+
+async def put(window: sublime.Window, path: str, text: str, before: str | None) -> str:
+    """Put an accepted text into the file, if its digest is still `before`, None for an unknown one.
+    Gives a sentence if that was not done."""
+    present, known_as = await file_reading.content(path), name(path)
+    if texts.unsaved_view(path) is not None:
+        return UNSAVED.format(known_as)
+    if before is not None and present.known_digest != before:
+        return CHANGED.format(known_as)
+    if present.note or is_text(present, text):
+        return present.note
+    if not present.exists:
+        await computed(partial(os.makedirs, os.path.dirname(path), exist_ok=True))
+    return await _through_tab(window, path, present, text, known_as)
+
+
+async def redo(companion: Companion, window: sublime.Window, edit: Edit, after: Original) -> str:
+    """Make the file again what it was after the edit, as `undo` does the opposite."""
+    present, known_as = await file_reading.content(edit.path), name(edit.path)
+    before = edit.before
+    if texts.unsaved_view(edit.path) is not None:
+        return UNSAVED.format(known_as)
+    if (present.exists, present.known_digest) == (after.exists, after.known_digest):
+        return ""
+    if (present.exists, present.known_digest) != (before.exists, before.known_digest):
+        return present.note or CHANGED.format(known_as)
+    if before.exists and _is_alike(after, present) and _tab(window, edit.path) is not None:
+        return await _through_tab(window, edit.path, present, after.text, known_as)
+    known = before.text if before.exists else None
+    problem, other = await companion.ask(FileUndoing(edit.path, after, known))
+    if not problem and other is None:
+        show_again(edit)
+    return problem or (CHANGED.format(known_as) if other is not None else "")
 
 
 async def undo(companion: Companion, window: sublime.Window, edit: Edit, name: str) -> str:

@@ -16,6 +16,7 @@ import sublime
 from ...ide.accepted_edits import Edit
 from ...ide.editor import Proposal
 from ...ide.events import EditTakenBack
+from ...ide.file_content import Original
 from ...ide.service import Companion
 from .. import file_reading, queues, texts
 from ..stories import computed
@@ -34,6 +35,10 @@ UNDONE = "{} is as it was before the edit."
 TYPED = "You have typed in the review of {} meanwhile: decide again."
 # The digest of a file that is none that we know.
 OTHER = "changed"
+
+
+Close = Callable[[ending.ClaimedDiff, "sublime.View | None"], None]
+_put_away = partial(ending.put_away, name=YOURS)
 
 
 class WrittenReviews:
@@ -131,12 +136,23 @@ class WrittenReviews:
             self.leave(view)
         return ""
 
-    def leave(self, view: sublime.View) -> None:
+    async def redo(
+        self, window: sublime.Window, book: EditBook, edit: Edit, after: Original
+    ) -> str:
+        """Make an undone edit of the book again: the file was this after it. Gives a sentence if
+        that was not done."""
+        problem = await written_files.redo(self._companion, window, edit, after)
+        if not problem and book.find(edit.id) is None:
+            book.bring_back(replace(edit, is_seen=False))
+            self._tell_model(window, edit, is_whole=False)
+        return problem
+
+    def leave(self, view: sublime.View, close: Close = _put_away) -> None:
         """Close the review without a decision; what the user typed stays as a tab."""
         claimed = ending.claim(view)
         if claimed is not None:
             keyboard = self._editor.keyboard_in(claimed.window)
-            queues.on_ui_thread(partial(ending.put_away, claimed, keyboard, YOURS))
+            queues.on_ui_thread(partial(close, claimed, keyboard))
             queues.on_ui_thread(self._reviews.forget_ended)
 
     def resume(self) -> None:
@@ -201,7 +217,7 @@ class WrittenReviews:
             return False
         words = comments.words(view, self._reviews.of(view))
         self._editor.tell(KEPT.format(name_of(view)))
-        self._close(view)
+        self.leave(view, ending.close)
         self._give(window, edit, words)
         return True
 
@@ -209,13 +225,6 @@ class WrittenReviews:
         """The user's words about the edit go to a CLI."""
         if self._editor.words is not None:
             self._editor.words.give_on_unasked(_home(window, edit), edit, words)
-
-    def _close(self, view: sublime.View) -> None:
-        claimed = ending.claim(view)
-        if claimed is not None:
-            keyboard = self._editor.keyboard_in(claimed.window)
-            queues.on_ui_thread(partial(ending.close, claimed, keyboard))
-            queues.on_ui_thread(self._reviews.forget_ended)
 
     def _tell_model(self, window: sublime.Window, edit: Edit, is_whole: bool) -> None:
         if self.taken_back(edit):

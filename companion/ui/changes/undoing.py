@@ -1,0 +1,132 @@
+"""Takes back what was decided in a sheet, the last decision first. UI thread only.
+
+A decision on all is one, as is that on a file. After a restart only the last acceptance is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Callable, Sequence
+
+from .. import panels
+from ..review.history import History
+from .sheet import ChangeSheet
+from .sources import TakeBack, of_accepted
+
+NOTHING_TO_UNDO = "Nothing that was decided here can be undone any more."
+GO_BACK = ["Go back", "Nothing is undone."]
+# What a decision is called, by whether it accepts; and what it means to undo that.
+NAMES = {True: "accepted", False: "rejected"}
+DETAILS = {
+    True: "The old texts are put back where the files are still what you accepted. Edits that were"
+    " made already only wait here again.",
+    False: "Edits that were made already are made again. Proposals wait here again, but not their"
+    " CLIs, which were told: if you accept one, it is written here.",
+}
+# In the settings of the sheet's view: the ids of the edits that were accepted last.
+ACCEPTED = "gemini_companion_changes_accepted"
+# The most decisions of a sheet that are known.
+MOST = 20
+
+
+_numbers = count()
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided at once; `takes` are in the order in which that was done."""
+
+    is_accepted: bool
+    takes: Sequence[TakeBack]
+    number: int = field(default_factory=_numbers.__next__)
+
+
+class Undoing:
+    """The decisions in the sheets of one companion."""
+
+    def __init__(self, history: History, tell: Callable[[str], None]) -> None:
+        self._history = history
+        self._tell = tell
+        # By the buffers of the sheets.
+        self._decisions: dict[int, list[Decision]] = {}
+
+    def decided(self, sheet: ChangeSheet, is_accepted: bool, takes: Sequence[TakeBack]) -> None:
+        """The user has decided this in the sheet."""
+        if not takes:
+            return
+        known = self._of(sheet)
+        known.append(Decision(is_accepted, takes))
+        del known[:-MOST]
+        self._remember(sheet)
+        self.look(sheet)
+
+    def look(self, sheet: ChangeSheet) -> None:
+        """Let the sheet say what can be undone."""
+        last = self._last(sheet)
+        words = f"Undo {len(last.takes)} {NAMES[last.is_accepted]}" if last is not None else ""
+        if sheet.marking.undoable != words:
+            sheet.marking.undoable = words
+            sheet.marking.links()
+
+    def forget(self, buffer_id: int) -> None:
+        """The sheet is closed."""
+        self._decisions.pop(buffer_id, None)
+
+    async def undo(self, sheet: ChangeSheet) -> None:
+        """Take the last decision back, as far as that is possible."""
+        last, window = self._last(sheet), sheet.window
+        if last is None or window is None:
+            self._tell(NOTHING_TO_UNDO)
+            return
+        what = f"{len(last.takes)} {NAMES[last.is_accepted]} edit{'s' if last.takes[1:] else ''}"
+        items = [[f"Undo {what}", DETAILS[last.is_accepted]], GO_BACK]
+        if await panels.choice(window, items, f"Undo {what}?") != 0:
+            return
+        left, problems = [], []
+        for take in reversed(last.takes):
+            problem = await take.back(window)
+            if problem:
+                left.append(take)
+                problems.append(problem)
+        done = f"{len(last.takes) - len(left)} of {what} undone."
+        self._tell(" ".join([done, *problems[:1]]))
+        self._replace(sheet, last, left[::-1])
+
+    def _replace(self, sheet: ChangeSheet, last: Decision, left: Sequence[TakeBack]) -> None:
+        """Only this is left of the last decision of which something could be undone."""
+        known = self._of(sheet)
+        while known and known[-1].number != last.number:
+            known.pop()
+        if known:
+            known[-1:] = [replace(last, takes=left)] if left else []
+        self._remember(sheet)
+        self.look(sheet)
+
+    def _last(self, sheet: ChangeSheet) -> Decision | None:
+        """The last decision of which something can be undone still, with that alone."""
+        for each in reversed(self._of(sheet)):
+            possible = [it for it in each.takes if self._is_possible(it)]
+            if possible:
+                return replace(each, takes=possible)
+        return None
+
+    def _is_possible(self, take: TakeBack) -> bool:
+        edit = self._history.find(take.edit_id) if take.edit_id else None
+        return not take.edit_id or (edit is not None and not edit.problem)
+
+    def _of(self, sheet: ChangeSheet) -> list[Decision]:
+        if sheet.buffer_id not in self._decisions:
+            stored = [it.settings().get(ACCEPTED) for it in sheet.views[:1]]
+            ids = stored[0] if stored and isinstance(stored[0], (list, tuple)) else ()
+            takes = [of_accepted(self._history, it) for it in ids if isinstance(it, str)]
+            self._decisions[sheet.buffer_id] = [Decision(True, takes)] if takes else []
+        return self._decisions[sheet.buffer_id]
+
+    def _remember(self, sheet: ChangeSheet) -> None:
+        """For the time after a restart."""
+        accepted = [it for it in self._of(sheet) if it.is_accepted]
+        ids = [it.edit_id for each in accepted[-1:] for it in each.takes if it.edit_id]
+        for view in sheet.views:
+            if ids or view.settings().has(ACCEPTED):
+                view.settings().set(ACCEPTED, ids)

@@ -1,0 +1,112 @@
+"""Proposals whose rejection the user has taken back. The CLI was told of the rejection and does not
+wait any more, so an accepted text is written here. UI thread only."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from functools import partial
+
+import sublime
+
+from ...base.digest import Digest
+from ...ide.editor import Proposal
+from .. import file_reading, texts
+from ..stories import computed
+from ..sublime_editor import SublimeEditor
+from . import large, opening, written_files
+from .ending import ClaimedDiff
+from .owners import Owner
+from .record import DiffRecord, Origin, waiting
+from .reviews import Reviews
+from .words import Words
+
+WRITTEN = "{} has the accepted text."
+NOT_KNOWN = "Not all of the text for {} is known any more: nothing was written."
+IN_TAB = " The accepted text is in a tab."
+ACCEPTED = "accepted, not written"
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A proposal as the user had it when they rejected it. Of a large one the text is None, and the
+    digest has it."""
+
+    path: str
+    client: str
+    text: str | None
+    digest: Digest | None = None
+
+    @property
+    def whole_text(self) -> str | None:
+        """May take some time."""
+        return self.digest.new_text if self.text is None and self.digest else self.text
+
+
+def rejected(view: sublime.View, reviews: Reviews) -> Rejected | None:
+    """The proposal in the view, which is to be rejected; None if that is none."""
+    record, review = waiting(view), reviews.of(view)
+    if record is None:
+        return None
+    if record.is_whole:
+        return Rejected(record.path, record.client, texts.text_of(view))
+    if review is None:
+        return Rejected(record.path, record.client, None)
+    return Rejected(record.path, record.client, review.text, review.digest)
+
+
+class Returned(Owner):
+    """Those of one companion."""
+
+    def __init__(self, editor: SublimeEditor, reviews: Reviews, words: Words) -> None:
+        self._editor = editor
+        self._reviews = reviews
+        self._words = words
+
+    async def bring_back(self, it: Rejected, window: sublime.Window) -> str:
+        """Show it beside the file as that is now. Gives a sentence if it cannot be shown."""
+        name = os.path.basename(it.path)
+        present = await file_reading.content(it.path)
+        text = await computed(lambda: it.whole_text)
+        if text is None:
+            return NOT_KNOWN.format(name)
+        digest = await computed(partial(large.parts, present.text, text))
+        if not window.is_valid():
+            return NOT_KNOWN.format(name)
+        if not self._reviews.has_room_for(digest):
+            digest = None
+        proposal = Proposal("", it.path, text, client=it.client, opened_at=time.time())
+        keyboard, is_digest = self._editor.keyboard_in(window), digest is not None
+        shown, origin = large.shown(proposal, present, digest), Origin(is_returned=True)
+        view, _note = opening.open_diff(window, *shown, keyboard, False, is_digest, origin)
+        self._reviews.begin(view, present.text, digest)
+        return ""
+
+    def accepted(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
+        self._words.give(claimed.record, words, is_accepted=None)
+        review = self._reviews.with_id(claimed.record.id)
+        digest = review.digest if review is not None else None
+        record = claimed.record
+        accepted = Rejected(record.path, record.client, claimed.text, digest)
+        self._editor.stories.begin(self._write(claimed.window, accepted, before))
+
+    def rejected(self, claimed: ClaimedDiff, words: str) -> None:
+        self._words.give(claimed.record, words, is_accepted=None)
+
+    def typed(self, record: DiffRecord, text: str) -> None:
+        """The view has it, also after a restart."""
+
+    async def _write(self, window: sublime.Window, it: Rejected, before: str | None) -> None:
+        name, text = os.path.basename(it.path), await computed(lambda: it.whole_text)
+        if text is None:
+            self._editor.tell(NOT_KNOWN.format(name))
+            return
+        is_written = False
+        try:
+            problem = await written_files.put(window, it.path, text, before)
+            is_written = not problem
+            self._editor.tell(problem + IN_TAB if problem else WRITTEN.format(name))
+        finally:
+            if not is_written:
+                texts.return_text(window, it.path, text, ACCEPTED)
