@@ -125,8 +125,8 @@ FUZZ = (
     Part("sheets in random order", (*ADAPTER, "--", "tests/ui/random_sheets_test.py")),
     Part("the servers", ("-m", "pytest", "-s", "tests/ide/test_fuzz.py")),
 )
-# Parts that run at once: two thirds of their time they wait, for a CLI, a browser or a timer.
-AT_ONCE = 3 * (os.cpu_count() or 2)
+# Parts that run at once: most of their time they wait, for a CLI, a browser or a timer.
+AT_ONCE = 2 * (os.cpu_count() or 2) + 1
 # Seconds that a part may take: many times what it takes on an idle machine. Each test has a limit
 # of its own, in tests/conftest.py: this one is for what hangs before the first or after the last.
 LIMIT = 1800.0 * int(os.environ.get("FUZZ", "1"))

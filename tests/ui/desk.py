@@ -218,5 +218,4 @@ class DeskCase(ReviewCase):
         "questions:": lambda t: len(t.asked),
         "sentences:": lambda t: len(t.sentences),
         "the clipboard has": lambda t: sublime.get_clipboard(),
-        "the windows are": lambda t: len(sublime.windows()),
     }

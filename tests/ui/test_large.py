@@ -62,7 +62,6 @@ class LargeCase(DeskCase):
 
         yield from self.until_answered(UnwrittenTexts(self.window.id()), is_told, True)
 
-    @word("every command on single changes is refused: (.+)")
     def until_refused(self, why: str) -> Steps:
         for name in ("keep_change", "drop_change", "next_change", "previous_change"):
             self.sentences.clear()
