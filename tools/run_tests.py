@@ -33,7 +33,7 @@ PAGE = ("test_page*.py", "test_api_browser.py")
 DESCRIBED = ("test_api_schema.py", "test_api_clients.py", "test_api_agents.py", "test_api_docs.py")
 CHAT = ("test_chat*.py", "test_conversation*.py", "test_queue.py", "test_replicas.py")
 BESIDE = ("test_extension.py", "test_outliving.py", "test_prompt.py", "test_sheet.py")
-MATRIX = ("test_matrix.py",)
+MATRIX = ("test_matrix.py", "test_chat_matrix.py")
 FAULTS, INSTALLED = ("test_faults.py",), ("test_packages.py", "test_doctor.py")
 APART = (*AGENT, *API, *PAGE, *FAULTS, *INSTALLED, *MATRIX)
 TOOLS = tuple(os.path.join("tests", name) for name in ("tools", "headless"))
@@ -99,7 +99,7 @@ SET_UP = (
 TESTS = (
     Part("the reviews in an editor", adapter(reviews=True)),
     Part("the adapter in an editor", adapter(reviews=False)),
-    Part("the chat with a CLI", with_cli(*CHAT), ("node",)),
+    Part("the chat with a CLI", with_cli(*CHAT, but=MATRIX), ("node",)),
     Part("the API's page in a browser", with_cli(*PAGE), ("node", "browser")),
     Part("the real CLI beside its edits", with_cli(*BESIDE), ("node",)),
     Part("the core", without(E2E, OTHERS, *TOOLS)),

@@ -56,16 +56,17 @@ class Proxy(socketserver.ThreadingTCPServer):
 @dataclass(frozen=True)
 class Agent:
     """`id` is its name in options, `folder` has its package below node_modules. `key` is what it is
-    given for the model at a URL. `write`, `edit` and `plan` are calls of its tools: a file with a
-    text; one text in the place of another, after a call that reads the file; and a plan with one
-    step. `unasking` is a mode in which it writes unasked. `tokens` are what the model counts for
-    each request, `asks` the begin of the only hosts that it asks for beside the model. Whether it
-    `sees_skills` of the user."""
+    given for the model at a URL. `write`, `edit`, `run` and `plan` are calls of its tools: a file
+    with a text; one text in the place of another, after a call that reads the file; a command that
+    it asks about; and a plan with one step. `unasking` is a mode in which it writes unasked.
+    `tokens` are what the model counts for each request, `asks` the begin of the only hosts that it
+    asks for beside the model. Whether it `sees_skills` of the user."""
 
     id: str
     key: Callable[[str], Credentials]
     write: Callable[[str, str], Call]
     edit: Callable[[str, str, str], Sequence[Call]]
+    run: Callable[[str], Call]
     plan: Call
     folder: str = os.path.join(HERE, "agents")
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -84,6 +85,13 @@ class Agent:
     def setup(self) -> str:
         """What installs it."""
         return "make setup" if self.folder == HERE else "make setup-agents"
+
+    def login(self, url: str) -> dict[str, str]:
+        """The key as the API takes it."""
+        key = self.key(url)
+        told = {"apiKey": key.api_key, "baseUrl": key.base_url, "model": key.model}
+        given = {name: value for name, value in told.items() if value}
+        return {"agent": self.id, "authType": key.kind, **given}
 
     def launch(self, url: str, proxy: Mapping[str, str]) -> Launch:
         """`proxy` are the variables for it. Raises AgentError where it is not installed."""
@@ -117,6 +125,12 @@ def update(path: str, old: str, new: str) -> Sequence[Call]:
     return [in_code("apply_patch", change)]
 
 
+def outside_of_sandbox(line: str) -> Call:
+    """Codex asks about no other commands: they can change nothing."""
+    asked = {"sandbox_permissions": "require_escalated", "justification": "It writes."}
+    return in_code("exec_command", {"cmd": line, **asked})
+
+
 def in_code(tool: str, given: Any) -> Call:
     return call("exec", input=f"text(await tools.{tool}({json.dumps(given)}))")
 
@@ -131,6 +145,7 @@ ROWS = (
             call("read_file", file_path=path),
             call("replace", file_path=path, instruction="", old_string=old, new_string=new),
         ),
+        lambda line: call("run_shell_command", command=line),
         call("write_todos", todos=[{"description": STEP, "status": "pending"}]),
         folder=HERE,
         model=GEMINI_MODEL,
@@ -145,6 +160,7 @@ ROWS = (
             call("read_file", file_path=path),
             call("edit", file_path=path, old_string=old, new_string=new),
         ),
+        lambda line: call("run_shell_command", command=line, is_background=False),
         call("todo_write", todos=[{"id": "1", "content": STEP, "status": "pending"}]),
         folder=HERE,
         settings=QWEN_SETTINGS,
@@ -158,6 +174,7 @@ ROWS = (
             call("Read", file_path=path),
             call("Edit", file_path=path, old_string=old, new_string=new),
         ),
+        lambda line: call("Bash", command=line, description="Run it"),
         call("TaskCreate", subject=STEP, description=STEP),
         unasking="acceptEdits",
     ),
@@ -169,6 +186,7 @@ ROWS = (
             call("read", filePath=path),
             call("edit", filePath=path, oldString=old, newString=new),
         ),
+        lambda line: call("bash", command=line, description="Run it"),
         call("todowrite", todos=[{"content": STEP, "status": "pending", "priority": "high"}]),
         asks="registry.",
     ),
@@ -177,6 +195,7 @@ ROWS = (
         lambda url: openai(url, CODEX_MODEL),
         patch,
         update,
+        outside_of_sandbox,
         in_code("update_plan", {"plan": [{"step": STEP, "status": "pending"}]}),
         unasking="agent",
         sees_skills=True,

@@ -493,6 +493,12 @@ def _chat() -> sublime.View | None:
     return next((it for it in views if it and it.settings().get("gemini_companion_chat")), None)
 
 
+def close_chats() -> None:
+    for view in window().views():
+        if view.settings().get("gemini_companion_chat"):
+            view.close()
+
+
 def chat() -> str | None:
     """All of its text."""
     view = _chat()

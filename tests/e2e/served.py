@@ -7,7 +7,7 @@ import json
 import os
 import re
 import time
-from typing import Any
+from typing import Any, Mapping
 from unittest import mock
 
 import scripted
@@ -25,13 +25,18 @@ def set_up(root: str, data: str, model_url: str, program: str = "") -> Any:
     programs = os.path.join(root, "programs")
     os.mkdir(programs)
     program = scripted.find(programs, model_url, program)
-    folder = os.path.join(data, "Packages", "User")
-    os.makedirs(folder)
-    with open(os.path.join(folder, "GeminiCompanion.sublime-settings"), "w") as file:
-        json.dump({"api_port": 0, "cli_command": [program]}, file)
+    write_settings(data, {"api_port": 0, "cli_command": [program]})
     path = os.pathsep.join([programs, os.environ["PATH"]])
     cache = os.path.join(root, "cache")
     return mock.patch.dict(os.environ, XDG_CACHE_HOME=cache, HOME=root, PATH=path)
+
+
+def write_settings(data: str, own: Mapping[str, Any]) -> None:
+    """The user's settings of the package, in the editor's folder `data`."""
+    folder = os.path.join(data, "Packages", "User")
+    os.makedirs(folder)
+    with open(os.path.join(folder, "GeminiCompanion.sublime-settings"), "w") as file:
+        json.dump(own, file)
 
 
 class Served:
@@ -64,8 +69,13 @@ class Served:
         finally:
             connection.close()
 
-    def configure(self) -> None:
-        self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "the-key"})
+    def configure(self, **login: str) -> None:
+        """A login as the API takes it; the usual one is a key of Gemini CLI's. Raises
+        AssertionError."""
+        login = login or {"authType": "gemini-api-key", "apiKey": "the-key"}
+        reply = self.ask("POST", "/auth/config", login)
+        if not reply["success"]:
+            raise AssertionError(reply)
 
     def chat(self, message: str) -> str:
         """The answer of the model."""

@@ -1,0 +1,261 @@
+"""Each agent, unmodified, in a tab of the headless editor: what test_matrix does over HTTP, as a
+user does it. An agent that is not set up is skipped.
+
+    make test-agents
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import unittest
+from contextlib import ExitStack
+from typing import Any
+from unittest import mock
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import scripted  # noqa: E402
+from agent_case import PROGRAM  # noqa: E402
+from agent_rows import AGENTS, Agent, Proxy  # noqa: E402
+from chat_case import LINE  # noqa: E402
+from editor import Editor  # noqa: E402
+from GeminiCompanion.companion.agent.wording.failure import AgentError  # noqa: E402
+from model_server import Gate  # noqa: E402
+from served import Served, is_gone, until, write_settings  # noqa: E402
+
+REVIEWED = "one\ntwo\n"
+
+
+class InTab(unittest.TestCase):
+    """All situations of one agent in one editor, a chat for each."""
+
+    row: Agent
+    root: str
+    folder: str
+    temp: str
+    data: str
+    model: Any
+    editor: Editor
+    served: Served
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        try:
+            command = cls.row.launch("", {}).command
+        except AgentError:
+            raise unittest.SkipTest(f"{cls.row.name} is not installed: {cls.row.setup}") from None
+        with ExitStack() as stack:
+            cls.prepare(stack, command)
+            cls.addClassCleanup(stack.pop_all().close)
+
+    @classmethod
+    def prepare(cls, stack: ExitStack, command: tuple[str, ...]) -> None:
+        cls.root = os.path.realpath(tempfile.mkdtemp(prefix="chat matrix-"))
+        stack.callback(shutil.rmtree, cls.root, True)
+        cls.folder, cls.temp, cls.data, programs = (
+            os.path.join(cls.root, it) for it in ("work", "tmp", "data", "programs")
+        )
+        for folder in (cls.folder, cls.temp, cls.data, programs):
+            os.mkdir(folder)
+        cls.model = stack.enter_context(cls.row.server())
+        proxy = Proxy()
+        stack.callback(proxy.server_close)
+        stack.callback(proxy.shutdown)
+        # Gemini CLI takes no address of a model but from its environment.
+        scripted.find(programs, cls.model.url, PROGRAM)
+        agents = {cls.row.id: {"command": command}}
+        write_settings(cls.data, {"api_port": 0, "usual_agent": cls.row.id, "agents": agents})
+        path = os.pathsep.join([programs, os.environ["PATH"]])
+        cache = os.path.join(cls.root, "cache")
+        variables = {"XDG_CACHE_HOME": cache, "HOME": cls.root, "PATH": path, **proxy.variables}
+        stack.enter_context(mock.patch.dict(os.environ, variables))
+        cls.start()
+        stack.callback(lambda: cls.editor.close())
+        cls.served.configure(**cls.row.login(cls.model.url))
+
+    @classmethod
+    def start(cls) -> None:
+        cls.editor = Editor(cls.folder, cls.data, cls.temp)
+        cls.served = Served(cls.editor)
+
+    def setUp(self) -> None:
+        self.path = os.path.join(self.folder, f"{self._testMethodName}.txt")
+        until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: New Chat"))
+
+    def tearDown(self) -> None:
+        self.editor.do("close_chats")
+
+    # What the user does, and what the model.
+
+    def say(self, words: str, *replies: Any) -> None:
+        """No other test says the same words."""
+        said = f"{words} ({self._testMethodName})"
+        self.model.will_play(said, *replies)
+        self.editor.do("type_in_chat", said)
+        self.editor.do("command", "gemini_companion_send")
+
+    def shown(self) -> str:
+        return str(self.editor.do("chat") or "").partition(LINE)[0]
+
+    def until_shown(self, *words: str) -> str:
+        """Until the chat has these words, one after the other; gives it."""
+
+        def found() -> str:
+            text, at = self.shown(), 0
+            for word in words:
+                at = text.find(word, at)
+                if at < 0:
+                    return ""
+            return text
+
+        try:
+            return str(until(found))
+        except AssertionError:
+            told = [self.editor.do(it) for it in ("chat_state", "chat", "log")]
+            raise AssertionError(f"{words} in {told}") from None
+
+    def until_over(self, *words: str) -> str:
+        """Until the last line of the turn is below these words."""
+        return self.until_shown(*words, "\n▏ ", "tokens")
+
+    def decide(self, command: str) -> None:
+        """Until the question is gone: at first it only shows it."""
+
+        def is_gone() -> bool:
+            self.editor.do("command", command)
+            return "▏ ? " not in self.shown()
+
+        until(is_gone)
+
+    def read(self) -> str | None:
+        """What the file of this test holds."""
+        if not os.path.exists(self.path):
+            return None
+        with open(self.path, encoding="utf-8") as file:
+            return file.read()
+
+    def propose(self, words: str, text: str, closing: str) -> None:
+        """Until the agent's file is open in the review."""
+        self.say(words, [self.row.write(self.path, text)], [closing])
+        until(lambda: self.editor.do("proposal", self.path) == text)
+
+    # The situations.
+
+    def test_an_answer_is_shown_while_it_comes(self) -> None:
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.say("count", ["One ", gate, "and two."])
+        shown = self.until_shown("▎ count", "One")
+        self.assertNotIn("and two.", shown)
+        gate.set()
+        self.until_over("▎ count", "One and two.")
+
+    def test_a_command_is_run_once_it_was_allowed(self) -> None:
+        line = f"echo plum > '{self.path}'"
+        self.say("run it", [self.row.run(line)], ["It ran."])
+        self.until_shown("▏ ? May it use ", f"\n{line}\n", "\n▏   [")
+        self.assertIsNone(self.read())
+        self.decide("gemini_companion_allow")
+        self.until_over("It ran.")
+        self.assertEqual(self.read(), "plum\n")
+
+    def test_a_command_is_not_run_if_it_was_denied(self) -> None:
+        line = f"echo plum > '{self.path}'"
+        self.say("run it", [self.row.run(line)], ["As you wish."])
+        self.until_shown("▏ ? May it use ", f"\n{line}\n", "\n▏   [")
+        self.decide("gemini_companion_deny")
+        self.until_over("▏ ⊘ ")
+        self.assertIsNone(self.read())
+
+    def test_an_edit_is_written_once_it_was_accepted_in_the_review(self) -> None:
+        self.propose("write it", REVIEWED, "Written.")
+        self.assertIsNone(self.read())
+        self.editor.do("command", "gemini_companion_accept_diff")
+        self.until_over("▏ ✓ ", "+2", "Written.", "1 file changed")
+        self.assertEqual(self.read(), REVIEWED)
+
+    def test_an_edit_is_written_as_the_user_changed_it_and_the_model_is_told(self) -> None:
+        self.propose("write it", REVIEWED, "Well.")
+        self.editor.do("append", self.path, "mine\n")
+        self.editor.do("command", "gemini_companion_accept_diff")
+        self.until_over("▏ ✓ ", "1 file changed")
+        self.assertEqual(self.read(), REVIEWED + "mine\n")
+        self.assertIn("mine", str(self.model.last_request()))
+
+    def test_an_edit_is_not_written_if_it_was_rejected(self) -> None:
+        self.propose("write it", REVIEWED, "As you wish.")
+        self.editor.do("command", "gemini_companion_reject_diff")
+        shown = self.until_over("▏ ⊘ ")
+        self.assertIsNone(self.read())
+        self.assertNotIn("changed", shown)
+        self.assertIsNone(self.editor.do("proposal", self.path))
+
+    def test_a_turn_is_stopped_and_the_next_message_is_answered(self) -> None:
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.say("count", ["One ", gate, "and two."])
+        self.until_shown("▎ count", "One")
+        self.editor.do("command", "gemini_companion_stop")
+        self.until_shown("One", "The turn was cancelled.")
+        gate.set()
+        self.say("and now", ["Here."])
+        self.assertNotIn("and two.", self.until_over("▎ and now", "Here."))
+
+    def test_the_next_message_is_answered_after_the_agent_was_killed(self) -> None:
+        self.propose("write it", REVIEWED, "Never said.")
+        self.kill()
+        self.until_shown("▎ write it", "▏ ✗ ")
+        until(lambda: self.editor.do("proposal", self.path) is None)
+        self.assertIsNone(self.read())
+        self.say("and now", ["Here."])
+        self.until_over("▎ and now", "Here.")
+
+    def test_a_conversation_goes_on_after_a_restart_of_the_editor(self) -> None:
+        self.say("the word is plum", ["I see."])
+        before = self.until_over("▎ the word is plum", "I see.")
+        self.editor.do("keep_session")
+        self.editor.kill()
+        type(self).start()
+        self.editor.do("restore_session")
+        self.assertEqual(self.until_over("▎ the word is plum", "I see."), before)
+        self.say("and now", ["Here."])
+        self.until_over("▎ and now", "Here.")
+        self.assertIn("the word is plum", str(self.model.last_request()))
+
+    def kill(self) -> None:
+        """The agent's processes, with what they have started."""
+        (agent,) = [it for it in self.served.ask("GET", "/agents")["agents"] if it["processes"]]
+        for process in agent["processes"]:
+            os.killpg(process["pid"], signal.SIGKILL)
+            until(lambda pid=process["pid"]: is_gone(pid))
+
+
+class GeminiCli(InTab):
+    row = AGENTS["gemini"]
+
+
+class QwenCode(InTab):
+    row = AGENTS["qwen"]
+
+
+class ClaudeCode(InTab):
+    row = AGENTS["claude"]
+
+
+class OpenCode(InTab):
+    row = AGENTS["opencode"]
+
+
+class Codex(InTab):
+    row = AGENTS["codex"]
+
+
+# The others have their tests.
+del InTab
+
+if __name__ == "__main__":
+    unittest.main()
