@@ -44,6 +44,17 @@ class Finding(unittest.TestCase):
             with self.subTest(words):
                 self.assertEqual(Chosen("gemini", words).found(), (self.node, self.cli))
 
+    def test_what_starts_it_is_not_taken_for_it(self) -> None:
+        with open(self.node, "wb") as file:
+            file.write(b"\x7fELF")
+        for words in (("node", self.cli), (self.node, self.cli)):
+            with self.subTest(words):
+                self.assertEqual(Chosen("gemini", words).found(), (self.node, self.cli))
+        self.program("npx-cli.js")
+        os.symlink("npx-cli.js", os.path.join(self.bin, "npx"))
+        with self.assertRaises(AgentError):
+            Chosen("codex", ("npx", "@agentclientprotocol/codex-acp")).found()
+
     def test_nothing_is_found_by_a_relative_path(self) -> None:
         before = os.getcwd()
         self.addCleanup(os.chdir, before)

@@ -23,6 +23,8 @@ NO_PROGRAM = sentence(
     '{cli} was not found. Install it, or write its full path as its "command" under "agents" in the'
     " settings."
 )
+# What starts programs of other names, such as ["node", "/path/gemini.js"]; it is no agent itself.
+RUNNERS = frozenset({"bun", "bunx", "env", "node", "npm", "npx", "pnpm", "yarn"})
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,8 @@ def _command(words: Sequence[str]) -> tuple[str, ...]:
 def _program(row: type[Cli], words: Sequence[str]) -> tuple[str, ...]:
     """The program of a row, by words that start it in a terminal. Raises AgentError."""
     for word in words:
+        if os.path.splitext(os.path.basename(word))[0].lower() in RUNNERS:
+            continue
         path = shutil.which(word) or word
         # A relative path would be looked up in the current directory, which nobody chose.
         if os.path.isabs(path):
