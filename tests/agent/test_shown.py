@@ -75,6 +75,26 @@ class Shown(unittest.TestCase):
         self.assertEqual(shown["args"], {"x": "<U+001B>"})
 
 
+class OfOtherAgents(unittest.TestCase):
+    """Their titles are for people: a summary, or the command without its end."""
+
+    def test_a_command_is_what_the_arguments_say_would_run(self) -> None:
+        for args, command in (
+            ({"command": "make\nmake install"}, "make\nmake install"),
+            ({"command": ["sh", "-c", "rm a b"]}, "sh -c 'rm a b'"),
+            ({}, "Build it"),
+            ({"command": 7}, "Build it"),
+        ):
+            with self.subTest(args):
+                update = ToolCallUpdate("1", "Build it", "execute", raw_input=args)
+                call = read(update, "execute", args)
+                self.assertEqual((call.command, call.display_name), (command, "Shell"))
+
+    def test_a_command_that_comes_with_edits_is_no_edit(self) -> None:
+        update = ToolCallUpdate("1", "t", "execute", diffs=(FileDiff("/a", "", "b"),))
+        self.assertEqual(read(update, "execute", {"command": "rm c"}).command, "rm c")
+
+
 class OfCommands(unittest.TestCase):
     """What the agent's note tells of a command."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
@@ -19,10 +20,12 @@ from .turn_events import Diff, ToolResult
 READ_MANY = "read_many_files"
 RESOLVE_PROMPT = "resolve-prompt-"
 SHELL = "run_shell_command"
+# The kind of calls that run a command.
+EXECUTE = "execute"
 # The beginning of the names of servers' tools; the titles of their calls: "add (sums MCP Server)".
 OF_SERVER = "mcp_"
 SERVER_TITLE = re.compile(r".* \((?P<server>.+) MCP Server\)", re.DOTALL)
-# The names by which the CLI shows its own tools.
+# The names by which calls are shown. First Gemini CLI's own ones.
 DISPLAY_NAMES = {
     "read_file": "ReadFile",
     "read_many_files": "ReadManyFiles",
@@ -36,6 +39,16 @@ DISPLAY_NAMES = {
     "web_fetch": "WebFetch",
     "google_web_search": "GoogleSearch",
     "save_memory": "SaveMemory",
+    # The protocol's kinds, which are the names of calls of agents that tell no others.
+    EXECUTE: "Shell",
+    "read": "Read",
+    "search": "Search",
+    "fetch": "Fetch",
+    "delete": "Delete",
+    "move": "Move",
+    "think": "Think",
+    "switch_mode": "SwitchMode",
+    "other": "Tool",
 }
 # "[current working directory /path] (what it is for)", "[in folder] (what it is for) [background]"
 SHELL_NOTE = re.compile(
@@ -96,9 +109,19 @@ class Call:
             return str(self.args.get("command") or self.title)
         if self.is_of_server:
             return f"{self.name} {self.text}"
+        if self.kind == EXECUTE:
+            return self._shell_line
         if self.diffs:
             return " ".join([self.name, *(diff.path for diff in self.diffs)])
         return f"{self.name} {self.title}".strip()
+
+    @property
+    def _shell_line(self) -> str:
+        """The title, which may be a summary, counts only where the arguments have no command."""
+        line = self.args.get("command")
+        if isinstance(line, list) and line:
+            return shlex.join(map(str, line))
+        return line if isinstance(line, str) and line else self.title or self.name
 
     @property
     def summary(self) -> Words:
