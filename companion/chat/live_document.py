@@ -42,7 +42,7 @@ class LiveDocument:
     async def load(self, conversation: Conversation) -> None:
         """Show what is on disk, and what happens until that is read. Raises AgentError."""
         past = self._past = conversation.past
-        made = Transcript(conversation.workspace, conversation.session.state.options)
+        made = Transcript(conversation.workspace)
         missed: list[TurnEvent] = []
         self._loading.append(missed)
         try:

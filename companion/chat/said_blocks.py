@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Sequence
 
 from ..agent.acp.elicitation import ACCEPT, DECLINE
-from ..agent.acp.session_state import MODE, MODEL, ConfigOptions, ContextUsage, Plan
+from ..agent.acp.session_state import ContextUsage, Plan
 from ..agent.conversations.past_turns import BROKEN_OFF
 from ..agent.display.wire import REASONS
 from ..agent.events import turn_events as events
@@ -264,7 +264,6 @@ class TurnFacts:
     begun: datetime | None
     ended: datetime
     usage: ContextUsage | None
-    options: ConfigOptions | None
 
 
 class EndBlock(Block):
@@ -290,21 +289,11 @@ class EndBlock(Block):
         found = [clock(facts.ended)]
         if facts.begun is not None:
             found.append(duration(facts.ended - facts.begun))
-        found += [shown_line(it) for it in _chosen(facts.options)]
+        found += [shown_line(it) for it in (self._body.mode, self._body.model) if it]
         found += _context(facts.usage)
         if usage.input_tokens or usage.output_tokens:
             found.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
         return found
-
-
-def _chosen(options: ConfigOptions | None) -> Sequence[str]:
-    """The names of the mode and the model that the agent uses."""
-    found = []
-    for category in (MODE, MODEL):
-        option = options.of_category(category) if options else None
-        if option is not None and option.current:
-            found.append(option.current_name)
-    return found
 
 
 def _context(usage: ContextUsage | None) -> Sequence[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from ..agent.acp.session_state import ConfigOptions
 from ..agent.events.turn_events import LOST, Message, PastTurn, TurnEvent
 from .block import Blocks
 from .question import Question
@@ -19,33 +18,27 @@ class Transcript:
     document, and so do past turns that are loaded, as far as they were kept. Adding an event costs
     the same however long the document is. What was taken is not kept here: the view has it.
 
-    `folder` is the one that paths are shown from. `options` are those that the agent has told
-    before.
+    `folder` is the one that paths are shown from.
     """
 
-    def __init__(self, folder: str = "", options: ConfigOptions | None = None) -> None:
+    def __init__(self, folder: str = "") -> None:
         self._waiting = WaitingBlock(folder)
         self._blocks = Blocks(self._waiting)
         self._folder = folder
         self._turn = self._new_turn("")
         # The number of the newest event of each turn.
         self._seen: dict[str, int] = {}
-        self._options = options
 
     def add(self, event: TurnEvent) -> None:
         """Any event of the conversation, its messages included; what is no part of the document is
         ignored, and so are events that were added before."""
-        if isinstance(event.body, ConfigOptions):
-            self._options = event.body
         if not event.turn_id or event.number <= self._seen.get(event.turn_id, -1):
             return
         self._seen[event.turn_id] = event.number
         self._handle(event)
 
     def load(self, turns: Sequence[PastTurn]) -> None:
-        """Past turns, the oldest first, after what is there; their messages included. Which options
-        were chosen is not known of them."""
-        options, self._options = self._options, None
+        """Past turns, the oldest first, after what is there; their messages included."""
         for turn in turns:
             text = turn.text or ("" if turn.is_whole else LOST)
             message = Message(text, turn.files, turn.attachments)
@@ -57,7 +50,6 @@ class Transcript:
                     self.add(event)
                 elif is_new:
                     self._handle(event)
-        self._options = options
 
     def take(self) -> tuple[Patch, ...]:
         """What changed since the last call, in the order in which it has to be done."""
@@ -72,7 +64,7 @@ class Transcript:
         if event.turn_id != self._turn.id:
             self._turn.end()
             self._turn = self._new_turn(event.turn_id)
-        self._turn.add(event, self._options)
+        self._turn.add(event)
 
     def _new_turn(self, id: str) -> TurnBlocks:
         return TurnBlocks(id, self._blocks, self._waiting, self._folder)

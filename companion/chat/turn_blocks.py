@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Callable, ClassVar, Mapping
 
-from ..agent.acp.session_state import ConfigOptions, ContextUsage, Plan
+from ..agent.acp.session_state import ContextUsage, Plan
 from ..agent.events import turn_events as events
 from ..agent.events.turn_events import BESIDE, WARNING, Message, TurnEvent
 from ..agent.wording.sentence import Sentence
@@ -36,7 +36,6 @@ class TurnBlocks:
         self._folder = folder
         self._begun: datetime | None = None
         self._usage: ContextUsage | None = None
-        self._options: ConfigOptions | None = None
         # The text that goes on with the next piece.
         self._growing: AnswerBlock | ThoughtBlock | None = None
         self._plan: PlanBlock | None = None
@@ -46,9 +45,7 @@ class TurnBlocks:
         self._changed: set[str] = set()
         self._ends = 0
 
-    def add(self, event: TurnEvent, options: ConfigOptions | None) -> None:
-        """`options` are those that the agent has told last."""
-        self._options = options
+    def add(self, event: TurnEvent) -> None:
         handler = self._HANDLERS.get(type(event.body))
         if handler is None:
             return
@@ -174,7 +171,7 @@ class TurnBlocks:
 
     def _complete(self, id: str, event: TurnEvent, body: events.Complete) -> None:
         self.end()
-        facts = TurnFacts(self._begun, event.time, self._usage, self._options)
+        facts = TurnFacts(self._begun, event.time, self._usage)
         self._blocks.show(EndBlock(id, self.id, body, facts))
 
     def _error(self, id: str, event: TurnEvent, body: events.Error) -> None:

@@ -7,6 +7,7 @@ import asyncio
 from typing import Any
 
 from GeminiCompanion.companion.agent.acp import messages
+from GeminiCompanion.companion.agent.acp.agent_state import AgentState
 from GeminiCompanion.companion.agent.agents.cli import Cli
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.events import turn_events as events
@@ -63,7 +64,7 @@ class Stage:
         self.log = EventLog("conversation", lambda event: self.story.append(event.body))
         self.story: list[Any] = []
         given: Any = self.session
-        self.agent = AgentSession(given, cli(home, False))
+        self.agent = AgentSession(given, cli(home, False), AgentState())
         self._requests = 0
 
     def of(self, kind: type) -> list[Any]:

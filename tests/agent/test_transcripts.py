@@ -30,7 +30,7 @@ from ..support import wait_for
 
 ID = "a" * 32
 NOW = datetime.now(timezone.utc)
-OVER = Complete(END_TURN, Usage(3, 4, {"a model": (3, 4)}))
+OVER = Complete(END_TURN, Usage(3, 4, {"a model": (3, 4)}), "Plan", "Flash")
 
 
 class Files(unittest.TestCase):

@@ -9,6 +9,14 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.agent.acp import messages
+from GeminiCompanion.companion.agent.acp.session_state import (
+    MODE,
+    MODEL,
+    SELECT,
+    Choice,
+    ConfigOption,
+    ConfigOptions,
+)
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.turn import turn as turn_module
 from GeminiCompanion.companion.agent.turn.turn import Limits, Turn
@@ -91,6 +99,19 @@ class Turns(unittest.IsolatedAsyncioTestCase):
                 assert self.session.end is not None
                 self.session.end.set_result(messages.prompt("s", ()).read(told))
                 self.assertEqual((await self.over(turn)).usage.input_tokens, expected)
+
+    async def test_its_end_has_the_names_of_the_mode_and_the_model_it_had_then(self) -> None:
+        turn = self.started()
+        turn.update(messages.AgentMessageChunk("Hello"))
+        names = {MODE: "Plan mode", MODEL: "Flash"}
+        told = [
+            ConfigOption(it, it, "", it, SELECT, "v", (Choice("v", name),))
+            for it, name in names.items()
+        ]
+        self.stage.agent.state.take(ConfigOptions(tuple(told)))
+        self.end()
+        last = await self.over(turn)
+        self.assertEqual((last.mode, last.model), ("Plan mode", "Flash"))
 
     async def test_what_was_said_before_the_end_is_told_though_the_end_is_there(self) -> None:
         turn = self.started()

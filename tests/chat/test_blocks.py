@@ -11,12 +11,6 @@ from typing import Any
 
 from GeminiCompanion.companion.agent.acp.elicitation import ACCEPT, FORM, URL, Field
 from GeminiCompanion.companion.agent.acp.session_state import (
-    MODE,
-    MODEL,
-    SELECT,
-    Choice,
-    ConfigOption,
-    ConfigOptions,
     ContextUsage,
     Cost,
     Plan,
@@ -485,16 +479,9 @@ class Ends(unittest.TestCase):
 
     def test_a_turn_ends_with_a_line_of_what_the_agent_tells(self) -> None:
         transcript, drawing = Transcript(), Drawing()
-        names = {MODE: "Plan mode", MODEL: "Flash"}
-        options = ConfigOptions(
-            tuple(
-                ConfigOption(it, it, "", it, SELECT, "v", (Choice("v", name),))
-                for it, name in names.items()
-            )
-        )
-        transcript.add(TurnEvent(0, BEGIN, "s", "", options))
         usage = ContextUsage(250, 1000, Cost(0.126, "USD"))
-        for event in numbered([Message("Hello"), usage, Complete("end_turn", Usage(1234, 5))]):
+        end = Complete("end_turn", Usage(1234, 5), "Plan mode", "Flash")
+        for event in numbered([Message("Hello"), usage, end]):
             transcript.add(event)
         drawing.apply(transcript.take())
         time = amounts.clock(BEGIN)

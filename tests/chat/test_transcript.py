@@ -5,16 +5,12 @@ from __future__ import annotations
 import gc
 import sys
 import unittest
-from dataclasses import replace
 from types import FrameType
 from typing import Any, Sequence
 
 from GeminiCompanion.companion.agent.acp.elicitation import ACTIONS, FORM
 from GeminiCompanion.companion.agent.acp.session_state import (
-    MODEL,
-    SELECT,
     STATUSES,
-    ConfigOption,
     ConfigOptions,
     ContextUsage,
     Plan,
@@ -185,15 +181,10 @@ class PastTurns(unittest.TestCase):
         turn = PastTurn("t", BEGIN, "", is_whole=False)
         self.assertEqual(self.loaded(turn), f"▎ {events.LOST}\n")
 
-    def test_the_options_of_now_are_not_told_of_past_turns(self) -> None:
-        chosen = ConfigOption("m", "Model", "", MODEL, SELECT, "Flash")
-        end = TurnEvent(1, BEGIN, "s", "t", events.Complete(events.END_TURN, events.Usage()))
-        transcript = Transcript(options=ConfigOptions((chosen,)))
-        transcript.load([PastTurn("t", BEGIN, "Hello", events=[end])])
-        self.assertNotIn("Flash", taken(transcript))
-        transcript.add(TurnEvent(0, BEGIN, "s", "u", Message("More")))
-        transcript.add(replace(end, turn_id="u"))
-        self.assertEqual("".join(it.rendered.text for it in transcript.take()).count("Flash"), 1)
+    def test_past_turns_are_told_with_the_mode_and_the_model_that_they_had(self) -> None:
+        over = events.Complete(events.END_TURN, events.Usage(), "Plan", "Flash")
+        turn = PastTurn("t", BEGIN, "Hello", events=[TurnEvent(1, BEGIN, "s", "t", over)])
+        self.assertIn(" · Plan · Flash\n", self.loaded(turn))
 
     def test_of_a_turn_that_is_over_nothing_is_kept(self) -> None:
         told: list[Body] = [Message("Hello"), Content("a"), events.Thought("b", "c"), Plan(())]

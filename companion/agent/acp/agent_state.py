@@ -66,6 +66,11 @@ class AgentState:
         option = self.options.of_category(MODE)
         return "" if option is None else str(option.current)
 
+    def name_of(self, category: str) -> str:
+        """The name of what is chosen in it, for people; empty if the agent has no such option."""
+        option = self.options.of_category(category)
+        return option.current_name if option is not None and option.current else ""
+
     @property
     def modes(self) -> tuple[str, ...]:
         option = self.options.of_category(MODE)

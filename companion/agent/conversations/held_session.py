@@ -150,7 +150,7 @@ class HeldSession:
             record.change(replace(record.state, loading=""))
         await self.choices.choose_again(session, self._cli.asking_mode)
         # Set only now: while the mode is not the announced one, nothing may be said.
-        self.agent = AgentSession(session, self._cli)
+        self.agent = AgentSession(session, self._cli, self.state)
 
     def _is_left(self, client: Client, session: str) -> bool:
         """Whether the process still has it open: some resume it as they remember it, and do not

@@ -156,11 +156,14 @@ class Usage:
 @dataclass(frozen=True)
 class Complete:
     """The turn is over. `reason` is END_TURN, CANCELLED, MAX_TOKENS, MAX_TURN_REQUESTS (also for
-    the CLI's own detection of loops) or EMPTY (the model said nothing, or was blocked)."""
+    the CLI's own detection of loops) or EMPTY (the model said nothing, or was blocked). `mode` and
+    `model` are the names of those that the agent had at its end, empty where it tells none."""
 
     type: ClassVar[str] = "complete"
     reason: str
     usage: Usage
+    mode: str = ""
+    model: str = ""
 
     @property
     def success(self) -> bool:

@@ -4,6 +4,7 @@ and the user's approvals in it."""
 from __future__ import annotations
 
 from ..acp.acp_client import Session
+from ..acp.agent_state import AgentState
 from ..acp.messages import ToolCallUpdate, WriteTextFile
 from ..agents.cli import Cli
 from ..events.tool_call import Call
@@ -11,12 +12,14 @@ from .outcomes import Approvals
 
 
 class AgentSession:
-    """With a session the agent forgets what was approved in it, and so does this. `notes` are texts
-    that the model has to read, in order; they go with the next message."""
+    """With a session the agent forgets what was approved in it, and so does this. `state` is what
+    the agent has told of it. `notes` are texts that the model has to read, in order; they go with
+    the next message."""
 
-    def __init__(self, session: Session, cli: Cli) -> None:
+    def __init__(self, session: Session, cli: Cli, state: AgentState) -> None:
         self.session = session
         self.cli = cli
+        self.state = state
         self.recording = cli.session_files.recording(session.id)
         self.approvals = Approvals()
         self.notes: list[str] = []

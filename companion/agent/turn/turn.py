@@ -13,6 +13,7 @@ from typing import AsyncIterator, Callable, Sequence, Union
 from ...base.log import logger
 from ..acp import messages
 from ..acp.elicitation import ElicitationRequest
+from ..acp.session_state import MODE, MODEL
 from ..events.event_log import EventLog
 from ..events.turn_events import (
     BESIDE,
@@ -266,7 +267,8 @@ class Turn:
             reason = END_TURN
         if reason == END_TURN and not self._log.has_answer:
             reason = EMPTY
-        return Complete(reason, self.usage)
+        names = self._agent.state.name_of
+        return Complete(reason, self.usage, names(MODE), names(MODEL))
 
     def _end(self, body: Body) -> None:
         self.elicitations.end()
