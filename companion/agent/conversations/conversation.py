@@ -41,6 +41,8 @@ UNDID = (
     "The user has undone changes of yours, or made them again: these files are not as you know"
     " them. Read them again before you edit them.\n{}\n"
 )
+NO_SESSION = sentence("The conversation has no session.")
+FULL = sentence("The conversation is full; begin a new one.")
 UNSAVED = sentence(
     "The disk refuses to store what is said here. Unless it does so later, it will be missing"
     " after a restart."
@@ -181,12 +183,7 @@ class Conversation:
     ) -> Turn:
         """Begin a turn; it is over at once if it was cancelled before. Needs a session. `queued` is
         the id of a message in the queue, the other arguments are the turn's. Raises AgentError."""
-        agent = self.session.agent
-        if agent is None:
-            raise AgentError(VALIDATION_ERROR, sentence("The conversation has no session."))
-        if self.record.transcript.is_full:
-            told = sentence("The conversation is full; begin a new one.")
-            raise AgentError(VALIDATION_ERROR, told)
+        agent = self._agent_for_turn()
         if self.turn is not None:
             self.record.usage = sum_of([self.record.usage, self.turn.usage])
         log = self.log = EventLog(self.id, self._hear)
@@ -286,6 +283,14 @@ class Conversation:
             self.turn.update(update)
         else:
             self._tell(update)
+
+    def _agent_for_turn(self) -> AgentSession:
+        """Raises AgentError if there can be no turn."""
+        if self.session.agent is None:
+            raise AgentError(VALIDATION_ERROR, NO_SESSION)
+        if self.record.transcript.is_full:
+            raise AgentError(VALIDATION_ERROR, FULL)
+        return self.session.agent
 
     def _tell(self, body: events.Body) -> None:
         """An event of the conversation that belongs to no turn."""

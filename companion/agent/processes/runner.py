@@ -118,22 +118,7 @@ class Runner:
 
     async def connect(self, credentials: Credentials, listener: Listener) -> Client:
         """A new process that is not authenticated yet. Raises AgentError."""
-        launch = self.launch
-        if launch.model:
-            credentials = replace(credentials, model=launch.model)
-        found = launch.command if launch.look is None else await in_thread(launch.found)
-        try:
-            self._cli.prepare(credentials, launch.settings)
-            environment = self._cli.environment(credentials, launch.environment)
-            command = (*found, *self._cli.arguments(launch.model))
-            process = await Process.start(command, environment, self._cli.folder)
-        except private_files.NotPrivate as error:
-            told = sentence("Other users can read the folder of {cli}.", cli=self._cli.name)
-            raise AgentError(CLIENT_NOT_INITIALIZED, told, str(error)) from error
-        except OSError as error:
-            reason = error.strerror or error
-            told = sentence("{cli} cannot be started: {reason}.", cli=self._cli.name, reason=reason)
-            raise AgentError(CLIENT_NOT_INITIALIZED, told) from error
+        process = await self._process(credentials)
         self.starts += 1
         client = Client(process, listener, self._cli.name, self._opening)
         try:
@@ -183,6 +168,25 @@ class Runner:
                 return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
         except (OSError, ValueError, IndexError, AttributeError):
             return 0
+
+    async def _process(self, credentials: Credentials) -> Process:
+        """Raises AgentError if it cannot be started."""
+        launch, cli = self.launch, self._cli
+        if launch.model:
+            credentials = replace(credentials, model=launch.model)
+        found = launch.command if launch.look is None else await in_thread(launch.found)
+        try:
+            cli.prepare(credentials, launch.settings)
+            environment = cli.environment(credentials, launch.environment)
+            command = (*found, *cli.arguments(launch.model))
+            return await Process.start(command, environment, cli.folder)
+        except private_files.NotPrivate as error:
+            told = sentence("Other users can read the folder of {cli}.", cli=cli.name)
+            raise AgentError(CLIENT_NOT_INITIALIZED, told, str(error)) from error
+        except OSError as error:
+            reason = error.strerror or error
+            told = sentence("{cli} cannot be started: {reason}.", cli=cli.name, reason=reason)
+            raise AgentError(CLIENT_NOT_INITIALIZED, told) from error
 
     async def _authenticate(self, client: Client, credentials: Credentials) -> None:
         self._wants_login.clear()
