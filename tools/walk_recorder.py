@@ -12,6 +12,8 @@ Counted is what a reader of the way from the beginning to the end has to read:
   way with several of these has the causes of all.
 - What stands within a function belongs to it: comprehensions, lambdas, functions of its own. It
   counts as that function, for it is read there.
+- A coroutine or a generator that goes on counts when it does something itself, and not when it only
+  hands on to the one that it awaits.
 - Imports, and code that Python makes itself (methods of dataclasses), are not counted.
 """
 
@@ -37,6 +39,7 @@ QUIET = 1.5
 # answer. An answer that is there before would not be seen to set anything off.
 PAUSE = 0.01
 
+PAUSING = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 # Whether a call is seen by the one who waits.
 IsEnd = Callable[[FrameType], bool]
 # A line of a file, and a name there.
@@ -119,16 +122,21 @@ class Recorder:
         return [code for index, (step, code) in calls if index < until.get(step, 0)]
 
     def _event(self, frame: FrameType, event: str, _argument: Any) -> None:
-        is_end = self._is_end
-        if event == "call" and is_end is not None:
-            if self._counts(frame.f_code):
-                if self._is_called_by_editor(frame):
-                    self._begin(frame)
-                self._calls.append((self._step(), frame.f_code))
-            elif is_end(frame):
-                self._ends.append((self._step(), len(self._calls)))
-        elif event == "return" and self._counts(frame.f_code):
+        if event == "return" and self._counts(frame.f_code):
             self._return(frame)
+        elif self._is_end is not None and event == "c_call":
+            self._note(frame)
+        elif self._is_end is not None and event == "call" and not _goes_on(frame):
+            self._note(frame.f_back)
+            if self._counts(frame.f_code) and self._is_called_by_editor(frame):
+                self._begin(frame)
+            self._note(frame)
+            if self._is_end(frame):
+                self._ends.append((self._step(), len(self._calls)))
+
+    def _note(self, frame: FrameType | None) -> None:
+        if frame is not None and self._counts(frame.f_code):
+            self._calls.append((self._step(), frame.f_code))
 
     def _is_called_by_editor(self, frame: FrameType) -> bool:
         """Whether it is, and not by other code of the package that Python's own code calls."""
@@ -212,6 +220,15 @@ class Recorder:
                 self._places[file] = _outermost(compile(opened.read(), file, "exec"))
         line, name = self._places[file][code.co_firstlineno, code.co_name]
         return f"{os.path.relpath(file, ROOT).replace(os.sep, '/')}:{line} {name}"
+
+
+def _goes_on(frame: FrameType) -> bool:
+    """Whether this call continues a coroutine or a generator."""
+    code = frame.f_code
+    if not code.co_flags & PAUSING or frame.f_lasti < 0:
+        return False
+    # From 3.11 on, the argument of the present instruction, RESUME, says after what; 0 is a start.
+    return sys.version_info < (3, 11) or bool(code.co_code[frame.f_lasti + 1] & 3)
 
 
 def sends(*each: bytes) -> IsEnd:

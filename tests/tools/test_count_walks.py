@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import unittest
+from functools import partial
 from typing import Callable
 
 from companion.base import shown_text
@@ -84,6 +85,26 @@ class Recording(unittest.TestCase):
 
         found = self.found(lambda: on_a_thread(lambda: asyncio.run(see())))
         self.assertEqual(names(found), {"in_thread", "text_digest"})
+
+    def test_who_only_hands_on_to_what_they_await_does_not_count(self) -> None:
+        begun, goes_on = threading.Event(), threading.Event()
+
+        async def see() -> None:
+            begun.set()
+            await in_thread(partial(goes_on.wait, PATIENCE))
+            seen("a")
+
+        def walk() -> None:
+            goes_on.set()
+            thread.join()
+
+        thread = threading.Thread(target=lambda: asyncio.run(see()))
+        thread.start()
+        begun.wait(PATIENCE)
+        found = self.found(walk)
+        # The first waits for the second, and then returns.
+        self.assertNotIn("in_thread", found)
+        self.assertIn("awaited", found)
 
     def test_what_stands_within_a_function_counts_as_that_function(self) -> None:
         is_over = threading.Event()
