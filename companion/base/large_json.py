@@ -212,7 +212,12 @@ def encode_in_pieces(value: Any) -> bytes:
 
 def _tokens(value: Any, encode: Callable[[Any], str]) -> Iterator[str]:
     if isinstance(value, dict):
-        yield from _members(value, encode)
+        before = "{"
+        for name in value:
+            yield before + encode(str(name)) + ":"
+            yield from _tokens(value[name], encode)
+            before = ","
+        yield "}" if value else "{}"
     elif isinstance(value, (list, tuple)):
         before = "["
         for member in value:
@@ -227,15 +232,6 @@ def _tokens(value: Any, encode: Callable[[Any], str]) -> Iterator[str]:
         yield '"'
     else:
         yield encode(value)
-
-
-def _members(value: dict[Any, Any], encode: Callable[[Any], str]) -> Iterator[str]:
-    before = "{"
-    for name in value:
-        yield before + encode(str(name)) + ":"
-        yield from _tokens(value[name], encode)
-        before = ","
-    yield "}" if value else "{}"
 
 
 def _slices(text: str | bytes) -> Iterator[str]:

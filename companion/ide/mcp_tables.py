@@ -193,21 +193,15 @@ async def answer(message: Message, methods: Mapping[str, Method[C]], caller: C) 
     """The bytes that answer the message, or None if it needs no answer."""
     if isinstance(message, Request):
         try:
-            result = await _method(message.method, methods)(message.params, caller)
-            return encode_result(message.id, result)
+            method = methods.get(message.method)
+            if method is None:
+                raise unknown_method(message.method, methods)
+            return encode_result(message.id, await method(message.params, caller))
         except RpcError as error:
             return RpcError(error.code, error.message, message.id).encode()
     if isinstance(message, Notification):
         logger.debug("%s", message.method)
     return None
-
-
-def _method(name: str, methods: Mapping[str, Method[C]]) -> Method[C]:
-    """Raises RpcError."""
-    method = methods.get(name)
-    if method is None:
-        raise unknown_method(name, methods)
-    return method
 
 
 def unknown_method(name: str, methods: Iterable[str], id: Id | None = None) -> RpcError:

@@ -40,7 +40,7 @@ from .clis import CLIS, Cli
 from .editor_tools import EditorTools
 from .hooks.hook_desk import HookDesk, NotConnected
 from .hooks.hook_events import BadHook
-from .session import Session, Stream, StreamEvent
+from .session import Session, Stream
 from .sessions import Sessions, UnknownSession
 from .stateless import Head
 from .stateless_transport import Server, StatelessTransport
@@ -347,12 +347,9 @@ class Endpoint:
 
 
 async def _next_frame(stream: Stream, cli: Cli, silence: float) -> bytes:
-    """Raises StreamEnded."""
-    return _frame(await stream.next(silence), cli)
-
-
-def _frame(event: StreamEvent | None, cli: Cli) -> bytes:
-    """The bytes of one event; without one, a comment, which clients skip."""
+    """The bytes of the next event; after so many seconds without one, a comment, which clients
+    skip. Raises StreamEnded."""
+    event = await stream.next(silence)
     if event is None:
         return answers.COMMENT
     method, params = event.value.notification(cli)

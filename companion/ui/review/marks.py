@@ -39,12 +39,13 @@ class Marks:
         self._numbers = LineNumbers(left), LineNumbers(right)
 
     def steps(self, comparison: Comparison) -> list[Callable[[], None]]:
-        """Functions that draw the changes; each blocks the UI thread only for a moment."""
+        """Functions that draw the changes, without the line numbers; each blocks the UI thread only
+        for a moment."""
         colours = [partial(self._colour, comparison, kind) for kind in (ADDED, REMOVED)]
-        return [*colours, *self.steps_beside(comparison), *self.steps_between(comparison)]
+        return [*colours, *self.steps_between(comparison)]
 
     def steps_beside(self, comparison: Comparison) -> list[Callable[[], None]]:
-        """The same for the line numbers of the rows in sight."""
+        """The same for the line numbers of the rows in sight. They are drawn with the links."""
         left, right = self._numbers
         return [*left.steps(comparison.old), *right.steps(comparison.new)]
 
