@@ -183,7 +183,7 @@ class Conversation:
     ) -> Turn:
         """Begin a turn; it is over at once if it was cancelled before. Needs a session. `queued` is
         the id of a message in the queue, the other arguments are the turn's. Raises AgentError."""
-        agent = self._agent_for_turn()
+        agent = _agent_for_turn(self.session, self.record)
         if self.turn is not None:
             self.record.usage = sum_of([self.record.usage, self.turn.usage])
         log = self.log = EventLog(self.id, self._hear)
@@ -284,14 +284,6 @@ class Conversation:
         else:
             self._tell(update)
 
-    def _agent_for_turn(self) -> AgentSession:
-        """Raises AgentError if there can be no turn."""
-        if self.session.agent is None:
-            raise AgentError(VALIDATION_ERROR, NO_SESSION)
-        if self.record.transcript.is_full:
-            raise AgentError(VALIDATION_ERROR, FULL)
-        return self.session.agent
-
     def _tell(self, body: events.Body) -> None:
         """An event of the conversation that belongs to no turn."""
         self._told(events.TurnEvent(0, datetime.now(timezone.utc), self.id, "", body))
@@ -364,3 +356,12 @@ def _known(
     record = ConversationRecord(transcript, summary, changed)
     past = PastTurns(transcript.reader, summary)
     return record, past, HeldSession(cli, record, past)
+
+
+def _agent_for_turn(session: HeldSession, record: ConversationRecord) -> AgentSession:
+    """Raises AgentError if there can be no turn."""
+    if session.agent is None:
+        raise AgentError(VALIDATION_ERROR, NO_SESSION)
+    if record.transcript.is_full:
+        raise AgentError(VALIDATION_ERROR, FULL)
+    return session.agent
