@@ -9,9 +9,10 @@ JSON object. The agent is the one that the settings name first. Times are second
   starting           a chat from nothing: `told` until the tab says that the agent is starting,
                      `first` until the answer to a message is seen
   login              gives Gemini CLI a key
-  growing LINES      a transcript of so many lines: `opened` is what it costs to show it, `patches`
-                     what one more line costs the editor's thread, each with and without the time in
-                     the editor's API; `added` what that costs the engine's thread
+  growing LINES      a transcript of so many lines: `opened` is what it costs to show its end, and
+                     then each of the parts before that; `patches` what one more line costs the
+                     editor's thread, each with and without the time in the editor's API; `added`
+                     what that costs the engine's thread
   memory MESSAGE     ten chats with ten answers to the message each: `characters` that they show,
                      and `bytes` that Python holds for them outside of the headless editor
 """
@@ -131,7 +132,9 @@ def growing(lines: str) -> Dict[str, Any]:
         events.add_turn(document)
     first = ChatUpdate("", READY, patches=document.take(), is_anew=True)
     own = OwnTime()
-    opened = own.of(lambda: chats[0].update(first))
+    opened = [own.of(lambda: chats[0].update(first))]
+    while not chats[0].is_whole:
+        opened.append(own.of(lambda: chats[0].go_on()))
     patches: List[Tuple[float, float]] = []
     added: List[float] = []
     # Where everything stands is much to find out in a long text, and leaves the processor's caches

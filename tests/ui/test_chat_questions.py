@@ -71,7 +71,7 @@ class QuestionCase(ChatCase):
         members = {"state": WORKING, "agent_name": "Gemini CLI", "patience": 600.0, **members}
         waiting, patches = transcript.waiting, transcript.take()
         update = ChatUpdate(id, patches=patches, waiting=waiting, **members)
-        self.chats.tabs.updated(update)
+        self.chats.drawing.updated(update)
         yield from self.until_turn()
 
     def asks(

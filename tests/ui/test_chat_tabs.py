@@ -26,6 +26,7 @@ from GeminiCompanion.companion.ui.chat import (
     failure_words,
     patience,
     state_line,
+    undrawn,
 )
 from GeminiCompanion.companion.ui.chat.chat_actions import NOTHING, ChatActions
 from GeminiCompanion.companion.ui.chat.chat_tabs import CLICK
@@ -105,7 +106,7 @@ class ChatCase(ReviewCase):
     def update(self, view: sublime.View, **members: Any) -> Steps:
         """The service tells this of the conversation."""
         members = {"state": READY, **members}
-        self.chats.tabs.updated(ChatUpdate(self.id_of(view), **members))
+        self.chats.drawing.updated(ChatUpdate(self.id_of(view), **members))
         yield from self.until_turn()
 
     def until_clicked(self) -> Steps:
@@ -270,6 +271,29 @@ class Opening(ChatCase):
         yield from self.update(view, patches=(Patch("a", 5, 9, Rendered("x")),))
         yield from self.until_turn()
         self.assertEqual(self.service.opened, [self.id_of(view)])
+
+    def test_a_long_transcript_is_drawn_in_parts_between_other_work(self) -> Steps:
+        self.replace(undrawn, "BLOCKS", 10)
+        view = yield from self.chat()
+        patches = tuple(Patch(f"b{it}", it * 2, it * 2, Rendered("a\n")) for it in range(900))
+        yield from self.update(view, patches=patches, is_anew=True)
+        chat = self.chats.tabs.of(view)
+        counts = [chat.document.count]
+        self.assertLess(counts[0], 900)
+        while not chat.is_whole:
+            self.type(view, "x")
+            yield from self.until_turn()
+            counts.append(chat.document.count)
+        self.assertGreater(len(counts), 2)
+        self.assertEqual(text_of(view).partition(COMPOSER)[0], "a\n" * 900)
+        self.assertEqual(self.unsent(view), "x" * (len(counts) - 1))
+
+    def test_a_part_that_does_not_fit_has_the_transcript_loaded_again(self) -> Steps:
+        view = yield from self.chat()
+        patches = tuple(Patch(f"b{it}", it * 2, it * 2, Rendered("a\n")) for it in range(1, 900))
+        opens = self.service.opens
+        yield from self.update(view, patches=patches, is_anew=True)
+        yield lambda: self.service.opens == opens + 1
 
     def test_several_chats_hear_of_their_own_conversation_only(self) -> Steps:
         first = yield from self.chat()

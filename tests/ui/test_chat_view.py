@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 from unittest import mock
 
 import sublime
 from GeminiCompanion.companion.agent.events.turn_events import Content, TurnEvent
-from GeminiCompanion.companion.chat.rendered import Fold, Mark, Patch, Rendered
+from GeminiCompanion.companion.chat.rendered import Fold, Link, Mark, Patch, Rendered
 from GeminiCompanion.companion.chat.transcript import Transcript
 from GeminiCompanion.companion.ui import texts
+from GeminiCompanion.companion.ui.chat import undrawn
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION, ChatView
+from GeminiCompanion.companion.ui.chat.drawn import Misplaced
 
 from .adapter import AdapterTestCase, text_of
 from .reviewing import Steps
@@ -82,10 +85,10 @@ class Drawing(ChatViewCase):
         self.append("two\n", "b", marks=(Mark("error", 0, 3),))
         self.chat.draw([Patch("a", 0, 0, Rendered("first\n"))])
         key = "gemini_companion_chat_{}_error"
-        self.assertEqual(self.view.get_regions(key.format(2)), [sublime.Region(6, 9)])
-        self.assertEqual(self.view.get_regions(key.format(3)), [sublime.Region(10, 13)])
+        self.assertEqual(self.view.get_regions(key.format(1)), [sublime.Region(6, 9)])
+        self.assertEqual(self.view.get_regions(key.format(2)), [sublime.Region(10, 13)])
         self.chat.draw([Patch("a", 6, 10, Rendered("fine\n"))])
-        self.assertEqual(self.view.get_regions(key.format(2)), [])
+        self.assertEqual(self.view.get_regions(key.format(1)), [])
 
     def test_what_the_user_has_unfolded_is_not_folded_by_the_next_patch(self) -> None:
         self.append("call\noutput\n", folds=(Fold(5, 11),))
@@ -144,6 +147,144 @@ class Drawing(ChatViewCase):
         self.assertEqual(self.view.change_count(), count)
         self.chat.reset([Patch("x", 0, 0, Rendered("one\n2\n"))])
         self.assertEqual(self.parts(), ("one\n2\n", "mine"))
+
+
+class LongTranscripts(ChatViewCase):
+    """Of 2,000 blocks, every third with a fold and a mark."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.blocks = [_block(number) for number in range(2_000)]
+        self.text = "".join(it.rendered.text for it in self.blocks)
+
+    def steps(self) -> list[int]:
+        """How many blocks are drawn by each step until all are."""
+        counts = [self.chat.document.count]
+        while not self.chat.is_whole:
+            self.chat.go_on()
+            counts.append(self.chat.document.count)
+        return [late - early for early, late in zip(counts, counts[1:])]
+
+    def test_the_end_is_there_at_once_and_the_rest_in_parts_of_a_few_blocks(self) -> None:
+        self.chat.reset(self.blocks)
+        transcript, _ = self.parts()
+        self.assertTrue(transcript)
+        self.assertTrue(self.text.endswith(transcript))
+        self.assertLessEqual(self.chat.document.count, undrawn.BLOCKS)
+        self.assertTrue(self.view.visible_region().contains(self.view.size()))
+        self.assertLessEqual(max(self.steps()), undrawn.BLOCKS)
+        self.assertEqual(self.parts(), (self.text, ""))
+        self.assertTrue(self.view.visible_region().contains(self.view.size()))
+
+    def test_it_has_the_marks_folds_and_links_of_one_that_was_drawn_bit_by_bit(self) -> None:
+        self.chat.reset(self.blocks[:700])
+        self.steps()
+        other = self.window.new_file()
+        chat = ChatView(other, "d", None, lambda it: None)
+        self.addCleanup(chat.close)
+        chat.draw(self.blocks[:700])
+        self.assertEqual(self.view.folded_regions(), other.folded_regions())
+        marked = [self.chat.document.links_at(it) for it in range(0, 20_000, 7)]
+        self.assertEqual(marked, [chat.document.links_at(it) for it in range(0, 20_000, 7)])
+        self.assertEqual(_regions(self.view, 700), _regions(other, 700))
+        self.assertEqual(len(_regions(other, 700)), 700 // 3 + 1)
+
+    def test_what_a_restored_tab_has_already_is_not_written_again(self) -> None:
+        self.chat.reset(self.blocks)
+        self.steps()
+        self.chat.close()
+        self.chat = self.adopt(self.view, "mine")
+        count = self.view.change_count()
+        self.chat.reset(self.blocks)
+        self.assertLessEqual(max(self.steps()), undrawn.BLOCKS)
+        self.assertEqual(self.view.change_count(), count)
+        more = _block(len(self.blocks), len(self.text))
+        self.chat.reset([*self.blocks, more])
+        self.assertEqual(self.view.change_count(), count + 1)
+        self.steps()
+        self.assertEqual(self.parts(), (self.text + more.rendered.text, "mine"))
+        self.assertEqual(self.view.change_count(), count + 1)
+
+    def test_a_restored_tab_with_another_text_shows_the_transcript(self) -> None:
+        middle = self.blocks[1_000].start
+        for damaged in (self.text[:middle], self.text[middle:], "x" + self.text[1:], "other\n"):
+            self.chat.close()
+            self.view.set_read_only(False)
+            texts.pending.put(
+                self.view, [(sublime.Region(0, self.view.size()), damaged + COMPOSER + "mine")]
+            )
+            self.chat = self.adopt(self.view)
+            self.chat.reset(self.blocks)
+            self.steps()
+            self.assertEqual(self.parts(), (self.text, "mine"))
+
+    def test_patches_that_come_meanwhile_are_in_their_places(self) -> None:
+        self.chat.reset(self.blocks)
+        size = len(self.text)
+        self.chat.draw([Patch("new", size, size, Rendered("more\n"))])
+        self.assertEqual(self.parts()[0][-5:], "more\n")
+        self.assertFalse(self.chat.is_whole)
+        # What is not there yet comes before it is changed.
+        first = self.blocks[4]
+        end = first.start + len(first.rendered.text)
+        self.chat.draw([Patch(first.block, first.start, end, Rendered("changed\n"))])
+        self.steps()
+        wanted = self.text[: first.start] + "changed\n" + self.text[end:] + "more\n"
+        self.assertEqual(self.parts()[0], wanted)
+
+    def test_what_is_read_meanwhile_stays_in_its_place(self) -> None:
+        self.chat.reset(self.blocks)
+        self.view.set_viewport_position((0.0, 500.0), False)
+        point = self.view.visible_region().begin()
+        first = self.view.substr(self.view.line(point))
+        self.steps()
+        now = self.view.substr(self.view.line(self.view.visible_region().begin()))
+        self.assertEqual(now, first)
+
+    def test_a_clone_gets_its_marks_in_parts(self) -> None:
+        self.chat.reset(self.blocks[:700])
+        self.steps()
+        self.window.focus_view(self.view)
+        self.window.run_command("clone_file")
+        clone = self.window.active_view()
+        self.chat.decorate(clone)
+        found = len(_regions(clone, 700))
+        self.assertGreater(found, 0)
+        self.assertLessEqual(found, undrawn.BLOCKS)
+        self.steps()
+        self.assertEqual(_regions(clone, 700), _regions(self.view, 700))
+
+    def test_marks_of_a_transcript_that_is_gone_go_with_it(self) -> None:
+        self.chat.reset(self.blocks[:700])
+        self.steps()
+        self.chat.reset([Patch("x", 0, 0, Rendered("one\n"))])
+        self.steps()
+        self.assertEqual(_regions(self.view, 2_000), [])
+
+    def test_blocks_with_gaps_between_them_are_refused(self) -> None:
+        for bad in (
+            [self.blocks[0], self.blocks[2]],
+            self.blocks[1:],
+            [self.blocks[0], replace(self.blocks[1], start=0)],
+        ):
+            with self.assertRaises(Misplaced):
+                self.chat.reset(bad)
+                self.steps()
+
+
+def _block(number: int, start: int | None = None) -> Patch:
+    text = f"call {number:06}\noutput of {number:06}\n"
+    start = number * len(text) if start is None else start
+    if number % 3:
+        return Patch(f"b{number}", start, start, Rendered(text))
+    marks, links = (Mark("error", 0, 4),), (Link(5, 11, "open_file", "{}"),)
+    return Patch(f"b{number}", start, start, Rendered(text, marks, (Fold(11, 27),), links))
+
+
+def _regions(view: sublime.View, most: int) -> list[sublime.Region]:
+    """The errors that are marked."""
+    keys = (f"gemini_companion_chat_{number}_error" for number in range(most + 1))
+    return sorted((it for key in keys for it in view.get_regions(key)), key=lambda it: it.begin())
 
 
 class Protection(ChatViewCase):
@@ -279,6 +420,6 @@ class Restored(ChatViewCase):
         self.append("more\n", "c", marks=(Mark("error", 0, 4),))
         self.assertEqual(text_of(clone), "call\noutput\nmore\n" + COMPOSER)
         for view in (self.view, clone):
-            regions = view.get_regions("gemini_companion_chat_3_error")
+            regions = view.get_regions("gemini_companion_chat_2_error")
             self.assertEqual(regions, [sublime.Region(12, 16)])
         self.assertEqual(clone.settings().get(CONVERSATION), "c")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from typing import Callable
+from unittest import mock
 
 import sublime
 from GeminiCompanion.companion.chat.rendered import Patch, Rendered
 from GeminiCompanion.companion.ui import texts
+from GeminiCompanion.companion.ui.chat import undrawn
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, ChatView
 
 from .adapter import AdapterTestCase, text_of
@@ -35,7 +37,14 @@ class RandomChat:
 
     @property
     def start(self) -> int:
-        return len(self.transcript) + len(COMPOSER)
+        return self.chat.composer.start
+
+    @property
+    def shown(self) -> str:
+        """What of the transcript is there already, and what else stands before that."""
+        document = self.chat.document
+        drawn = len(document.text) - document.above_size
+        return document.text[: document.above_size] + self.transcript[-drawn:] * bool(drawn)
 
     def step(self) -> None:
         act: Callable[[], None] = self.chance.choice(
@@ -49,6 +58,7 @@ class RandomChat:
                 self.type_above,
             )
             + (self.disturb, self.patch, self.patch, self.undo, self.native_undo, self.load)
+            + (self.go_on, self.load_others)
         )
         self.said.append(act.__name__)
         act()
@@ -149,6 +159,18 @@ class RandomChat:
             start, end = begin + first, begin + last
         self.chat.draw([Patch(id, start, end, Rendered(text))])
 
+    def go_on(self) -> None:
+        self.chat.go_on()
+
+    def load_others(self) -> None:
+        """Somebody else has gone on with the conversation."""
+        place = self.chance.randrange(len(self.blocks) + 1)
+        new = [
+            (f"o{len(self.said)}.{it}", f"other {it}\n") for it in range(self.chance.randint(0, 9))
+        ]
+        self.blocks[place:] = new
+        self.load()
+
     def load(self) -> None:
         patches, at = [], 0
         for id, text in self.blocks:
@@ -159,7 +181,10 @@ class RandomChat:
 
 class RandomChats(AdapterTestCase):
     def test_what_is_typed_is_there_and_the_transcript_is_its_document(self) -> None:
-        for seed in range(60):
+        patch = mock.patch.object(undrawn, "BLOCKS", 2)
+        patch.start()
+        self.addCleanup(patch.stop)
+        for seed in range(90):
             view = self.window.new_file()
             played = RandomChat(view, seed)
             for _ in range(STEPS):
@@ -167,11 +192,15 @@ class RandomChats(AdapterTestCase):
                 # What Sublime's queue would do next.
                 played.chat.look()
                 self.check(view, played, f"seed {seed}: {played.said}")
+            while not played.chat.is_whole:
+                played.chat.go_on()
+            self.assertEqual(played.shown, played.transcript)
+            self.check(view, played, f"seed {seed}: {played.said}, all of it")
             played.chat.close()
             view.close()
 
     def check(self, view: sublime.View, played: RandomChat, steps: str) -> None:
-        wanted = played.transcript + COMPOSER + played.unsent
+        wanted = played.shown + COMPOSER + played.unsent
         self.assertEqual(text_of(view), wanted, steps)
         self.assertEqual(played.chat.composer.text, played.unsent, steps)
         # Undo brings nothing that was never there.

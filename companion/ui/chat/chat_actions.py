@@ -15,6 +15,7 @@ from ..review import open_diffs
 from ..stories import Stories
 from . import chat_places, link_actions
 from .answering import Answering
+from .chat_drawing import ChatDrawing
 from .chat_tabs import ChatTabs
 from .chat_view import AGENT, CONVERSATION, ChatView
 from .composing import Composing
@@ -62,7 +63,10 @@ class ChatActions:
         self.questions = WaitingQuestions(self.tabs)
         replies = Replies(stories, tell, self.needed, edits)
         self.answering = Answering(self.questions, replies, stories, tell)
-        self.tabs.on_update, self.tabs.on_closing = self._updated, self._closing
+        self.drawing = ChatDrawing(
+            lambda: self.tabs.chats, stories.begin, self._updated, (self._left, self._seen)
+        )
+        self.tabs.on_clone, self.tabs.on_closing = self.drawing.finish, self._closing
         self.composing = Composing(self.tabs, self._followed, drafts, stories, tell)
         self._edits, edits.needed = edits, self.needed
         edits.show_question = self.answering.show_call
@@ -187,7 +191,7 @@ class ChatActions:
             from ...chat.chat_service import ChatService
 
             if self._service is None:
-                self._service = ChatService(engine, self.tabs.updated)
+                self._service = ChatService(engine, self.drawing.updated)
         return self._service
 
     # Messages

@@ -1,25 +1,21 @@
-"""The tabs of chats: which view is which conversation's, and what happens to them. UI thread only,
-but for `updated`.
+"""The tabs of chats: which view is which conversation's, and what happens to them. UI thread
+only.
 
 Sublime brings tabs back by itself; a view with the setting of a chat is one, whoever has opened it.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from functools import partial
 from typing import Any, Callable, Mapping
 
 import sublime
 
-from ...base.log import logger
-from ...chat.chat_update import ChatUpdate
 from ...chat.question import Question
 from ...chat.rendered import Link
 from .. import queues
 from .chat_view import CONVERSATION, ChatView
 from .drafts import Drafts, folder_of
-from .drawn import Misplaced
 
 UNDO = ("undo", "soft_undo")
 REDO = ("redo", "redo_or_repeat", "soft_redo")
@@ -51,9 +47,8 @@ class ChatTabs:
         self.on_pressed: Callable[[ChatView, str], None] = lambda chat, link: None
         # By the ids of their buffers.
         self._chats: dict[int, ChatView] = {}
-        self._updates: deque[ChatUpdate] = deque()
-        # Called when an update was drawn, and when the user closes the last view of a chat.
-        self.on_update: Callable[[ChatView], None] = _ignore
+        # Called with a chat that has another view now, and when the user closes its last one.
+        self.on_clone: Callable[[ChatView], None] = _ignore
         self.on_closing: Callable[[ChatView], None] = _ignore
 
     def start(self) -> None:
@@ -121,6 +116,7 @@ class ChatTabs:
         chat = self.of(view)
         if chat is not None:
             chat.decorate(view)
+            self.on_clone(chat)
 
     def closing(self, view: sublime.View) -> None:
         """The user closes a view. What is unsent in it is a draft."""
@@ -194,33 +190,6 @@ class ChatTabs:
         link = _link_at_caret(chat, view)
         if link is not None:
             self._follow(view, chat, link)
-
-    # What happens in conversations
-
-    def updated(self, update: ChatUpdate) -> None:
-        """From any thread: it is drawn soon."""
-        self._updates.append(update)
-        queues.on_ui_thread(self._draw)
-
-    def _draw(self) -> None:
-        """Whatever has come meanwhile is drawn at once."""
-        while self._updates:
-            update = self._updates.popleft()
-            for chat in list(self._chats.values()):
-                # One that nobody has looked at yet cannot know where a part belongs.
-                is_known = chat.told is not None or update.is_anew
-                if chat.conversation == update.conversation_id and chat.views and is_known:
-                    self._show(chat, update)
-
-    def _show(self, chat: ChatView, update: ChatUpdate) -> None:
-        try:
-            chat.update(update)
-            self.on_update(chat)
-        except Misplaced as error:
-            # A fault of ours; its transcript comes anew.
-            logger.error("a patch of %s does not fit: %s", chat.conversation, error)
-            self._left(chat)
-            self._seen(chat)
 
 
 def _ignore(_chat: ChatView) -> None:

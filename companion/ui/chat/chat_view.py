@@ -15,13 +15,13 @@ import sublime
 from ...base.shown_text import shown_line
 from ...chat.chat_update import STARTING, ChatUpdate
 from ...chat.question import Question
-from ...chat.rendered import LINE, Link, Patch, Rendered
+from ...chat.rendered import LINE, Link, Patch
 from .. import queues
 from . import failure_words
 from .above import Above
 from .composer import Composer
-from .decorations import Decorations, fold, is_opened
 from .drawn import DrawnDocument
+from .drawn_transcript import DrawnTranscript
 from .patience import Patience
 from .state_line import StateLine, words_of
 from .surface import Surface
@@ -65,7 +65,6 @@ class ChatView:
         pressed: Callable[[ChatView, str], None] = lambda chat, link: None,
     ) -> None:
         self.conversation = conversation
-        self._decorations = Decorations()
         self._state, self._patience = StateLine(), Patience()
         self._is_damaged = False
         # The last update.
@@ -73,8 +72,7 @@ class ChatView:
         _set_up(view, conversation)
         self._surface = Surface(view.buffer(), self._changed)
         transcript, unsent = parts_of(self._surface.text)
-        self.document = DrawnDocument()
-        self.document.apply(Patch("", 0, 0, Rendered(transcript)))
+        self._drawing = DrawnTranscript(self._surface, transcript, lambda: self.composer.start)
         self.composer = Composer(
             self._surface,
             unsent if draft is None else draft,
@@ -92,6 +90,11 @@ class ChatView:
     def close(self) -> None:
         """Nobody draws in the buffer any more."""
         self._surface.close()
+
+    @property
+    def document(self) -> DrawnDocument:
+        """The transcript as the views show it."""
+        return self._drawing.document
 
     @property
     def views(self) -> list[sublime.View]:
@@ -137,32 +140,26 @@ class ChatView:
         """Draw what has changed in the transcript. Raises Misplaced."""
         self.look()
         for patch in patches:
-            self._draw(patch)
+            self._drawing.draw(patch)
 
-    def _draw(self, patch: Patch) -> None:
-        views, composer = self.views, self.composer.start
-        begin, block = self.document.find(patch)
-        opened = {view.id() for view in views if is_opened(view, block, begin)}
-        self.document.apply(patch)
-        self._surface.replace(patch.start, patch.end, patch.rendered.text, composer)
-        for view in views:
-            self._decorations.draw(view, block, begin)
-            if view.id() not in opened:
-                fold(view, patch.rendered, patch.start)
+    def reset(self, patches: Sequence[Patch]) -> None:
+        """The whole transcript anew, its end at once and the rest by `go_on`. Raises Misplaced."""
+        self.look()
+        self._drawing.reset(patches)
 
-    def reset(self, patches: Iterable[Patch]) -> None:
-        """The whole transcript anew; only what differs is drawn. Raises Misplaced."""
-        self._decorations.erase()
-        self.document = DrawnDocument()
-        for patch in patches:
-            self.document.apply(patch)
-        self.repair()
-        for view in self.views:
-            self.decorate(view)
+    def go_on(self) -> bool:
+        """Draw a part of what is left of the transcript; whether there is more. Raises
+        Misplaced."""
+        self.look()
+        return self._drawing.go_on()
+
+    @property
+    def is_whole(self) -> bool:
+        return self._drawing.is_whole
 
     def decorate(self, view: sublime.View) -> None:
-        """Draw the marks in a view that has none: a clone."""
-        self._decorations.draw_all(view, self.document)
+        """Draw the marks in a view that has none: a clone; most of them by `go_on`."""
+        self._drawing.clone(view)
         self.above.show()
 
     def links_at(self, point: int) -> list[Link]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from typing import Sequence
+
 import sublime
 
 from ...chat import rendered
-from ...chat.rendered import Mark, Rendered
+from ...chat.rendered import Rendered
 from ..review import marks
-from .drawn import Block, DrawnDocument, moved
+from .drawn import Block, moved
 
 # Each block has regions of its own, so that a change of it costs nothing for the others.
 KEY = "gemini_companion_chat_{}_{}"
@@ -33,9 +36,7 @@ class Decorations:
 
     def draw(self, view: sublime.View, block: Block, begin: int) -> None:
         """Draw the marks and links of a block that begins there, in the place of its older ones."""
-        by_kind: dict[str, list[sublime.Region]] = {}
-        for mark in moved(_shown(block.drawn), begin):
-            by_kind.setdefault(mark.kind, []).append(sublime.Region(mark.start, mark.end))
+        by_kind = _regions(block.drawn, begin)
         for kind in self._kinds.get((view.id(), block.number), frozenset()) - by_kind.keys():
             view.erase_regions(KEY.format(block.number, kind))
         for kind, regions in by_kind.items():
@@ -43,19 +44,23 @@ class Decorations:
             view.add_regions(KEY.format(block.number, kind), regions, scope, flags=flags)
         self._kinds[view.id(), block.number] = frozenset(by_kind)
 
-    def draw_all(self, view: sublime.View, document: DrawnDocument) -> None:
-        """Draw everything in a view that shows nothing of it."""
-        for begin, block in document.blocks:
+    def draw_new(self, view: sublime.View, blocks: Sequence[tuple[int, Block]]) -> None:
+        """Draw blocks in a view that shows nothing of them, each with where it begins."""
+        folds: list[sublime.Region] = []
+        for begin, block in blocks:
             self.draw(view, block, begin)
-            fold(view, block.drawn, begin)
+            folds += [sublime.Region(it.start + begin, it.end + begin) for it in block.drawn.folds]
+        if folds:
+            view.fold(folds)
 
-    def erase(self) -> None:
-        """Erase all marks, before the document is another one."""
-        for (view_id, number), kinds in self._kinds.items():
+    def erase(self, most: int) -> bool:
+        """Erase the marks of so many blocks, whose document is gone; whether there are more."""
+        for view_id, number in list(islice(self._kinds, most)):
             view = sublime.View(view_id)
-            for kind in kinds if view.is_valid() else ():
-                view.erase_regions(KEY.format(number, kind))
-        self._kinds.clear()
+            for kind in self._kinds.pop((view_id, number)):
+                if view.is_valid():
+                    view.erase_regions(KEY.format(number, kind))
+        return bool(self._kinds)
 
 
 def fold(view: sublime.View, part: Rendered, begin: int) -> None:
@@ -70,12 +75,19 @@ def is_opened(view: sublime.View, block: Block, begin: int) -> bool:
     return not all(view.is_folded(sublime.Region(it.start, it.end)) for it in folds)
 
 
-def _shown(part: Rendered) -> list[Mark]:
+def _regions(part: Rendered, begin: int) -> dict[str, list[sublime.Region]]:
+    """Those of a part that begins there, by the kinds of marks."""
+    found: dict[str, list[sublime.Region]] = {}
+    for mark in part.marks:
+        if mark.kind in STYLES or mark.kind in DIFFERENCES:
+            region = sublime.Region(begin + mark.start, begin + mark.end)
+            found.setdefault(mark.kind, []).append(region)
     # A button is outlined already.
     buttons = {(it.start, it.end) for it in part.marks if it.kind == rendered.BUTTON}
-    links = [Mark(LINK, it.start, it.end) for it in part.links]
-    shown = [it for it in part.marks if it.kind in STYLES or it.kind in DIFFERENCES]
-    return shown + [it for it in links if (it.start, it.end) not in buttons]
+    links = [it for it in part.links if (it.start, it.end) not in buttons]
+    if links:
+        found[LINK] = [sublime.Region(begin + it.start, begin + it.end) for it in links]
+    return found
 
 
 def _style(view: sublime.View, kind: str) -> tuple[str, sublime.RegionFlags]:

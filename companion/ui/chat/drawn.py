@@ -21,10 +21,10 @@ class Block:
     """A part of the document; offsets are within its own text. `number` is unique in the document
     and stays."""
 
-    def __init__(self, id: str, number: int) -> None:
+    def __init__(self, id: str, number: int, drawn: Rendered) -> None:
         self.id = id
         self.number = number
-        self.drawn = Rendered("")
+        self.drawn = drawn
 
     @property
     def size(self) -> int:
@@ -42,26 +42,56 @@ class Block:
 
 class DrawnDocument:
     """All blocks in their order. What is near the end is found at the same cost however long the
-    document is."""
+    document is.
 
-    def __init__(self) -> None:
+    Before them stand the first `above_size` characters of the text `above`, of which no more is
+    known. `numbered` is the number of a block that was there before this document."""
+
+    def __init__(self, above: str = "", numbered: int = 0) -> None:
+        self._above = above
+        self.above_size = self.size = len(above)
         self._blocks: list[Block] = []
         self._ids: set[str] = set()
-        self._count = 0
-        self.size = 0
+        self.numbered = numbered
 
     @property
     def text(self) -> str:
-        return "".join(block.drawn.text for block in self._blocks)
+        blocks = (block.drawn.text for block in self._blocks)
+        return "".join((self._above[: self.above_size], *blocks))
+
+    @property
+    def count(self) -> int:
+        return len(self._blocks)
 
     @property
     def blocks(self) -> Sequence[tuple[int, Block]]:
         """Each with where it begins."""
-        found, begin = [], 0
-        for block in self._blocks:
+        return self.between(0, self.count)
+
+    def between(self, first: int, last: int) -> list[tuple[int, Block]]:
+        """The blocks from this one on, without that one."""
+        begin = self.above_size + sum(block.size for block in self._blocks[:first])
+        found = []
+        for block in self._blocks[first:last]:
             found.append((begin, block))
             begin += block.size
         return found
+
+    def ends_above(self, text: str) -> bool:
+        """Whether what stands before the blocks ends with this."""
+        start = self.above_size - len(text)
+        return start >= 0 and self._above.startswith(text, start)
+
+    def cut_above(self, size: int) -> None:
+        """Only so many characters stand before the blocks now."""
+        self.size -= self.above_size - size
+        self.above_size = size
+
+    def prepend(self, patches: Sequence[Patch]) -> None:
+        """These blocks, each as a whole, come before the others."""
+        blocks = [self._made(it.block, it.rendered) for it in patches if it.rendered.text]
+        self._blocks[:0] = blocks
+        self.size += sum(block.size for block in blocks)
 
     @property
     def last(self) -> tuple[int, Block] | None:
@@ -91,10 +121,13 @@ class DrawnDocument:
 
     def links_at(self, point: int) -> list[Link]:
         """The links that cover this offset of the document, with offsets of the document."""
-        for begin, block in self.blocks:
-            if begin <= point < begin + block.size:
-                found = moved(block.drawn.links, begin)
+        end = self.size
+        for block in reversed(self._blocks):
+            begin = end - block.size
+            if begin <= point:
+                found = moved(block.drawn.links, begin) if point < end else ()
                 return [it for it in found if it.start <= point < it.end]
+            end = begin
         return []
 
     def _known(self, patch: Patch) -> tuple[int, Block]:
@@ -113,11 +146,14 @@ class DrawnDocument:
             begin -= self._blocks[place].size
         if begin != patch.start:
             raise Misplaced(patch.block)
-        self._count += 1
-        block = Block(patch.block, self._count)
+        block = self._made(patch.block, Rendered(""))
         self._blocks.insert(place, block)
-        self._ids.add(patch.block)
         return begin, block
+
+    def _made(self, id: str, drawn: Rendered) -> Block:
+        self.numbered += 1
+        self._ids.add(id)
+        return Block(id, self.numbered, drawn)
 
 
 def moved(items: Sequence[T], by: int) -> tuple[T, ...]:

@@ -22,7 +22,8 @@ class Following:
 
     def restore(self, changed: int, old: int, new: int) -> None:
         """The text from `changed` on, `old` characters, has become `new` characters."""
-        if not self._follows and changed >= self._anchor:
+        is_below = changed > self._anchor or (changed == self._anchor and old)
+        if not self._follows and is_below:
             return
         if self._follows and self._sees_bottom:
             self._show_bottom()

@@ -61,17 +61,27 @@ class Surface:
     def part(self, start: int, end: int) -> str:
         return self.views[0].substr(sublime.Region(start, end))
 
-    def replace(self, start: int, end: int, text: str, composer: int) -> None:
-        """Put the text in the place of the range. `composer` is where the composer begins: who has
-        that in sight goes on seeing the end. Does nothing once all views are closed."""
+    def replace(
+        self,
+        start: int,
+        end: int,
+        text: str,
+        composer: int,
+        beside: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Put the text in the place of the range, and do what is `beside` it, such as folds.
+        `composer` is where the composer begins: who has that in sight goes on seeing the end. Does
+        nothing once all views are closed."""
         views = self.views
         if not views:
             return
         followings = [Following(view, composer) for view in views]
-        carets = [[(it.a, it.b) for it in view.sel()] for view in views]
-        self._write(start, end, text)
-        for view, before in zip(views, carets):
-            _keep_carets(view, before, start, end, len(text))
+        if start < end or text:
+            carets = [[(it.a, it.b) for it in view.sel()] for view in views]
+            self._write(start, end, text)
+            for view, before in zip(views, carets):
+                _keep_carets(view, before, start, end, len(text))
+        beside()
         for following in followings:
             following.restore(start, end - start, len(text))
 
