@@ -1,21 +1,16 @@
-"""Questions of an agent in the chat of the headless editor, answered as a user does, with a CLI
-behind it."""
+"""Questions of an agent in the chat of the headless editor, answered as a user does. What of them
+depends on a real CLI, test_chat_matrix has."""
 
 from __future__ import annotations
 
 import os
 import signal
-import unittest
 from typing import Any
 
 from chat_case import LINE, EditorChatCase
 from model_server import call
 from served import Served, until
 
-PROGRAM = os.path.join(
-    os.path.dirname(os.path.abspath(__file__)),
-    *("node_modules", "@google", "gemini-cli", "bundle", "gemini.js"),
-)
 FORM = {
     "mode": "form",
     "message": "How?",
@@ -121,11 +116,3 @@ class Asked(EditorChatCase):
         self.editor.do("type_in_panel", "3")
         self.editor.do("choose", 0)
         self.until_shown('{"action": "accept", "content": {"way": "fast", "times": 3}}')
-
-
-@unittest.skipUnless(os.path.exists(PROGRAM), "Gemini CLI is not installed")
-class AskedByGeminiCli(Asked):
-    program = PROGRAM
-
-    # Gemini CLI has no forms.
-    test_a_form_of_the_agent_is_filled_in_panels = None  # type: ignore[assignment]

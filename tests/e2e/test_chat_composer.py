@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import unittest
 
-from agent_case import PROGRAM
 from chat_case import EditorChatCase
 from model_server import Gate
 from served import until
@@ -82,8 +80,3 @@ class Composing(EditorChatCase):
         until(lambda: self.composer() == "hello")
         self.editor.do("command", "gemini_companion_next_message")
         until(lambda: self.composer() == "")
-
-
-@unittest.skipUnless(os.path.exists(PROGRAM), "Gemini CLI is not installed")
-class WithGeminiCli(Composing):
-    program = PROGRAM

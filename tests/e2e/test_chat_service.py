@@ -616,13 +616,6 @@ class Ending(ChatCase):
 class BesideTheServer(ChatCase):
     """The API's server on the same engine."""
 
-    real = False
-
-    def setUp(self) -> None:
-        if self.real:
-            self.command = GeminiCli.program.find(HERE)
-        super().setUp()
-
     def serve(self, shows_chats: bool) -> Service:
         folder = os.path.join(self.root, "state")
         page: Callable[[], dict[str, bytes]] = dict
@@ -746,11 +739,6 @@ class BesideTheServer(ChatCase):
         self.open()
         self.chat.stop()
         self.assertEqual(self.http(service, "GET", "/status")["success"], True)
-
-
-@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
-class BesideTheServerWithTheRealCli(BesideTheServer):
-    real = True
 
 
 # Says hello by a chat, and then which libraries it needed.
