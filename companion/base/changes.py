@@ -258,8 +258,7 @@ def _are_alike(one: str, other: str) -> bool:
 
 def _different(one: str, other: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """The ranges of columns that are different, in both rows, word by word."""
-    start = common_start(one, other)
-    end = common_start(one[start:][::-1], other[start:][::-1])
+    start, end = common_ends(one, other)
     middle, other_middle = one[start : len(one) - end], other[start : len(other) - end]
     words = [] if len(middle) > MAX_ROW else _WORD.findall(middle)
     other_words = [] if len(other_middle) > MAX_ROW else _WORD.findall(other_middle)
@@ -293,3 +292,23 @@ def common_start(one: str, other: str) -> int:
         else:
             high = middle - 1
     return low
+
+
+def common_end(one: str, other: str, most: int) -> int:
+    """The same of the longest common end, which has so many code points at most."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        # Only what is not known yet: the texts are large.
+        ours = one[len(one) - middle : len(one) - low]
+        if ours == other[len(other) - middle : len(other) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def common_ends(one: str, other: str) -> tuple[int, int]:
+    """The lengths of the longest common beginning, and of the longest common end behind it."""
+    start = common_start(one, other)
+    return start, common_end(one, other, min(len(one), len(other)) - start)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple, Sequence, Tuple
 
 from .change_sheet import Section, Sheet
-from .changes import Change, changes_between, common_start, rows_of
+from .changes import Change, changes_between, common_end, common_start, rows_of
 
 
 class TypedEdit(NamedTuple):
@@ -97,20 +97,7 @@ def equal_ends(old: str, new: str, caret: int | None = None) -> tuple[int, int]:
     after = len(new) - caret if caret is not None else -1
     if 0 <= after <= shorter and old.endswith(new[len(new) - after :]):
         return min(start, shorter - after), after
-    return start, _common_end(old, new, shorter - start)
-
-
-def _common_end(one: str, other: str, most: int) -> int:
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        # Only what is not known yet: the texts are large.
-        ours = one[len(one) - middle : len(one) - low]
-        if ours == other[len(other) - middle : len(other) - low]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return start, common_end(old, new, shorter - start)
 
 
 # ----- runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..agent.events.turn_events import Diff
-from ..base.changes import changes_between, counts, rows_of
+from ..base.changes import changes_between, common_ends, counts, rows_of
 from .pen import Pen
 from .rendered import ADDED, DIM, REMOVED
 
@@ -42,23 +42,11 @@ def counted(diff: Diff) -> EditCount:
 
 def _apart(old: str, new: str) -> tuple[str, str]:
     """Both without rows that they have in common at the beginning and at the end."""
-    start = old.rfind("\n", 0, _same(old, new)) + 1
-    old, new = old[start:], new[start:]
-    same = _same(old[::-1], new[::-1])
+    start, same = common_ends(old, new)
+    start = old.rfind("\n", 0, start) + 1
     end = old.find("\n", len(old) - same) + 1 if same else 0
-    return (old[:end], new[: end - len(old) or None]) if end else (old, new)
-
-
-def _same(one: str, other: str) -> int:
-    """How many code points are the same at the beginning, in a few comparisons of long pieces."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    left = len(old) - end if end else 0
+    return old[start : len(old) - left], new[start : len(new) - left]
 
 
 def total(edits: tuple[EditCount, ...]) -> EditCount:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...base.changes import common_ends
+
 # The most steps of undo, and the most characters in them.
 STEPS = 1000
 CHARACTERS = 4 * 1024 * 1024
@@ -84,22 +86,8 @@ def difference(old: str, new: str) -> Change | None:
     """What makes the new text of the old one, as one change; None if nothing does."""
     if old == new:
         return None
-    least = min(len(old), len(new))
-    before = _common(old, new, least)
-    behind = _common(old[before:][::-1], new[before:][::-1], least - before)
+    before, behind = common_ends(old, new)
     return Change(before, old[before : len(old) - behind], new[before : len(new) - behind])
-
-
-def _common(first: str, second: str, least: int) -> int:
-    """How many characters at the beginning are the same, at most `least`."""
-    low, high = 0, least
-    while low < high:
-        middle = (low + high + 1) // 2
-        if first[low:middle] == second[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _joined(last: Change, change: Change) -> Change | None:
