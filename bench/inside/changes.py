@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from functools import partial
-from typing import Callable, List, Tuple
+from typing import Callable, FrozenSet, List, Tuple
 
 import sublime
 from GeminiCompanion import plugin
@@ -70,6 +70,12 @@ class ManyFiles:
 
     async def open(self, window: sublime.Window, id: str) -> sublime.View:
         return self._review
+
+    def kept(self, id: str) -> FrozenSet[str]:
+        return frozenset()
+
+    def set_kept(self, id: str, keys: FrozenSet[str]) -> bool:
+        return False
 
     async def accept(self, window: sublime.Window, id: str) -> None:
         return None

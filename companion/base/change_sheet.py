@@ -43,8 +43,10 @@ class FileChanges:
     note: str = ""
     state: str = ""
     can_type: bool = True
-    # Whether the file has the new text already.
+    # Whether the file has the new text already, and whether the user has dropped all changes of a
+    # proposal.
     is_written: bool = False
+    is_dropped: bool = False
     made_of: object = None
 
     @property

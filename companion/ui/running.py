@@ -16,6 +16,7 @@ from ..ide.status import Status
 from . import queues, settings
 from .changes.change_sheets import ChangeSheets
 from .changes.deciding import Deciding
+from .changes.keeping import Keeping
 from .changes.proposals import Proposals
 from .changes.sheet_commands import SheetCommands
 from .changes.shown_turns import ShownTurns
@@ -136,7 +137,8 @@ class Running:
 
     def _change_sheets(self, tell: Callable[[str], None]) -> SheetCommands:
         undoing = Undoing(self.history, tell)
-        deciding = Deciding(self.reviews, self.changes, undoing, tell)
+        deciding = Deciding(self.reviews, undoing, tell)
+        keeping = Keeping(self.reviews, self.changes, tell)
         deciders = self.accepting, self.diffs, self.returned, self.history
         sources = (
             Proposals(self.reviews, *deciders),
@@ -145,7 +147,7 @@ class Running:
         )
         sheets = ChangeSheets(sources, undoing, self.stories, tell)
         self.reviews.on_change = self.history.on_change = sheets.changed
-        return SheetCommands(sheets, deciding, self.reviews, self.stories, tell)
+        return SheetCommands(sheets, deciding, keeping, self.reviews, self.stories, tell)
 
     def _chat_actions(
         self, engines: Engines, drafts: Drafts, tell: Callable[[str], None]

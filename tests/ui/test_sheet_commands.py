@@ -8,7 +8,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion.companion.ui import texts
-from GeminiCompanion.companion.ui.changes import deciding, sheet_commands, sources
+from GeminiCompanion.companion.ui.changes import deciding, keeping, sheet_commands, sources
 from GeminiCompanion.companion.ui.changes import sheet as sheet_module
 from GeminiCompanion.companion.ui.changes.proposals import Proposals
 from GeminiCompanion.companion.ui.changes.sources import Entry
@@ -204,7 +204,7 @@ class GoingOn(CommandCase):
         self.decide(view, "keep_change", self.id(second), self.review(second).comparison.keys[1])  # type: ignore[union-attr]
         yield lambda: any("continue with those above" in it for it in told)
         self.run_command("keep_change")
-        yield lambda: any(deciding.ALL_DECIDED in it for it in told)
+        yield lambda: any(keeping.ALL_DECIDED in it for it in told)
         self.assertEqual((len(seen(first)), len(seen(second))), (1, 2))
 
     def test_the_caret_stays_if_the_user_does_not_want_that(self) -> Steps:
@@ -266,7 +266,7 @@ class Elsewhere(CommandCase):
         id = self.id(right)
         self.run_command("reject_diff", id=id)
         self.decide(view, "accept_file", id)
-        yield lambda: any(deciding.DECIDED in it for it in told)
+        yield lambda: any(keeping.DECIDED in it for it in told)
         yield from self.until_rejected()
 
 

@@ -1,4 +1,4 @@
-"""The user's decisions in a sheet: on one change, on a file, on all. UI thread only.
+"""The user's decisions in a sheet: on a file, on all. UI thread only.
 
 Each is made as in the file's own review. All are decided on only as they were drawn and counted
 when the user was asked; what came or changed meanwhile waits, and the user is told.
@@ -11,20 +11,14 @@ from typing import Callable, Sequence
 
 import sublime
 
-from ...base.change_sheet import ChangeStart, Section
-from .. import panels, settings
-from ..review import sight
-from ..review.record import is_diff
+from ...base.change_sheet import Section
+from .. import panels
 from ..review.reviews import Reviews
-from ..review.single_changes import ABOVE, SingleChanges
+from .keeping import DECIDED, NOTHING
 from .sheet import HEAD, ChangeSheet, extent, lines
 from .sources import Source, TakeBack
 from .undoing import Undoing
 
-DECIDED = "Those changes are decided already."
-AGAIN = "That file has changed meanwhile: decide on what is shown now."
-ALL_DECIDED = "All changes here are decided on: accept all now, or reject them."
-NOTHING = "There are no changes to decide on here."
 # The possible answers, and what each does.
 ALL = {
     True: ("Accept all", "CLIs write what is proposed; edits that are made already stay."),
@@ -32,6 +26,7 @@ ALL = {
 }
 STAY = ["Go back", "Nothing is decided."]
 # About files for which several proposals wait.
+DROPPED = "{} more, of which you have dropped all, will be rejected."
 OTHERS = "{} more for the same files would replace these, and must wait."
 
 
@@ -44,6 +39,11 @@ class Counted:
     source: Source
     change_count: int | None
 
+    @property
+    def is_dropped(self) -> bool:
+        """Whether the user has dropped all that is proposed for the file."""
+        return self.section.file.is_dropped
+
 
 class Deciding:
     """The decisions in the sheets of one companion."""
@@ -51,66 +51,14 @@ class Deciding:
     def __init__(
         self,
         reviews: Reviews,
-        changes: SingleChanges,
         undoing: Undoing,
         tell: Callable[[str], None],
     ) -> None:
         self._reviews = reviews
-        self._changes = changes
         self.undoing = undoing
         self._tell = tell
         # The buffers of the sheets in which all is being decided.
         self._busy: set[int] = set()
-
-    async def change(self, sheet: ChangeSheet, id: str, key: str, is_kept: bool) -> None:
-        """Keep or drop one change, and go on to the next one."""
-        sheet.take_typed()
-        at, count = sheet.change_of(id, key), sheet.edits.typed_count
-        source, window = sheet.source(id), sheet.window
-        view = await source.open(window, id) if source is not None and window is not None else None
-        if view is None or at is None:
-            self._tell(DECIDED)
-        elif not self._is_shown(sheet, at, view):
-            self._tell(AGAIN)
-        elif is_kept:
-            await self._changes.keep(view, key, goes_on=False)
-            await self._go_on(sheet, view, at, count)
-        else:
-            if await self._changes.drop(view, key, goes_on=False):
-                sheet.edits.changed(view)
-            await self._go_on(sheet, view, at, count)
-        sheet.refresh()
-
-    def _is_shown(self, sheet: ChangeSheet, at: ChangeStart, view: sublime.View) -> bool:
-        """Whether the sheet shows the changes that the review has by now: keys count equal changes,
-        and the same key may be that of another one."""
-        file, review = sheet.model.sections[at.section].file, self._reviews.of(view)
-        known = review.comparison if review is not None else None
-        is_new = sheet.edits.counts.get(file.id) is None
-        return known is None or is_new or known is file.comparison
-
-    async def _go_on(
-        self, sheet: ChangeSheet, right: sublime.View, at: ChangeStart, count: int
-    ) -> None:
-        """Go to the next change of the sheet that is neither kept nor dropped, if the user wants
-        that and has not typed since that many edits."""
-        window = sheet.window
-        if window is None or not settings.of(window).keep_goes_on:
-            return
-        if is_diff(right):
-            await self._reviews.comparison(right)
-        await sheet.refresh()
-        view = window.active_view()
-        if view not in sheet.views or view is None or sheet.edits.typed_count != count:
-            return
-        undecided = sheet.undecided()
-        if not undecided:
-            self._tell(ALL_DECIDED)
-            return
-        below = [it for it in undecided if it[:2] >= at[:2]]
-        if not below:
-            self._tell(ABOVE)
-        sight.put_caret(view, sheet.model.point_at((below or undecided)[0].row))
 
     async def file(self, sheet: ChangeSheet, id: str, accept: bool) -> None:
         """Accept or reject the changes of one file."""
@@ -131,26 +79,17 @@ class Deciding:
             return
         self._busy.add(sheet.buffer_id)
         try:
-            await self._settle(sheet)
+            await sheet.settled(self._reviews)
             counted, others = self._counted(sheet), 0
             if accept:
                 counted, others = _one_for_each_file(counted)
+                accept = not all(it.is_dropped for it in counted)
             if not counted:
                 self._tell(NOTHING)
             elif await _is_wanted(window, counted, accept, others):
                 await self._decide(sheet, window, counted, accept)
         finally:
             self._busy.discard(sheet.buffer_id)
-
-    async def _settle(self, sheet: ChangeSheet) -> None:
-        """Wait until all is drawn as it is now."""
-        sheet.take_typed()
-        for section in sheet.model.sections:
-            source = sheet.source(section.file.id)
-            view = source.view(section.file.id) if source is not None else None
-            if view is not None and self._reviews.is_compared(view):
-                await self._reviews.comparison(view)
-        await sheet.refresh()
 
     def _counted(self, sheet: ChangeSheet) -> list[Counted]:
         """What cannot be compared is not among them: nobody has seen it here."""
@@ -186,7 +125,8 @@ class Deciding:
             if not self._is_as_counted(each):
                 changed += each.source.view(id) is not None
                 continue
-            decide = each.source.accept if accept else each.source.reject
+            is_wanted = accept and not each.is_dropped
+            decide = each.source.accept if is_wanted else each.source.reject
             take = await decide(window, id)
             takes += [] if take is None else [take]
         self.undoing.decided(sheet, accept, takes)
@@ -219,9 +159,12 @@ def _one_for_each_file(counted: Sequence[Counted]) -> tuple[list[Counted], int]:
 async def _is_wanted(
     window: sublime.Window, counted: Sequence[Counted], accept: bool, others: int
 ) -> bool:
-    files = [it.section.file for it in counted]
-    what = f"{extent([(it.section.file.title, it.source) for it in counted])}, {lines(files)}"
+    meant = [it for it in counted if not (accept and it.is_dropped)]
+    files = [it.section.file for it in meant]
+    what = f"{extent([(it.section.file.title, it.source) for it in meant])}, {lines(files)}"
     name, detail = ALL[accept]
+    if len(meant) < len(counted):
+        detail = f"{DROPPED.format(len(counted) - len(meant))} {detail}"
     if others:
         detail = f"{OTHERS.format(others)} {detail}"
     asked = f"{name.split()[0]} {what}?"

@@ -9,7 +9,16 @@ from typing import Callable, Iterator
 
 import sublime
 
-from ...base.change_sheet import ADDED, HEADING, PLACE, REMOVED, Run, Section, Sheet
+from ...base.change_sheet import (
+    ADDED,
+    HEADING,
+    PLACE,
+    REMOVED,
+    FileChanges,
+    Run,
+    Section,
+    Sheet,
+)
 from .. import queues
 from ..review import head, marks
 from ..review.links import link
@@ -133,8 +142,9 @@ class Marking:
             yield from ((above + row, text) for row, text in texts if start <= above + row <= end)
 
     def _of_head(self) -> Iterator[tuple[int, str]]:
-        names = {"Accept all": "accept_all", "Reject all": "reject_all"}
-        found = [self._link_to(*it) for it in names.items()] if self.model.sections[1:] else []
+        names = [f"{it} all" for it in ("Keep", "Drop", "Accept", "Reject")]
+        links = [self._link_to(it, it.lower().replace(" ", "_")) for it in names]
+        found = links if self.model.sections[1:] else []
         if self.undoable:
             found.append(self._link_to(self.undoable, "undo_all"))
         yield 0, "&nbsp; ".join(found)
@@ -147,10 +157,19 @@ class Marking:
                 second = head.UNDO if file.is_written else head.REJECT
                 names = {head.ACCEPT: "accept_file", second: "reject_file"}
                 links = [self._link_to(*it, file=file.id) for it in names.items()]
-                yield run.start, "&nbsp; ".join(links)
+                yield run.start, "&nbsp; ".join([*self._of_changes(file, kept), *links])
             elif _is_changed(run) and run.change is not None and run.change not in linked:
                 linked.add(run.change)
                 yield run.start, self._of_change(section, run.change, kept)
+
+    def _of_changes(self, file: FileChanges, kept: frozenset[str]) -> list[str]:
+        """The links of all changes of the file."""
+        comparison = file.comparison
+        left = set(comparison.keys) - comparison.dropped if comparison is not None else set()
+        if not left:
+            return []
+        keep = "kept" if left <= kept else self._link_to("Keep", "keep_file", file=file.id)
+        return [keep, self._link_to("Drop", "drop_file", file=file.id)]
 
     def _of_change(self, section: Section, change: int, kept: frozenset[str]) -> str:
         comparison = section.file.comparison

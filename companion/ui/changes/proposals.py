@@ -11,7 +11,7 @@ from ..review.accepting import Accepting
 from ..review.actions import Actions
 from ..review.history import History
 from ..review.open_diffs import recorded
-from ..review.record import waiting
+from ..review.record import seen, waiting
 from ..review.returned import Returned, rejected
 from ..review.reviews import Reviews
 from .sources import Entry, TakeBack, entry_of, of_accepted
@@ -59,6 +59,17 @@ class Proposals:
     async def open(self, window: sublime.Window, id: str) -> sublime.View | None:
         """It is open as long as it waits."""
         return self.view(id)
+
+    def kept(self, id: str) -> frozenset[str]:
+        """As its review shows it."""
+        view = self.view(id)
+        return seen(view) if view is not None else frozenset()
+
+    def set_kept(self, id: str, keys: frozenset[str]) -> bool:
+        view = self.view(id)
+        if view is not None:
+            self._reviews.set_seen(view, keys)
+        return view is not None
 
     async def accept(self, window: sublime.Window, id: str) -> TakeBack | None:
         """As *Accept* in its review does."""

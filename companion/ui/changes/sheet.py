@@ -16,8 +16,7 @@ from ...base.answer import Answer
 from ...base.change_sheet import ChangeStart, FileChanges, Section, Sheet, plain_section, section_of
 from ...base.sheet_typing import equal_ends, typed
 from .. import texts
-from ..review.record import seen
-from ..review.reviews import FAILED
+from ..review.reviews import FAILED, Reviews
 from ..stories import Stories, computed, sleep
 from .marking import Marking
 from .sources import Entry, Source
@@ -74,8 +73,7 @@ class ChangeSheet:
     def _decided(self, id: str) -> frozenset[str]:
         """The keys of the changes of the file that the user has kept."""
         source = self._source_of.get(id)
-        view = source.view(id) if source is not None else None
-        return seen(view) if view is not None else frozenset()
+        return source.kept(id) if source is not None else frozenset()
 
     def undecided(self) -> list[ChangeStart]:
         """The changes that are neither kept nor dropped."""
@@ -111,6 +109,16 @@ class ChangeSheet:
             self._stories.begin(self._refresh(answer))
             return answer
         return self._refreshing
+
+    async def settled(self, reviews: Reviews) -> None:
+        """Wait until all is drawn as it is now."""
+        self.take_typed()
+        for section in self.model.sections:
+            source = self.source(section.file.id)
+            view = source.view(section.file.id) if source is not None else None
+            if view is not None and reviews.is_compared(view):
+                await reviews.comparison(view)
+        await self.refresh()
 
     async def _refresh(self, answer: Answer[None]) -> None:
         try:
@@ -196,7 +204,14 @@ class ChangeSheet:
     def _summary(self, sections: Sequence[Section]) -> str:
         if not sections:
             return NOTHING
-        return extent(self.counted(sections)) + ": " + lines([it.file for it in sections])
+        said = extent(self.counted(sections)) + ": " + lines([it.file for it in sections])
+        changes = sum(len(it.file.comparison.keys) for it in sections if it.file.comparison)
+        kept = sum(
+            len(self._decided(it.file.id).intersection(it.file.comparison.keys))
+            for it in sections
+            if it.file.comparison
+        )
+        return f"{said}, {kept:,} of {changes:,} changes kept" if kept else said
 
     def counted(self, sections: Sequence[Section]) -> list[tuple[str, Source]]:
         """The titles of the files, with their sources."""

@@ -14,7 +14,8 @@ from ..review import pair, sight
 from ..review.reviews import Reviews
 from ..stories import Stories
 from .change_sheets import ChangeSheets
-from .deciding import DECIDED, Deciding
+from .deciding import Deciding
+from .keeping import DECIDED, Keeping
 from .sheet import ChangeSheet
 from .sources import Source
 
@@ -55,12 +56,14 @@ class SheetCommands:
         self,
         sheets: ChangeSheets,
         deciding: Deciding,
+        keeping: Keeping,
         reviews: Reviews,
         stories: Stories,
         tell: Callable[[str], None],
     ) -> None:
         self.sheets = sheets
         self._deciding = deciding
+        self._keeping = keeping
         self._reviews = reviews
         self._stories = stories
         self._tell = tell
@@ -87,10 +90,10 @@ class SheetCommands:
         return None
 
     def _go_back(self, sheet: ChangeSheet, is_undo: bool) -> None:
-        right = sheet.edits.go_back(is_undo)
-        if right is not None:
+        for right in sheet.edits.go_back(is_undo):
             # What is typed next must find the text as the sheet shows it.
             self._reviews.refresh(right)
+        sheet.refresh()
 
     def _can_type(self, sheet: ChangeSheet, view: sublime.View) -> bool:
         place = self._place(sheet, view)
@@ -162,11 +165,16 @@ class SheetCommands:
         """What a link of the sheet says."""
         what, _, of = action.partition("_")
         if of == "change":
-            await self._deciding.change(sheet, file, change, what == "keep")
-        elif of == "file":
-            await self._deciding.file(sheet, file, what == "accept")
+            await self._keeping.change(sheet, file, change, what == "keep")
         elif what == "undo":
             await self._deciding.undoing.undo(sheet)
+        elif what in ("keep", "drop"):
+            if of == "file":
+                await self._keeping.file(sheet, file, what == "keep")
+            else:
+                await self._keeping.all(sheet, what == "keep")
+        elif of == "file":
+            await self._deciding.file(sheet, file, what == "accept")
         else:
             await self._deciding.all(sheet, what == "accept")
 

@@ -9,14 +9,22 @@ from typing import Any, Callable, Coroutine, Iterable, Protocol
 import sublime
 
 from ...base.change_sheet import FileChanges
+from ...base.comparison import Comparison
 from ...base.shown_text import shown_line
+from ...base.text_digest import text_digest
 from ...ide.clis import GEMINI_CLI
+from .. import texts
 from ..review import head
 from ..review.history import History
 from ..review.record import DiffRecord
 from ..review.review import Review
 from ..review.reviews import not_compared
 
+# By whether the file has the changes already.
+DROPPED = {
+    False: "You have dropped all changes: with Accept all, this is rejected.",
+    True: "You have dropped all changes: Accept undoes the edit.",
+}
 NOT_UNDONE = "The others are as they were."
 
 
@@ -57,6 +65,12 @@ class Source(Protocol):
     async def open(self, window: sublime.Window, id: str) -> sublime.View | None:
         """The same, opened if need be; the keyboard stays where it is."""
 
+    def kept(self, id: str) -> frozenset[str]:
+        """The keys of the changes of the file that the user has kept."""
+
+    def set_kept(self, id: str, keys: frozenset[str]) -> bool:
+        """They have kept these and no others; False if it is decided."""
+
     async def accept(self, window: sublime.Window, id: str) -> TakeBack | None:
         """Accept what the review shows; None if it is not decided."""
 
@@ -69,6 +83,8 @@ def entry_of(id: str, view: sublime.View, record: DiffRecord, review: Review) ->
     comparison = review.comparison
     notes = [] if review.is_compared else [not_compared(record)]
     notes += [head.DIGEST] if review.digest is not None else []
+    is_dropped = _is_dropped(view, record, comparison)
+    notes += [DROPPED[bool(record.edit_id)]] if is_dropped else []
     note = shown_line(" ".join([*notes, *review.notes.values()]))
     # The comparison is held by what is made of it, so no other one has its number.
     made_of = id, id_of(comparison), note
@@ -80,10 +96,19 @@ def entry_of(id: str, view: sublime.View, record: DiffRecord, review: Review) ->
         _state(record),
         can_type=comparison is not None and review.digest is None,
         is_written=bool(record.edit_id),
+        is_dropped=is_dropped and not record.edit_id,
         made_of=made_of,
     )
     is_current = review.is_current(view) or not review.is_compared
     return Entry(id, made_of, lambda: found, is_current, view.change_count())
+
+
+def _is_dropped(view: sublime.View, record: DiffRecord, comparison: Comparison | None) -> bool:
+    """Whether the user has dropped all changes. A proposal can be the very text of the file."""
+    if comparison is None or len(comparison.dropped) < len(comparison.keys):
+        return False
+    is_typed = record.is_whole and text_digest(texts.text_of(view)) != record.proposed_digest
+    return is_typed or bool(comparison.dropped)
 
 
 def of_accepted(history: History, id: str) -> TakeBack:

@@ -13,9 +13,9 @@ import sublime
 
 from ...base.sheet_typing import TypedEdit
 from .. import texts
-from ..review.record import waiting
 from ..stories import Stories
 from .sources import Source
+from .steps import EditStep, Step
 
 
 class TypedEdits:
@@ -33,10 +33,9 @@ class TypedEdits:
         self._opened = opened
         # The change counts of the reviews whose texts the sheet shows, None for those not open.
         self.counts: dict[str, int | None] = {}
-        # The right views of the reviews that were changed from the sheet, the last one last; and
-        # those in which that was undone.
-        self._changed: list[sublime.View] = []
-        self._undone: list[sublime.View] = []
+        # What the user has done in the sheet, the last one last; and what of that was undone.
+        self._done: list[Step] = []
+        self._undone: list[Step] = []
         # How many edits were typed so far.
         self.typed_count = 0
         self._typed: set[str] = set()
@@ -51,24 +50,24 @@ class TypedEdits:
         """The files in which something was typed since then, or waits."""
         return self._typed.union(self._waiting)
 
-    def changed(self, view: sublime.View) -> None:
-        """The review was changed from the sheet."""
-        self._changed.append(view)
+    def did(self, step: Step) -> None:
+        """The user has done this in the sheet."""
+        self._done.append(step)
         self._undone.clear()
 
-    def go_back(self, is_undo: bool) -> sublime.View | None:
-        """Undo what was changed last, or redo what was undone last, in the review that has it;
-        gives its right view, None if nothing is left. What is decided is left out."""
-        some, others = self._changed, self._undone
+    def go_back(self, is_undo: bool) -> list[sublime.View]:
+        """Undo what was done last, or redo what was undone last; gives the right views of the
+        reviews in which that was. What is decided is left out."""
+        some, others = self._done, self._undone
         if not is_undo:
             some, others = others, some
         while some:
-            view = some.pop()
-            if waiting(view) is not None:
-                view.run_command("undo" if is_undo else "redo")
-                others.append(view)
-                return view
-        return None
+            step = some.pop()
+            views = step.go(is_undo)
+            if views is not None:
+                others.append(step)
+                return views
+        return []
 
     def pass_on(self, edit: TypedEdit, sheet: sublime.View) -> bool:
         """Put it into the file's own review; False if that has another text by now."""
@@ -92,7 +91,7 @@ class TypedEdits:
         if view.is_read_only() or view.substr(region) != edit.old:
             return False
         texts.replace_parts(view, [(region, edit.new)])
-        self.changed(view)
+        self.did(EditStep(view))
         self.counts[edit.file] = view.change_count()
         self._typed.add(edit.file)
         return True

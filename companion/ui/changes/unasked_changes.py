@@ -17,7 +17,7 @@ from ...ide.file_content import Original
 from .. import file_reading
 from ..review import head, large
 from ..review.edit_book import EditBook
-from ..review.record import waiting
+from ..review.record import seen, waiting
 from ..review.reviews import Reviews
 from ..review.written_reviews import WrittenReviews
 from .sources import Entry, TakeBack, entry_of, state, title
@@ -39,6 +39,8 @@ class UnaskedChanges:
         # The right views, by the ids of their edits, when the entries were fetched last: to search
         # all windows for each of many edits would take long.
         self._open: dict[str, sublime.View] = {}
+        # By the ids of the files.
+        self._kept: dict[str, frozenset[str]] = {}
 
     def entries(self, window: sublime.Window) -> Iterator[Entry]:
         """Those of the window, oldest first."""
@@ -72,6 +74,18 @@ class UnaskedChanges:
         if edit is not None and not self._written.is_open(edit):
             await self._written.open(window, edit, take_focus=False)
         return self._found(id)
+
+    def kept(self, id: str) -> frozenset[str]:
+        """Those of its review, and those that were kept while that was not open."""
+        view, own = self.view(id), self._kept.get(id, frozenset())
+        return own | seen(view) if view is not None else own
+
+    def set_kept(self, id: str, keys: frozenset[str]) -> bool:
+        view = self.view(id)
+        self._kept[id] = keys
+        if view is not None:
+            self._reviews.set_seen(view, keys)
+        return view is not None or self._edit(id) is not None
 
     async def accept(self, window: sublime.Window, id: str) -> TakeBack | None:
         """Keep it; without a review there is nothing to write."""

@@ -173,7 +173,11 @@ def seen(view: sublime.View) -> frozenset[str]:
 
 
 def add_seen(view: sublime.View, key: str) -> None:
-    view.settings().set(SEEN, sorted(seen(view) | {key}))
+    set_seen(view, seen(view) | {key})
+
+
+def set_seen(view: sublime.View, keys: Iterable[str]) -> None:
+    view.settings().set(SEEN, sorted(keys))
 
 
 def comments(view: sublime.View) -> list[Comment]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Callable
+from typing import Callable, Iterable
 
 import sublime
 
@@ -21,7 +21,7 @@ from . import large, pair
 from .drawing import Drawing
 from .marks import Marks
 from .open_diffs import diffs, ids, partner, with_id
-from .record import DiffRecord, add_seen, update, waiting
+from .record import DiffRecord, add_seen, set_seen, update, waiting
 from .review import Review
 
 # Code points of large texts that are kept for all diffs; beyond this, only the beginning is shown.
@@ -153,6 +153,24 @@ class Reviews:
             self._tell(sentence)
         self.drawing.head(view)
         self.on_change()
+
+    def set_seen(self, view: sublime.View, keys: Iterable[str]) -> None:
+        """The user wants the changes of these keys, and has not seen the others."""
+        set_seen(view, keys)
+        self.drawing.head(view)
+        self.on_change()
+
+    def has_digest(self, view: sublime.View) -> bool:
+        """Whether the view has only the changed parts of texts that are known."""
+        review = self.of(view)
+        return review is not None and review.digest is not None
+
+    def set_dropped(self, view: sublime.View, keys: frozenset[str]) -> None:
+        """They do not want those of these keys; of a review with a digest."""
+        review = self.of(view)
+        if review is not None:
+            review.dropped = keys
+            self.refresh(view)
 
     def saw(self, view: sublime.View, key: str) -> None:
         """The user wants the change of that key."""

@@ -103,6 +103,28 @@ class SingleChanges:
             await self._go_on(right, change.new_start, count)
         return True
 
+    async def drop_all(self, right: sublime.View) -> bool:
+        """The same of all changes at once; nothing is asked, because undo brings them back."""
+        comparison = await self._reviews.comparison(right)
+        if comparison is None or not comparison.changes:
+            return False
+        if right.is_read_only():
+            if self._reviews.has_digest(right):
+                self._reviews.set_dropped(right, frozenset(comparison.keys))
+            else:
+                self._say(right, FORGOTTEN)
+            return False
+        parts = [
+            (
+                sublime.Region(*comparison.new.region(it.new_start, it.new_end)),
+                "".join(comparison.old.rows[it.old_start : it.old_end]),
+            )
+            for it in comparison.changes
+        ]
+        texts.replace_parts(right, parts)
+        self._reviews.refresh(right)
+        return True
+
     def _drawn(self, right: sublime.View) -> Drawn | None:
         """What the user sees now; keys in links come from it."""
         review = self._reviews.of(right)

@@ -1,0 +1,197 @@
+"""Keep and Drop in a sheet: of one change, of a file, of all. They decide nothing yet, and undo
+takes them back. UI thread only."""
+
+from __future__ import annotations
+
+from typing import Callable, Sequence
+
+import sublime
+
+from ...base.change_sheet import ChangeStart, FileChanges
+from ...chat.amounts import many
+from .. import panels, settings
+from ..review import sight
+from ..review.record import is_diff
+from ..review.reviews import Reviews
+from ..review.single_changes import ABOVE, SingleChanges
+from .sheet import ChangeSheet
+from .sources import Source
+from .steps import DropStep, EditStep, KeepStep, Step, Steps
+
+DECIDED = "Those changes are decided already."
+AGAIN = "That file has changed meanwhile: decide on what is shown now."
+ALL_DECIDED = "All changes here are decided on: accept all now, or reject them."
+NOTHING = "There are no changes to decide on here."
+# What is told after several were kept, or dropped.
+KEPT = "{} kept; nothing is decided yet."
+DROPPED = "{} dropped; nothing is decided yet, and undo brings them back."
+DROP_ALL = (
+    "The files' own lines are put in their place. Nothing is decided yet, and undo goes back."
+)
+OPENS = " {} made already will be open."
+STAY = ["Go back", "Nothing is dropped."]
+
+
+class Keeping:
+    """That of one companion."""
+
+    def __init__(
+        self, reviews: Reviews, changes: SingleChanges, tell: Callable[[str], None]
+    ) -> None:
+        self._reviews = reviews
+        self._changes = changes
+        self._tell = tell
+
+    async def change(self, sheet: ChangeSheet, id: str, key: str, is_kept: bool) -> None:
+        """Keep or drop one change, and go on to the next one."""
+        sheet.take_typed()
+        at, count, source = sheet.change_of(id, key), sheet.edits.typed_count, sheet.source(id)
+        if at is None or source is None:
+            self._tell(DECIDED)
+        else:
+            file = sheet.model.sections[at.section].file
+            if is_kept:
+                step = await self._keep_one(sheet, source, file, key)
+            else:
+                step = await self._drop(sheet, source, file, key)
+            if step is not None:
+                sheet.edits.did(step)
+            await self._go_on(sheet, source.view(id), at, count)
+        sheet.refresh()
+
+    async def file(self, sheet: ChangeSheet, id: str, is_kept: bool) -> None:
+        """Keep or drop all changes of the file, and go on to those of the next one."""
+        await sheet.settled(self._reviews)
+        count, number = sheet.edits.typed_count, sheet.model.numbers.get(id)
+        starts = [it for it in sheet.model.change_starts if it.section == number]
+        if not starts:
+            self._tell(NOTHING if number is not None else DECIDED)
+        elif await self._several(sheet, [id], is_kept):
+            source = sheet.source(id)
+            view = source.view(id) if source is not None else None
+            await self._go_on(sheet, view, starts[-1], count)
+        sheet.refresh()
+
+    async def all(self, sheet: ChangeSheet, is_kept: bool) -> None:
+        """Keep all changes; or drop them, after the user is told what that counts."""
+        await sheet.settled(self._reviews)
+        starts = sheet.model.change_starts
+        sections = list(dict.fromkeys(it.section for it in starts))
+        ids = [sheet.model.sections[it].file.id for it in sections]
+        if not ids:
+            self._tell(NOTHING)
+        elif is_kept or await self._may_drop(sheet, ids, len(starts)):
+            changes = await self._several(sheet, ids, is_kept)
+            self._tell((KEPT if is_kept else DROPPED).format(many(changes, "change")))
+        sheet.refresh()
+
+    async def _may_drop(self, sheet: ChangeSheet, ids: Sequence[str], changes: int) -> bool:
+        sources = [(id, sheet.source(id)) for id in ids]
+        closed = [id for id, source in sources if source is not None and source.view(id) is None]
+        what = f"{many(changes, 'change')} in {many(len(ids), 'file')}"
+        opens = OPENS.format(many(len(closed), "edit")) if closed else ""
+        items = [[f"Drop all: {what}", DROP_ALL + opens], STAY]
+        window = sheet.window
+        return window is not None and await panels.choice(window, items, f"Drop {what}?") == 0
+
+    async def _several(self, sheet: ChangeSheet, ids: Sequence[str], is_kept: bool) -> int:
+        """Gives how many changes are kept or dropped that were not before."""
+        steps: list[Step] = []
+        changes = 0
+        for id in ids:
+            source, section = sheet.source(id), sheet.section(id)
+            comparison = section.file.comparison if section is not None else None
+            if source is None or section is None or comparison is None:
+                continue
+            keys = frozenset(comparison.keys) - comparison.dropped
+            if is_kept:
+                keys -= source.kept(id)
+                step = self._keep(sheet, source, section.file, keys) if keys else None
+            else:
+                step = await self._drop(sheet, source, section.file)
+            if step is not None:
+                steps.append(step)
+                changes += len(keys)
+        if steps:
+            sheet.edits.did(Steps(steps))
+        return changes
+
+    async def _keep_one(
+        self, sheet: ChangeSheet, source: Source, file: FileChanges, key: str
+    ) -> Step | None:
+        view, before = source.view(file.id), source.kept(file.id)
+        if view is None:
+            return self._keep(sheet, source, file, frozenset([key]))
+        if not self._is_shown(sheet, file, view):
+            self._tell(AGAIN)
+            return None
+        # As in the review, which finds the change again in what was typed a moment ago.
+        await self._changes.keep(view, key, goes_on=False)
+        return KeepStep(source, file.id, before, source.kept(file.id))
+
+    def _keep(
+        self, sheet: ChangeSheet, source: Source, file: FileChanges, keys: frozenset[str]
+    ) -> Step | None:
+        """The step of it; None if the user has to decide again."""
+        view, before = source.view(file.id), source.kept(file.id)
+        if view is not None and not self._is_shown(sheet, file, view):
+            self._tell(AGAIN)
+            return None
+        if not source.set_kept(file.id, before | keys):
+            self._tell(DECIDED)
+            return None
+        return KeepStep(source, file.id, before, before | keys)
+
+    async def _drop(
+        self, sheet: ChangeSheet, source: Source, file: FileChanges, key: str | None = None
+    ) -> Step | None:
+        """The same of one change, or without a key of all."""
+        window = sheet.window
+        view = await source.open(window, file.id) if window is not None else None
+        if view is None:
+            self._tell(DECIDED)
+            return None
+        if not self._is_shown(sheet, file, view):
+            self._tell(AGAIN)
+            return None
+        review = self._reviews.of(view)
+        before = review.dropped if review is not None else frozenset()
+        if key is not None:
+            is_edit = await self._changes.drop(view, key, goes_on=False)
+        else:
+            is_edit = await self._changes.drop_all(view)
+        after = review.dropped if review is not None else frozenset()
+        if is_edit:
+            return EditStep(view)
+        return DropStep(self._reviews, view, before, after) if before != after else None
+
+    def _is_shown(self, sheet: ChangeSheet, file: FileChanges, view: sublime.View) -> bool:
+        """Whether the sheet shows the changes that the review has by now: keys count equal changes,
+        and the same key may be that of another one."""
+        review = self._reviews.of(view)
+        known = review.comparison if review is not None else None
+        is_new = sheet.edits.counts.get(file.id) is None
+        return known is None or is_new or known is file.comparison
+
+    async def _go_on(
+        self, sheet: ChangeSheet, right: sublime.View | None, at: ChangeStart, count: int
+    ) -> None:
+        """Go to the next change of the sheet that is neither kept nor dropped, if the user wants
+        that and has not typed since that many edits."""
+        window = sheet.window
+        if window is None or not settings.of(window).keep_goes_on:
+            return
+        if right is not None and is_diff(right):
+            await self._reviews.comparison(right)
+        await sheet.refresh()
+        view = window.active_view()
+        if view not in sheet.views or view is None or sheet.edits.typed_count != count:
+            return
+        undecided = sheet.undecided()
+        if not undecided:
+            self._tell(ALL_DECIDED)
+            return
+        below = [it for it in undecided if it[:2] >= at[:2]]
+        if not below:
+            self._tell(ABOVE)
+        sight.put_caret(view, sheet.model.point_at((below or undecided)[0].row))
