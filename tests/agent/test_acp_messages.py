@@ -207,6 +207,9 @@ class Heard(Listener):
     def elicitation(self, request: ElicitationRequest) -> None:
         self.all.append(request)
 
+    def withdrawn(self, withdrawal: messages.Withdrawal) -> None:
+        self.all.append(withdrawal)
+
     def write_file(self, request: messages.WriteTextFile) -> None:
         self.all.append(request)
 
@@ -256,6 +259,21 @@ class OverAProcess(unittest.IsolatedAsyncioTestCase):
         answer = json.loads(client.process.last_errors)
         self.assertEqual((answer["id"], answer["error"]["code"]), (7, jsonrpc.INVALID_PARAMS))
         self.assertEqual(heard.all, [])
+
+    async def test_a_question_that_the_agent_takes_back_is_told_by_its_id(self) -> None:
+        ids: list[Any] = ["a", 5, None, True]
+        told = [line(method="$/cancel_request", params={"requestId": id}) for id in ids]
+        with self.assertLogs(logger, "WARNING"):
+            _client, heard = await self.heard(*told, line(method="$/other", params={}))
+            await until(lambda: len(heard.all) == 2)
+        self.assertEqual(heard.all, [messages.Withdrawal("a"), messages.Withdrawal(5)])
+
+    async def test_the_agent_is_told_that_nobody_waits_for_an_answer(self) -> None:
+        client, _heard = await self.heard()
+        client.begin(messages.new_session("/w", ())).cancel()
+        await until(lambda: "cancel_request" in client.process.last_errors)
+        last = json.loads(client.process.last_errors.split("\n")[-1])
+        self.assertEqual((last["method"], last["params"]), ("$/cancel_request", {"requestId": 1}))
 
     async def test_an_answer_that_is_not_read_is_an_error_of_its_request(self) -> None:
         client, _heard = await self.heard(line(id=1, result={"sessionId": 5}), after=1)

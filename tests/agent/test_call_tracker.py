@@ -134,6 +134,32 @@ class Calls(unittest.IsolatedAsyncioTestCase):
                 with self.assertRaises(AgentError):
                     tracker.confirm(SHELL, "proceed_once")
 
+    async def test_a_question_that_is_taken_back_waits_no_more_and_runs_nothing(self) -> None:
+        tracker = self.tracker()
+        await tracker.ask(self.stage.asked(shell()))
+        for number in (7, 1, 1):
+            tracker.withdraw(messages.Withdrawal(number))
+        self.assertEqual((self.session.told, tracker.confirmations), ([(1, None)], ()))
+        (result,) = self.results()
+        self.assertEqual((result.success, result.rejected), (False, True))
+        self.assertEqual(str(result.error), "The agent took its question back.")
+        self.assertTrue(tracker.is_idle)
+
+    async def test_what_the_agent_does_after_it_took_its_question_back_is_told_as_its_own(
+        self,
+    ) -> None:
+        tracker = self.tracker()
+        path = os.path.join(self.folder, "a.txt")
+        await tracker.ask(self.stage.asked(edit(path)))
+        tracker.withdraw(messages.Withdrawal(1))
+        with open(path, "w") as file:
+            file.write("new\n")
+        told = messages.ToolCallUpdate(WRITE, status="completed")
+        await self.end(tracker, told)
+        withdrawn, done = self.results()
+        self.assertEqual((withdrawn.success, done.success), (False, True))
+        self.assertEqual([it.path for it in done.unasked], [path])
+
     async def test_where_nobody_can_be_asked_it_is_rejected_at_once(self) -> None:
         tracker = self.tracker(None)
         await tracker.ask(self.stage.asked(shell()))

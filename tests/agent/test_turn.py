@@ -9,6 +9,7 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.agent.acp import messages
+from GeminiCompanion.companion.agent.acp.elicitation import URL, ElicitationRequest
 from GeminiCompanion.companion.agent.acp.session_state import (
     MODE,
     MODEL,
@@ -150,6 +151,20 @@ class Turns(unittest.IsolatedAsyncioTestCase):
                 last = await self.over(turn)
         self.assertEqual(last.code, failure.INTERNAL_ERROR)
         self.assertIn(("cancel",), self.session.told)
+
+    async def test_questions_that_the_agent_takes_back_wait_no_more(self) -> None:
+        turn = self.started()
+        turn.ask(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
+        turn.ask(self.stage.asked(shell()))
+        await until(lambda: turn.confirmations and turn.elicitations.waiting)
+        for number in (8, 1):
+            turn.ask(messages.Withdrawal(number))
+        await until(lambda: not turn.confirmations)
+        self.assertEqual(turn.elicitations.waiting, ())
+        self.assertIn((8, {"action": "cancel"}), self.session.told)
+        self.assertIn((1, None), self.session.told)
+        self.end()
+        await self.over(turn)
 
     async def test_a_cancelled_turn_is_ended_by_the_agent(self) -> None:
         turn = self.started()

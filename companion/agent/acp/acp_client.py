@@ -59,6 +59,11 @@ class Listener(ABC):
         id."""
 
     @abstractmethod
+    def withdrawn(self, withdrawal: messages.Withdrawal) -> None:
+        """The agent does not wait any more for the answer to one of its questions, which is still
+        to be given."""
+
+    @abstractmethod
     def write_file(self, request: messages.WriteTextFile) -> None:
         """A session asks to write a file. `Client.answer` or `Client.refuse` must be called once
         with the request's id, whatever happens: the agent waits for ever."""
@@ -185,14 +190,21 @@ class Client:
 
     def begin(self, request: messages.Request[T]) -> asyncio.Future[T]:
         """Send the request, before anything that is sent later. The future gets the result as it
-        was read, or AgentError if the agent answers with an error or ends."""
+        was read, or AgentError if the agent answers with an error or ends. Once it is cancelled,
+        the agent is told that nobody waits for the answer."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         if not self.is_running:
             answer.set_exception(self._gone())
             return answer
         id, self._next_id = self._next_id, self._next_id + 1
+
+        def over(answer: asyncio.Future[T]) -> None:
+            del self._waiting[id]
+            if answer.cancelled() and self.is_running:
+                self.notify(messages.cancel_request(id))
+
         self._waiting[id] = _Waiting(answer, request.read)
-        answer.add_done_callback(lambda _: self._waiting.pop(id, None))
+        answer.add_done_callback(over)
         self._send({"jsonrpc": "2.0", "id": id, "method": request.method, "params": request.params})
         return answer
 
@@ -297,6 +309,8 @@ class Client:
                 self._take_request(message)
             elif message.method == messages.UPDATE:
                 self._take_update(message)
+            elif message.method == messages.CANCEL_REQUEST:
+                self._listener.withdrawn(messages.withdrawal(message.params))
         except Unreadable as unreadable:
             self._unreadable.note(unreadable)
 

@@ -22,6 +22,8 @@ from .session_state import BOOLEAN, ConfigOption, ConfigOptions, StateUpdate
 # Methods of the agent's requests, and its notification.
 ASK_PERMISSION, WRITE_FILE = "session/request_permission", "fs/write_text_file"
 UPDATE = "session/update"
+# Of both sides: the answer to a request of theirs is not wanted any more.
+CANCEL_REQUEST = "$/cancel_request"
 # How to open a session that remembers: LOAD repeats everything that was said, RESUME nothing.
 LOAD, RESUME = "session/load", "session/resume"
 # The kinds of an option that answers a permission request.
@@ -206,6 +208,14 @@ class WriteTextFile:
 AgentRequest = Union[PermissionRequest, WriteTextFile, ElicitationRequest]
 
 
+@dataclass(frozen=True)
+class Withdrawal:
+    """The agent does not wait any more for the answer to its request with this id. It has to be
+    answered all the same, as if nobody had decided."""
+
+    request: jsonrpc.Id
+
+
 # Answers of the agent.
 
 
@@ -340,6 +350,11 @@ def choose(session: str, option: ConfigOption, wanted: str | bool) -> Request[Co
     return Request("session/set_config_option", params, session_state.config_options)
 
 
+def cancel_request(request: jsonrpc.Id) -> Notification:
+    """An agent that does not know it goes on."""
+    return Notification(CANCEL_REQUEST, {"requestId": request})
+
+
 def cancel(session: str) -> Notification:
     return Notification("session/cancel", {"sessionId": session})
 
@@ -406,6 +421,14 @@ def session_update(params: Mapping[str, Any]) -> tuple[str, SessionUpdate]:
         raise Unreadable(kind[:SHOWN] or UPDATE, f"one of {', '.join(_UPDATES)}", kind)
     told = _UPDATES[kind](update)
     return needed(params, "sessionId", UPDATE), UnusedUpdate(kind) if told is None else told
+
+
+def withdrawal(params: Mapping[str, Any]) -> Withdrawal:
+    """Raises Unreadable."""
+    id = params.get("requestId")
+    if isinstance(id, bool) or not isinstance(id, (int, str)):
+        raise Unreadable(CANCEL_REQUEST, "requestId", id)
+    return Withdrawal(id)
 
 
 def agent_request(request: jsonrpc.Request) -> AgentRequest | None:

@@ -146,6 +146,9 @@ class GoogleLogin(Listener):
         if self._client is not None:
             self._client.answer(request.id, elicitation.answer(elicitation.CANCEL))
 
+    def withdrawn(self, withdrawal: messages.Withdrawal) -> None:
+        """Nothing waits."""
+
     def write_file(self, request: messages.WriteTextFile) -> None:
         """There is no session."""
 

@@ -93,6 +93,11 @@ class Place(Listener):
             # Nobody would see the question.
             self.runner.running.answer(request.id, elicitation.answer(elicitation.CANCEL))
 
+    def withdrawn(self, withdrawal: messages.Withdrawal) -> None:
+        for conversation in self:
+            if conversation.turn is not None and not conversation.turn.is_over:
+                conversation.turn.ask(withdrawal)
+
     def write_file(self, request: messages.WriteTextFile) -> None:
         turn = self._turn_of(request.session)
         if turn is not None:

@@ -72,6 +72,14 @@ class CallEvents:
         self._told.pop(call.id, None)
         self._over.add(call.id)
 
+    def withdraw(self, call: Call, reason: Words) -> None:
+        """It needs no decision any more. What the agent still tells of it, it has done by
+        itself."""
+        told = self._told[call.id]
+        self.fail(call, reason, rejected=True)
+        self._over.discard(call.id)
+        self._told[call.id] = told
+
     def fail(self, call: Call, reason: Words, rejected: bool = False) -> None:
         """Report an end that the agent does not report."""
         self.end(call, FAILED, tool_call.ended(call, reason, rejected))

@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import replace
 from typing import Sequence
 
-from ..acp.messages import PermissionRequest, ToolCallUpdate, WriteTextFile
+from ..acp.messages import PermissionRequest, ToolCallUpdate, Withdrawal, WriteTextFile
 from ..events import tool_call
 from ..events.event_log import EventLog
 from ..events.tool_call import Call, Record
@@ -40,6 +40,7 @@ PREPARED = "pending"
 REJECTED = sentence("Rejected by the user.")
 UNANSWERED = sentence("Nobody decided on it in time, so it was rejected.")
 UNATTENDED = sentence("It needs a confirmation and nobody could be asked, so it was rejected.")
+WITHDRAWN = sentence("The agent took its question back.")
 STOPPED = sentence("The turn ended before the tool did.")
 
 
@@ -147,7 +148,8 @@ class CallTracker:
             self._session.decide(request, None)
             return
         choices = choices_of(request.options, self._agent.cli.outcome_of)
-        pending = PendingPermission(request, call, choices, self._is_changeable(call, choices))
+        is_changeable = _is_changeable(self._agent, call, choices)
+        pending = PendingPermission(request, call, choices, is_changeable)
         await self.writes.look(call, again=True)
         if self.is_cancelled:
             self._session.decide(request, None)
@@ -157,6 +159,14 @@ class CallTracker:
             self._allow(pending, ONCE)
         else:
             self._wait_for_decision(pending)
+
+    def withdraw(self, withdrawal: Withdrawal) -> None:
+        """The agent waits no more for the decision on one of them."""
+        for pending in list(self._pending.values()):
+            if pending.request.id == withdrawal.request:
+                self._settle(pending)
+                self._session.decide(pending.request, None)
+                self._calls.withdraw(pending.call, WITHDRAWN)
 
     async def write(self, request: WriteTextFile) -> None:
         """The agent asks to write a file, for one of the calls."""
@@ -223,12 +233,6 @@ class CallTracker:
             told = replace(call, text="", diffs=())
             self._tell_end(told, call, Record(output=str(ended.told)), ended)
 
-    def _is_changeable(self, call: Call, choices: Choices) -> bool:
-        """Whether the user's text can be written instead: by us as the agent asks for it, or after
-        the agent's edit was refused."""
-        needed = ONCE if self._agent.writes_through_us(call.path) else CANCEL
-        return len(call.diffs) == 1 and needed in choices
-
     def _wait_for_decision(self, pending: PendingPermission) -> None:
         call = pending.call
         self._calls.introduce(call, requires_confirmation=True)
@@ -268,6 +272,13 @@ class CallTracker:
         """It is not allowed to run."""
         self._answer(pending, CANCEL)
         self._calls.fail(pending.call, reason, rejected=True)
+
+
+def _is_changeable(agent: AgentSession, call: Call, choices: Choices) -> bool:
+    """Whether the user's text can be written instead: by us as the agent asks for it, or after the
+    agent's edit was refused."""
+    needed = ONCE if agent.writes_through_us(call.path) else CANCEL
+    return len(call.diffs) == 1 and needed in choices
 
 
 def _is_one_text(call: Call, edits: Sequence[Diff]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, Mapping
 from ..acp import elicitation
 from ..acp.acp_client import Session
 from ..acp.elicitation import ACCEPT, CANCEL, FORM, ElicitationRequest
+from ..acp.messages import Withdrawal
 from ..events.event_log import EventLog
 from ..events.turn_events import Elicitation, ElicitationAnswered, TurnEvent
 from ..wording import failure
@@ -71,6 +72,12 @@ class Elicitations:
             self._end(id, action, content or {})
         else:
             self._end(id, action)
+
+    def withdraw(self, withdrawal: Withdrawal) -> None:
+        """The agent waits no more for the answer to one of them."""
+        for id, asked in list(self._asked.items()):
+            if asked.request.id == withdrawal.request:
+                self._end(id, CANCEL)
 
     def end(self) -> None:
         """The turn was cancelled, or is over."""

@@ -46,7 +46,8 @@ THOUGHT = re.compile(r"\*\*(.*?)\*\*\n?(.*)", re.DOTALL)
 RETRYING = "Retrying"
 REASONS = (END_TURN, CANCELLED, MAX_TOKENS, MAX_TURN_REQUESTS)
 # What the agent says within a turn, in order.
-Said = Union[messages.SessionUpdate, messages.PermissionRequest, ElicitationRequest]
+Question = Union[messages.PermissionRequest, ElicitationRequest]
+Said = Union[messages.SessionUpdate, Question, messages.Withdrawal]
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,8 @@ class Turn:
     def update(self, update: messages.SessionUpdate) -> None:
         self._inbox.put_nowait(update)
 
-    def ask(self, request: messages.PermissionRequest | ElicitationRequest) -> None:
+    def ask(self, request: Question | messages.Withdrawal) -> None:
+        """The agent has a question, or takes one back."""
         self._inbox.put_nowait(request)
 
     def write_file(self, request: messages.WriteTextFile) -> None:
@@ -220,6 +222,9 @@ class Turn:
             await self._calls.ask(said)
         elif isinstance(said, ElicitationRequest):
             self.elicitations.ask(said)
+        elif isinstance(said, messages.Withdrawal):
+            self._calls.withdraw(said)
+            self.elicitations.withdraw(said)
         elif isinstance(said, messages.AgentMessageChunk):
             self.usage = sum_of([self.usage, self._agent.cli.usage(said.meta)])
             if not self._agent.cli.own_mark.fullmatch(said.text):

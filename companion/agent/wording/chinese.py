@@ -42,6 +42,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "Reject": "拒绝",
     "It failed.": "执行失败。",
     "Rejected by the user.": "用户已拒绝。",
+    "The agent took its question back.": "代理已撤回其询问。",
     "Nobody decided on it in time, so it was rejected.": "未在规定时间内作出决定，因此已被拒绝。",
     "It needs a confirmation and nobody could be asked, so it was rejected.": (
         "此调用需要确认，但无人可以确认，因此已被拒绝。"
