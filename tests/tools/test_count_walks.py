@@ -90,7 +90,8 @@ class Recording(unittest.TestCase):
         begun, goes_on = threading.Event(), threading.Event()
 
         async def see() -> None:
-            begun.set()
+            # Called when this waits.
+            asyncio.get_running_loop().call_soon(begun.set)
             await in_thread(partial(goes_on.wait, PATIENCE))
             seen("a")
 
