@@ -12,8 +12,9 @@ from __future__ import annotations
 import html
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import Iterable, Iterator, Mapping, Sequence, Tuple
+from typing import Callable, Iterable, Iterator, Mapping, Sequence, Tuple
 
 import sublime
 
@@ -64,10 +65,14 @@ class ShownComment:
 
 
 class Between:
-    """The phantoms in the views of one diff. `left` is not valid if there is only one view."""
+    """The phantoms in the views of one diff. `left` is not valid if there is only one view.
+    `deleted_styles` gives the CSS of deleted lines, and of the characters that differ in them."""
 
-    def __init__(self, left: sublime.View, right: sublime.View) -> None:
+    def __init__(
+        self, left: sublime.View, right: sublime.View, deleted_styles: Callable[[], Styles]
+    ) -> None:
         self._views = left, right
+        self._deleted_styles = deleted_styles
         # A set erases its phantoms when it is collected.
         self._sets: tuple[list[sublime.PhantomSet], list[sublime.PhantomSet]] = [], []
         self._comments = sublime.PhantomSet(left, KEY), sublime.PhantomSet(right, KEY)
@@ -80,25 +85,26 @@ class Between:
         left, right = self._views
         return left.is_valid() and right.settings().get("word_wrap") is not False
 
-    def parts(self, comparison: Comparison) -> list[int]:
-        """The numbers of the parts for which `draw` must be called, in order."""
+    def steps(self, comparison: Comparison) -> list[Callable[[], None]]:
+        """Functions that draw the phantoms, with the links that are known; each blocks the UI
+        thread only for a moment."""
         if self.is_measured:
             # Existing phantoms would be measured as well.
             self.erase()
         used = max(len(sets) for sets in self._sets)
-        return list(range(max(len(comparison.changes) // CHANGES + 1, used)))
+        count = max(len(comparison.changes) // CHANGES + 1, used)
+        return [partial(self._draw, comparison, part) for part in range(count)]
 
     def erase(self) -> None:
         for each in (*self._sets[0], *self._sets[1], *self._comments):
             each.update([])
 
-    def draw(self, comparison: Comparison, part: int, styles: Styles) -> None:
-        """Draw the phantoms of some of the changes. `styles` is the CSS of deleted lines and of the
-        characters in them that differ."""
+    def _draw(self, comparison: Comparison, part: int) -> None:
+        """Draw the phantoms of some of the changes."""
         numbers = slice(part * CHANGES, (part + 1) * CHANGES)
         left, right = self._views
         if not left.is_valid():
-            found: tuple[list[Piece], list[Piece]] = [], self._deleted(comparison, numbers, styles)
+            found: tuple[list[Piece], list[Piece]] = [], self._deleted(comparison, numbers)
         elif self.is_measured:
             found = Measured(left, right, comparison).pieces(numbers)
         else:
@@ -147,7 +153,8 @@ class Between:
                 self._sets[at].append(sublime.PhantomSet(self._views[at], KEY))
             self._sets[at][number].update(_phantoms(sides[at], (*pieces[0], *pieces[1])))
 
-    def _deleted(self, comparison: Comparison, numbers: slice, styles: Styles) -> list[Piece]:
+    def _deleted(self, comparison: Comparison, numbers: slice) -> list[Piece]:
+        styles = self._deleted_styles()
         tab = self._views[1].settings().get("tab_size")
         tab_size = tab if isinstance(tab, int) and tab > 0 else 4
         return [

@@ -37,8 +37,8 @@ class Drawing:
         self.head(right)
         if review is None or review.comparison is None:
             return
-        is_measured = review.marks.between.is_measured
-        steps = review.marks.steps_between(review.comparison) if is_measured else []
+        between = review.marks.between
+        steps = between.steps(review.comparison) if between.is_measured else []
         self._later(right, review, review.comparison, [*steps, partial(self.comments, right)])
 
     def _later(

@@ -35,24 +35,19 @@ class Marks:
     def __init__(self, left: sublime.View, right: sublime.View) -> None:
         self._left = left
         self._right = right
-        self.between = between.Between(left, right)
+        self.between = between.Between(left, right, partial(deleted_styles, right))
         self._numbers = LineNumbers(left), LineNumbers(right)
 
     def steps(self, comparison: Comparison) -> list[Callable[[], None]]:
         """Functions that draw the changes, without the line numbers; each blocks the UI thread only
         for a moment."""
         colours = [partial(self._colour, comparison, kind) for kind in (ADDED, REMOVED)]
-        return [*colours, *self.steps_between(comparison)]
+        return [*colours, *self.between.steps(comparison)]
 
     def steps_beside(self, comparison: Comparison) -> list[Callable[[], None]]:
         """The same for the line numbers of the rows in sight. They are drawn with the links."""
         left, right = self._numbers
         return [*left.steps(comparison.old), *right.steps(comparison.new)]
-
-    def steps_between(self, comparison: Comparison) -> list[Callable[[], None]]:
-        """The same for the phantoms between the lines."""
-        parts = self.between.parts(comparison)
-        return [partial(self._draw_between, comparison, part) for part in parts]
 
     def _colour(self, comparison: Comparison, kind: str) -> None:
         is_new = kind == ADDED
@@ -66,11 +61,6 @@ class Marks:
         ):
             scope, flags = style(view, kind, part)
             view.add_regions(key, [sublime.Region(*each) for each in regions], scope, flags=flags)
-
-    def _draw_between(self, comparison: Comparison, part: int) -> None:
-        # With two views, no deleted lines are drawn between the lines.
-        styles = ("", "") if self._left.is_valid() else deleted_styles(self._right)
-        self.between.draw(comparison, part, styles)
 
     def erase_between(self) -> None:
         """Erase what is drawn between the lines and before them."""
