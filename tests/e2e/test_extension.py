@@ -57,8 +57,20 @@ class Installed(session.Session):
 
 
 class Live(Installed):
+    """What the CLI does, as the editor says it; and what the user says about a proposal, as the
+    model reads it."""
+
     def until(self, status: str) -> None:
         self.editor.do("wait_for", "status_bar", f"Gemini: {status}" if status else "Gemini")
+
+    def propose(self, name: str) -> str:
+        path = self.write(name, b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        return path
+
+    def answer(self, command: str, words: str) -> None:
+        self.editor.do("command", command)
+        self.editor.do("type_in_panel", words)
 
     def test_the_editor_says_what_the_cli_does(self) -> None:
         path = self.write("a.py", b"old\n")
@@ -117,19 +129,6 @@ class Live(Installed):
         self.until("asks")
         other.kill()
         wait_for(lambda: "touch other" not in self.editor.do("status"), timeout=60)
-
-
-class Words(Installed):
-    """What the user says about a proposal, as the model reads it."""
-
-    def propose(self, name: str) -> str:
-        path = self.write(name, b"old\n")
-        self.ask(path, "new\n", "write_file", content="new\n")
-        return path
-
-    def answer(self, command: str, words: str) -> None:
-        self.editor.do("command", command)
-        self.editor.do("type_in_panel", words)
 
     def test_comments_on_an_accepted_edit_go_along_with_its_result(self) -> None:
         path = self.propose("w.py")
