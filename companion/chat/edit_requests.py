@@ -14,6 +14,7 @@ from ..agent.conversations.transcripts import on_disk
 from ..agent.conversations.turn_undo import UNDONE, FileChange, FileTexts
 from ..agent.events.turn_events import Diff, ToolResult
 from ..agent.turn.edited_file import plain, read_file
+from ..agent.turn.outcomes import Decision
 from ..agent.turn.turn import Turn
 from ..agent.wording import failure
 from ..agent.wording.failure import VALIDATION_ERROR, AgentError
@@ -39,8 +40,8 @@ class DecideEdits(Request["tuple[str, ...]"]):
     note: str = ""
 
     async def done(self, chats: Chats) -> tuple[str, ...]:
-        given = (self.call_id, self.outcome, self.chat, None, self.edits, self.note)
-        turn = chats.agent.turns.confirm(*given)
+        decision = Decision(self.outcome, edits=self.edits, note=self.note)
+        turn = chats.agent.turns.confirm(self.call_id, decision, self.chat)
         if not self.edits:
             return ()
         await _end_of_call(turn, self.call_id)

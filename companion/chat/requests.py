@@ -22,6 +22,7 @@ from ..agent.conversations.turn_undo import FileChange
 from ..agent.display import document
 from ..agent.events.turn_events import Attachment, MessageAdded, PastTurn, QueuedMessage
 from ..agent.processes.backend import Backend
+from ..agent.turn.outcomes import Decision
 from ..agent.wording import failure
 from ..agent.wording.failure import SESSION_NOT_FOUND, VALIDATION_ERROR, AgentError
 from ..agent.wording.sentence import ENGLISH, sentence
@@ -231,7 +232,8 @@ class Decide(Request[None]):
     new_text: str | None = None
 
     async def done(self, chats: Chats) -> None:
-        chats.agent.turns.confirm(self.call_id, self.outcome, self.chat, self.new_text)
+        decision = Decision(self.outcome, self.new_text)
+        chats.agent.turns.confirm(self.call_id, decision, self.chat)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
 )
 from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
 from GeminiCompanion.companion.agent.turn.edited_file import difference, edited
+from GeminiCompanion.companion.agent.turn.outcomes import Decision
 from GeminiCompanion.companion.agent.turn.turn import Limits, Turn
 
 from ..support import until
@@ -78,7 +79,7 @@ class Story(unittest.IsolatedAsyncioTestCase):
 
     async def changed(self, text: str) -> ToolResult:
         """The user wants this text instead."""
-        self.tracker.confirm(WRITE, MODIFY, text)
+        self.tracker.confirm(WRITE, Decision(MODIFY, text))
         await self.tracker.finish_writes()
         result: ToolResult = self.stage.of(ToolResult)[-1]
         return result
@@ -87,7 +88,7 @@ class Story(unittest.IsolatedAsyncioTestCase):
 class WritesByItself(Story):
     async def test_a_changed_edit_is_refused_first_and_then_written_by_us(self) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, MODIFY, "mine\n")
+        self.tracker.confirm(WRITE, Decision(MODIFY, "mine\n"))
         self.assertEqual(self.stage.session.told, [(1, "cancel")])
         self.assertFalse(os.path.exists(self.path))
         await self.tracker.finish_writes()
@@ -108,7 +109,7 @@ class WritesByItself(Story):
 
     async def test_its_refusal_is_not_reported_while_the_users_text_is_written(self) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, MODIFY, "mine\n")
+        self.tracker.confirm(WRITE, Decision(MODIFY, "mine\n"))
         await self.tracker.change(self.told("failed"))
         await self.tracker.finish_writes()
         self.assertEqual([it.success for it in self.stage.of(ToolResult)], [True])
@@ -127,7 +128,7 @@ class WritesByItself(Story):
         await self.changed("mine\n")
         told = replace(self.told("pending", "mine\n", "mine\ntoo\n"), id="write_file__2")
         await self.tracker.ask(self.stage.asked(told))
-        self.tracker.confirm(told.id, "proceed_once")
+        self.tracker.confirm(told.id, Decision("proceed_once"))
         self.write("mine\ntoo\n")
         result = await self.end(replace(told, status="completed"))
         self.assertEqual((result.success, result.error, result.unasked), (True, None, ()))
@@ -147,7 +148,7 @@ class WritesByItself(Story):
 
     async def test_an_allowed_edit_that_is_on_disk_is_reported_as_done(self) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, "proceed_once")
+        self.tracker.confirm(WRITE, Decision("proceed_once"))
         self.write("new\n")
         result = await self.end(self.told("completed"))
         self.assertEqual((result.success, result.unasked), (True, ()))
@@ -155,7 +156,7 @@ class WritesByItself(Story):
 
     async def test_an_allowed_edit_that_is_not_on_disk_is_not_reported_as_done(self) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, "proceed_once")
+        self.tracker.confirm(WRITE, Decision("proceed_once"))
         result = await self.end(self.told("completed"))
         self.assertFalse(result.success)
         self.assertIn("does not hold what the agent reports", str(result.error))
@@ -168,7 +169,7 @@ class WritesByItself(Story):
                 self.setUp()
                 self.write("old\n")
                 await self.asked("old\n")
-                self.tracker.confirm(WRITE, "proceed_once")
+                self.tracker.confirm(WRITE, Decision("proceed_once"))
                 self.write("new\n")
                 self.tracker.cancel()
                 if reports:
@@ -188,7 +189,7 @@ class WritesByItself(Story):
     async def test_another_text_than_the_allowed_one_is_shown_as_an_unasked_edit(self) -> None:
         self.write("old\n")
         await self.asked("old\n")
-        self.tracker.confirm(WRITE, "proceed_once")
+        self.tracker.confirm(WRITE, Decision("proceed_once"))
         self.write("other\n")
         # The report has only a piece.
         result = await self.end(self.told("completed", "d", "other"))
@@ -213,7 +214,7 @@ class WritesByItself(Story):
 
     async def test_one_that_was_approved_for_good_is_not_unasked(self) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, "proceed_always")
+        self.tracker.confirm(WRITE, Decision("proceed_always"))
         self.write("new\n")
         await self.end(self.told("completed"))
         await self.tracker.ask(self.stage.asked(edit(self.path, "2")))
@@ -241,7 +242,7 @@ class WritesOverOurs(Story):
 
     async def written(self, outcome: str, text: str | None = None) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, outcome, text)
+        self.tracker.confirm(WRITE, Decision(outcome, text))
         request = messages.WriteTextFile("session", 9, self.path, "new\n")
         await self.tracker.write(request)
 
@@ -327,7 +328,7 @@ class GoesOn(Story):
         turn.start([])
         turn.ask(self.stage.asked(self.told("pending")))
         await until(lambda: turn.confirmations)
-        turn.confirm(WRITE, MODIFY, "mine\n")
+        turn.confirm(WRITE, Decision(MODIFY, "mine\n"))
         assert self.stage.session.end is not None
         self.stage.session.end.set_result(messages.TurnEnd("cancelled", tokens=(1, 2)))
         await until(lambda: self.stage.session.told.count(("prompt",)) == 2)

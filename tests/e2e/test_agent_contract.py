@@ -14,6 +14,7 @@ from GeminiCompanion.companion.agent.agents.credentials import OPENAI, Credentia
 from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.agent.turn.outcomes import Decision
 from GeminiCompanion.companion.agent.turn.turn import Turn
 from GeminiCompanion.companion.agent.wording import failure
 from model_server import call
@@ -61,7 +62,7 @@ class ScriptedContract(AgentCase):
         self.plan("write it", "Written.", "one\n")
         turn, call = await self.begin("write it")
         self.assertFalse(os.path.exists(self.file))
-        self.agent.turns.confirm(call, "proceed_once")
+        self.agent.turns.confirm(call, Decision("proceed_once"))
         story = await self.rest(turn)
         self.assert_said(story, "Written.")
         self.assertEqual(self.read("file.txt"), "one\n")

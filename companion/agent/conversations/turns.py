@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, Iterator, Mapping, Protocol, Sequence
+from typing import Any, Callable, Iterator, Mapping, Protocol
 
 from ..events import turn_events as events
+from ..turn.outcomes import Decision
 from ..turn.turn import Turn
 from ..wording import failure
 from ..wording.failure import AgentError
@@ -49,27 +50,16 @@ class Turns:
         """The turn with this id, as long as it is the newest of its conversation."""
         return next((turn for turn in self if turn.id == turn_id), None)
 
-    def confirm(
-        self,
-        call_id: str,
-        outcome: str,
-        session_id: str | None = None,
-        new_text: str | None = None,
-        edits: Sequence[events.Diff] = (),
-        note: str = "",
-    ) -> Turn:
+    def confirm(self, call_id: str, decision: Decision, session_id: str | None = None) -> Turn:
         """Decide on a call that waits, in the conversation `session_id` or in any. Only the first
-        decision counts; gives the turn. With the outcome "modify_with_editor", `new_text` is
-        written instead of the agent's own text; or those of its `edits` that the user wants, each
-        with the texts of the whole file. The model gets the `note` of the user when it has done
-        what it does now. Raises AgentError.
+        decision counts; gives the turn. Raises AgentError.
 
         Codes: VALIDATION_ERROR for an unknown outcome or one without its text; TOOL_CALL_NOT_FOUND;
         TOOL_INVALID_OUTCOME for an outcome that this call does not allow. The call then continues
         to wait.
         """
-        if outcome not in events.OUTCOMES:
-            raise failure.not_among(events.OUTCOMES, outcome)
+        if decision.outcome not in events.OUTCOMES:
+            raise failure.not_among(events.OUTCOMES, decision.outcome)
         asking = [
             turn
             for turn in self
@@ -78,7 +68,7 @@ class Turns:
         ]
         if len(asking) != 1:
             raise failure.no_call(call_id)
-        asking[0].confirm(call_id, outcome, new_text, edits, note)
+        asking[0].confirm(call_id, decision)
         return asking[0]
 
     @property

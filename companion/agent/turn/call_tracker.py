@@ -32,7 +32,7 @@ from .agent_session import AgentSession
 from .call_events import CallEvents
 from .edited_file import plain
 from .file_writes import Ended, FileWrites, Note
-from .outcomes import Choices, PendingPermission, choices_of
+from .outcomes import Choices, Decision, PendingPermission, choices_of
 
 # The agent's word for a call that it still prepares.
 PREPARED = "pending"
@@ -78,32 +78,23 @@ class CallTracker:
         events = (pending.event for pending in self._pending.values())
         return tuple(event for event in events if event is not None)
 
-    def confirm(
-        self,
-        call_id: str,
-        outcome: str,
-        new_text: str | None = None,
-        edits: Sequence[Diff] = (),
-        note: str = "",
-    ) -> None:
-        """Decide on a call; only the first decision counts. What is to be written, for MODIFY, is
-        `new_text` in the place of the call's own, or `edits`. The model gets the note of the user
-        when it has done what it does now. Raises AgentError."""
+    def confirm(self, call_id: str, decision: Decision) -> None:
+        """Decide on a call; only the first decision counts. Raises AgentError."""
         pending = self._pending.get(call_id)
         if pending is None:
             raise failure.no_call(call_id)
-        outcome = pending.outcome(outcome)
-        if (outcome == MODIFY) != (new_text is not None or bool(edits)):
+        outcome = pending.outcome(decision.outcome)
+        if (outcome == MODIFY) != decision.has_texts:
             raise AgentError(
                 failure.VALIDATION_ERROR,
                 sentence("Expected newContent with {outcome}, and only with it.", outcome=MODIFY),
             )
-        diff = pending.call.diff
+        diff, edits = pending.call.diff, decision.edits
         through_us = self._agent.writes_through_us(pending.call.path)
-        if new_text is not None and diff is not None:
-            edits = [replace(diff, new_text=new_text)]
+        if decision.new_text is not None and diff is not None:
+            edits = (replace(diff, new_text=decision.new_text),)
         self._settle(pending)
-        self._agent.notes += [note] if note else []
+        self._agent.notes += [decision.note] if decision.note else []
         if outcome == CANCEL:
             self._reject(pending, REJECTED)
         elif edits and not (through_us and _is_one_text(pending.call, edits)):

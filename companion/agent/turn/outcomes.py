@@ -33,6 +33,22 @@ Scope = Tuple[str, ...]
 Choices = Mapping[str, PermissionOption]
 
 
+@dataclass(frozen=True)
+class Decision:
+    """Of the user, on a call that waits. With the outcome MODIFY, `new_text` is written in the
+    place of the agent's own text; or those of the call's `edits` that the user wants, each with the
+    texts of the whole file. The model gets the `note` when it has done what it does now."""
+
+    outcome: str
+    new_text: str | None = None
+    edits: tuple[events.Diff, ...] = ()
+    note: str = ""
+
+    @property
+    def has_texts(self) -> bool:
+        return self.new_text is not None or bool(self.edits)
+
+
 def choices_of(
     options: Sequence[PermissionOption], outcome_of: Callable[[PermissionOption], str]
 ) -> Choices:

@@ -25,7 +25,6 @@ from ..events.turn_events import (
     WARNING,
     Body,
     Complete,
-    Diff,
     Error,
     Thought,
     TurnEvent,
@@ -39,6 +38,7 @@ from .agent_session import AgentSession
 from .call_tracker import CallTracker
 from .elicitations import Elicitations
 from .file_writes import Note
+from .outcomes import Decision
 
 # Seconds that the agent gets to end a cancelled turn; it needs a twentieth of one.
 CANCELLING = 5.0
@@ -115,16 +115,9 @@ class Turn:
         """The events of the calls that wait for a decision."""
         return self._calls.confirmations
 
-    def confirm(
-        self,
-        call_id: str,
-        outcome: str,
-        new_text: str | None = None,
-        edits: Sequence[Diff] = (),
-        note: str = "",
-    ) -> None:
+    def confirm(self, call_id: str, decision: Decision) -> None:
         """Decide on a call; only the first decision counts. Raises AgentError."""
-        self._calls.confirm(call_id, outcome, new_text, edits, note)
+        self._calls.confirm(call_id, decision)
 
     def cancel(self) -> None:
         """End the turn soon; calls that wait for a decision will not run. Does nothing once it is

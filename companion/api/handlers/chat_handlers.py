@@ -17,6 +17,7 @@ from ...agent.display import wire
 from ...agent.events import turn_events as events
 from ...agent.events.turn_events import CANCEL
 from ...agent.turn.call_tracker import UNATTENDED
+from ...agent.turn.outcomes import Decision
 from ...agent.turn.turn import Turn
 from ...agent.wording import failure
 from ...agent.wording.failure import VALIDATION_ERROR, AgentError
@@ -92,9 +93,8 @@ async def turn_events(services: Services, inputs: Inputs) -> web.StreamResponse:
 async def confirm(services: Services, inputs: Inputs) -> Answer:
     fields = inputs.fields
     audit_log.note(decision=fields["outcome"], **_decided(services, fields))
-    services.agent.turns.confirm(
-        fields["callId"], fields["outcome"], _asking(services, fields), fields.get("newContent")
-    )
+    decision = Decision(fields["outcome"], fields.get("newContent"))
+    services.agent.turns.confirm(fields["callId"], decision, _asking(services, fields))
     return Answer("tool_rejected" if fields["outcome"] == CANCEL else "tool_confirmed")
 
 

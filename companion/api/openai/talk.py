@@ -10,6 +10,7 @@ from ...agent.acp.elicitation import CANCEL
 from ...agent.agent import Agent
 from ...agent.events import turn_events as events
 from ...agent.events.turn_events import ONCE
+from ...agent.turn.outcomes import Decision
 from ...agent.turn.turn import RETRYING, Turn
 from ...agent.wording.failure import AgentError
 from ..contract.answer_texts import say
@@ -115,7 +116,7 @@ class Talk:
         elif isinstance(body, events.ToolConfirmation):
             # Somebody else may have decided, or the turn may have ended.
             with suppress(AgentError):
-                self._agent.turns.confirm(body.call_id, ONCE, turn.session_id)
+                self._agent.turns.confirm(body.call_id, Decision(ONCE), turn.session_id)
         elif isinstance(body, events.Elicitation):
             with suppress(AgentError):
                 turn.elicitations.answer(body.id, CANCEL)
