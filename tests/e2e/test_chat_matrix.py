@@ -9,23 +9,20 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sys
 import tempfile
 import unittest
 from contextlib import ExitStack
 from typing import Any
 from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import scripted  # noqa: E402
-from agent_case import PROGRAM  # noqa: E402
-from agent_rows import AGENTS, Agent, Proxy  # noqa: E402
-from chat_case import LINE  # noqa: E402
-from editor import Editor  # noqa: E402
-from GeminiCompanion.companion.agent.wording.failure import AgentError  # noqa: E402
-from model_server import Gate  # noqa: E402
-from served import Served, is_gone, until, write_settings  # noqa: E402
+import scripted
+from agent_case import PROGRAM
+from agent_rows import AGENTS, Agent, Proxy
+from chat_case import LINE
+from editor import Editor
+from GeminiCompanion.companion.agent.wording.failure import AgentError
+from model_server import Gate
+from served import Served, is_gone, until, write_settings
 
 REVIEWED = "one\ntwo\n"
 
