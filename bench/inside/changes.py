@@ -77,7 +77,7 @@ class ManyFiles:
     def set_kept(self, id: str, keys: FrozenSet[str]) -> bool:
         return False
 
-    async def accept(self, window: sublime.Window, id: str) -> None:
+    async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> None:
         return None
 
     reject = accept

@@ -65,6 +65,7 @@ class Proposals(UndoingCase):
         yield from self.confirmed(self.view, "accept_all", question)
         yield lambda: self.on_disk("0.py") == NEW.replace("LINE 3\n", "LINE 3 typed\n")
         yield lambda: self.on_disk("1.py") == "a\n" + OLD
+        yield lambda: not [it for it in self.window.views() if it.file_name()]
         self.assertEqual(self.cli.received("ide/diffAccepted"), [])
         yield lambda: self.sheet(self.view).marking.undoable == "Undo 2 accepted"
         yield from self.confirmed(self.view, "undo_all", "Undo 2 accepted edits?")

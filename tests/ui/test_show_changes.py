@@ -11,7 +11,7 @@ from GeminiCompanion.companion.base.unified import NO_LINE_END
 from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.file_content import Original
-from GeminiCompanion.companion.ui.changes import undoing
+from GeminiCompanion.companion.ui.changes import deciding, undoing
 from GeminiCompanion.companion.ui.changes.sheet import NOTHING, ChangeSheet
 from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
 from GeminiCompanion.companion.ui.review import large, open_diffs
@@ -237,6 +237,7 @@ class Deciding(SheetCase):
         self.decide(view, "reject_all")
         yield lambda: panels
         self.assertIn("Reject 1 proposal in 1 file,", panels[0]["placeholder"])
+        self.assertIn(deciding.HIDDEN.format(1), str(panels[0]["items"][0]))
         panels[0]["on_select"](0)
         yield from self.until_rejected()
         self.assertTrue(is_diff(first))
@@ -302,6 +303,22 @@ class Deciding(SheetCase):
         yield lambda: not is_diff(second)
         yield lambda: any("1 of 2 accepted." in it for it in told)
         self.assertEqual(len(self.cli.received("ide/diffAccepted")), 1)
+
+    def test_doubts_about_one_keep_no_other_one_waiting(self) -> Steps:
+        first, second = yield from self.propose_files((OLD, "a\n" + OLD), (OLD, "b\n" + OLD))
+        self.write("0.py", "another\n")
+        view = yield from self.show()
+        panels, told = self.panels(), self.told()
+        self.decide(view, "accept_all")
+        yield lambda: panels
+        panels.pop()["on_select"](0)
+        yield lambda: panels
+        self.assertIn("0.py: The file has changed on disk", panels[0]["placeholder"])
+        yield lambda: self.cli.received("ide/diffAccepted")
+        self.assertFalse(is_diff(second))
+        panels[0]["on_select"](-1)
+        yield lambda: any("1 of 2 accepted." in it for it in told)
+        self.assertTrue(is_diff(first))
 
     def test_saving_the_sheet_asks_whether_to_accept_all(self) -> Steps:
         yield from self.propose_files((OLD, "a\n" + OLD))

@@ -21,12 +21,13 @@ from .undoing import Undoing
 
 # The possible answers, and what each does.
 ALL = {
-    True: ("Accept all", "CLIs write what is proposed; edits that are made already stay."),
+    True: ("Accept all", "What is proposed is written; edits that are made already stay."),
     False: ("Reject all", "CLIs are told so; edits that are made already are undone."),
 }
 STAY = ["Go back", "Nothing is decided."]
 # About files for which several proposals wait.
 DROPPED = "{} more, of which you have dropped all, will be rejected."
+HIDDEN = "{} cannot be shown here, and will wait."
 OTHERS = "{} more for the same files would replace these, and must wait."
 
 
@@ -86,7 +87,7 @@ class Deciding:
                 accept = not all(it.is_dropped for it in counted)
             if not counted:
                 self._tell(NOTHING)
-            elif await _is_wanted(window, counted, accept, others):
+            elif await _is_wanted(window, counted, accept, [*_hidden(sheet), *_others(others)]):
                 await self._decide(sheet, window, counted, accept)
         finally:
             self._busy.discard(sheet.buffer_id)
@@ -117,24 +118,33 @@ class Deciding:
     ) -> None:
         known = set(sheet.model.numbers)
         # Edits that are made already are undone from the last one on.
-        order = counted if accept else counted[::-1]
+        left = list(counted if accept else counted[::-1])
         takes: list[TakeBack] = []
-        changed = 0
-        for each in order:
-            id = each.section.file.id
-            if not self._is_as_counted(each):
-                changed += each.source.view(id) is not None
-                continue
-            is_wanted = accept and not each.is_dropped
-            decide = each.source.accept if is_wanted else each.source.reject
-            take = await decide(window, id)
-            takes += [] if take is None else [take]
+        # The user is asked about doubts last, so that these keep nothing else waiting.
+        for asks in (False, True):
+            order, left = left, []
+            for each in order:
+                take = await self._decide_one(window, each, accept, asks)
+                takes += [] if take is None else [take]
+                left += [each] if take is None else []
+        there = [it for it in left if it.source.view(it.section.file.id) is not None]
+        changed = sum(1 for it in there if not self._is_as_counted(it))
         self.undoing.decided(sheet, accept, takes)
         await sheet.refresh()
         files = [it.file for it in sheet.model.sections if it.file.id != HEAD]
         came = sum(1 for it in files if it.id not in known)
-        left = sum(1 for it in files if it.id in known and it.comparison is None)
-        self._tell(_outcome(accept, len(takes), len(counted), changed, came, left))
+        hidden = sum(1 for it in files if it.id in known and it.comparison is None)
+        self._tell(_outcome(accept, len(takes), len(counted), changed, came, hidden))
+
+    async def _decide_one(
+        self, window: sublime.Window, each: Counted, accept: bool, asks: bool
+    ) -> TakeBack | None:
+        if not self._is_as_counted(each):
+            return None
+        if accept and not each.is_dropped:
+            return await each.source.accept(window, each.section.file.id, asks)
+        # What cannot be undone now cannot be undone a moment later.
+        return await each.source.reject(window, each.section.file.id) if not asks else None
 
 
 def _waits(source: Source, window: sublime.Window, id: str) -> bool:
@@ -156,17 +166,26 @@ def _one_for_each_file(counted: Sequence[Counted]) -> tuple[list[Counted], int]:
     return found, len(counted) - len(found)
 
 
+def _hidden(sheet: ChangeSheet) -> list[str]:
+    """About those that are not counted."""
+    files = [it.file for it in sheet.model.sections if it.file.id != HEAD]
+    count = sum(1 for it in files if it.comparison is None)
+    return [HIDDEN.format(count)] if count else []
+
+
+def _others(count: int) -> list[str]:
+    return [OTHERS.format(count)] if count else []
+
+
 async def _is_wanted(
-    window: sublime.Window, counted: Sequence[Counted], accept: bool, others: int
+    window: sublime.Window, counted: Sequence[Counted], accept: bool, more: Sequence[str]
 ) -> bool:
     meant = [it for it in counted if not (accept and it.is_dropped)]
     files = [it.section.file for it in meant]
     what = f"{extent([(it.section.file.title, it.source) for it in meant])}, {lines(files)}"
     name, detail = ALL[accept]
-    if len(meant) < len(counted):
-        detail = f"{DROPPED.format(len(counted) - len(meant))} {detail}"
-    if others:
-        detail = f"{OTHERS.format(others)} {detail}"
+    dropped = len(counted) - len(meant)
+    detail = " ".join([*more, *([DROPPED.format(dropped)] if dropped else []), detail])
     asked = f"{name.split()[0]} {what}?"
     return await panels.choice(window, [[f"{name}: {what}", detail], STAY], asked) == 0
 
@@ -176,5 +195,5 @@ def _outcome(accept: bool, done: int, counted: int, changed: int, came: int, lef
     said = [f"{done} of {counted} {'accepted' if accept else 'rejected'}."]
     said += [f"{changed} changed meanwhile and can be decided on now."] if changed else []
     said += [f"{came} came meanwhile and can be decided on now."] if came else []
-    said += [f"{left} cannot be shown here: decide on each one in its own tab."] if left else []
+    said += [f"{left} cannot be shown here: look at each one in its own tab."] if left else []
     return " ".join(said)

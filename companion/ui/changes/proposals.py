@@ -71,10 +71,10 @@ class Proposals:
             self._reviews.set_seen(view, keys)
         return view is not None
 
-    async def accept(self, window: sublime.Window, id: str) -> TakeBack | None:
+    async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> TakeBack | None:
         """As *Accept* in its review does."""
         view = self.view(id)
-        edit = await self._accepting.accepted(window, view) if view is not None else None
+        edit = await self._accepting.accepted(window, view, asks) if view is not None else None
         return of_accepted(self._history, edit.id) if edit is not None else None
 
     async def reject(self, window: sublime.Window, id: str) -> TakeBack | None:

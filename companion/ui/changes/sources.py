@@ -25,6 +25,7 @@ DROPPED = {
     False: "You have dropped all changes: with Accept all, this is rejected.",
     True: "You have dropped all changes: Accept undoes the edit.",
 }
+NO_CHANGES = "No line is another one."
 NOT_UNDONE = "The others are as they were."
 
 
@@ -71,8 +72,9 @@ class Source(Protocol):
     def set_kept(self, id: str, keys: frozenset[str]) -> bool:
         """They have kept these and no others; False if it is decided."""
 
-    async def accept(self, window: sublime.Window, id: str) -> TakeBack | None:
-        """Accept what the review shows; None if it is not decided."""
+    async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> TakeBack | None:
+        """Accept what the review shows; None if it is not decided. If there are doubts, the user is
+        asked about them; or nothing is done if it does not ask."""
 
     async def reject(self, window: sublime.Window, id: str) -> TakeBack | None:
         """Reject it, or undo the edit."""
@@ -85,6 +87,8 @@ def entry_of(id: str, view: sublime.View, record: DiffRecord, review: Review) ->
     notes += [head.DIGEST] if review.digest is not None else []
     is_dropped = _is_dropped(view, record, comparison)
     notes += [DROPPED[bool(record.edit_id)]] if is_dropped else []
+    is_same = comparison is not None and not comparison.keys and not is_dropped
+    notes += [NO_CHANGES] if is_same else []
     note = shown_line(" ".join([*notes, *review.notes.values()]))
     # The comparison is held by what is made of it, so no other one has its number.
     made_of = id, id_of(comparison), note

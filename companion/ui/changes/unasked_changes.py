@@ -87,7 +87,7 @@ class UnaskedChanges:
             self._reviews.set_seen(view, keys)
         return view is not None or self._edit(id) is not None
 
-    async def accept(self, window: sublime.Window, id: str) -> TakeBack | None:
+    async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> TakeBack | None:
         """Keep it; without a review there is nothing to write."""
         edit, view = self._edit(id), self._found(id)
         if edit is None:

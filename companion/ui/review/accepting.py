@@ -66,8 +66,11 @@ class Accepting:
             return await self._actions.written.keep(window, view)
         return await self.accepted(window, view) is not None
 
-    async def accepted(self, window: sublime.Window, view: sublime.View) -> Edit | None:
-        """The same of a proposal; gives the edit that can be undone later."""
+    async def accepted(
+        self, window: sublime.Window, view: sublime.View, asks: bool = True
+    ) -> Edit | None:
+        """The same of a proposal; gives the edit that can be undone later. With doubts, nothing is
+        done if it does not ask."""
         record = waiting(view)
         if record is None or record.id in self._pressed or not self._actions.can_decide():
             return None
@@ -75,7 +78,7 @@ class Accepting:
         name = name_of(view)
         try:
             present = await file_reading.content(record.path)
-            if not await self._is_wanted(window, view, present):
+            if not await self._is_wanted(window, view, present, asks):
                 return None
             review = self._reviews.of(view)
             after = None
@@ -109,9 +112,9 @@ class Accepting:
             self._tell(sentence + IN_TAB if record.is_whole else sentence)
 
     async def _is_wanted(
-        self, window: sublime.Window, view: sublime.View, present: Original
+        self, window: sublime.Window, view: sublime.View, present: Original, asks: bool
     ) -> bool:
-        """Whether there are no doubts, or the user accepts in spite of them."""
+        """Whether there are no doubts, or the user accepts in spite of them if it asks."""
         record, review = waiting(view), self._reviews.of(view)
         if record is None:
             return False
@@ -120,6 +123,8 @@ class Accepting:
             found.append(LOST)
         if not found:
             return True
+        if not asks:
+            return False
         decide = ACCEPT if present.exists else ANEW
         answers = [SEE, REJECT if ending.is_emptied(view) else decide, GO_BACK]
         if self._conflicts.can_take_over(view, present):

@@ -72,7 +72,7 @@ def doubts(view: sublime.View, present: Original) -> list[str]:
         found.append(EMPTIED.format(record.proposer))
     if conflicts(view):
         found.append(conflicts_said(view))
-    if present.warning:
+    if present.warning and not record.is_returned:
         found.append(f"{present.warning} {record.proposer} writes UTF-8 text over it.")
     return found
 

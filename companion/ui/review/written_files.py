@@ -54,7 +54,13 @@ async def put(window: sublime.Window, path: str, text: str, before: str | None) 
         return present.note
     if not present.exists:
         await computed(partial(os.makedirs, os.path.dirname(path), exist_ok=True))
-    return await _through_tab(window, path, present, text, known_as)
+    was_open = _tab(window, path) is not None
+    problem = await _through_tab(window, path, present, text, known_as)
+    view = _tab(window, path)
+    if not (problem or was_open or view is None or view.is_dirty()):
+        # Hundreds can be accepted at once.
+        view.close()
+    return problem
 
 
 async def redo(companion: Companion, window: sublime.Window, edit: Edit, after: Original) -> str:
