@@ -19,10 +19,11 @@ from ..agent.events.turn_events import (
     ToolCall,
     ToolConfirmation,
     ToolExecution,
+    ToolOutput,
     ToolResult,
 )
 from ..base.shown_text import shown, shown_line, spelled
-from .amounts import duration, short, short_path
+from .amounts import duration, many, short, short_path
 from .block import Block
 from .edit_counts import EditCount, counted, total
 from .excerpt import Excerpt, excerpt, shortened
@@ -43,6 +44,8 @@ SIGNS: Mapping[str, str] = {
     STOPPED: "–",
 }
 ALLOWED = "  allowed"
+SO_FAR = "  {} so far"
+BEFORE = "… {} come before this"
 # The states with a sign that is an error.
 BAD = (FAILED, REJECTED)
 # Code points of a tool's name and of what it works on; a longer command stands below the line.
@@ -70,6 +73,8 @@ class CallBlock(Block):
         self._took: timedelta | None = None
         self._edits: dict[str, EditCount] = {}
         self._error = ""
+        # Its end, while it runs.
+        self._live: ToolOutput | None = None
         # By somebody who was asked.
         self._was_allowed = False
 
@@ -103,12 +108,16 @@ class CallBlock(Block):
         self._take_diffs(body.unasked)
         self._error = str(body.error or "")
         text = str(body.display_result) or body.result
-        self._output = excerpt("" if text == self._error else text, spelled)
+        self._output, self._live = excerpt("" if text == self._error else text, spelled), None
         self.is_over = True
+
+    def look(self, body: ToolOutput) -> None:
+        """What it has put out so far."""
+        self._live = body
 
     def stop(self) -> None:
         """The turn ended before it."""
-        self._state = STOPPED
+        self._state, self._live = STOPPED, None
         self.is_over = True
 
     def _take_args(self, args: Mapping[str, Any]) -> None:
@@ -136,6 +145,8 @@ class CallBlock(Block):
         if self._took is not None:
             pen.write(f"  {duration(self._took)}", DIM)
         pen.write(ALLOWED if self._was_allowed else "", DIM)
+        if self._live is not None:
+            pen.write(SO_FAR.format(many(self._live.line_ends, "line")), DIM)
         pen.write("\n")
         # While it waits, its question shows it.
         if is_long and self._state != ASKED:
@@ -202,4 +213,9 @@ class CallBlock(Block):
             told = json.dumps(self._args, ensure_ascii=False, indent=2, default=str)
             pen.write(fenced(spelled(told), "json"))
         self._output.write(pen, "", self.call)
+        if self._live is not None:
+            if self._live.before:
+                before = many(self._live.before, "character")
+                pen.write(f"{LINE}   {BEFORE.format(before)}\n", DIM)
+            pen.write(fenced(spelled(self._live.text)))
         pen.fold(start)

@@ -68,7 +68,7 @@ class LiveDocument:
             async for event in coming:
                 self._hear(event)
             # So many events have come that some are no longer kept.
-            coming = self._feed.follow(conversation.id, None)
+            coming = self._feed.follow(conversation.id, None, passing=True)
             await self.load(conversation)
 
     def take(self, update: ChatUpdate) -> ChatUpdate:

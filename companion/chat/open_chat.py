@@ -158,7 +158,7 @@ class OpenChat:
         wanted = self._wanted
         await self._after_the_other()
         # Before the transcript is read, so that no event is missed in between.
-        coming = self._agent.feed.follow(wanted.id, None)
+        coming = self._agent.feed.follow(wanted.id, None, passing=True)
         found = await finding.find(self._agent, wanted)
         self.unsaid = Unsaid(found)
         await _lend(found, wanted.tools)

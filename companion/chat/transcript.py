@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from ..agent.events.turn_events import LOST, Message, PastTurn, TurnEvent
+from ..agent.events.turn_events import LOST, Message, PastTurn, ToolOutput, TurnEvent
 from .block import Blocks
 from .question import Question
 from .rendered import Patch
@@ -32,6 +32,11 @@ class Transcript:
     def add(self, event: TurnEvent) -> None:
         """Any event of the conversation, its messages included; what is no part of the document is
         ignored, and so are events that were added before."""
+        if isinstance(event.body, ToolOutput):
+            # It has no number.
+            if event.turn_id == self._turn.id:
+                self._turn.add(event)
+            return
         if not event.turn_id or event.number <= self._seen.get(event.turn_id, -1):
             return
         self._seen[event.turn_id] = event.number

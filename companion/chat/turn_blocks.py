@@ -46,6 +46,12 @@ class TurnBlocks:
         self._ends = 0
 
     def add(self, event: TurnEvent) -> None:
+        if isinstance(event.body, events.ToolOutput):
+            call = self._calls.get(event.body.call_id)
+            if call is not None:
+                call.look(event.body)
+                self._blocks.show(call)
+            return
         handler = self._HANDLERS.get(type(event.body))
         if handler is None:
             return

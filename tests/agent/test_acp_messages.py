@@ -97,6 +97,22 @@ class Updates(unittest.TestCase):
         )
         self.assertEqual(told, expected)
 
+    def test_a_piece_of_a_commands_output_is_beside_its_content(self) -> None:
+        told = update(
+            sessionUpdate="tool_call_update",
+            toolCallId="1",
+            _meta={"terminal_output_delta": {"data": "one\n", "terminal_id": "1"}},
+        )
+        assert isinstance(told, ToolCallUpdate)
+        self.assertEqual((told.output, told.texts), ("one\n", ()))
+        # It is not said again with what comes later.
+        later = messages.joined(told, ToolCallUpdate("1", status="completed"))
+        self.assertEqual((later.output, later.status), ("", "completed"))
+        for bad in ({"terminal_output_delta": "x"}, {"terminal_output_delta": {"data": 5}}):
+            told = update(sessionUpdate="tool_call_update", toolCallId="1", _meta=bad)
+            assert isinstance(told, ToolCallUpdate)
+            self.assertEqual(told.output, "")
+
     def test_an_optional_member_of_another_type_counts_as_missing(self) -> None:
         told = update(
             sessionUpdate="tool_call",

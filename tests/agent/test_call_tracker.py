@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import unittest
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -18,6 +19,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     PENDING,
     ToolCall,
     ToolConfirmation,
+    ToolOutput,
     ToolResult,
 )
 from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
@@ -75,6 +77,37 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.stage.statuses(SHELL), [FAILED])
         (result,) = self.results()
         self.assertEqual((result.success, result.error), (False, "bad arguments"))
+
+    async def test_what_a_command_puts_out_is_told_while_it_runs_and_is_its_result(self) -> None:
+        tracker = self.tracker()
+        kept = self.stage.log.last_number
+        for output in ("", "one\n", "two\n"):
+            await tracker.change(replace(shell(status="in_progress"), output=output))
+        kept = self.stage.log.last_number - kept
+        self.assertEqual(self.stage.of(ToolOutput), [ToolOutput(SHELL, "one\n", 0, 1)])
+        self.assertEqual(kept, 2)
+        await self.end(tracker, shell(status="completed"))
+        (result,) = self.results()
+        self.assertEqual((result.result, result.success), ("one\ntwo\n", True))
+
+    async def test_the_growing_content_of_a_command_that_runs_is_its_output(self) -> None:
+        tracker = self.tracker()
+        await tracker.change(messages.ToolCallStart(SHELL, "ls", "execute", "in_progress", ("ls",)))
+        await tracker.change(shell(text="what it is for"))
+        self.assertEqual(self.stage.of(ToolOutput), [])
+        await tracker.change(shell(status="in_progress", text="one\n"))
+        self.assertEqual(self.stage.of(ToolOutput), [ToolOutput(SHELL, "one\n", 0, 1)])
+        await tracker.change(shell(status="in_progress", text="one\ntwo\n"))
+        await self.end(tracker, shell(status="completed", text="one\ntwo\nthree\n"))
+        (result,) = self.results()
+        self.assertEqual(result.result, "one\ntwo\nthree\n")
+
+    async def test_a_command_that_is_stopped_has_what_it_put_out(self) -> None:
+        tracker = self.tracker()
+        await tracker.change(replace(shell(status="in_progress"), output="one\n"))
+        tracker.close()
+        (result,) = self.results()
+        self.assertEqual((result.result, result.success), ("one\n", False))
 
     async def test_an_allowed_call_is_answered_and_runs(self) -> None:
         tracker = self.tracker()

@@ -13,7 +13,7 @@ from GeminiCompanion.companion.agent.events.event_feed import (
     EventFeed,
     Gone,
 )
-from GeminiCompanion.companion.agent.events.turn_events import Content, TurnEvent
+from GeminiCompanion.companion.agent.events.turn_events import Content, ToolOutput, TurnEvent
 
 PATIENCE = 30.0
 
@@ -34,6 +34,19 @@ class Following(unittest.IsolatedAsyncioTestCase):
         found = await asyncio.wait_for(reader.__anext__(), PATIENCE)
         self.assertEqual(found.number, 3)
         await reader.aclose()
+
+    async def test_what_is_passing_comes_only_to_those_who_ask_for_it(self) -> None:
+        feed = EventFeed()
+        readers = [feed.follow("one", None, passing) for passing in (True, False)]
+        output = ToolOutput("call", "one\n", 0, 1)
+        feed.publish(TurnEvent(0, datetime.now(timezone.utc), "one", "turn", output))
+        feed.publish(event(1))
+        found = [await asyncio.wait_for(it.__anext__(), PATIENCE) for it in readers]
+        self.assertEqual([it.body for it in found], [output, Content("x")])
+        with self.assertRaises(Gone):
+            feed.follow("one", ("turn", 0))
+        for reader in readers:
+            await reader.aclose()
 
     async def test_who_comes_back_misses_nothing(self) -> None:
         feed = EventFeed()

@@ -5,7 +5,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any, Iterator, Sequence
 
-from GeminiCompanion.companion.agent.events.turn_events import Body, Message, PastTurn, TurnEvent
+from GeminiCompanion.companion.agent.events.turn_events import (
+    PASSING,
+    Body,
+    Message,
+    PastTurn,
+    TurnEvent,
+)
 from GeminiCompanion.companion.chat.transcript import Transcript
 
 from .drawing import Drawing
@@ -18,8 +24,11 @@ def numbered(bodies: Sequence[Body]) -> Iterator[TurnEvent]:
     """A second apart; each message begins a turn."""
     turn = number = 0
     for seconds, body in enumerate(bodies):
-        turn, number = (turn + 1, 0) if isinstance(body, Message) else (turn, number + 1)
         time = BEGIN + timedelta(seconds=seconds)
+        if isinstance(body, PASSING):
+            yield TurnEvent(0, time, "s", f"t{turn}", body)
+            continue
+        turn, number = (turn + 1, 0) if isinstance(body, Message) else (turn, number + 1)
         yield TurnEvent(number, time, "s", f"t{turn}", body)
 
 
@@ -31,7 +40,7 @@ def past(events: Sequence[TurnEvent]) -> list[PastTurn]:
         if isinstance(body, Message):
             parts = (body.text, body.files, body.attachments)
             turns.append(PastTurn(event.turn_id, event.time, *parts))
-        else:
+        elif not isinstance(body, PASSING):
             turns[-1].events.append(event)
     return turns
 

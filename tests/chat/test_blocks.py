@@ -35,6 +35,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     ToolCall,
     ToolConfirmation,
     ToolExecution,
+    ToolOutput,
     ToolResult,
     TurnEvent,
     Usage,
@@ -253,6 +254,29 @@ class Calls(unittest.TestCase):
     def test_a_short_command_stands_in_the_line(self) -> None:
         _transcript, drawing = drawn(call("shell", "Shell", {"command": "npm test"}))
         self.assertEqual(below(drawing), "▏ ○ Shell npm test\n")
+
+    def test_what_a_command_puts_out_is_folded_below_it_while_it_runs(self) -> None:
+        begun = (
+            ToolCall("c", "shell", "Shell", "", {"command": "make"}, False),
+            ToolExecution("c", "shell", EXECUTING),
+        )
+        output = ToolOutput("c", "▎ compiled\n```\x1b[0m\n", 12_345, 1_002)
+        _, drawing = drawn(*begun, ToolOutput("c", "first\n", 0, 1), Content("Meanwhile "), output)
+        lines = drawing.text.split("\n")
+        self.assertIn("▏ ● Shell make  1,002 lines so far", lines)
+        self.assertIn("▏   … 12,345 characters come before this", lines)
+        self.assertIn(" ▎ compiled", lines)
+        self.assertNotIn("first", drawing.text)
+        (fold,) = (it for it in drawing.items if isinstance(it, Fold))
+        self.assertIn("compiled", drawing.text[fold.start : fold.end])
+        result = ToolResult("c", "shell", {}, "compiled, linked", "", True)
+        _, drawing = drawn(*begun, output, result)
+        self.assertNotIn("so far", drawing.text)
+        self.assertIn("compiled, linked", drawing.text)
+
+    def test_what_a_call_that_is_not_known_puts_out_is_not_shown(self) -> None:
+        _, drawing = drawn(ToolOutput("c", "first\n", 0, 1))
+        self.assertNotIn("first", drawing.text)
 
     def test_of_a_longer_command_every_line_is_seen(self) -> None:
         args = {"command": "echo a\nrm \u202eb"}

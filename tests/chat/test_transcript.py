@@ -61,6 +61,7 @@ BODIES = st.one_of(
         *(IDS, WORDS, ARGS, TEXTS, TEXTS, st.booleans(), st.none() | TEXTS, st.booleans()),
         st.lists(DIFFS, max_size=2).map(tuple),
     ),
+    st.builds(events.ToolOutput, IDS, TEXTS, st.integers(0, 2), st.integers(0, 3)),
     st.builds(events.Elicitation, IDS, st.just(FORM), TEXTS),
     st.builds(events.ElicitationAnswered, IDS, st.sampled_from(ACTIONS)),
     st.builds(events.MessageAdded, IDS, TEXTS),
@@ -74,6 +75,8 @@ BODIES = st.one_of(
 )
 # Pieces of an answer are by far the most.
 MANY = st.lists(st.one_of(BODIES, st.builds(Content, TEXTS.filter(bool))), max_size=25)
+# What is not kept is gone with the end of a turn.
+DONE = events.Complete(events.END_TURN, events.Usage())
 CONVERSATIONS = st.builds(lambda first, rest: [first, *rest], st.builds(Message, TEXTS), MANY)
 
 
@@ -123,7 +126,7 @@ class Same(unittest.TestCase):
 
     @given(CONVERSATIONS)
     def test_past_turns_are_drawn_as_they_were_when_they_ran(self, bodies: list[Body]) -> None:
-        told = list(numbered(bodies))
+        told = list(numbered([*bodies, DONE]))
         transcript, drawing = Transcript(FOLDER), Drawing()
         transcript.load(past(told))
         drawing.apply(transcript.take())
@@ -131,7 +134,7 @@ class Same(unittest.TestCase):
 
     @given(CONVERSATIONS, st.integers(0, 25))
     def test_what_was_loaded_may_come_again(self, bodies: list[Body], count: int) -> None:
-        told = list(numbered(bodies))
+        told = list(numbered([*bodies, DONE]))
         transcript, drawing = Transcript(FOLDER), Drawing()
         transcript.load(past(told[: count + 1]))
         for event in told:

@@ -29,6 +29,8 @@ LOAD, RESUME = "session/load", "session/resume"
 # The kinds of an option that answers a permission request.
 ALLOW_ONCE, ALLOW_ALWAYS = "allow_once", "allow_always"
 REJECT_ONCE, REJECT_ALWAYS = "reject_once", "reject_always"
+# A convention of agents beside the protocol: what a command has put out since the update before.
+OUTPUT_DELTA = "terminal_output_delta"
 # Updates of the protocol that nobody here needs.
 UNUSED = frozenset(
     {
@@ -83,7 +85,8 @@ class ToolCallUpdate:
     "execute", "read", ...; `status` is "pending", "in_progress", "completed" or "failed". `texts`
     and `diffs` are its content, which `has_content` if it is given, even an empty one; `paths` are
     its locations. `raw_input` are the tool's arguments, None if they are not given. `raw_output` is
-    the tool's own result, of any type. `meta` is the agent's own."""
+    the tool's own result, of any type. `meta` is the agent's own. `output` is a piece of what a
+    command puts out, which follows the pieces before."""
 
     id: str
     title: str = ""
@@ -96,6 +99,7 @@ class ToolCallUpdate:
     meta: Meta = field(default_factory=dict)
     raw_output: object = None
     has_content: bool = False
+    output: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -108,7 +112,8 @@ class ToolCallStart(ToolCallUpdate):
 
 def joined(known: ToolCallUpdate | None, news: ToolCallUpdate) -> ToolCallUpdate:
     """What is known of a call after the news. New content replaces all that was there; the end of a
-    call keeps the diffs, but not the texts, which were about its beginning."""
+    call keeps the diffs, but not the texts, which were about its beginning. The pieces of its
+    output are not kept here."""
     if known is None:
         return news
     has_content = news.has_content or bool(news.texts or news.diffs)
@@ -512,6 +517,7 @@ def _tool_call(made: type[Call], told: Mapping[str, Any], kind: str) -> Call:
         object_of(told, "_meta"),
         told.get("rawOutput"),
         isinstance(told.get("content"), list),
+        string(object_of(object_of(told, "_meta"), OUTPUT_DELTA), "data"),
     )
 
 

@@ -305,7 +305,8 @@ class Conversation:
             record.change(replace(record.state, undone=()))
 
     def _hear(self, event: events.TurnEvent) -> None:
-        self.record.transcript.event(event)
+        if not isinstance(event.body, events.PASSING):
+            self.record.transcript.event(event)
         self._told(event)
         if not event.is_last:
             self.tell_unsaved()

@@ -7,7 +7,7 @@ import dataclasses
 from collections import deque
 from typing import Any, AsyncGenerator
 
-from .turn_events import TurnEvent
+from .turn_events import PASSING, TurnEvent
 
 # The most events that are kept for readers who come back, and the characters in all of them.
 MAX_EVENTS, MAX_CHARACTERS = 10_000, 16 << 20
@@ -38,13 +38,13 @@ class EventFeed:
         grown.set()
 
     def follow(
-        self, session_id: str | None, after: tuple[str, int] | None
+        self, session_id: str | None, after: tuple[str, int] | None, passing: bool = False
     ) -> AsyncGenerator[TurnEvent, None]:
         """The events from now on, of one conversation or of all; with `after`, a turn and a number,
-        also those since that event. Ends if the reader is so slow that its next event is no longer
-        kept. Raises Gone."""
+        also those since that event. Those that are PASSING come only if that is asked for. Ends if
+        the reader is so slow that its next event is no longer kept. Raises Gone."""
         place = self._end if after is None else self._place_of(after) + 1
-        return self._read(place, session_id)
+        return self._read(place, session_id, passing)
 
     @property
     def _end(self) -> int:
@@ -52,18 +52,21 @@ class EventFeed:
 
     def _place_of(self, wanted: tuple[str, int]) -> int:
         for place, (event, _size) in enumerate(self._recent, self._forgotten):
-            if (event.turn_id, event.number) == wanted:
+            if (event.turn_id, event.number) == wanted and not isinstance(event.body, PASSING):
                 return place
         raise Gone
 
-    async def _read(self, place: int, session_id: str | None) -> AsyncGenerator[TurnEvent, None]:
+    async def _read(
+        self, place: int, session_id: str | None, passing: bool
+    ) -> AsyncGenerator[TurnEvent, None]:
         while place >= self._forgotten:
             if place == self._end:
                 await self._grown.wait()
                 continue
             event, _size = self._recent[place - self._forgotten]
             place += 1
-            if session_id in (None, event.session_id):
+            is_for_them = passing or not isinstance(event.body, PASSING)
+            if is_for_them and session_id in (None, event.session_id):
                 yield event
 
 

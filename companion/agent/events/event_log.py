@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import AsyncIterator, Callable
 
 from ..wording.surrogates import pair
-from .turn_events import BESIDE, Body, Content, Message, ToolCall, TurnEvent
+from .turn_events import BESIDE, Body, Content, ToolCall, TurnEvent
 
 
 class EventLog:
@@ -74,8 +74,13 @@ class EventLog:
             self._append(Content(last, is_partial=False))
         return self._append(body)
 
-    def note(self, body: Message) -> TurnEvent:
-        """An event for others than the readers: the user's message, with the number 0."""
+    def tell(self, body: Body) -> None:
+        """Tell of something that is not kept."""
+        self._told(self.note(body))
+
+    def note(self, body: Body) -> TurnEvent:
+        """An event for others than the readers, with the number 0: the user's message, or what is
+        not kept."""
         return TurnEvent(0, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
 
     def _append(self, body: Body) -> TurnEvent:

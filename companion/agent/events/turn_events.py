@@ -121,6 +121,19 @@ class ToolConfirmation:
 
 
 @dataclass(frozen=True)
+class ToolOutput:
+    """The end of what a running call has put out so far: `before` characters come before it, and
+    all of it has so many line ends. What is told so is told once, and not kept: the turn's event
+    has the number 0, and its result has the output."""
+
+    type: ClassVar[str] = "tool_output"
+    call_id: str
+    text: str
+    before: int
+    line_ends: int
+
+
+@dataclass(frozen=True)
 class ToolResult:
     """The result of the call; the last event about it.
 
@@ -269,6 +282,7 @@ Body = Union[
     ToolCall,
     ToolExecution,
     ToolConfirmation,
+    ToolOutput,
     ToolResult,
     Complete,
     Error,
@@ -285,11 +299,14 @@ Body = Union[
 ]
 # They come in the middle of a text without ending it.
 BESIDE = (Plan, ContextUsage)
+# They are for those who look on while they come, and for nobody later.
+PASSING = (ToolOutput,)
 
 
 @dataclass(frozen=True)
 class TurnEvent:
-    """A body with its place. `number` counts the turn's events from 1 (a Message has 0). `time` is
+    """A body with its place. `number` counts the turn's events from 1 (a Message has 0, and so has
+    what is not kept). `time` is
     in UTC. `session_id` is the conversation's and stays the same when the agent is restarted. What
     belongs to no turn has the number 0 and an empty `turn_id`."""
 

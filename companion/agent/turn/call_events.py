@@ -3,13 +3,16 @@ of a call in pieces, which are joined here."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..acp.messages import ToolCallStart, ToolCallUpdate, joined
 from ..events import tool_call
 from ..events.event_log import EventLog
-from ..events.tool_call import Call
+from ..events.tool_call import EXECUTE, Call
 from ..events.turn_events import FAILED, ToolCall, ToolExecution, ToolResult
 from ..wording.sentence import Words
 from .agent_session import AgentSession
+from .live_output import LiveOutput
 
 
 class CallEvents:
@@ -24,6 +27,7 @@ class CallEvents:
         self._states: dict[str, str] = {}
         # Those whose end was reported, although the agent may still tell of them.
         self._over: set[str] = set()
+        self._outputs: dict[str, LiveOutput] = {}
 
     @property
     def running(self) -> tuple[Call, ...]:
@@ -65,7 +69,32 @@ class CallEvents:
             self._states[call.id] = state
             self._log.add(ToolExecution(call.id, call.name, state, rejected))
 
+    def look(self, call: Call, news: ToolCallUpdate) -> None:
+        """What the call has put out, if the agent tells that while it runs: in pieces, or all of it
+        again and again as the call's content, which before it runs is about the call itself."""
+        is_all = (
+            call.kind == EXECUTE
+            and news.status == "in_progress"
+            and bool(news.texts)
+            and not isinstance(news, ToolCallStart)
+        )
+        if not news.output and not is_all:
+            return
+        output = self._outputs.get(call.id)
+        if output is None:
+            output = self._outputs[call.id] = LiveOutput(call.id, self._log.tell)
+        if news.output:
+            output.add(news.output)
+        else:
+            output.replace("\n".join(news.texts))
+
     def end(self, call: Call, state: str, result: ToolResult) -> None:
+        output = self._outputs.pop(call.id, None)
+        if output is not None:
+            output.close()
+            # Some agents tell it in no other way, and none of a call that they do not end.
+            if not result.result and not result.display_result:
+                result = replace(result, result=output.text)
         self.state(call, state, result.rejected)
         self._log.add(result)
         self._running.pop(call.id, None)

@@ -131,6 +131,7 @@ class CallTracker:
             await self.writes.look(call)
         if call.status not in (PREPARED, ""):
             self._calls.state(call, EXECUTING)
+        self._calls.look(call, told)
 
     async def ask(self, request: PermissionRequest) -> None:
         """The agent asks whether a call may run."""
