@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from functools import partial
 
 from ..base import background
@@ -15,7 +16,14 @@ def content(path: str) -> Answer[Original]:
     """The content of the file at the absolute path, to be awaited; a note if it cannot be read, or
     not in time: a drive in a network that is down never answers."""
     answer = background.start(partial(file_content.read_or_note, path))
-    late = Original("", exists=True, note=file_content.LATE)
-    # Only the first answer counts.
-    queues.on_ui_thread(partial(answer.give, late), round(file_content.PATIENCE * 1000))
+    # The timer must not hold the content of a large file.
+    waiting = weakref.ref(answer)
+
+    def give_up() -> None:
+        late = waiting()
+        if late is not None:
+            # Only the first answer counts.
+            late.give(Original("", exists=True, note=file_content.LATE))
+
+    queues.on_ui_thread(give_up, round(file_content.PATIENCE * 1000))
     return answer

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import Any
 from unittest import mock
 
 import sublime
 from GeminiCompanion.companion.base import background, log
 from GeminiCompanion.companion.base.answer import Answer
-from GeminiCompanion.companion.ui import panels, stories
+from GeminiCompanion.companion.ide import file_content
+from GeminiCompanion.companion.ui import file_reading, panels, stories
 from GeminiCompanion.companion.ui.stories import Stories, computed, sleep
 
 from .adapter import AdapterTestCase
@@ -32,6 +34,25 @@ class StoriesCase(AdapterTestCase):
             self.done.append(await answer)
         finally:
             self.done.append("ended")
+
+
+class ReadingFiles(StoriesCase):
+    def test_a_file_that_never_answers_is_given_up_in_time(self) -> Steps:
+        answers = threading.Event()
+        self.addCleanup(answers.set)
+        with mock.patch.object(file_content, "PATIENCE", 0.01):
+            with mock.patch.object(file_content, "read", lambda path: answers.wait()):
+                self.stories.begin(self.wait(file_reading.content(self.write("a.py", ""))))
+                yield lambda: len(self.done) == 3
+        self.assertEqual(self.done[1].note, file_content.LATE)
+
+    def test_what_was_read_is_not_held_until_that_time_is_over(self) -> Steps:
+        with mock.patch.object(file_content, "PATIENCE", 600.0):
+            self.stories.begin(self.wait(file_reading.content(self.write("a.py", "a\n"))))
+        yield lambda: len(self.done) == 3
+        self.assertEqual(self.done[1].text, "a\n")
+        content = weakref.ref(self.done.pop(1))
+        yield lambda: content() is None
 
 
 class Told(StoriesCase):
