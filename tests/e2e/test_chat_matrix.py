@@ -216,6 +216,7 @@ class InTab(unittest.TestCase):
         before = self.until_over("▎ the word is plum", "I see.")
         self.editor.do("keep_session")
         self.editor.kill()
+        self.editor.close()
         type(self).start()
         self.editor.do("restore_session")
         self.assertEqual(self.until_over("▎ the word is plum", "I see."), before)
