@@ -26,6 +26,8 @@ from .typed_edits import TypedEdits
 HEAD = ""
 # Files that are looked at before other work of the thread gets its turn.
 AT_ONCE = 20
+# Milliseconds between two looks at all files, if they change meanwhile.
+PAUSE = 100
 NOTHING = "No changes wait for you here."
 NOT_HERE = "Only added lines can be changed here; Enter goes to the others in their own review."
 CHANGED = "{} has changed meanwhile, so what you typed there was taken back."
@@ -129,6 +131,9 @@ class ChangeSheet:
                 # What is typed from here on may not be in what is found.
                 self.edits.begin()
                 await self._follow(await self._entries())
+                if self._is_old:
+                    # Hundreds are decided one after the other.
+                    await sleep(PAUSE)
         finally:
             self._refreshing = None
             answer.give(None)

@@ -11,6 +11,7 @@ from typing import Callable, Sequence
 
 from .. import panels
 from ..review.history import History
+from ..stories import sleep
 from .sheet import ChangeSheet
 from .sources import TakeBack, of_accepted
 
@@ -85,6 +86,8 @@ class Undoing:
             return
         left, problems = [], []
         for take in reversed(last.takes):
+            # Some do not wait for anything.
+            await sleep()
             problem = await take.back(window)
             if problem:
                 left.append(take)
