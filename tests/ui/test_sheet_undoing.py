@@ -220,5 +220,5 @@ class Unasked(UndoingCase, UnaskedCase):
         self.assertEqual(self.on_disk("b.py"), "b typed\n" + OLD)
         yield from self.confirmed(view, "undo_all", "Undo 2 accepted edits?")
         yield from self.until_in("b typed\n", lambda: text_of(view))
-        self.assertIn("\na\n", text_of(view))
+        yield from self.until_in("\na\n", lambda: text_of(view))
         self.assertEqual(self.on_disk("b.py"), "b typed\n" + OLD)
