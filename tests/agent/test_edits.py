@@ -101,6 +101,23 @@ class WritesByItself(Story):
         self.assertIn("changed your edit", note)
         self.assertIn("mine\n", note)
 
+    async def test_a_file_that_is_told_as_new_is_shown_with_what_it_holds(self) -> None:
+        self.write("old\r\n")
+        await self.asked()
+        (asked,) = self.stage.of(ToolConfirmation)
+        self.assertEqual(asked.diff, Diff(self.path, "old\n", "new\n"))
+        result = await self.changed("mine\n")
+        self.assertEqual((result.success, self.read()), (True, "mine\r\n"))
+        self.assertEqual(self.noted, [(self.path, b"old\r\n", b"mine\r\n")])
+
+    async def test_a_file_that_was_written_over_unasked_is_shown_with_what_it_held(self) -> None:
+        self.write("old\n")
+        await self.tracker.change(self.told("in_progress"))
+        self.write("new\n")
+        result = await self.end(self.told("completed"))
+        self.assertEqual(result.unasked, (Diff(self.path, "old\n", "new\n"),))
+        self.assertEqual(self.noted, [(self.path, b"old\n", b"new\n")])
+
     async def test_what_the_agent_says_of_its_refused_edit_is_not_reported(self) -> None:
         await self.asked()
         await self.changed("mine\n")

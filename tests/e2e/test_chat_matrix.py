@@ -137,7 +137,10 @@ class InTab(unittest.TestCase):
 
     def propose(self, words: str, text: str, closing: str) -> None:
         """Until the agent's file is open in the review."""
-        self.say(words, [self.row.write(self.path, text)], [closing])
+        # Some write over a file only after they have read it.
+        reads = self.row.edit(self.path, "", "")[:-1] if os.path.exists(self.path) else ()
+        calls = [*reads, self.row.write(self.path, text)]
+        self.say(words, *([each] for each in calls), [closing])
         until(lambda: self.editor.do("proposal", self.path) == text)
 
     # The situations.
@@ -173,6 +176,15 @@ class InTab(unittest.TestCase):
         self.assertIsNone(self.read())
         self.editor.do("command", "gemini_companion_accept_diff")
         self.until_over("▏ ✓ ", "+2", "Written.", "1 file changed")
+        self.assertEqual(self.read(), REVIEWED)
+
+    def test_what_a_file_loses_is_shown_before_it_is_written_anew(self) -> None:
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write("zero\n")
+        self.propose("write it", REVIEWED, "Written.")
+        self.until_shown("+2 -1", "\n▏   [")
+        self.editor.do("command", "gemini_companion_accept_diff")
+        self.until_over("▏ ✓ ", "+2 -1", "1 file changed")
         self.assertEqual(self.read(), REVIEWED)
 
     def test_an_edit_is_written_as_the_user_changed_it_and_the_model_is_told(self) -> None:

@@ -139,10 +139,10 @@ class CallTracker:
         if call is None or self.is_cancelled:
             self._session.decide(request, None)
             return
+        call = await self.writes.look(call, again=True)
         choices = choices_of(request.options, self._agent.cli.outcome_of)
         is_changeable = _is_changeable(self._agent, call, choices)
         pending = PendingPermission(request, call, choices, is_changeable)
-        await self.writes.look(call, again=True)
         if self.is_cancelled:
             self._session.decide(request, None)
         elif self._approvals.covers(call) and ONCE in choices:

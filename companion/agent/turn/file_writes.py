@@ -117,15 +117,16 @@ class FileWrites:
         self._written: dict[str, Ended] = {}
         self._ours: dict[str, Ours] = {}
 
-    async def look(self, call: Call, again: bool = False) -> None:
+    async def look(self, call: Call, again: bool = False) -> Call:
         """Remember the files of a call before it runs, if the agent will write them by itself;
-        `again` although they were looked at before."""
+        `again` although they were looked at before. Gives the call with what it replaces."""
         for path in _paths(call):
             is_known = (call.id, path) in self._before and not again
             if not is_known and not self._agent.writes_through_us(path):
                 with suppress(OSError, asyncio.TimeoutError):
                     found = await in_thread(partial(read_file, path), WRITING)
                     self._before[call.id, path] = Before(found)
+        return self._replacing(call)
 
     def decide(self, call: Call, text: str | None) -> None:
         """The user approved the call; `text` is what they want written instead."""
@@ -168,7 +169,8 @@ class FileWrites:
         """The agent reports the call as over; `success` is what it says of that."""
         asked = self._asked.get(call.id)
         # What the user saw has the whole texts, where the report may have pieces.
-        diffs = (call.diffs or await self._untold(call)) if asked is None else asked.diffs
+        reported = self._replacing(call).diffs
+        diffs = (reported or await self._untold(call)) if asked is None else asked.diffs
         written = self._written.pop(call.path, None)
         if written is not None:
             success = written.success
@@ -194,6 +196,11 @@ class FileWrites:
             if before is not None:
                 with suppress(OSError, asyncio.TimeoutError):
                     await in_thread(partial(_note_left, path, before, self._note), WRITING)
+
+    def _replacing(self, call: Call) -> Call:
+        """With what its files held: some agents tell each text that they write as a new file."""
+        pairs = [(it, self._before.get((call.id, it.path))) for it in call.diffs]
+        return replace(call, diffs=tuple(_replacing(*it) for it in pairs))
 
     async def _untold(self, call: Call) -> tuple[Diff, ...]:
         """What became of the file of an edit whose texts the agent does not tell. Both texts are
@@ -289,6 +296,18 @@ def write_instead(diff: Diff, note: Note = _nothing) -> tuple[bytes, Words]:
         os.makedirs(os.path.dirname(path), exist_ok=True)
     write_file(path, data)
     return data, WRITTEN_INSTEAD.filled(path=path, text=text)
+
+
+def _replacing(diff: Diff, before: Before | None) -> Diff:
+    """The diff with the file's text as the old one, if it has none itself."""
+    if diff.old_text or before is None or not before.data:
+        return diff
+    with suppress(UnicodeDecodeError):
+        text = plain(before.data.decode("utf-8"))
+        # It may have been looked at too late.
+        if text != plain(diff.new_text):
+            return replace(diff, old_text=text)
+    return diff
 
 
 def _beside(path: str, ours: bytes) -> Diff | None:
