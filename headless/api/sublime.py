@@ -1409,10 +1409,12 @@ class HtmlSheet(Sheet):
     """A tab with HTML, read only."""
 
     def set_name(self, name: str) -> None:
-        self._state().name = name
+        if self._state() is not None:
+            self._state().name = name
 
     def set_contents(self, contents: str) -> None:
-        self._state().contents = contents
+        if self._state() is not None:
+            self._state().contents = contents
 
 
 class ContextStackFrame:

@@ -50,6 +50,13 @@ class Groups(EngineTestCase):
         self.assertEqual((self.window.num_groups(), self.window.active_view()), (1, right))
         self.assertEqual(self.window.get_view_index(right), (0, 1))
 
+    def test_a_page_that_was_closed_takes_no_contents_any_more(self) -> None:
+        page = self.window.new_html_sheet("Page", "<p>one</p>")
+        page.close()
+        page.set_name("Other")
+        page.set_contents("<p>two</p>")
+        self.assertIsNone(page.window())
+
     def test_a_layout_that_makes_no_sense_is_refused_and_changes_nothing(self) -> None:
         before = self.window.layout()
         for wrong in ({"cols": [0, 1]}, {"cols": [0, 1], "rows": [0, 1], "cells": [[0, 0, 2, 1]]}):
