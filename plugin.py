@@ -22,6 +22,7 @@ for _name in _forgotten:
 
 from .companion.ui.commands.changes_commands import (  # noqa: E402
     GeminiCompanionDecideChangesCommand,
+    GeminiCompanionDecideOnChangesCommand,
     GeminiCompanionGoToChangeCommand,
     GeminiCompanionShowChangesCommand,
 )
@@ -141,6 +142,7 @@ __all__ = [
     "GeminiCompanionDenyWithNoteCommand",
     "GeminiCompanionAcceptDiffCommand",
     "GeminiCompanionDecideChangesCommand",
+    "GeminiCompanionDecideOnChangesCommand",
     "GeminiCompanionDropChangeCommand",
     "GeminiCompanionGoToChangeCommand",
     "GeminiCompanionKeepChangeCommand",

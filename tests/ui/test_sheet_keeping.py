@@ -119,6 +119,39 @@ class Files(KeepingCase):
         yield from self.until_equal(lambda: text_of(view), drawn)
 
 
+class Listed(KeepingCase):
+    def words(self) -> list[str]:
+        return [it[0] for it in self.asked[0]["items"]]
+
+    def test_what_the_links_do_is_chosen_from_a_list(self) -> Steps:
+        first, _second = yield from self.propose_files((OLD, NEW), (OLD, "a\n" + OLD))
+        view = yield from self.show()
+        view.sel().clear()
+        view.sel().add(sublime.Region(text_of(view).index("LINE 3")))
+        self.run_command("decide_on_changes")
+        yield lambda: self.asked
+        title = self.sheet(view).section(self.id(first)).file.title  # type: ignore[union-attr]
+        of_all = [f"{it} all" for it in ("Keep", "Drop", "Accept", "Reject")]
+        of_file = [f"{it} {title}" for it in ("Keep", "Drop", "Accept", "Reject")]
+        self.assertEqual(self.words(), [*of_file, *of_all])
+        self.asked.pop()["on_select"](3)
+        yield from self.until_rejected()
+        yield lambda: self.sheet(view).marking.undoable
+        self.run_command("decide_on_changes")
+        yield lambda: self.asked
+        self.assertEqual(self.words()[-1], "Undo 1 rejected")
+        self.asked.pop()["on_select"](-1)
+
+    def test_the_sheet_is_shown_first(self) -> Steps:
+        yield from self.propose_files((OLD, NEW))
+        self.run_command("decide_on_changes")
+        yield lambda: self.asked
+        self.assertIn("Accept all", self.words())
+        active = self.window.active_view()
+        self.assertIs(active.settings().get("gemini_companion_changes"), True)
+        self.asked.pop()["on_select"](-1)
+
+
 class All(KeepingCase):
     def test_all_are_kept_and_nothing_is_decided(self) -> Steps:
         rights = yield from self.propose_files((OLD, NEW), (OLD, "a\n" + OLD))

@@ -20,6 +20,16 @@ class GeminiCompanionShowChangesCommand(GeminiCompanionRunningCommand):
         running.sheets.show(self.window)
 
 
+class GeminiCompanionDecideOnChangesCommand(GeminiCompanionRunningCommand):
+    """Let the user choose what to do with the file at the caret of a sheet, or with all."""
+
+    def act(self, running: Running) -> None:
+        from ..changes import decision_list
+
+        story = decision_list.choose(running.sheet_commands, self.window)
+        running.stories.begin(story, self.window)
+
+
 class GeminiCompanionGoToChangeCommand(GeminiCompanionRunningCommand):
     """In a sheet of changes: show the line at the caret in the file's own review."""
 

@@ -1,0 +1,76 @@
+"""The list of what can be decided in a sheet, for the keyboard: what its links do, on the file at
+the caret and on all. UI thread only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import sublime
+
+from .. import panels
+from ..review import head
+from .sheet import ChangeSheet
+from .sheet_commands import AtCaret, SheetCommands
+
+CAPTION = "Decide on changes"
+# What each decision means, by the word of its link.
+MEANS = {
+    "Keep": "They are marked as seen; nothing is decided yet.",
+    "Drop": "The file's own lines are put back; nothing is decided yet.",
+    head.ACCEPT: "What is proposed is written; edits that are made already stay.",
+    head.REJECT: "CLIs are told so; edits that are made already are undone.",
+    head.UNDO: "The file becomes what it was before.",
+}
+
+
+class Choice(NamedTuple):
+    """What is chosen in the list, with the action of the link that does the same."""
+
+    words: str
+    detail: str
+    action: str
+    file: str = ""
+
+
+async def choose(commands: SheetCommands, window: sublime.Window) -> None:
+    """Let the user choose; if no sheet has the keyboard, it is shown first."""
+    if _sheet(commands, window) is None:
+        commands.sheets.show(window)
+    sheet = _sheet(commands, window)
+    if sheet is None:
+        return
+    await sheet.refresh()
+    choices = [*_of_file(commands.at_caret(window)), *_of_all(sheet)]
+    if choices:
+        items = [[it.words, it.detail] for it in choices]
+        number = await panels.choice(window, items, CAPTION)
+        if number >= 0:
+            chosen = choices[number]
+            await commands.decide(sheet, chosen.action, chosen.file, "")
+
+
+def _sheet(commands: SheetCommands, window: sublime.Window) -> ChangeSheet | None:
+    view = window.active_view()
+    return commands.sheets.of(view) if view is not None else None
+
+
+def _of_file(found: AtCaret | None) -> list[Choice]:
+    if found is None:
+        return []
+    file = found.file
+    second = head.UNDO if file.is_written else head.REJECT
+    names = {head.ACCEPT: "accept_file", second: "reject_file"}
+    if file.comparison is not None and file.comparison.keys:
+        names = {"Keep": "keep_file", "Drop": "drop_file", **names}
+    return [
+        Choice(f"{name} {file.title}", MEANS[name], action, file.id)
+        for name, action in names.items()
+    ]
+
+
+def _of_all(sheet: ChangeSheet) -> list[Choice]:
+    names = ("Keep", "Drop", head.ACCEPT, head.REJECT) if sheet.model.sections[1:] else ()
+    found = [Choice(f"{name} all", MEANS[name], f"{name.lower()}_all") for name in names]
+    if sheet.marking.undoable:
+        found.append(Choice(sheet.marking.undoable, "The last decision is taken back.", "undo_all"))
+    return found
