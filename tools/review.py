@@ -20,6 +20,9 @@ KNOWN = (
     # They bring messages said before, while the end of a chat is empty.
     "- The binding ['up'] is also defined in default bindings but is masked",
     "- The binding ['down'] is also defined in default bindings but is masked",
+    # Any character that is typed: it goes to the end of a chat while the caret is above it. The
+    # reviewer does not know this key, Sublime Text does.
+    "- Invalid key '<character>'",
 )
 
 
