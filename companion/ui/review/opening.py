@@ -10,6 +10,7 @@ from ...ide.editor import Proposal
 from ...ide.file_content import Original
 from .. import texts
 from . import comments, ending, head, pair, sight
+from .layout import take_room_back
 from .open_diffs import recorded, set_listed
 from .record import OF_SESSION, DiffRecord, Origin, stamp, update, waiting
 
@@ -41,6 +42,8 @@ def open_diff(
         before = keyboard.id() if keyboard is not None else 0
         window.settings().set(ending.FOCUS_BEFORE, before)
     with ExitStack() as undo:
+        if not others:
+            undo.callback(take_room_back, window)
         right = pair.create(window, proposal, original, is_digest, undo, origin)
         # From here on the diff is complete; an earlier failure leaves nothing behind.
         undo.pop_all()

@@ -14,8 +14,8 @@ from ...ide.editor import Proposal
 from ...ide.file_content import Original
 from .. import settings, texts
 from . import comments, head, large
-from .layout import make_room, take_room_back
-from .open_diffs import diffs, is_on_top, partner
+from .layout import make_room
+from .open_diffs import is_on_top, partner
 from .record import DiffRecord, Origin, OriginalRecord, read, update, write, write_original
 
 # The left side of an edit that is made already.
@@ -32,8 +32,6 @@ def create(
 ) -> sublime.View:
     """Open both views, and give the right one; it is a diff once it is stamped. `undo` gets
     functions that close them again. With a digest, both texts are only the changed parts."""
-    if next(diffs(window), None) is None:
-        undo.callback(take_room_back, window)
     kind = settings.of(window).diff_layout
     left_group, right_group = make_room(window, kind)
     right = _new_view(window, right_group)
