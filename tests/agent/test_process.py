@@ -36,3 +36,15 @@ class Stopping(unittest.TestCase):
             await until(lambda: not is_alive(background))
 
         asyncio.run(asyncio.wait_for(run(), PATIENCE))
+
+    def test_lines_that_nobody_has_read_hold_no_pipe_open(self) -> None:
+        async def run() -> None:
+            command = (sys.executable, "-c", "print('x' * 3_000_000)")
+            one = await Process.start(command, dict(os.environ), tempfile.gettempdir())
+            stdout = one._process.stdout
+            # Its buffer is full.
+            await until(lambda: stdout._paused)  # type: ignore[attr-defined]
+            await one.kill_unread()
+            self.assertTrue(stdout.at_eof())
+
+        asyncio.run(asyncio.wait_for(run(), PATIENCE))

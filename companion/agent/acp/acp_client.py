@@ -289,7 +289,7 @@ class Client:
         except Exception:
             logger.exception("the agent is ended, because it cannot be understood")
         # A process that cannot be read from is useless, even if it is still alive.
-        await self.process.kill()
+        await self.process.kill_unread()
         for waiting in list(self._waiting.values()):
             if not waiting.answer.done():
                 waiting.answer.set_exception(self._gone())

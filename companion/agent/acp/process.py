@@ -129,6 +129,19 @@ class Process:
         await asyncio.wait({self._drain}, timeout=DRAINING)
         self._drain.cancel()
 
+    async def kill_unread(self) -> None:
+        """As `kill`, for whoever reads no more lines: those that are left would hold its pipe
+        open."""
+        dropping = asyncio.ensure_future(self._drop_lines())
+        await self.kill()
+        await asyncio.wait({dropping}, timeout=DRAINING)
+        dropping.cancel()
+
+    async def _drop_lines(self) -> None:
+        stdout = self._process.stdout
+        while stdout is not None and await stdout.read(CHUNK):
+            pass
+
     async def _ends_within(self, seconds: float) -> bool:
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._process.wait(), seconds)
