@@ -19,11 +19,13 @@ from .transcript import Transcript
 
 class LiveDocument:
     """`changed` is called when there is something new to `take`, `said` when a message begins a
-    turn. Empty until it is loaded. `commands` are those that the agent offers."""
+    turn. Empty until it is loaded; it `is_behind` if that has failed since. `commands` are those
+    that the agent offers."""
 
     def __init__(
         self, feed: EventFeed, changed: Callable[[], None], said: Callable[[], None]
     ) -> None:
+        self.is_behind = False
         self.commands: tuple[SlashCommand, ...] = ()
         self._feed, self._changed, self._said = feed, changed, said
         # Not anew before it is loaded: until then, what the tab has shown stays.
@@ -45,13 +47,17 @@ class LiveDocument:
         made = Transcript(conversation.workspace)
         missed: list[TurnEvent] = []
         self._loading.append(missed)
+        is_read = False
         try:
             if conversation.record.turns:
                 turns = (await past.history()).turns
                 # Nobody else has it yet, and the loop is that of all chats.
                 await in_thread(partial(made.load, turns))
+            is_read = True
         finally:
             self._loading.remove(missed)
+            if self.is_of(past):
+                self.is_behind = not is_read
         if not self.is_of(past):
             # Others are being loaded since.
             return

@@ -74,10 +74,13 @@ class OpenChat:
             self.open()
 
     async def ready(self) -> Conversation:
-        """The conversation; a session of the agent may still be missing. Raises AgentError."""
+        """The conversation, which is followed; a session of the agent may still be missing. Raises
+        AgentError."""
         async with self._finding:
             if self.conversation is None:
                 self.conversation = await self._find()
+            elif self._following is None or self._following.done() or self._document.is_behind:
+                await self._follow(self.conversation)
         return self.conversation
 
     def forgive(self) -> None:
@@ -129,11 +132,7 @@ class OpenChat:
         await self._sending.over()
         if self.unsaid is not None:
             await self.unsaid.remove(self._agent)
-        await self._after_the_other()
-
-    async def _after_the_other(self) -> None:
-        if self._after is not None:
-            await asyncio.wait({self._after})
+        await _end_of(self._after)
 
     # Opening.
 
@@ -156,17 +155,24 @@ class OpenChat:
     async def _find(self) -> Conversation:
         """Raises AgentError."""
         wanted = self._wanted
-        await self._after_the_other()
-        # Before the transcript is read, so that no event is missed in between.
-        coming = self._agent.feed.follow(wanted.id, None, passing=True)
+        await _end_of(self._after)
         found = await finding.find(self._agent, wanted)
         self.unsaid = Unsaid(found)
         await _lend(found, wanted.tools)
-        await self._document.load(found)
+        await self._follow(found)
         _detach(found)
-        follow = partial(self._document.follow, found, coming)
-        self._following = self._tasks.begin(follow)
         return found
+
+    async def _follow(self, conversation: Conversation) -> None:
+        """From now on; a disk that could not be read may have ended it before. Raises
+        AgentError."""
+        if self._following is not None:
+            self._following.cancel()
+        # Before the transcript is read, so that no event is missed in between.
+        coming = self._agent.feed.follow(conversation.id, None, passing=True)
+        await self._document.load(conversation)
+        follow = partial(self._document.follow, conversation, coming)
+        self._following = self._tasks.begin(follow)
 
     def _said(self) -> None:
         self.forgive()
@@ -215,6 +221,11 @@ class OpenChat:
         if self._problem:
             return FAILED
         return WORKING if self.is_busy else READY
+
+
+async def _end_of(other: asyncio.Future[None] | None) -> None:
+    if other is not None:
+        await asyncio.wait({other})
 
 
 def _detach(conversation: Conversation | None) -> None:
