@@ -14,6 +14,7 @@ from ..base.background import in_thread
 from .acp.messages import Models
 from .acp.slash_commands import SlashCommand
 from .acp.tool_servers import ToolServer
+from .agents.open_files import NO_EDITOR, OpenFiles
 from .conversations import shared_folder
 from .conversations.conversation import Conversation, SessionInfo
 from .conversations.index_file import IndexFile
@@ -46,7 +47,7 @@ class Options:
     parent must exist. `trusts_workspaces` says whether a CLI may use a workspace's own settings;
     in the `trusted_folders` (absolute paths) it may in any case.
     `cache` is a folder on a local disk for what can be made anew; it is created when it is needed.
-    If it is empty, the next start reads all conversations.
+    If it is empty, the next start reads all conversations. `open_files` are those of the editor.
     """
 
     launch: Launch
@@ -56,6 +57,7 @@ class Options:
     others: tuple[Launch, ...] = ()
     cache: str = ""
     limits: Limits = field(default_factory=Limits)
+    open_files: OpenFiles = NO_EDITOR
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Agent:
         self.state = options.state
         private_files.make_folder(options.state)
         self.outbox = Outbox(options.limits, self._connected, self._turn_ended)
-        clis = self.clis = Clis(options.state, options.trusts_workspaces)
+        clis = self.clis = Clis(options.state, options.trusts_workspaces, options.open_files)
         clis.trust(options.trusted_folders)
         self.feed = EventFeed()
         transcripts = Transcripts(os.path.join(options.state, "conversations"))

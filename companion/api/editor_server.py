@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Callable, Mapping, Sequence
 
 from ..agent.agent import Agent, Options
+from ..agent.agents.open_files import NO_EDITOR, OpenFiles
 from ..agent.engine import NO_STATE, Engine, Unavailable, User
 from ..agent.processes.runner import Launch
 from ..agent.wording.failure import AgentError
@@ -150,12 +151,17 @@ class Service(User):
         return server
 
 
-def engine_options(folder: str, launches: Sequence[Launch], trusted: Sequence[str] = ()) -> Options:
+def engine_options(
+    folder: str,
+    launches: Sequence[Launch],
+    trusted: Sequence[str] = (),
+    open_files: OpenFiles = NO_EDITOR,
+) -> Options:
     """The options of an editor's agent, which has the state of `python -m companion.api`: token and
     login stay the same for the user's other programs, whoever starts the server. `trusted`
-    are absolute paths of folders. Raises OSError, NotPrivate."""
+    are absolute paths of folders, `open_files` those of the editor. Raises OSError, NotPrivate."""
     state_folder.prepare(folder)
     launch, *others = launches
     cache = state_folder.index_folder(os.environ, folder, ())
-    more = {"cache": cache, "trusted_folders": tuple(trusted)}
+    more = {"cache": cache, "trusted_folders": tuple(trusted), "open_files": open_files}
     return state_folder.options(folder, launch, others=tuple(others), **more)

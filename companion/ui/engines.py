@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..base.answer import Answer
 from ..ide.clis import by_command
 from . import queues, settings
+from .chat.open_tabs import OpenTabs
 
 if TYPE_CHECKING:
     # Imported with the first engine, because many editors never have one.
@@ -25,6 +26,7 @@ class Engines:
 
     def __init__(self) -> None:
         self._engine: Engine | None = None
+        self.open_tabs = OpenTabs()
         # Replaced, never changed, because the engine's thread reads it.
         self._chosen: tuple[Chosen, ...] = ()
         self._trusted: tuple[str, ...] = ()
@@ -54,7 +56,7 @@ class Engines:
 
         folder = state_folder.default_folder(os.environ)
         launches = [each.launch for each in self._chosen]
-        return editor_server.engine_options(folder, launches, self._trusted)
+        return editor_server.engine_options(folder, launches, self._trusted, self.open_tabs)
 
 
 def chosen_agents() -> tuple[Chosen, ...]:

@@ -28,6 +28,7 @@ from .chat.chat_unasked import ChatUnasked
 from .chat.composing import CONTEXTS
 from .chat.drafts import Drafts
 from .chat.edit_reviews import EditReviews
+from .chat.open_tabs import OpenTabs
 from .chat.told_context import ToldContext
 from .chat.turn_actions import TurnActions
 from .engines import Engines
@@ -95,7 +96,7 @@ class Running:
         self.turn_edits = TurnEdits()
         books = EditBooks((self.history, self.turn_edits))
         self.written = WrittenReviews(*both, self.reviews, books)
-        self.owners = self._owners(words)
+        self.owners = self._owners(words, engines.open_tabs)
         self.diffs = Actions(*both, self.reviews, self.owners, self.written)
         self.changes = SingleChanges(self.reviews, tell, self.diffs.reject)
         self.accepting = Accepting(self.reviews, self.diffs, self.conflicts, self.history, tell)
@@ -128,9 +129,9 @@ class Running:
         self.extension_setup = ExtensionSetup(tell, self._look_again)
         self.remedies = Remedies(self.companion, tell, self._look_again)
 
-    def _owners(self, words: Words) -> Owners:
+    def _owners(self, words: Words, tabs: OpenTabs) -> Owners:
         typed = Drafts.in_cache(sublime.cache_path(), "edits.json")
-        self.chat_edits = EditReviews(self.editor, typed)
+        self.chat_edits = EditReviews(self.editor, typed, tabs)
         self.chat_edits.accept = lambda window, view: self.accepting.accept(window, view)
         self.returned = Returned(self.editor, self.reviews, words)
         return Owners(CliSessions(self.companion, words), self.chat_edits, self.returned)

@@ -226,6 +226,9 @@ class Heard(Listener):
     def withdrawn(self, withdrawal: messages.Withdrawal) -> None:
         self.all.append(withdrawal)
 
+    def read_file(self, request: messages.ReadTextFile) -> None:
+        self.all.append(request)
+
     def write_file(self, request: messages.WriteTextFile) -> None:
         self.all.append(request)
 

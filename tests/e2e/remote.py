@@ -84,6 +84,24 @@ def append(path: str, text: str) -> None:
         view.run_command("append", {"characters": text})
 
 
+def type_in_file(path: str, text: str) -> None:
+    """At the end of its tab, without saving."""
+    view = window().find_open_file(path)
+    if view is not None:
+        view.run_command("append", {"characters": text})
+
+
+def is_unsaved(path: str) -> bool:
+    view = window().find_open_file(path)
+    return view is not None and view.is_dirty()
+
+
+def undo_in_file(path: str) -> None:
+    view = window().find_open_file(path)
+    if view is not None:
+        view.run_command("undo")
+
+
 def command(name: str, arguments: Any = None) -> None:
     window().run_command(name, arguments)
 

@@ -298,12 +298,23 @@ class WriteFile(ReadFile):
 
     def texts(self) -> tuple[str, str, str]:
         """The file as it is and as it is to be, and its line end."""
-        old = ""
-        with suppress(FileNotFoundError), open(self.path, encoding="utf-8", newline="") as file:
-            old = file.read()
+        old = self._old()
         end = "\r\n" if "\r\n" in old else "\n"
         old = old.replace("\r\n", "\n")
         return old, self.changed(old), end
+
+    def _old(self) -> str:
+        """Through the client where that offers to read."""
+        session = self.turn.session
+        if session.agent.reads and self.path.startswith(os.path.join(session.folder, "")):
+            asked = {"path": self.path, "sessionId": session.id}
+            answer = session.agent.ask("fs/read_text_file", asked)
+            if "error" in answer and "ENOENT" not in str(answer["error"]):
+                raise ToolError(f"Error checking existing file: {answer['error']}")
+            return "" if "error" in answer else str(answer["result"]["content"])
+        with suppress(FileNotFoundError), open(self.path, encoding="utf-8", newline="") as file:
+            return file.read()
+        return ""
 
     def changed(self, old: str) -> str:
         return str(self.args["content"]).replace("\r\n", "\n")
@@ -695,6 +706,8 @@ class ScriptedAgent:
             "promptCapabilities": {"image": True, "embeddedContext": True},
             "mcpCapabilities": {"http": True},
         }
+        offered = params.get("clientCapabilities", {}).get("fs", {})
+        self.reads = offered.get("readTextFile") is True
         info = {"name": "scripted", "version": VERSION}
         told = {"protocolVersion": 1, "agentInfo": info, "agentCapabilities": capabilities}
         self.send(id=id, result=told)

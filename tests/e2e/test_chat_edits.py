@@ -94,6 +94,105 @@ class InTheReview(Edits):
         self.assertEqual(self.content(), "one\n")
 
 
+class OpenFile(Edits):
+    """The file is open, with a line that is not saved."""
+
+    wanted = "one\nmine\ntwo\n"
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.editor.do("open", self.path)
+        self.editor.do("type_in_file", self.path, "mine\n")
+        self.new_chat()
+
+    def accept_anyway(self) -> None:
+        self.decide("accept")
+        self.editor.do("choose", 1)
+
+    def test_an_edit_is_made_in_its_tab_and_saved_with_what_was_typed(self) -> None:
+        self.ask_for("first", self.wanted)
+        self.assertEqual(self.content(), "one\n")
+        self.accept_anyway()
+        self.until_over("first")
+        self.assertEqual(self.content(), self.wanted)
+        self.assertEqual(self.editor.do("text", self.path), self.wanted)
+        self.assertFalse(self.editor.do("is_unsaved", self.path))
+        self.editor.do("undo_in_file", self.path)
+        self.assertEqual(self.editor.do("text", self.path), "one\nmine\n")
+
+    def test_undoing_the_turn_leaves_what_was_typed(self) -> None:
+        self.ask_for("first", self.wanted)
+        self.accept_anyway()
+        self.until_over("first")
+        self.editor.do("command", "gemini_companion_undo_turn")
+        until(lambda: self.content() == "one\nmine\n")
+
+    def test_a_rejected_edit_leaves_it_unsaved(self) -> None:
+        self.ask_for("first", self.wanted)
+        self.decide("reject")
+        self.until_over("first")
+        self.assertEqual(self.content(), "one\n")
+        self.assertEqual(self.editor.do("text", self.path), "one\nmine\n")
+        self.assertTrue(self.editor.do("is_unsaved", self.path))
+
+    def test_what_was_allowed_for_good_is_asked_about_while_there_are_unsaved_changes(self) -> None:
+        self.ask_for("first", self.wanted)
+        self.accept_anyway()
+        self.until_over("first")
+        self.ask_for("second", "all\n")
+
+        def allowed() -> bool:
+            self.editor.do("command", "gemini_companion_allow_always")
+            return self.content() == "all\n"
+
+        until(allowed)
+        self.until_over("second")
+        self.editor.do("type_in_file", self.path, "more\n")
+        self.ask_for("third", "none\n")
+        self.assertEqual(self.content(), "all\n")
+        self.accept_anyway()
+        self.until_over("third")
+        self.assertEqual(self.content(), "none\n")
+        self.editor.do("undo_in_file", self.path)
+        self.assertTrue(self.editor.do("text", self.path).endswith("more\n"))
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "Gemini CLI is not installed")
+class OpenFileWithGeminiCli(OpenFile):
+    program = PROGRAM
+
+    def test_its_tools_find_what_is_not_saved(self) -> None:
+        edit = {"old_string": "mine", "new_string": "yours", "instruction": "x"}
+        wanted = call("replace", file_path=self.path, **edit)
+        self.model.will_play("go", [wanted], ["Done with go."])
+        self.say("go")
+        until(lambda: self.editor.do("proposal", self.path) == "one\nyours\n")
+        self.accept_anyway()
+        self.until_over("go")
+        self.assertEqual(self.content(), "one\nyours\n")
+
+    def test_a_new_file_is_made(self) -> None:
+        path = os.path.join(self.folder, "new", "b.txt")
+        wanted = call("write_file", file_path=path, content="new\n")
+        self.model.will_play("go", [wanted], ["Done with go."])
+        self.say("go")
+        until(lambda: self.editor.do("proposal", path) == "new\n")
+        self.decide("accept")
+        self.until_over("go")
+        self.assertEqual(read(path), "new\n")
+
+    def test_an_excluded_file_is_not_read(self) -> None:
+        path = os.path.join(self.folder, "server.key")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("KEY=secret\n")
+        wanted = call("write_file", file_path=path, content="KEY=\n")
+        self.model.will_play("go", [wanted], ["Done with go."])
+        self.say("go")
+        self.until_over("go")
+        self.assertEqual(read(path), "KEY=secret\n")
+        self.assertIn("exclude it", self.model.received())
+
+
 class Turns(Edits):
     def command(self, name: str) -> None:
         self.editor.do("command", f"gemini_companion_{name}")

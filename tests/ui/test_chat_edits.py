@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Generator, Sequence
 
 import sublime
+from GeminiCompanion.companion.agent.agents.open_files import NeedsUser, Saved
 from GeminiCompanion.companion.agent.conversations.turn_undo import (
     AS_LEFT,
     CHANGED,
@@ -28,6 +29,8 @@ from GeminiCompanion.companion.chat.edit_requests import DecideEdits, TurnTexts
 from GeminiCompanion.companion.chat.question import MOST_REVIEWS, PERMISSION, Question
 from GeminiCompanion.companion.chat.rendered import OPEN_EDIT, Link, Patch, Rendered
 from GeminiCompanion.companion.chat.requests import Decide
+from GeminiCompanion.companion.ui import sharing_settings
+from GeminiCompanion.companion.ui.chat import open_tabs
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.drafts import Drafts
 from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, OVER
@@ -455,6 +458,79 @@ class Naming(EditCase):
             asked[-1]["items"][0],
             ["Reject the proposal", "Agent is told that the file stays as it is."],
         )
+
+
+class WithUnsavedChanges(EditCase):
+    """The agent has seen what is not saved."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.question = self.asks(Diff(self.path, "one\nunsaved\n", NEW))
+        self.open_tabs = self.chats.engines.open_tabs
+
+    def ask_about_typed(self) -> Generator[Any, Any, sublime.View]:
+        file = yield from self.open("a.txt", "one\n")
+        file.run_command("append", {"characters": "unsaved\n"})
+        yield from self.wait_for(self.question)
+        return file
+
+    def accept(self, answer: int) -> Steps:
+        asked = self.panels()
+        right = yield from self.right()
+        self.run_command("accept_diff", id=record.waiting(right).id)  # type: ignore[union-attr]
+        yield lambda: asked
+        self.assertIn(ending.SAVED_TOO, str(asked[-1]))
+        asked.pop()["on_select"](answer)
+        yield from self.until_turn()
+
+    def test_the_review_shows_all_that_will_be_saved(self) -> Steps:
+        yield from self.ask_about_typed()
+        right = yield from self.right()
+        left = sublime.View(record.waiting(right).original_id)  # type: ignore[union-attr]
+        self.assertEqual((text_of(left), text_of(right)), ("one\n", NEW))
+
+    def test_an_accepted_edit_may_replace_what_is_not_saved_once(self) -> Steps:
+        file = yield from self.ask_about_typed()
+        with self.assertRaises(NeedsUser):
+            self.open_tabs._save(self.path, NEW)
+        yield from self.accept(1)
+        request = yield from self.sent()
+        self.assertEqual(request, DecideEdits(self.id, "call", ONCE))
+        found = self.open_tabs._save(self.path, NEW)
+        self.assertEqual(found, Saved("one\nunsaved\n", NEW))
+        self.assertEqual((text_of(file), file.is_dirty()), (NEW, False))
+        file.run_command("undo")
+        self.assertEqual(text_of(file), "one\nunsaved\n")
+        with self.assertRaises(NeedsUser):
+            self.open_tabs._save(self.path, NEW)
+
+    def test_it_may_not_replace_what_was_typed_after_that(self) -> Steps:
+        file = yield from self.ask_about_typed()
+        yield from self.accept(1)
+        file.run_command("append", {"characters": "more\n"})
+        with self.assertRaises(NeedsUser):
+            self.open_tabs._save(self.path, NEW)
+        self.assertEqual(text_of(file), "one\nunsaved\nmore\n")
+
+    def test_going_back_lets_nothing_be_replaced(self) -> Steps:
+        yield from self.ask_about_typed()
+        yield from self.accept(-1)
+        self.assertEqual(self.service.asked, [])
+        with self.assertRaises(NeedsUser):
+            self.open_tabs._save(self.path, NEW)
+
+    def test_the_agent_is_told_of_no_tab_while_sharing_is_paused(self) -> Steps:
+        yield from self.ask_about_typed()
+        self.assertEqual(open_tabs._look(self.path)[1], "one\nunsaved\n")
+        sharing_settings.pause(self.window)
+        self.addCleanup(sharing_settings.resume, self.window)
+        self.assertIsNone(open_tabs._look(self.path)[1])
+
+    def test_an_excluded_file_is_known_by_its_rules(self) -> None:
+        for name, is_excluded in (("a.key", True), ("a.txt", False)):
+            path = self.write(name, "x\n")
+            rules, _text = open_tabs._look(path)
+            self.assertEqual(any(rule(path) for rule in rules), is_excluded)
 
 
 class Unasked(EditCase):

@@ -64,6 +64,11 @@ class Listener(ABC):
         to be given."""
 
     @abstractmethod
+    def read_file(self, request: messages.ReadTextFile) -> None:
+        """A session asks to read a file. `Client.answer` or `Client.refuse` must be called once
+        with the request's id, whatever happens: the agent waits for ever."""
+
+    @abstractmethod
     def write_file(self, request: messages.WriteTextFile) -> None:
         """A session asks to write a file. `Client.answer` or `Client.refuse` must be called once
         with the request's id, whatever happens: the agent waits for ever."""
@@ -177,7 +182,7 @@ class Client:
         self.capabilities = messages.AgentCapabilities()
         self.auth_methods: tuple[messages.AuthMethod, ...] = ()
         self.log_in: Callable[[], Awaitable[None]] | None = None
-        self._writes = False
+        self._writes = self._reads = False
         self.commands = OfferedCommands()
         self.early = EarlyUpdates()
         process.takes_error = self._take_error
@@ -240,11 +245,11 @@ class Client:
         protocol."""
         self.process.write(text.encode("utf-8") + b"\n")
 
-    async def initialize(self, timeout: float, writes: bool) -> None:
-        """Must be called first. `writes` says whether the agent may write files through us. Raises
-        AgentError."""
-        self._writes = writes
-        told = await self.request(protocol_version.initialize(writes), timeout)
+    async def initialize(self, timeout: float, writes: bool, reads: bool = False) -> None:
+        """Must be called first. `writes` and `reads` say whether the agent is to write and read
+        files through us. Raises AgentError."""
+        self._writes, self._reads = writes, reads
+        told = await self.request(protocol_version.initialize(writes, reads), timeout)
         if not protocol_version.is_spoken(told):
             raise AgentError(
                 CLIENT_NOT_INITIALIZED,
@@ -341,6 +346,8 @@ class Client:
             self._listener.elicitation(request)
         elif isinstance(request, messages.WriteTextFile) and self._writes:
             self._listener.write_file(request)
+        elif isinstance(request, messages.ReadTextFile) and self._reads:
+            self._listener.read_file(request)
         elif request is not None or not self._listener.other(message):
             told = f"There is no method {message.method}."
             self.refuse(message.id, _error(jsonrpc.METHOD_NOT_FOUND, told))

@@ -20,7 +20,8 @@ from .members import SHOWN, Unreadable, needed, object_of, objects, string
 from .session_state import BOOLEAN, ConfigOption, ConfigOptions, StateUpdate
 
 # Methods of the agent's requests, and its notification.
-ASK_PERMISSION, WRITE_FILE = "session/request_permission", "fs/write_text_file"
+ASK_PERMISSION = "session/request_permission"
+READ_FILE, WRITE_FILE = "fs/read_text_file", "fs/write_text_file"
 UPDATE = "session/update"
 # Of both sides: the answer to a request of theirs is not wanted any more.
 CANCEL_REQUEST = "$/cancel_request"
@@ -200,6 +201,18 @@ class PermissionRequest:
 
 
 @dataclass(frozen=True)
+class ReadTextFile:
+    """The agent asks to read a file: all of it, or `limit` lines from `line` on, counted from 1.
+    `id` is the id of its request."""
+
+    session: str
+    id: jsonrpc.Id
+    path: str
+    line: int | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
 class WriteTextFile:
     """The agent asks to write a file. `id` is the id of its request; `meta` is its own."""
 
@@ -210,7 +223,7 @@ class WriteTextFile:
     meta: Meta = field(default_factory=dict)
 
 
-AgentRequest = Union[PermissionRequest, WriteTextFile, ElicitationRequest]
+AgentRequest = Union[PermissionRequest, ReadTextFile, WriteTextFile, ElicitationRequest]
 
 
 @dataclass(frozen=True)
@@ -440,6 +453,8 @@ def agent_request(request: jsonrpc.Request) -> AgentRequest | None:
     """None for a method that was not offered to the agent. Raises Unreadable."""
     if request.method == ASK_PERMISSION:
         return _permission_request(request)
+    if request.method == READ_FILE:
+        return _read_text_file(request)
     if request.method == WRITE_FILE:
         return _write_text_file(request)
     if request.method == elicitation.METHOD:
@@ -459,6 +474,18 @@ def _permission_request(request: jsonrpc.Request) -> PermissionRequest:
     )
     call = _tool_call(ToolCallUpdate, object_of(params, "toolCall"), request.method)
     return PermissionRequest(session, request.id, call, options)
+
+
+def _read_text_file(request: jsonrpc.Request) -> ReadTextFile:
+    params = request.params
+    line, limit = (params.get(name) for name in ("line", "limit"))
+    return ReadTextFile(
+        needed(params, "sessionId", request.method),
+        request.id,
+        clean(needed(params, "path", request.method)),
+        line if isinstance(line, int) else None,
+        limit if isinstance(limit, int) else None,
+    )
 
 
 def _write_text_file(request: jsonrpc.Request) -> WriteTextFile:

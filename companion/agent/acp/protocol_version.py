@@ -13,12 +13,12 @@ from .messages import Initialized, Request
 VERSION = 1
 
 
-def initialize(writes: bool) -> Request[Initialized]:
-    """The agent reads files by itself; `writes` says whether it writes them through us
+def initialize(writes: bool, reads: bool = False) -> Request[Initialized]:
+    """`writes` and `reads` say whether the agent is to write and read files through us
     (docs/gemini-cli-acp.md 8.46). It answers with the version that it will speak: this one, or its
     own newest."""
     capabilities = {
-        "fs": {"readTextFile": False, "writeTextFile": writes},
+        "fs": {"readTextFile": reads, "writeTextFile": writes},
         "session": {"configOptions": {"boolean": {}}},
         "elicitation": {elicitation.FORM: {}, elicitation.URL: {}},
     }

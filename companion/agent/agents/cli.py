@@ -20,6 +20,7 @@ from ..wording.failure import VALIDATION_ERROR, AgentError, not_among
 from ..wording.sentence import sentence
 from .credentials import Credentials
 from .message_text import BLANKS
+from .open_files import NO_EDITOR, OpenFiles
 from .program import Program
 
 # The outcomes that choose an option of each kind.
@@ -29,6 +30,8 @@ OUTCOMES = {
     messages.REJECT_ONCE: CANCEL,
     messages.REJECT_ALWAYS: CANCEL,
 }
+# The protocol's code for a file that does not exist.
+NOT_FOUND = -32002
 # Matches nothing.
 NO_MARK = re.compile(r"(?!)")
 # Seconds after which nobody waits any longer for the CLI to record something.
@@ -132,7 +135,8 @@ class Cli(ABC):
     `id` is its name in options, requests and transcripts. `kinds` are the kinds of credentials that
     it accepts, `login` is the login with Google in its home, `session_files` are there, too. It
     `authenticates_first` if it needs that before anything else, not only where it asks for it. It
-    `asks_to_write` if its writes of files come through us. `asking_mode` is the mode for sessions
+    `asks_to_write` if its writes of files come through us; it is then also offered to read them
+    through us, where there are `open_files` of an editor. `asking_mode` is the mode for sessions
     for which nobody chose one, if that could be one in which nobody is asked. `asks_for_messages`
     is the method by which it asks, during a turn, what the user has said meanwhile, or empty. A
     piece of an answer that is an `own_mark` is not for the user. `key_files` are the files that
@@ -151,6 +155,7 @@ class Cli(ABC):
     key_files: tuple[str, ...] = ()
     own_mark = NO_MARK
     trusted_folders: tuple[str, ...] = ()
+    open_files: OpenFiles = NO_EDITOR
 
     def __init__(self, folder: str, trusted: bool) -> None:
         self.folder = folder
@@ -251,6 +256,10 @@ class Cli(ABC):
     def text_to_write(self, request: messages.WriteTextFile) -> str:
         """The text for the file. Raises AgentError if it cannot be written in that form."""
         return request.content
+
+    def missing(self, path: str) -> Any:
+        """The `error` of an answer that says that there is no such file."""
+        return {"code": NOT_FOUND, "message": f"There is no file {path}."}
 
     def refusal(self, text: str) -> Any:
         """The `error` of an answer whose text the model is to read."""

@@ -198,6 +198,10 @@ class GeminiCli(Cli):
         own = os.path.join(os.path.expanduser("~"), ".gemini")
         return _is_within(path, folder) and not _is_within(path, own)
 
+    def missing(self, path: str) -> Any:
+        """A text again: it knows a file that does not exist by this word (8.46)."""
+        return f"ENOENT: no such file or directory, open '{path}'"
+
     def refusal(self, text: str) -> Any:
         """A text, although JSON-RPC expects an object: for an object the CLI tells the model
         "[object Object]" (8.48)."""

@@ -11,6 +11,7 @@ from ...base import private_files
 from ..agents.cli import Cli
 from ..agents.command_agent import ID, CommandAgent
 from ..agents.credentials import Store
+from ..agents.open_files import NO_EDITOR, OpenFiles
 from ..agents.program import is_there
 from ..agents.supported import CLIS, USUAL
 from ..conversations.conversation import Conversation
@@ -41,11 +42,13 @@ class AgentInfo:
 
 class Clis(Mapping[str, Cli]):
     """The CLIs that conversations may be held with, by their ids: those of the rows, and for each
-    other id an agent of which only its command is known. `state` is the engine's folder."""
+    other id an agent of which only its command is known. `state` is the engine's folder,
+    `open_files` are those of the editor."""
 
-    def __init__(self, state: str, trusted: bool) -> None:
+    def __init__(self, state: str, trusted: bool, open_files: OpenFiles = NO_EDITOR) -> None:
         self._state = state
         self._trusted = trusted
+        self._open_files = open_files
         self._folders: tuple[str, ...] = ()
         self._made: dict[str, Cli] = {}
 
@@ -65,6 +68,7 @@ class Clis(Mapping[str, Cli]):
                 CommandAgent(home, self._trusted, id) if row is None else row(home, self._trusted)
             )
             made.trusted_folders = self._folders
+            made.open_files = self._open_files
             self._made[id] = made
         return self._made[id]
 

@@ -149,6 +149,9 @@ class GoogleLogin(Listener):
     def withdrawn(self, withdrawal: messages.Withdrawal) -> None:
         """Nothing waits."""
 
+    def read_file(self, request: messages.ReadTextFile) -> None:
+        """There is no session."""
+
     def write_file(self, request: messages.WriteTextFile) -> None:
         """There is no session."""
 

@@ -15,6 +15,7 @@ from ..agents.cli import Cli
 from ..agents.credentials import Credentials
 from ..conversations.conversation import Conversation
 from ..conversations.steering import passed
+from ..turn import file_reads
 from ..turn.turn import Turn
 from .home_lock import HomeLock
 from .idle import IdleWatch
@@ -97,6 +98,10 @@ class Place(Listener):
         for conversation in self:
             if conversation.turn is not None and not conversation.turn.is_over:
                 conversation.turn.ask(withdrawal)
+
+    def read_file(self, request: messages.ReadTextFile) -> None:
+        if self.runner.running is not None:
+            asyncio.ensure_future(file_reads.answer(request, self.runner.running, self._cli))
 
     def write_file(self, request: messages.WriteTextFile) -> None:
         turn = self._turn_of(request.session)

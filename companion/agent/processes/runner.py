@@ -122,7 +122,8 @@ class Runner:
         self.starts += 1
         client = Client(process, listener, self._cli.name, self._opening)
         try:
-            await client.initialize(STARTING, self._cli.asks_to_write)
+            reads = self._cli.asks_to_write and self._cli.open_files.are_there
+            await client.initialize(STARTING, self._cli.asks_to_write, reads)
         except AgentError as error:
             await client.kill()
             wrote = "\n".join([*client.lines.strays.shown, process.last_errors]).strip()

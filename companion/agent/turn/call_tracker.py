@@ -32,6 +32,7 @@ from .agent_session import AgentSession
 from .call_events import CallEvents
 from .edited_file import plain
 from .file_writes import Ended, FileWrites, Note
+from .held_writes import HeldWrites
 from .outcomes import Choices, Decision, PendingPermission, choices_of
 
 # The agent's word for a call that it still prepares.
@@ -64,6 +65,7 @@ class CallTracker:
         self._patience = patience
         self._calls = CallEvents(log, agent)
         self._pending: dict[str, PendingPermission] = {}
+        self._held = HeldWrites(agent, self.writes, self._calls, self._wait_for_decision)
         # Writes of the user's texts instead of refused edits, by the ids of the calls.
         self._writing: dict[str, asyncio.Future[None]] = {}
 
@@ -120,7 +122,7 @@ class CallTracker:
             if pending is not None:
                 # It asks no more, and has gone on by itself.
                 self._settle(pending)
-                self._session.decide(pending.request, None)
+                self._answer(pending, "")
             await self._end(call)
             return
         if pending is not None:
@@ -155,7 +157,7 @@ class CallTracker:
     def withdraw(self, withdrawal: Withdrawal) -> None:
         """The agent waits no more for the decision on one of them."""
         for pending in list(self._pending.values()):
-            if pending.request.id == withdrawal.request:
+            if pending.request is not None and pending.request.id == withdrawal.request:
                 self._settle(pending)
                 self._session.decide(pending.request, None)
                 self._calls.withdraw(pending.call, WITHDRAWN)
@@ -164,7 +166,7 @@ class CallTracker:
         """The agent asks to write a file, for one of the calls."""
         try:
             text = self._agent.cli.text_to_write(request)
-            told = await self.writes.write(request.path, text)
+            told = await self._held.write(request.path, text)
         except AgentError as refused:
             told = refused.message
         self._agent.answer_write(request, str(told))
@@ -184,13 +186,15 @@ class CallTracker:
         # (docs/gemini-cli-acp.md 5.37).
         for pending in list(self._pending.values()):
             self._settle(pending)
-            self._session.decide(pending.request, None)
+            self._answer(pending, "")
             self._calls.fail(pending.call, STOPPED, rejected=True)
 
     def close(self) -> None:
         """The turn is over: no call continues."""
         for pending in list(self._pending.values()):
             self._settle(pending)
+            if pending.held is not None:
+                self._answer(pending, "")
             self._calls.fail(pending.call, STOPPED, rejected=True)
         for call in self._calls.running:
             self._calls.fail(call, STOPPED)
@@ -229,8 +233,8 @@ class CallTracker:
         call = pending.call
         self._calls.introduce(call, requires_confirmation=True)
         self._calls.state(call, PENDING)
-        if self._patience is None:
-            self._reject(pending, UNATTENDED)
+        if self._patience is None or self.is_cancelled:
+            self._reject(pending, STOPPED if self.is_cancelled else UNATTENDED)
             return
         pending.event = self._log.add(pending.body)
         loop = asyncio.get_running_loop()
@@ -258,7 +262,10 @@ class CallTracker:
     def _answer(self, pending: PendingPermission, outcome: str) -> None:
         """An agent that offers no rejection is told what it is told of a cancelled turn."""
         option = pending.choices.get(outcome)
-        self._session.decide(pending.request, None if option is None else option.id)
+        if pending.request is not None:
+            self._session.decide(pending.request, None if option is None else option.id)
+        elif pending.held is not None and not pending.held.done():
+            pending.held.set_result(outcome == ONCE)
 
     def _reject(self, pending: PendingPermission, reason: Words) -> None:
         """It is not allowed to run."""

@@ -12,10 +12,11 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Callable, Optional, Sequence
+from typing import Awaitable, Callable, Optional, Sequence
 
 from ...base.background import in_thread
 from ...base.log import logger
+from ..agents.open_files import NeedsUser, NotSaved, OpenFiles
 from ..events.tool_call import Call
 from ..events.turn_events import Diff
 from ..wording.sentence import Sentence, Words, sentence
@@ -47,6 +48,9 @@ OTHER_ENCODING = sentence("{path} is not in UTF-8, so only the agent's own text 
 NOT_AS_REPORTED = sentence(
     "{path} does not hold what the agent reports. What it holds instead is shown as an edit that"
     " nobody was asked about."
+)
+NOT_SAVED = sentence(
+    "{path} could not be saved. The text is in its tab in the user's editor, and not on disk."
 )
 CANCELLED = sentence("The turn was cancelled, so nothing was written.")
 
@@ -134,8 +138,13 @@ class FileWrites:
         if call.diff is not None:
             self._seen[call.id] = Seen(call.diff, text)
 
+    def is_asked(self, path: str) -> bool:
+        """Whether the user has approved an edit of the file in a call that still runs."""
+        return any(it.diff.path == path for it in self._seen.values())
+
     async def write(self, path: str, content: str) -> Words:
-        """The agent asks us to write. Gives what it has to be told, "" if all went as it wanted."""
+        """The agent asks us to write. Gives what it has to be told, "" if all went as it wanted.
+        Raises NeedsUser."""
         seen = next((it for it in self._seen.values() if it.diff.path == path), None)
         noted: list[bytes | None] = []
 
@@ -143,7 +152,14 @@ class FileWrites:
             noted.append(before)
             self._note(path, before, after)
 
-        done, data = await self._put(path, partial(write, path, content, seen, note))
+        async def put() -> tuple[bytes, Words]:
+            files = self._agent.cli.open_files
+            saved = await write_open(path, content, seen, note, files)
+            if saved is None:
+                return await _in_thread(partial(write, path, content, seen, note))
+            return saved
+
+        done, data = await self._put(path, put)
         if data is not None:
             self._ours[path] = Ours(noted[0], data)
         if done.told:
@@ -155,7 +171,8 @@ class FileWrites:
         told what is told here."""
         self._forget(call)
         # What the agent writes there later is its own.
-        puts = [(it.path, partial(write_instead, it, self._note)) for it in edits]
+        works = [partial(write_instead, it, self._note) for it in edits]
+        puts = [(it.path, partial(_in_thread, work)) for it, work in zip(edits, works)]
         done = [(await self._put(*each))[0] for each in puts]
         wanted = {it.path for it in edits}
         others = dict.fromkeys(it.path for it in call.diffs if it.path not in wanted)
@@ -215,15 +232,17 @@ class FileWrites:
         return () if found is None else (found,)
 
     async def _put(
-        self, path: str, put: Callable[[], tuple[bytes, Words]]
+        self, path: str, put: Callable[[], Awaitable[tuple[bytes, Words]]]
     ) -> tuple[Ended, bytes | None]:
         """The boundary of a write: whatever happens, the agent gets its answer. Gives the bytes as
-        well, None if nothing was written."""
+        well, None if nothing was written. Raises NeedsUser."""
         try:
             if self.is_cancelled:
                 raise NotWritten(CANCELLED)
-            data, told = await in_thread(put, WRITING)
+            data, told = await put()
             return Ended(True, told), data
+        except NeedsUser:
+            raise
         except NotWritten as refused:
             words: Words = refused.told
         except (OSError, asyncio.TimeoutError) as error:
@@ -266,18 +285,51 @@ def write(path: str, content: str, seen: Seen | None, note: Note = _nothing) -> 
     """Write `content`, or the user's version of it; `seen` is None if nobody was asked. Calls
     `note` before. Gives the written bytes, and what the model has to be told, or "". Raises
     NotWritten, OSError."""
-    is_changed, text = False, content
-    if seen is not None:
-        is_changed = seen.text is not None and plain(seen.text) != plain(content)
-        if plain(content) != plain(seen.diff.new_text) or not _is_as_seen(path, seen, is_changed):
-            raise NotWritten(CHANGED.filled(path=path))
-        if seen.text is not None and is_changed:
-            text = like(content, seen.text)
+    text = _wanted(path, content, seen)
+    is_changed = text != content
+    if seen is not None and not _is_as_seen(path, seen, is_changed):
+        raise NotWritten(CHANGED.filled(path=path))
     data = text.encode("utf-8", "replace")
     note(path, read_file(path), data)
     write_file(path, data)
     told = NOTE.format(path=path, text=seen.text) if seen is not None and is_changed else ""
     return data, told
+
+
+async def write_open(
+    path: str, content: str, seen: Seen | None, note: Note, files: OpenFiles
+) -> tuple[bytes, Words] | None:
+    """The same through the file's tab, if that has unsaved changes; None if it has none, and
+    nothing was written. The state before is that of the tab, so that undoing the edit leaves what
+    the user typed. Raises NeedsUser, NotWritten, OSError."""
+    text = _wanted(path, content, seen)
+    before = await in_thread(partial(read_file, path), WRITING)
+    try:
+        saved = await asyncio.wait_for(files.save(path, plain(text)), WRITING)
+    except NotSaved:
+        raise NotWritten(NOT_SAVED.filled(path=path)) from None
+    if saved is None:
+        return None
+    data = await in_thread(partial(read_file, path), WRITING) or b""
+    with suppress(UnicodeDecodeError):
+        before = like(data.decode("utf-8"), saved.before).encode("utf-8", "replace")
+    note(path, before, data)
+    is_other = saved.text != plain(content)
+    return data, NOTE.format(path=path, text=saved.text) if is_other else ""
+
+
+def _wanted(path: str, content: str, seen: Seen | None) -> str:
+    """The agent's text, or the user's version of it. Raises NotWritten."""
+    if seen is None:
+        return content
+    if plain(content) != plain(seen.diff.new_text):
+        raise NotWritten(CHANGED.filled(path=path))
+    is_changed = seen.text is not None and plain(seen.text) != plain(content)
+    return like(content, seen.text or "") if is_changed else content
+
+
+async def _in_thread(put: Callable[[], tuple[bytes, Words]]) -> tuple[bytes, Words]:
+    return await in_thread(put, WRITING)
 
 
 def write_instead(diff: Diff, note: Note = _nothing) -> tuple[bytes, Words]:

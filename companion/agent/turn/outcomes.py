@@ -10,7 +10,13 @@ import asyncio
 from dataclasses import dataclass
 from typing import Callable, Mapping, Sequence, Tuple
 
-from ..acp.messages import REJECT_ALWAYS, PermissionOption, PermissionRequest
+from ..acp.messages import (
+    ALLOW_ONCE,
+    REJECT_ALWAYS,
+    REJECT_ONCE,
+    PermissionOption,
+    PermissionRequest,
+)
 from ..events import turn_events as events
 from ..events.tool_call import Call
 from ..events.turn_events import (
@@ -27,6 +33,11 @@ from ..wording.sentence import sentence
 
 # The agent never offers this and has no word for it.
 EDIT = "Edit"
+# What can be decided on a write about which the agent has not asked.
+HELD: Mapping[str, PermissionOption] = {
+    ONCE: PermissionOption(ONCE, "Allow", ALLOW_ONCE),
+    CANCEL: PermissionOption(CANCEL, "Reject", REJECT_ONCE),
+}
 # The scope of an approval: all edits, a tool of a server, or all tools of a server.
 Scope = Tuple[str, ...]
 # The agent's options by the outcomes that choose them.
@@ -67,14 +78,17 @@ def choices_of(
 @dataclass
 class PendingPermission:
     """A call that waits for the answer to a permission request. `is_changeable` says that it is an
-    edit that can be written otherwise. `event` and `timer` exist once somebody was asked."""
+    edit that can be written otherwise. `event` and `timer` exist once somebody was asked. Where
+    not the agent asks, but we about a write of its, there is no `request`, and `held` gets whether
+    it is allowed."""
 
-    request: PermissionRequest
+    request: PermissionRequest | None
     call: Call
     choices: Choices
     is_changeable: bool = False
     event: events.TurnEvent | None = None
     timer: asyncio.TimerHandle | None = None
+    held: asyncio.Future[bool] | None = None
 
     @property
     def offered(self) -> tuple[events.Option, ...]:

@@ -48,6 +48,19 @@ CHINESE_SENTENCES: Mapping[str, str] = {
         "此调用需要确认，但无人可以确认，因此已被拒绝。"
     ),
     "The turn ended before the tool did.": "对话在工具执行完之前已结束。",
+    "{path} is not shared with agents: the user's settings exclude it.": (
+        "用户的设置不允许与代理共享 {path}"
+    ),
+    "{path} is too large to be read in this way.": "{path} 过大，无法以这种方式读取",
+    "{path} cannot be read: {reason}.": "无法读取 {path}：{reason}",
+    "{path} could not be saved. The text is in its tab in the user's editor, and not on disk.": (
+        "无法保存 {path}。文本在用户编辑器的标签页中，尚未写入磁盘。"
+    ),
+    "{path} is open in the user's editor with changes that are not saved, so nothing was written."
+    " Ask the user to save them, then read the file again.": (
+        "{path} 在用户的编辑器中有未保存的更改，因此没有写入任何内容。"
+        "请让用户先保存，再重新读取该文件。"
+    ),
     "{path} has changed since the user was asked about this edit, so nothing was written. Read the"
     " file again before you edit it.": (
         "在询问用户之后 {path} 已被更改，因此没有写入任何内容。请先重新读取该文件再编辑。"

@@ -9,7 +9,7 @@ from typing import Iterator, Sequence, Tuple
 import sublime
 
 from ...agent.events.turn_events import Diff
-from ...agent.turn.edited_file import edited
+from ...agent.turn.edited_file import edited, plain
 from ...base.text_digest import text_digest
 from ...chat.question import Question
 from ...ide.file_content import Original
@@ -24,10 +24,16 @@ Key = Tuple[str, str]
 
 @dataclass(frozen=True)
 class Shown:
-    """A file as its review shows it: all of its text, before and as proposed."""
+    """A file as its review shows it: all of its text, before and as proposed. `is_unsaved` says
+    that `before` is not on disk, but in the file's tab; the review shows what is on disk."""
 
     before: str
     proposed: str
+    is_unsaved: bool = False
+
+    @property
+    def unsaved_digest(self) -> str:
+        return text_digest(self.before) if self.is_unsaved else ""
 
 
 @dataclass
@@ -112,13 +118,18 @@ def is_special(view: sublime.View) -> bool:
     return is_typed or record.has_drops
 
 
-def whole(edits: Sequence[Diff], present: Original) -> tuple[Original, str]:
-    """The file and what the edits make of it; where it is not the file that the agent has seen, the
-    edits alone. Runs in a thread."""
+def whole(
+    edits: Sequence[Diff], present: Original, unsaved: str | None = None
+) -> tuple[Original, Shown]:
+    """The file, and how the edits are shown: within the file, also with what is `unsaved` in its
+    tab, if the agent has seen that; where it has seen another file, the edits alone. Runs in a
+    thread."""
+    if unsaved is not None and len(edits) == 1 and plain(edits[0].old_text) == unsaved:
+        return present, Shown(unsaved, plain(edits[0].new_text), is_unsaved=True)
     found = None if present.note else present.text
     for diff in edits:
         found = None if found is None else edited(found, diff, diff.new_text)
     if found is not None:
-        return present, found
-    before = "\n".join(it.old_text for it in edits)
-    return Original(before, bool(before)), "\n".join(it.new_text for it in edits)
+        return present, Shown(present.text, found)
+    before, after = ("\n".join(it) for it in zip(*((it.old_text, it.new_text) for it in edits)))
+    return Original(before, bool(before)), Shown(before, after)

@@ -28,6 +28,7 @@ from ..stories import computed
 from ..sublime_editor import SublimeEditor
 from .asked_edits import Asked, Key, Shown, go, is_special, key_of, reviews, whole
 from .drafts import Drafts
+from .open_tabs import OpenTabs, unsaved_text
 
 if TYPE_CHECKING:
     # Imported with the first engine, because many editors never have one.
@@ -47,9 +48,11 @@ Accept = Callable[[sublime.Window, sublime.View], Coroutine[Any, Any, bool]]
 
 class EditReviews(Owner):
     """Those of one companion. `typed_texts` keeps what the user types, by the ids of the diffs.
-    `needed` gives the service of chats, `accept` accepts a review."""
+    `tabs` hears which unsaved texts an edit may replace. `needed` gives the service of chats,
+    `accept` accepts a review."""
 
-    def __init__(self, editor: SublimeEditor, typed_texts: Drafts) -> None:
+    def __init__(self, editor: SublimeEditor, typed_texts: Drafts, tabs: OpenTabs) -> None:
+        self._tabs = tabs
         self._editor = editor
         self._typed = typed_texts
         # By the conversation and the call.
@@ -105,6 +108,7 @@ class EditReviews(Owner):
     # What the user does.
 
     def accepted(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
+        self._tabs.accept(claimed.record.path)
         self._decided(claimed, words, is_accepted=True)
 
     def rejected(self, claimed: ClaimedDiff, words: str) -> None:
@@ -153,14 +157,16 @@ class EditReviews(Owner):
             return
         for path, edits in asked.by_path.items():
             present = await file_reading.content(path)
-            original, text = await computed(partial(whole, edits, present)) or (present, "")
+            made = partial(whole, edits, present, unsaved_text(path))
+            original, shown = await computed(made) or (present, Shown(present.text, ""))
+            text = shown.proposed
             digest = await computed(partial(large.parts, original.text, text))
             if self._asked.get(key) is not asked or asked.is_sent or not asked.window.is_valid():
                 return
-            asked.shown[path] = Shown(original.text, text)
+            asked.shown[path] = shown
             session = f"{key[0]}/{key[1]}"
             proposal = Proposal(session, path, text, client=asked.client, opened_at=time.time())
-            origin = Origin(chat=key[0], call=key[1])
+            origin = Origin(chat=key[0], call=key[1], unsaved_digest=shown.unsaved_digest)
             self._editor.show_proposal(asked.window.id(), proposal, original, digest, origin)
 
     # Decisions.

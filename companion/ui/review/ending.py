@@ -25,6 +25,7 @@ GONE = "The file has been removed since the diff was opened."
 CHANGED_SINCE = "The file has changed since this edit."
 GONE_SINCE = "The file has been removed since this edit."
 UNSAVED = "The file has unsaved changes in another tab, which will conflict."
+SAVED_TOO = "The file has unsaved changes of yours: this shows them as well, and they are saved."
 EMPTIED = "You emptied the proposal; if you accept it, {} writes its own text."
 
 # The CLI's side of a conflict, as the mark names it.
@@ -67,7 +68,8 @@ def doubts(view: sublime.View, present: Original) -> list[str]:
     record = waiting(view)
     if record is None:
         return []
-    found = [each for each in (what_changed(record, present), unsaved(record.path)) if each]
+    unsaved_too = unsaved(record.path, record.unsaved_digest)
+    found = [each for each in (what_changed(record, present), unsaved_too) if each]
     if is_emptied(view):
         found.append(EMPTIED.format(record.proposer))
     if conflicts(view):
@@ -116,9 +118,13 @@ def what_changed(record: DiffRecord, present: Original) -> str:
     return " ".join([CHANGED, present.note]).rstrip()
 
 
-def unsaved(path: str) -> str:
-    """A sentence if a tab has unsaved changes of the file, else empty."""
-    return UNSAVED if texts.unsaved_view(path) is not None else ""
+def unsaved(path: str, shown: str = "") -> str:
+    """A sentence if a tab has unsaved changes of the file, else empty. `shown` is the digest of the
+    file with those that the review shows."""
+    view = texts.unsaved_view(path)
+    if view is None:
+        return ""
+    return SAVED_TOO if shown == text_digest(texts.text_of(view)) else UNSAVED
 
 
 def claim(view: sublime.View) -> ClaimedDiff | None:

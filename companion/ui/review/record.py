@@ -70,6 +70,7 @@ class DiffRecord:
     chat: str = ""
     call: str = ""
     is_returned: bool = False
+    unsaved_digest: str = ""
 
     @property
     def is_of_session(self) -> bool:
@@ -87,14 +88,16 @@ class Origin:
     """Where a diff comes from, if it is not the proposal of a CLI's session.
 
     `edit_id` is that of an edit that a CLI made without asking: the file is written, and no CLI
-    waits. `chat` is the conversation whose agent asks for the edit, with this `call`. A proposal
-    that `is_returned` was rejected, and the user has taken that back: nobody waits.
+    waits. `chat` is the conversation whose agent asks for the edit, with this `call`; if the agent
+    has seen unsaved changes of the user, `unsaved_digest` is the digest of the file with them. A
+    proposal that `is_returned` was rejected, and the user has taken that back: nobody waits.
     """
 
     edit_id: str = ""
     chat: str = ""
     call: str = ""
     is_returned: bool = False
+    unsaved_digest: str = ""
 
 
 # That of a proposal of a CLI's session.

@@ -1,0 +1,97 @@
+"""Reads files for an agent that asks us to: as they are in the user's editor, or else on disk.
+
+Source: docs/gemini-cli-acp.md 8; docs/agents.md 3.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+from functools import partial
+from typing import Any, Mapping
+
+from ...base.background import in_thread
+from ..acp.acp_client import Client
+from ..acp.messages import ReadTextFile
+from ..agents.cli import Cli
+from ..agents.open_files import OpenFiles, Withheld
+from ..wording.sentence import Words, sentence
+from .edited_file import BOM, read_file
+
+# Seconds to read a file.
+READING = 60.0
+# The most bytes that are read: the agent gets them in one message.
+MOST = 32 << 20
+WITHHELD = sentence("{path} is not shared with agents: the user's settings exclude it.")
+TOO_LARGE = sentence("{path} is too large to be read in this way.")
+NO_ANSWER = sentence("{path} cannot be read: {reason}.")
+
+
+async def answer(request: ReadTextFile, client: Client, cli: Cli) -> None:
+    """Answer the request, whatever happens: the agent waits for ever."""
+    path = request.path
+    words: Words
+    try:
+        found = await asyncio.wait_for(_content(path, cli.open_files), READING)
+        if found is None:
+            client.refuse(request.id, cli.missing(path))
+        else:
+            client.answer(request.id, _told(*found, request))
+        return
+    except Withheld:
+        words = WITHHELD.filled(path=path)
+    except OverflowError:
+        words = TOO_LARGE.filled(path=path)
+    except (OSError, asyncio.TimeoutError) as error:
+        reason = getattr(error, "strerror", None) or sentence("the disk does not answer")
+        words = NO_ANSWER.filled(path=path, reason=reason)
+    client.refuse(request.id, cli.refusal(str(words)))
+
+
+async def present(path: str, files: OpenFiles) -> str:
+    """The text that an agent would read, "" if there is no file. Raises Withheld, OSError."""
+    found = await _content(path, files)
+    return "" if found is None else found[0]
+
+
+async def _content(path: str, files: OpenFiles) -> tuple[str, str] | None:
+    """The text and its encoding; None if there is no such file. Raises Withheld, OverflowError."""
+    data = await in_thread(partial(_read, path), READING)
+    if data is None:
+        # Nobody learns anything of it.
+        return None
+    unsaved = await files.unsaved(path)
+    text, encoding = _decoded(data)
+    if unsaved is None:
+        return text, encoding
+    if "\r\n" in text:
+        unsaved = unsaved.replace("\n", "\r\n")
+    return (BOM if text.startswith(BOM) else "") + unsaved, encoding
+
+
+def _read(path: str) -> bytes | None:
+    data = read_file(path)
+    if data is not None and len(data) > MOST:
+        raise OverflowError
+    return data
+
+
+def _decoded(data: bytes) -> tuple[str, str]:
+    """What cannot be known is told in Latin-1, which loses nothing."""
+    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    encoding = "utf-16" if is_wide else "utf-8"
+    try:
+        return data.decode(encoding), encoding
+    except UnicodeDecodeError:
+        return data.decode("latin-1"), "latin1"
+
+
+def _told(text: str, encoding: str, request: ReadTextFile) -> Mapping[str, Any]:
+    """The result, with what Qwen Code wants to know of the whole file."""
+    rows = text.split("\n")
+    meta = {"encoding": encoding, "bom": text.startswith(BOM), "originalLineCount": len(rows)}
+    if request.line is not None or request.limit is not None:
+        start = max(0, (request.line or 1) - 1)
+        end = None if request.limit is None else start + max(0, request.limit)
+        text = "\n".join(rows[start:end])
+    return {"content": text, "_meta": meta}

@@ -1,0 +1,150 @@
+"""Implements the engine's port to open files: tabs with unsaved changes are read and written as
+they are. The engine's loop asks, the UI thread answers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+from functools import partial
+from typing import Callable, TypeVar
+
+import sublime
+
+from ...agent.agents.open_files import NeedsUser, NotSaved, OpenFiles, Saved, Withheld
+from ...base.background import in_thread
+from ...base.log import logger
+from ...base.text_digest import text_digest
+from .. import application, queues, settings, sharing_settings, texts
+
+T = TypeVar("T")
+# Seconds for a disk to say what a path stands for.
+PATIENCE = 10.0
+
+Rule = Callable[[str], bool]
+
+
+class OpenTabs(OpenFiles):
+    """Those of the editor. `accept` is called on the UI thread, all else on the loop."""
+
+    are_there = True
+
+    def __init__(self) -> None:
+        # The digests of the unsaved texts that the user lets an edit replace, by the paths of their
+        # files. UI thread only.
+        self._accepted: dict[str, str] = {}
+
+    def accept(self, path: str) -> None:
+        """The user has accepted an edit of the file, with what is unsaved in its tab now."""
+        view = unsaved_tab(path)
+        if view is not None:
+            self._accepted[path] = text_digest(texts.text_of(view))
+
+    async def unsaved(self, path: str) -> str | None:
+        found = await _on_ui_thread(partial(_look, path))
+        rules, text = found
+        if await in_thread(lambda: any(rule(path) for rule in rules), PATIENCE):
+            raise Withheld
+        return text
+
+    async def save(self, path: str, text: str) -> Saved | None:
+        return await _on_ui_thread(partial(self._save, path, text))
+
+    async def holds(self, folder: str) -> bool:
+        return await _on_ui_thread(lambda: any(map(_holds, _windows_of(folder))))
+
+    def _save(self, path: str, text: str) -> Saved | None:
+        """In one step, so that nobody types in between."""
+        accepted, view = self._accepted.pop(path, ""), unsaved_tab(path)
+        if view is None:
+            return None
+        before = texts.text_of(view)
+        if accepted != text_digest(before):
+            raise NeedsUser
+        if view.is_read_only() or not texts.replace_theirs(view, text):
+            raise NotSaved
+        view.run_command("save", {"async": False})
+        if view.is_dirty():
+            raise NotSaved
+        return Saved(before, texts.text_of(view))
+
+
+def unsaved_tab(path: str) -> sublime.View | None:
+    """A tab with unsaved changes of the file, also if it was opened by another path."""
+    found = texts.unsaved_view(path)
+    if found is not None:
+        return found
+    name = os.path.basename(path)
+    views = [view for window in application.windows() for view in window.views()]
+    dirty = [(it, it.file_name() or "") for it in views if it.is_dirty()]
+    same = [(it, other) for it, other in dirty if os.path.basename(other) == name]
+    return next((it for it, other in same if _is_same(other, path)), None)
+
+
+def unsaved_text(path: str) -> str | None:
+    """The text of that tab; None if there is none."""
+    view = unsaved_tab(path)
+    return None if view is None else texts.text_of(view)
+
+
+def _is_same(path: str, other: str) -> bool:
+    with suppress(OSError):
+        return os.path.samefile(path, other)
+    return False
+
+
+def _look(path: str) -> tuple[list[Rule], str | None]:
+    """The rules for the file, and the text of its tab if that has unsaved changes that may be
+    told."""
+    view, windows = unsaved_tab(path), _windows_of(path)
+    home = view.window() if view is not None else None
+    if home is not None and home not in windows:
+        windows.append(home)
+    is_told = view is not None and not any(map(sharing_settings.is_paused, windows))
+    text = texts.text_of(view) if view is not None and is_told else None
+    return [sharing_settings.excluder(it) for it in windows], text
+
+
+def _windows_of(path: str) -> list[sublime.Window]:
+    """Those of whose folders one holds the file or folder, else all."""
+    windows = application.windows()
+    real = os.path.join(path, "")
+    found = [
+        it
+        for it in windows
+        if any(real.startswith(os.path.join(each, "")) for each in it.folders())
+    ]
+    return found or list(windows)
+
+
+def _holds(window: sublime.Window) -> bool:
+    return settings.of(window).ask_for_edits
+
+
+def _on_ui_thread(work: Callable[[], T]) -> asyncio.Future[T]:
+    """Run `work` there; the loop awaits the result."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def run() -> None:
+        if future.done():
+            return
+        outcome = _outcome(work, future)
+        # If the loop is closed, nobody waits.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(lambda: None if future.done() else outcome())
+
+    queues.on_ui_thread(run)
+    return future
+
+
+def _outcome(work: Callable[[], T], future: asyncio.Future[T]) -> Callable[[], None]:
+    """The boundary of these callbacks: a failure of ours is a file of which nothing is known. Gives
+    the function that settles the future, to be called in its loop."""
+    try:
+        return partial(future.set_result, work())
+    except (NeedsUser, NotSaved) as error:
+        return partial(future.set_exception, error)
+    except Exception:
+        logger.exception("the editor failed")
+        return partial(future.set_exception, NotSaved())
