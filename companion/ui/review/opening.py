@@ -38,11 +38,10 @@ def open_diff(
     """
     others = list(recorded(window))
     older = [it for it, record in others if origin == OF_SESSION and _makes_way(record, proposal)]
-    if not others:
-        before = keyboard.id() if keyboard is not None else 0
-        window.settings().set(ending.FOCUS_BEFORE, before)
     with ExitStack() as undo:
         if not others:
+            before = keyboard.id() if keyboard is not None else 0
+            window.settings().set(ending.FOCUS_BEFORE, before)
             undo.callback(take_room_back, window)
         right = pair.create(window, proposal, original, is_digest, undo, origin)
         # From here on the diff is complete; an earlier failure leaves nothing behind.
