@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import unittest
 
@@ -191,6 +192,42 @@ class OpenFileWithGeminiCli(OpenFile):
         self.until_over("go")
         self.assertEqual(read(path), "KEY=secret\n")
         self.assertIn("exclude it", self.model.received())
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "Gemini CLI is not installed")
+class Held(Edits):
+    """The user wants to be asked in every mode."""
+
+    program = PROGRAM
+
+    def start(self) -> None:
+        path = os.path.join(self.data, "Packages", "User", "GeminiCompanion.sublime-settings")
+        settings = json.loads(read(path))
+        settings.update(trusted_folders=[self.folder], ask_for_edits=True)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(settings, file)
+        super().start()
+
+    def choose_mode(self, id: str, name: str) -> None:
+        self.new_chat()
+        self.ask_for("before", "two\n")
+        self.decide("accept")
+        self.until_over("before")
+        self.editor.do("command", "gemini_companion_mode", {"value": id})
+        until(lambda: name in self.editor.do("chat_state"))
+
+    def test_an_edit_in_a_mode_that_asks_nobody_waits_for_the_user(self) -> None:
+        self.choose_mode("autoEdit", "Auto Edit")
+        self.ask_for("held", "three\n")
+        self.assertEqual(self.content(), "two\n")
+        self.editor.do("append", self.path, "mine\n")
+        self.decide("accept")
+        self.until_over("held")
+        self.assertEqual(self.content(), "three\nmine\n")
+        self.ask_for("no", "four\n")
+        self.decide("reject")
+        self.until_over("no")
+        self.assertEqual(self.content(), "three\nmine\n")
 
 
 class Turns(Edits):
