@@ -192,7 +192,7 @@ class Unasked(UndoingCase, UnaskedCase):
         yield lambda: not os.path.exists(path)
         yield lambda: self.sheet(view).marking.undoable
         yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
-        yield lambda: os.path.exists(path)
+        yield from self.until_in("\nmade\n", lambda: text_of(view))
         self.assertEqual(self.on_disk("new.py"), "made\n")
 
     def test_a_file_that_has_changed_since_stays_and_the_user_is_told(self) -> Steps:

@@ -6,6 +6,7 @@ when the user was asked; what came or changed meanwhile waits, and the user is t
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Callable, Sequence
 
@@ -24,6 +25,9 @@ ALL = {
     True: ("Accept all", "What is proposed is written; edits that are made already stay."),
     False: ("Reject all", "CLIs are told so; edits that are made already are undone."),
 }
+# Files that are named in a sentence.
+NAMED = 3
+NOT_DECIDED = "Not {}: decide there alone, to be told why."
 STAY = ["Go back", "Nothing is decided."]
 # About files for which several proposals wait.
 DROPPED = "{} more, of which you have dropped all, will be rejected."
@@ -39,6 +43,10 @@ class Counted:
     section: Section
     source: Source
     change_count: int | None
+
+    @property
+    def id(self) -> str:
+        return self.section.file.id
 
     @property
     def is_dropped(self) -> bool:
@@ -127,14 +135,16 @@ class Deciding:
                 take = await self._decide_one(window, each, accept, asks)
                 takes += [] if take is None else [take]
                 left += [each] if take is None else []
-        there = [it for it in left if it.source.view(it.section.file.id) is not None]
-        changed = sum(1 for it in there if not self._is_as_counted(it))
         self.undoing.decided(sheet, accept, takes)
         await sheet.refresh()
+        left = [it for it in left if it.id in sheet.model.numbers]
+        same = [it for it in left if self._is_as_counted(it)]
+        changed = len(left) - len(same)
         files = [it.file for it in sheet.model.sections if it.file.id != HEAD]
         came = sum(1 for it in files if it.id not in known)
         hidden = sum(1 for it in files if it.id in known and it.comparison is None)
-        self._tell(_outcome(accept, len(takes), len(counted), changed, came, hidden))
+        said = _outcome(accept, len(takes), len(counted), changed, came, hidden)
+        self._tell(" ".join([*said, *_not_decided(same)]))
 
     async def _decide_one(
         self, window: sublime.Window, each: Counted, accept: bool, asks: bool
@@ -142,9 +152,9 @@ class Deciding:
         if not self._is_as_counted(each):
             return None
         if accept and not each.is_dropped:
-            return await each.source.accept(window, each.section.file.id, asks)
+            return await each.source.accept(window, each.id, asks)
         # What cannot be undone now cannot be undone a moment later.
-        return await each.source.reject(window, each.section.file.id) if not asks else None
+        return await each.source.reject(window, each.id) if not asks else None
 
 
 def _waits(source: Source, window: sublime.Window, id: str) -> bool:
@@ -190,10 +200,19 @@ async def _is_wanted(
     return await panels.choice(window, [[f"{name}: {what}", detail], STAY], asked) == 0
 
 
-def _outcome(accept: bool, done: int, counted: int, changed: int, came: int, left: int) -> str:
+def _not_decided(files: Sequence[Counted]) -> list[str]:
+    """Which ones are as they were: there is a doubt about them, or they could not be undone."""
+    names = [os.path.basename(it.section.file.title) for it in files]
+    more = f" and {len(names) - NAMED} more" if names[NAMED:] else ""
+    return [NOT_DECIDED.format(", ".join(names[:NAMED]) + more)] if names else []
+
+
+def _outcome(
+    accept: bool, done: int, counted: int, changed: int, came: int, left: int
+) -> list[str]:
     """What was decided, and what was not."""
     said = [f"{done} of {counted} {'accepted' if accept else 'rejected'}."]
     said += [f"{changed} changed meanwhile and can be decided on now."] if changed else []
     said += [f"{came} came meanwhile and can be decided on now."] if came else []
     said += [f"{left} cannot be shown here: look at each one in its own tab."] if left else []
-    return " ".join(said)
+    return said
