@@ -34,8 +34,7 @@ def open_diff(
     one whose CLI is gone; their comments go to the new one. Gives the view, and the note for its
     head. With another `origin` than a CLI's session, nothing is replaced. `keyboard` is the view in
     which the user types, and continues to type unless `take_focus`. With a digest, both texts are
-    only the changed parts.
-    """
+    only the changed parts."""
     others = list(recorded(window))
     older = [it for it, record in others if origin == OF_SESSION and _makes_way(record, proposal)]
     with ExitStack() as undo:
