@@ -37,6 +37,7 @@ MANY = 1_000_000_000
 STEPS = {
     "type": 6,
     "type_outside": 3,
+    "drop_file": 1,
     "drop": 3,
     "undo": 2,
     "type_elsewhere": 2,
@@ -213,6 +214,17 @@ class RandomSheet:
         view = self.views[path]
         until(lambda: text_of(view) == self.texts[path], "it is dropped", lambda: text_of(view))
 
+    def drop_file(self) -> None:
+        path = self.chance.choice(list(self.views) or [""])
+        comparison = path and plugin._host.running.reviews.of(self.views[path]).comparison
+        if not comparison or not comparison.keys:
+            return
+        self.changed.append(path)
+        self.becomes(path, self.olds[path])
+        self.decide("drop_file", path)
+        view = self.views[path]
+        until(lambda: text_of(view) == self.texts[path], "all is dropped", lambda: text_of(view))
+
     def type_elsewhere(self) -> None:
         if not self.views:
             return
@@ -252,8 +264,9 @@ class RandomSheet:
         self.window.run_command("gemini_companion_decide_changes", {**arguments, "file": file})
 
     def decide_all(self, accept: bool) -> None:
-        # An emptied proposal is asked about once more.
-        accept = accept and all(self.texts.values())
+        # An emptied proposal is asked about once more, and one that is the file is rejected.
+        is_left = all(text not in ("", self.olds[path]) for path, text in self.texts.items())
+        accept = accept and is_left
         paths = list(self.views)
         self.questions.clear()
         self.decide("accept_all" if accept else "reject_all")
