@@ -323,6 +323,19 @@ class OfServersWithOneFolder(TokenCase):
             self.assertEqual(self.ask("DELETE", "/tokens/shared", server=taker).status, 200)
             self.assertEqual(self.ask_as(token, "GET", "/sessions", server=giver).status, 401)
 
+    def test_what_one_gives_is_listed_at_the_other_which_knows_of_none(self) -> None:
+        other = self.another_server(os.path.dirname(self.server.token_file))
+        self.give("shared", "read", server=other)
+        with mock.patch.object(tokens, "MOMENT", 0):
+            listed = self.ask("GET", "/tokens")["tokens"]
+        self.assertEqual([it["name"] for it in listed], ["shared"])
+
+    def test_what_one_gives_is_withdrawn_at_the_other_which_knows_of_none(self) -> None:
+        other = self.another_server(os.path.dirname(self.server.token_file))
+        self.give("shared", "read", server=other)
+        with mock.patch.object(tokens, "MOMENT", 0):
+            self.assertEqual(self.ask("DELETE", "/tokens/shared").status, 200)
+
     def test_a_stream_ends_that_another_server_has_withdrawn_the_token_of(self) -> None:
         now = mock.patch.object(tokens, "MOMENT", 0)
         now.start()

@@ -224,6 +224,7 @@ class Tokens:
     async def withdraw(self, name: str, own: Callable[[], None]) -> None:
         """The token stops working at once, and its requests end, but the one that `own` would end.
         Raises Refusal; if the disk failed, the token works again after a restart."""
+        await self.look()
         before = self._named(name)
         self._by_digest = {it.digest: it for it in self if it is not before}
         self._end(before, own)
