@@ -27,7 +27,7 @@ from .amounts import duration, many, short, short_path
 from .block import Block
 from .edit_counts import EditCount, counted, total
 from .excerpt import Excerpt, excerpt, shortened
-from .markdown import fenced
+from .markdown import fenced, unfenced
 from .pen import Pen
 from .rendered import DIM, ERROR, LINE, OPEN_EDIT, OPEN_FILE, Rendered
 
@@ -106,8 +106,8 @@ class CallBlock(Block):
         self._took = time - self._begun if self._begun and not body.rejected else None
         self._take_args(body.args)
         self._take_diffs(body.unasked)
-        self._error = str(body.error or "")
-        text = str(body.display_result) or body.result
+        self._error = unfenced(str(body.error or ""))
+        text = unfenced(str(body.display_result) or body.result)
         self._output, self._live = excerpt("" if text == self._error else text, spelled), None
         self.is_over = True
 
@@ -186,7 +186,7 @@ class CallBlock(Block):
             if isinstance(value, str) and value:
                 break
         else:
-            name, value = "", self._title
+            name, value = "", self._title if self._title != self._name else ""
         pen.write(" " if value else "")
         if name in PATHS:
             # Agents also name paths as seen from the folder.

@@ -24,6 +24,8 @@ _OPENING = re.compile(r"(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
 _ITEM = re.compile(r"(?P<sign> *(?:[-*+]|\d{1,9}[.)]))(?P<blanks> +|$)")
 _BLANK = re.compile(rf"([\r\n]{{{MAX_BLANK}}})[\r\n]+")
 # At the beginning of a line of somebody else.
+# A block of code that begins with the text and ends with it.
+_ONE_BLOCK = re.compile(r"(?P<fence>`{3,}|~{3,})[\w+-]*\n(?P<inside>.*?)\n?(?P=fence)", re.DOTALL)
 _LIKE_OURS = re.compile(rf"\n(?=[{MARKERS}])")
 
 
@@ -32,6 +34,12 @@ def fenced(text: str, language: str = "") -> str:
     text = foreign(lined(text)).rstrip("\n")
     fence = "`" * (1 + max((len(it) for it in FENCE.findall(text)), default=2))
     return f"{fence}{language}\n{text}\n{fence}\n"
+
+
+def unfenced(text: str) -> str:
+    """What is between the fences of a text that is one block of code; another text as it is."""
+    found = _ONE_BLOCK.fullmatch(lined(text).strip("\n"))
+    return found["inside"] if found and found["fence"] not in found["inside"] else text
 
 
 def lined(text: str) -> str:

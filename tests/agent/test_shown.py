@@ -90,6 +90,12 @@ class OfOtherAgents(unittest.TestCase):
                 call = read(update, "execute", args)
                 self.assertEqual((call.command, call.display_name), (command, "Shell"))
 
+    def test_a_call_without_a_name_is_called_what_its_agent_calls_it(self) -> None:
+        for name, title, shown in (("other", "doom_loop", "doom_loop"), ("tool", "", "Tool")):
+            with self.subTest(name):
+                call = read(ToolCallUpdate("1", title, "other"), name, {})
+                self.assertEqual((call.display_name, call.command), (shown, title or name))
+
     def test_a_command_that_comes_with_edits_is_no_edit(self) -> None:
         update = ToolCallUpdate("1", "t", "execute", diffs=(FileDiff("/a", "", "b"),))
         self.assertEqual(read(update, "execute", {"command": "rm c"}).command, "rm c")

@@ -233,6 +233,11 @@ class Calls(unittest.TestCase):
         self.assertIn('```json\n{\n  "file_path"', drawing.text)
         self.assertIn("\n````\ntext\n```\n````\n", drawing.text)
 
+    def test_a_result_that_is_a_block_of_code_is_shown_as_one(self) -> None:
+        _transcript, drawing = drawn(call(), result("```console\nout\n```"))
+        self.assertIn("\n```\nout\n```\n", drawing.text)
+        self.assertNotIn("console", drawing.text)
+
     def test_the_time_is_counted_from_the_moment_that_it_runs(self) -> None:
         bodies = [call(), question("a"), Content("b"), ToolExecution("c", "read", EXECUTING)]
         _transcript, drawing = drawn(*bodies, result())

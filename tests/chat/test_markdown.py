@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import unittest
 
-from GeminiCompanion.companion.chat.markdown import MAX_ITEMS, Place, Prose, closed, fenced
+from GeminiCompanion.companion.chat.markdown import (
+    MAX_ITEMS,
+    Place,
+    Prose,
+    closed,
+    fenced,
+    unfenced,
+)
 from GeminiCompanion.companion.chat.rendered import LINE, MARKERS, MESSAGE
 from hypothesis import given
 from hypothesis import strategies as st
@@ -107,3 +114,16 @@ class Fences(unittest.TestCase):
 
     def test_a_fence_of_ours_is_longer_than_those_in_the_text(self) -> None:
         self.assertEqual(fenced("a\n````\nb\n", "sh"), "`````sh\na\n````\nb\n`````\n")
+
+    def test_a_text_that_is_one_block_of_code_is_what_stands_in_it(self) -> None:
+        for text, inside in (
+            ("```console\nout\n```", "out"),
+            ("\n````\na\n```\nb\n````\n", "a\n```\nb"),
+            ("```\n```", ""),
+        ):
+            with self.subTest(text):
+                self.assertEqual(unfenced(text), inside)
+        blocks = "```\na\n```\nb\n```\nc\n```"
+        for text in ("out", blocks, "```\na\n", "a\n```\nb\n```", "``\na\n``"):
+            with self.subTest(text):
+                self.assertEqual(unfenced(text), text)

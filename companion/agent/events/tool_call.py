@@ -48,8 +48,9 @@ DISPLAY_NAMES = {
     "move": "Move",
     "think": "Think",
     "switch_mode": "SwitchMode",
-    "other": "Tool",
 }
+# The names of calls of which the agent tells nothing but a title.
+UNNAMED = ("other", "tool")
 # "[current working directory /path] (what it is for)", "[in folder] (what it is for) [background]"
 SHELL_NOTE = re.compile(
     r"\[(?:current working directory .*?|in (?P<folder>.*?))\](?: \((?P<purpose>.*?)\))?"
@@ -81,6 +82,8 @@ class Call:
 
     @property
     def display_name(self) -> str:
+        if self.name in UNNAMED:
+            return self.title or "Tool"
         return DISPLAY_NAMES.get(self.name, self.name)
 
     @property
@@ -113,6 +116,8 @@ class Call:
             return self._shell_line
         if self.diffs:
             return " ".join([self.name, *(diff.path for diff in self.diffs)])
+        if self.name in UNNAMED:
+            return self.title or self.name
         return f"{self.name} {self.title}".strip()
 
     @property
