@@ -3,6 +3,7 @@ and the scripted one, so that it cannot drift. `test_agent_turns` holds it to mo
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import unittest
@@ -11,6 +12,7 @@ from typing import Any
 from agent_case import HERE, AgentCase, of, text
 from any_model_server import MODEL, AnyModelServer
 from GeminiCompanion.companion.agent.agents.credentials import OPENAI, Credentials
+from GeminiCompanion.companion.agent.agents.open_files import OpenFiles, Saved
 from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.processes.runner import Launch
@@ -22,6 +24,27 @@ from model_server import call
 QWEN = os.path.join(HERE, "node_modules", "@qwen-code", "qwen-code", "cli-entry.js")
 
 
+class Tab(OpenFiles):
+    """One file is open with `text`, which is not saved, None for none; any edit may replace it."""
+
+    are_there = True
+
+    def __init__(self) -> None:
+        self.path = ""
+        self.text: str | None = None
+
+    async def unsaved(self, path: str) -> str | None:
+        return self.text if path == self.path else None
+
+    async def save(self, path: str, text: str) -> Saved | None:
+        if path != self.path or self.text is None:
+            return None
+        before, self.text = self.text, None
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return Saved(before, text)
+
+
 class ScriptedContract(AgentCase):
     """`plan` says what the model answers to a message with these words in it: a closing text, after
     a call that writes `file` where a content is given."""
@@ -31,6 +54,14 @@ class ScriptedContract(AgentCase):
     def plan(self, words: str, closing: str, content: str | None = None) -> None:
         write = [call("write_file", file_path=self.file, content=content)]
         self.model.will_play(words, *([] if content is None else [write]), [closing])
+
+    tab: Tab
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.tab = Tab()
+        cls.options = {**cls.options, "open_files": cls.tab}
+        super().setUpClass()
 
     def setUp(self) -> None:
         super().setUp()
@@ -51,6 +82,23 @@ class ScriptedContract(AgentCase):
         self.assertEqual(info.mode, "default")
         models = await self.agent.models(self.workspace, info.id)
         self.assertIn(models.current, [model.id for model in models.available])
+
+    async def test_a_tab_with_unsaved_changes_is_edited_as_it_is(self) -> None:
+        self.tab.path, self.tab.text = self.write("file.txt", "saved\n"), "saved\ntyped\n"
+        read = [call("read_file", file_path=self.file)]
+        edit = {"file_path": self.file, "old_string": "typed", "new_string": "edited"}
+        name = "edit" if isinstance(self, QwenCodeContract) else "replace"
+        self.model.will_play("edit it", read, [call(name, **edit, instruction="x")], ["Done."])
+        turn = await self.chat("edit it")
+        asked = await self.until(turn, events.ToolConfirmation)
+        # So far its model has only read: of Gemini CLI what is on disk.
+        is_qwen = isinstance(self, QwenCodeContract)
+        self.assertEqual("typed" in json.dumps(self.model.last_request()), is_qwen)
+        assert asked.diff is not None
+        self.assertEqual(asked.diff.old_text, "saved\ntyped\n")
+        self.agent.turns.confirm(asked.call_id, Decision("proceed_once"))
+        self.assert_said(await self.rest(turn), "Done.")
+        self.assertEqual((self.read("file.txt"), self.tab.text), ("saved\nedited\n", None))
 
     async def test_a_text_is_told_with_its_tokens(self) -> None:
         self.plan("greet me", "Hello to you.")
