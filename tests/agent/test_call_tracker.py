@@ -102,6 +102,13 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         (result,) = self.results()
         self.assertEqual(result.result, "one\ntwo\nthree\n")
 
+    async def test_what_a_command_puts_out_may_come_with_its_end(self) -> None:
+        tracker = self.tracker()
+        await tracker.change(replace(shell(status="in_progress"), output="one\n"))
+        await self.end(tracker, replace(shell(status="completed"), output="two\n"))
+        (result,) = self.results()
+        self.assertEqual(result.result, "one\ntwo\n")
+
     async def test_a_command_that_is_stopped_has_what_it_put_out(self) -> None:
         tracker = self.tracker()
         await tracker.change(replace(shell(status="in_progress"), output="one\n"))

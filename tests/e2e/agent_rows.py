@@ -60,7 +60,8 @@ class Agent:
     with a text; one text in the place of another, after a call that reads the file; a command that
     it asks about; and a plan with one step. `unasking` is a mode in which it writes unasked.
     `tokens` are what the model counts for each request, `asks` the begin of the only hosts that it
-    asks for beside the model. Whether it `sees_skills` of the user."""
+    asks for beside the model. Whether it `sees_skills` of the user, and `tells_output` of
+    a command while that runs."""
 
     id: str
     key: Callable[[str], Credentials]
@@ -74,6 +75,7 @@ class Agent:
     unasking: str = ""
     asks: str = ""
     sees_skills: bool = False
+    tells_output: bool = False
     server: Callable[[], Any] = AnyModelServer
     tokens: tuple[int, int] = TOKENS
 
@@ -189,6 +191,7 @@ ROWS = (
         lambda line: call("bash", command=line, description="Run it"),
         call("todowrite", todos=[{"content": STEP, "status": "pending", "priority": "high"}]),
         asks="registry.",
+        tells_output=True,
     ),
     Agent(
         "codex",

@@ -163,6 +163,21 @@ class InTab(unittest.TestCase):
         self.until_over("It ran.")
         self.assertEqual(self.read(), "plum\n")
 
+    def test_what_a_command_puts_out_is_shown_while_it_runs_if_the_agent_tells_it(self) -> None:
+        # Some agents do not ask about a command that writes nothing.
+        wait = f"until test -e '{self.path}'; do sleep 0.1; done"
+        line = f"echo plum; echo > '{self.path}.begun'; {wait}; echo cherry"
+        self.say("run it", [self.row.run(line)], ["It ran."])
+        self.until_shown("▏ ? May it use ", f"\n{line}\n", "\n▏   [")
+        self.decide("gemini_companion_allow")
+        if self.row.tells_output:
+            shown = self.until_shown("▏ ● ", "1 line so far", "```\nplum\n```")
+            self.assertNotIn("\ncherry\n", shown)
+        with open(self.path, "w", encoding="utf-8"):
+            pass
+        shown = self.until_over("▏ ✓ ", "plum\ncherry", "It ran.")
+        self.assertNotIn("so far", shown)
+
     def test_a_command_is_not_run_if_it_was_denied(self) -> None:
         line = f"echo plum > '{self.path}'"
         self.say("run it", [self.row.run(line)], ["As you wish."])

@@ -123,6 +123,8 @@ class CallTracker:
                 # It asks no more, and has gone on by itself.
                 self._settle(pending)
                 self._answer(pending, "")
+            # The last piece of its output, or all of it.
+            self._calls.look(call, told)
             await self._end(call)
             return
         if pending is not None:
