@@ -270,6 +270,15 @@ class Limits(ReviewCase):
         self.begin(found.choose(self.window))
         self.assertEqual([it.trigger for it in panels[0]["items"]], ["14", "13", "12"])
 
+    def test_an_edit_that_is_made_again_is_where_it_was(self) -> None:
+        found = History(self.running().companion, lambda sentence: None, "")
+        edits = [replace(self.edit(1, name), at=at) for at, name in enumerate("abc")]
+        for it in edits:
+            found.add(it)
+        found.replace(edits[1], None)
+        found.bring_back(edits[1])
+        self.assertEqual([it.path for it in found._edits], ["a", "b", "c"])
+
     def test_the_oldest_make_way_for_large_ones(self) -> None:
         self.replace(history, "MAX_BYTES", 100)
         found = History(self.running().companion, lambda sentence: None, "")

@@ -110,8 +110,9 @@ class History:
         self._save()
 
     def bring_back(self, edit: Edit) -> None:
-        """An edit that was undone is made again."""
+        """An edit that was undone is made again: it is where it was."""
         self.add(edit)
+        self._edits = deque(sorted(self._edits, key=lambda it: it.at))
 
     def replace(self, edit: Edit, by: Edit | None) -> None:
         """Put another edit in place of this one, or none. One with other texts has another id."""
