@@ -25,10 +25,14 @@ from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
 from GeminiCompanion.companion.agent.events.turn_events import (
     CANCEL,
     COMPLETED,
+    END_TURN,
+    FAILED,
     MODIFY,
     ONCE,
+    Complete,
     ToolConfirmation,
     ToolResult,
+    Usage,
 )
 from GeminiCompanion.companion.agent.turn import file_reads
 from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
@@ -147,8 +151,13 @@ class Reading(OpenCase):
     async def test_what_is_too_large_or_no_file_is_refused_with_a_sentence(self) -> None:
         with mock.patch.object(file_reads, "MOST", 3):
             self.assertIn("too large", await self.read())
-        self.path = self.folder
-        self.assertIn("cannot be read", await self.read())
+        for path in (self.folder, self.path + "\0"):
+            self.path = path
+            self.assertIn("cannot be read", await self.read())
+
+    async def test_the_agent_has_its_answer_although_the_editor_fails(self) -> None:
+        with mock.patch.object(self.tab, "unsaved", mock.AsyncMock(side_effect=NotSaved)):
+            self.assertIn("cannot be read", await self.read())
 
 
 class Writing(OpenCase):
@@ -160,8 +169,8 @@ class Writing(OpenCase):
         diffs = (messages.FileDiff(self.path, old, "new\n"),)
         return messages.ToolCallUpdate(WRITE, "w", "edit", status, diffs=diffs)
 
-    def asks_to_write(self, tracker: CallTracker) -> asyncio.Future[None]:
-        request = messages.WriteTextFile("session", 9, self.path, "new\n")
+    def asks_to_write(self, tracker: CallTracker, text: str = "new\n") -> asyncio.Future[None]:
+        request = messages.WriteTextFile("session", 9, self.path, text)
         return asyncio.ensure_future(tracker.write(request))
 
     async def question(self) -> ToolConfirmation:
@@ -251,6 +260,42 @@ class Writing(OpenCase):
         self.assertEqual(self.stage.statuses(asked.call_id)[-1], COMPLETED)
         self.assertTrue(tracker.is_idle)
 
+    async def test_each_of_several_writes_of_a_file_waits_for_the_user(self) -> None:
+        tracker, self.tab.is_held = self.tracker(), True
+        for text in ("first\n", "second\n"):
+            writing = self.asks_to_write(tracker, text)
+            await until(partial(lambda it: tracker.confirmations or it.done(), writing))
+            self.assertFalse(writing.done())
+            asked = await self.question()
+            tracker.confirm(asked.call_id, Decision(ONCE))
+            await writing
+            self.assertEqual(self.content(), text)
+
+    async def test_one_that_fails_or_is_not_made_is_not_told_as_done(self) -> None:
+        tracker, self.tab.is_held = self.tracker(), True
+        for text in (None, "typed\n"):
+            with self.subTest(unsaved=text):
+                self.tab.text = None
+                writing = self.asks_to_write(tracker)
+                await until(lambda: tracker.confirmations)
+                asked = await self.question()
+                self.tab.text = text
+                self.write(b"changed meanwhile\n")
+                tracker.confirm(asked.call_id, Decision(ONCE))
+                if text is not None:
+                    await until(lambda: tracker.confirmations)
+                    tracker.confirm(asked.call_id, Decision(ONCE))
+                await writing
+                self.assertEqual(self.stage.statuses(asked.call_id)[-1], FAILED)
+                self.assertEqual(str(self.stage.of(ToolResult)[-1].error), self.told()[1])
+                self.assertTrue(tracker.is_idle)
+
+    async def test_the_agent_has_its_answer_although_the_editor_fails(self) -> None:
+        tracker, failing = self.tracker(), mock.AsyncMock(side_effect=NotSaved)
+        with mock.patch.object(self.tab, "holds", failing):
+            await self.asks_to_write(tracker)
+        self.assertIn("went wrong", self.told()[1])
+
     async def test_what_the_user_has_approved_is_not_held(self) -> None:
         tracker, self.tab.is_held = self.tracker(), True
         await tracker.ask(self.stage.asked(self.update(old="one\n")))
@@ -268,6 +313,39 @@ class Writing(OpenCase):
                 await asyncio.wait_for(writing, 60)
                 self.assertEqual(self.content(), "one\n")
                 self.assertEqual(self.told()[0], 9)
+
+    async def test_nobody_is_asked_about_a_write_once_the_turn_is_over(self) -> None:
+        tracker, waits = self.tracker(), asyncio.Event()
+
+        async def holds(_folder: str) -> bool:
+            await waits.wait()
+            return True
+
+        with mock.patch.object(self.tab, "holds", holds):
+            writing = self.asks_to_write(tracker)
+            await asyncio.sleep(0)
+            tracker.close()
+            self.stage.log.add(Complete(END_TURN, Usage()))
+            waits.set()
+            await writing
+        self.assertTrue(self.stage.log.is_over)
+        self.assertEqual((self.content(), self.told()[0]), ("one\n", 9))
+
+    async def test_a_text_of_the_user_is_written_for_a_file_that_the_agent_writes_itself(
+        self,
+    ) -> None:
+        tracker, self.tab.is_held = self.tracker(), True
+        self.stage.agent.distrust()
+        writing = self.asks_to_write(tracker)
+        tracker.confirm((await self.question()).call_id, Decision(MODIFY, "mine\n"))
+        await writing
+        self.assertEqual(self.content(), "mine\n")
+        self.assertIn("mine\n", self.told()[1])
+
+    async def test_an_excluded_file_is_not_said_to_be_refused_by_the_user(self) -> None:
+        tracker, self.tab.is_held, self.tab.is_excluded = self.tracker(), True, True
+        await self.asks_to_write(tracker)
+        self.assertIn("exclude", self.told()[1])
 
     async def test_where_nobody_can_be_asked_a_held_write_is_refused(self) -> None:
         tracker, self.tab.is_held = self.tracker(None), True

@@ -10,6 +10,7 @@ import asyncio
 from dataclasses import replace
 from typing import Sequence
 
+from ...base.log import logger
 from ..acp.messages import PermissionRequest, ToolCallUpdate, Withdrawal, WriteTextFile
 from ..events import tool_call
 from ..events.event_log import EventLog
@@ -31,7 +32,7 @@ from ..wording.sentence import Words, sentence
 from .agent_session import AgentSession
 from .call_events import CallEvents
 from .edited_file import plain
-from .file_writes import Ended, FileWrites, Note
+from .file_writes import BROKEN_OFF, Ended, FileWrites, Note
 from .held_writes import HeldWrites
 from .outcomes import Choices, Decision, PendingPermission, choices_of
 
@@ -65,7 +66,8 @@ class CallTracker:
         self._patience = patience
         self._calls = CallEvents(log, agent)
         self._pending: dict[str, PendingPermission] = {}
-        self._held = HeldWrites(agent, self.writes, self._calls, self._wait_for_decision)
+        told = self._wait_for_decision, self._tell_end
+        self._held = HeldWrites(agent, self.writes, self._calls, *told)
         # Writes of the user's texts instead of refused edits, by the ids of the calls.
         self._writing: dict[str, asyncio.Future[None]] = {}
 
@@ -92,7 +94,8 @@ class CallTracker:
                 sentence("Expected newContent with {outcome}, and only with it.", outcome=MODIFY),
             )
         diff, edits = pending.call.diff, decision.edits
-        through_us = self._agent.writes_through_us(pending.call.path)
+        is_held = pending.held is not None
+        through_us = is_held or self._agent.writes_through_us(pending.call.path)
         if decision.new_text is not None and diff is not None:
             edits = (replace(diff, new_text=decision.new_text),)
         self._settle(pending)
@@ -165,12 +168,16 @@ class CallTracker:
                 self._calls.withdraw(pending.call, WITHDRAWN)
 
     async def write(self, request: WriteTextFile) -> None:
-        """The agent asks to write a file, for one of the calls."""
+        """The agent asks to write a file, for one of the calls. The boundary of what leads to the
+        write: whatever happens, the agent gets its answer."""
         try:
             text = self._agent.cli.text_to_write(request)
             told = await self._held.write(request.path, text)
         except AgentError as refused:
             told = refused.message
+        except Exception:
+            logger.exception("a file was not written")
+            told = BROKEN_OFF
         self._agent.answer_write(request, str(told))
 
     async def finish_writes(self) -> None:
@@ -233,6 +240,9 @@ class CallTracker:
 
     def _wait_for_decision(self, pending: PendingPermission) -> None:
         call = pending.call
+        if self._log.is_over:
+            self._answer(pending, CANCEL)
+            return
         self._calls.introduce(call, requires_confirmation=True)
         self._calls.state(call, PENDING)
         if self._patience is None or self.is_cancelled:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Mapping
 
 from ...base.background import in_thread
+from ...base.log import logger
 from ..acp.acp_client import Client
 from ..acp.messages import ReadTextFile
 from ..agents.cli import Cli
@@ -25,12 +26,13 @@ MOST = 32 << 20
 WITHHELD = sentence("{path} is not shared with agents: the user's settings exclude it.")
 TOO_LARGE = sentence("{path} is too large to be read in this way.")
 NO_ANSWER = sentence("{path} cannot be read: {reason}.")
+# What reading a file raises.
+EXPECTED = (Withheld, OverflowError, OSError, asyncio.TimeoutError)
 
 
 async def answer(request: ReadTextFile, client: Client, cli: Cli) -> None:
-    """Answer the request, whatever happens: the agent waits for ever."""
+    """The boundary of a read: whatever happens, the agent gets its answer; it waits for ever."""
     path = request.path
-    words: Words
     try:
         found = await asyncio.wait_for(_content(path, cli.open_files), READING)
         if found is None:
@@ -38,24 +40,32 @@ async def answer(request: ReadTextFile, client: Client, cli: Cli) -> None:
         else:
             client.answer(request.id, _told(*found, request))
         return
-    except Withheld:
-        words = WITHHELD.filled(path=path)
-    except OverflowError:
-        words = TOO_LARGE.filled(path=path)
-    except (OSError, asyncio.TimeoutError) as error:
-        reason = getattr(error, "strerror", None) or sentence("the disk does not answer")
-        words = NO_ANSWER.filled(path=path, reason=reason)
+    except EXPECTED as error:
+        words = reason(path, error)
+    except Exception:
+        logger.exception("a file was not read")
+        words = NO_ANSWER.filled(path=path, reason=sentence("something went wrong"))
     client.refuse(request.id, cli.refusal(str(words)))
 
 
+def reason(path: str, error: BaseException) -> Words:
+    """Why the file cannot be read, of an error that is EXPECTED."""
+    if isinstance(error, Withheld):
+        return WITHHELD.filled(path=path)
+    if isinstance(error, OverflowError):
+        return TOO_LARGE.filled(path=path)
+    told = getattr(error, "strerror", None) or sentence("the disk does not answer")
+    return NO_ANSWER.filled(path=path, reason=told)
+
+
 async def present(path: str, files: OpenFiles) -> str:
-    """The text that an agent would read, "" if there is no file. Raises Withheld, OSError."""
+    """The text that an agent would read, "" if there is no file. Raises what is EXPECTED."""
     found = await _content(path, files)
     return "" if found is None else found[0]
 
 
 async def _content(path: str, files: OpenFiles) -> tuple[str, str] | None:
-    """The text and its encoding; None if there is no such file. Raises Withheld, OverflowError."""
+    """The text and its encoding; None if there is no such file. Raises what is EXPECTED."""
     data = await in_thread(partial(_read, path), READING)
     if data is None:
         # Nobody learns anything of it.

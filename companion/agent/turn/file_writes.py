@@ -52,6 +52,7 @@ NOT_AS_REPORTED = sentence(
 NOT_SAVED = sentence(
     "{path} could not be saved. The text is in its tab in the user's editor, and not on disk."
 )
+BROKEN_OFF = sentence("Nothing was written; something went wrong.")
 CANCELLED = sentence("The turn was cancelled, so nothing was written.")
 
 
@@ -250,7 +251,7 @@ class FileWrites:
             words = sentence("{path} cannot be written: {reason}.", path=path, reason=reason)
         except Exception:
             logger.exception("a file was not written")
-            words = sentence("Nothing was written; something went wrong.")
+            words = BROKEN_OFF
         return Ended(False, words), None
 
     async def _others(self, call: Call, diffs: tuple[Diff, ...]) -> tuple[Diff, ...]:

@@ -5,30 +5,34 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import Callable
+from typing import Callable, Optional
 
-from ..agents.open_files import NeedsUser, Withheld
-from ..events import tool_call
+from ..agents.open_files import NeedsUser
 from ..events.tool_call import Call, Record
-from ..events.turn_events import COMPLETED, FAILED, Diff
+from ..events.turn_events import Diff
 from ..wording.sentence import Words, sentence
 from . import file_reads
 from .agent_session import AgentSession
 from .call_events import CallEvents
 from .edited_file import plain
-from .file_writes import EDIT, LEFT_OUT, FileWrites
+from .file_writes import EDIT, LEFT_OUT, Ended, FileWrites
 from .outcomes import HELD, PendingPermission
 
 # The name of a call of which the agent tells nothing but its write.
 WRITE = "write_file"
+OURS = f"{WRITE}__held_"
 UNSAVED = sentence(
     "{path} is open in the user's editor with changes that are not saved, so nothing was written."
     " Ask the user to save them, then read the file again."
 )
 
 
+# Tells the end of a call: as it is, as it was known, with what is recorded of it.
+TellEnd = Callable[[Call, Optional[Call], Optional[Record], Ended], None]
+
+
 class HeldWrites:
-    """Those of one turn, on its loop. `ask` asks the user."""
+    """Those of one turn, on its loop. `ask` asks the user; `tell_end` tells the end of a call."""
 
     def __init__(
         self,
@@ -36,11 +40,13 @@ class HeldWrites:
         writes: FileWrites,
         calls: CallEvents,
         ask: Callable[[PendingPermission], None],
+        tell_end: TellEnd,
     ) -> None:
         self._agent = agent
         self._writes = writes
         self._calls = calls
         self._ask = ask
+        self._tell_end = tell_end
         self._made = 0
 
     async def write(self, path: str, text: str) -> Words:
@@ -48,29 +54,33 @@ class HeldWrites:
         told, "" if all went as it wanted."""
         files, folder = self._agent.cli.open_files, self._agent.session.folder
         is_held = not self._writes.is_asked(path) and await files.holds(folder)
+        call: Call | None = None
+        told: Words = UNSAVED.filled(path=path)
         for _ in range(2):
             call = self._call(path) if is_held else None
-            if call is not None and not await self._is_allowed(call, path, text):
-                self._end(call, success=False)
-                return LEFT_OUT.filled(path=path)
+            refusal = await self._refusal(call, path, text) if call is not None else ""
+            if refusal:
+                told = refusal
+                break
             try:
                 told = await self._writes.write(path, text)
+                break
             except NeedsUser:
                 is_held = True
-                continue
-            self._end(call, success=True)
-            return told
-        return UNSAVED.filled(path=path)
+        if call is not None:
+            await self._end(call, told)
+        return told
 
-    async def _is_allowed(self, call: Call, path: str, text: str) -> bool:
+    async def _refusal(self, call: Call, path: str, text: str) -> Words:
+        """Why it must not be written; "" if the user allows it."""
         try:
             before = await file_reads.present(path, self._agent.cli.open_files)
-        except (Withheld, OSError, OverflowError, asyncio.TimeoutError):
-            return False
+        except file_reads.EXPECTED as error:
+            return file_reads.reason(path, error)
         held: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         asked = replace(call, path=path, diffs=(Diff(path, plain(before), plain(text)),))
         self._ask(PendingPermission(None, asked, HELD, True, held=held))
-        return await held
+        return "" if await held else LEFT_OUT.filled(path=path)
 
     def _call(self, path: str) -> Call:
         """The one that writes the file; one of our own if the agent tells of none."""
@@ -78,11 +88,15 @@ class HeldWrites:
         if found is not None:
             return found
         self._made += 1
-        return Call(f"{WRITE}__held_{self._made}", WRITE, kind=EDIT, path=path)
+        return Call(f"{OURS}{self._made}", WRITE, kind=EDIT, path=path)
 
-    def _end(self, call: Call | None, success: bool) -> None:
-        """The agent reports no end of a call that it does not know."""
-        is_ours = call is not None and call.id.startswith(f"{WRITE}__held_")
-        if call is not None and is_ours and self._calls.known(call.id) is not None:
-            result = tool_call.result(call, None, Record(), success)
-            self._calls.end(call, COMPLETED if success else FAILED, result)
+    async def _end(self, call: Call, told: Words) -> None:
+        """The agent reports no end of a call that it does not know, and none that counts of one
+        that was rejected."""
+        runs = self._calls.known(call.id) is not None
+        if runs and not call.id.startswith(OURS):
+            return
+        ended = await self._writes.end(call, success=not told)
+        if runs:
+            ended = replace(ended, told=ended.told or told)
+            self._tell_end(call, None, Record(output=str(ended.told)), ended)

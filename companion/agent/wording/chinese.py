@@ -71,6 +71,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "The turn was cancelled, so nothing was written.": "对话已取消，因此没有写入任何内容。",
     "{path} cannot be written: {reason}.": "无法写入 {path}：{reason}。",
     "the disk does not answer": "磁盘没有响应",
+    "something went wrong": "出现错误",
     "Nothing was written; something went wrong.": "出现错误，没有写入任何内容。",
     "The model did not answer attempt {attempt}; it is asked again.": (
         "模型没有回应第 {attempt} 次请求，正在重试。"
