@@ -164,8 +164,45 @@ class Proposals(UndoingCase):
         self.decide(view, "undo_all")
         yield from self.until_told(undoing.NOTHING_TO_UNDO)
 
+    def test_what_is_decided_while_something_is_undone_can_be_undone_after_it(self) -> Steps:
+        first, second = yield from self.propose_files((OLD, NEW), (OLD, "a\n" + OLD))
+        view = yield from self.show()
+        self.decide(view, "reject_file", self.id(first))
+        yield from self.until_rejected()
+        yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
+        self.decide(view, "reject_file", self.id(second))
+        yield from self.until_told("1 of 1 rejected edit undone.")
+        self.assertEqual(self.sheet(view).marking.undoable, "Undo 1 rejected")
+        yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
+        yield lambda: len(list(open_diffs.diffs(self.window))) == 2
+
+    def test_what_is_being_undone_is_not_undone_twice(self) -> Steps:
+        (right,) = yield from self.propose_files((OLD, NEW))
+        view = yield from self.show()
+        self.decide(view, "reject_file", self.id(right))
+        yield from self.until_rejected()
+        yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
+        self.decide(view, "undo_all")
+        self.assertEqual(self.asked, [])
+        yield from self.until_told("1 of 1 rejected edit undone.")
+        self.assertEqual(len(list(open_diffs.diffs(self.window))), 1)
+        self.decide(view, "undo_all")
+        yield from self.until_told(undoing.NOTHING_TO_UNDO)
+
 
 class Unasked(UndoingCase, UnaskedCase):
+    def test_pressed_twice_it_is_one_decision(self) -> Steps:
+        id = self.made("a.py", OLD, "a\n" + OLD)
+        view = yield from self.show()
+        marking = self.sheet(view).marking
+        for action, done in (("reject_file", "rejected"), ("accept_file", "accepted")):
+            self.decide(view, action, id)
+            self.decide(view, action, id)
+            yield from self.until_in(f"Undo 1 {done}", lambda: marking.undoable)
+            yield from self.confirmed(view, "undo_all", f"Undo 1 {done} edit?")
+            yield from self.until_told(f"1 of 1 {done} edit undone.")
+            self.assertEqual(marking.undoable, "")
+
     def test_undone_edits_are_made_again_to_the_byte_and_wait(self) -> Steps:
         self.made("a.py", OLD, "a\nb\n\nc")
         self.write("a.py", "a\r\nb\n\nc")

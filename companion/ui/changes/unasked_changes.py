@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Iterator
+from typing import Any, Coroutine, Iterator, Optional
 
 import sublime
 
@@ -26,6 +26,8 @@ from .sources import Entry, TakeBack, entry_of, state, title
 PREFIX = "edit "
 TOO_LARGE = "Too large to be shown here: look at it in its own review."
 
+Decision = Coroutine[Any, Any, Optional[TakeBack]]
+
 
 class UnaskedChanges:
     """Those of one companion, as `book` has them."""
@@ -41,6 +43,8 @@ class UnaskedChanges:
         self._open: dict[str, sublime.View] = {}
         # By the ids of the files.
         self._kept: dict[str, frozenset[str]] = {}
+        # The ids of those that are being decided on.
+        self._pressed: set[str] = set()
 
     def entries(self, window: sublime.Window) -> Iterator[Entry]:
         """Those of the window, oldest first."""
@@ -89,6 +93,24 @@ class UnaskedChanges:
 
     async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> TakeBack | None:
         """Keep it; without a review there is nothing to write."""
+        return await self._once(id, self._accept(window, id))
+
+    async def reject(self, window: sublime.Window, id: str) -> TakeBack | None:
+        """Undo it."""
+        return await self._once(id, self._reject(window, id))
+
+    async def _once(self, id: str, decision: Decision) -> TakeBack | None:
+        """None if it is being decided on: a link can be pressed twice."""
+        if id in self._pressed:
+            decision.close()
+            return None
+        self._pressed.add(id)
+        try:
+            return await decision
+        finally:
+            self._pressed.discard(id)
+
+    async def _accept(self, window: sublime.Window, id: str) -> TakeBack | None:
         edit, view = self._edit(id), self._found(id)
         if edit is None:
             return None
@@ -99,8 +121,7 @@ class UnaskedChanges:
             return None
         return TakeBack(partial(self._show_again, edit, present))
 
-    async def reject(self, window: sublime.Window, id: str) -> TakeBack | None:
-        """Undo it."""
+    async def _reject(self, window: sublime.Window, id: str) -> TakeBack | None:
         edit, view = self._edit(id), self._found(id)
         if edit is None:
             return None

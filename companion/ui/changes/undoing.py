@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Callable, Sequence
 
+import sublime
+
 from .. import panels
 from ..review.history import History
 from ..stories import sleep
@@ -51,6 +53,8 @@ class Undoing:
         self._tell = tell
         # By the buffers of the sheets.
         self._decisions: dict[int, list[Decision]] = {}
+        # Those in which the user is asked, or something is being undone.
+        self._busy: set[int] = set()
 
     def decided(self, sheet: ChangeSheet, is_accepted: bool, takes: Sequence[TakeBack]) -> None:
         """The user has decided this in the sheet."""
@@ -75,11 +79,18 @@ class Undoing:
         self._decisions.pop(buffer_id, None)
 
     async def undo(self, sheet: ChangeSheet) -> None:
-        """Take the last decision back, as far as that is possible."""
+        """Take the last decision back, as far as that is possible, if the user wants that."""
         last, window = self._last(sheet), sheet.window
         if last is None or window is None:
             self._tell(NOTHING_TO_UNDO)
-            return
+        elif sheet.buffer_id not in self._busy:
+            self._busy.add(sheet.buffer_id)
+            try:
+                await self._undo(sheet, window, last)
+            finally:
+                self._busy.discard(sheet.buffer_id)
+
+    async def _undo(self, sheet: ChangeSheet, window: sublime.Window, last: Decision) -> None:
         what = f"{len(last.takes)} {NAMES[last.is_accepted]} edit{'s' if last.takes[1:] else ''}"
         items = [[f"Undo {what}", DETAILS[last.is_accepted]], GO_BACK]
         if await panels.choice(window, items, f"Undo {what}?") != 0:
@@ -97,12 +108,13 @@ class Undoing:
         self._replace(sheet, last, left[::-1])
 
     def _replace(self, sheet: ChangeSheet, last: Decision, left: Sequence[TakeBack]) -> None:
-        """Only this is left of the last decision of which something could be undone."""
+        """Only this is left of the decision of which something could be undone; what was decided
+        meanwhile stays."""
         known = self._of(sheet)
-        while known and known[-1].number != last.number:
-            known.pop()
-        if known:
-            known[-1:] = [replace(last, takes=left)] if left else []
+        numbers = [it.number for it in known]
+        if last.number in numbers:
+            at = numbers.index(last.number)
+            known[at : at + 1] = [replace(last, takes=left)] if left else []
         self._remember(sheet)
         self.look(sheet)
 
