@@ -32,7 +32,13 @@ def excluder(window: sublime.Window) -> Callable[[str], bool]:
     """Whether the rules exclude a file or its target, to be called on any thread. A pause stops
     what is sent by itself, and not what the user sends."""
     rules, folders = replace(of(window), paused=False), window.folders()
-    return lambda path: any(rules.reason(it, folders) for it in (path, os.path.realpath(path)))
+
+    def is_excluded(path: str) -> bool:
+        # Agents name files by their real paths, also in a folder that is a link.
+        both = [*folders, *map(os.path.realpath, folders)]
+        return any(rules.reason(it, both) for it in (path, os.path.realpath(path)))
+
+    return is_excluded
 
 
 def path_maps(window: sublime.Window) -> PathMaps:

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import unittest
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, Generator, Sequence
 
 import sublime
@@ -29,6 +32,7 @@ from GeminiCompanion.companion.chat.edit_requests import DecideEdits, TurnTexts
 from GeminiCompanion.companion.chat.question import MOST_REVIEWS, PERMISSION, Question
 from GeminiCompanion.companion.chat.rendered import OPEN_EDIT, Link, Patch, Rendered
 from GeminiCompanion.companion.chat.requests import Decide
+from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ui import sharing_settings
 from GeminiCompanion.companion.ui.chat import open_tabs
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
@@ -57,6 +61,9 @@ class EditCase(ChatCase):
         for _request, answer in self.service.asked:
             answer.give(())
         yield from self.until_turn()
+        for view in [it for it in self.window.views() if it.file_name() or OVER in it.name()]:
+            view.set_scratch(True)
+            view.close()
         yield from super().tearDown()
 
     def asks(self, *diffs: Diff, id: str = "call") -> Question:
@@ -375,6 +382,7 @@ class InTheChat(EditCase):
         yield lambda: [it for it in self.window.views() if it.name() == name]
         (tab,) = [it for it in self.window.views() if it.name() == name]
         self.assertIn(paths[-1], text_of(tab))
+        tab.close()
         self.assertEqual(self.rights(), [])
 
     def test_the_line_of_an_edit_that_is_over_shows_what_the_turn_made_of_the_file(self) -> Steps:
@@ -531,6 +539,17 @@ class WithUnsavedChanges(EditCase):
             path = self.write(name, "x\n")
             rules, _text = open_tabs._look(path)
             self.assertEqual(any(rule(path) for rule in rules), is_excluded)
+
+    @unittest.skipIf(sys.platform == "win32", "links need a privilege there")
+    def test_a_file_in_a_folder_that_is_a_link_is_one_of_the_project(self) -> None:
+        link = os.path.join(os.path.dirname(self.folder), "link")
+        os.symlink(self.folder, link)
+        self.addCleanup(os.unlink, link)
+        self.replace(sharing_settings, "of", lambda window: Sharing(only_project_files=True))
+        window: Any = SimpleNamespace(folders=lambda: [link])
+        is_excluded = sharing_settings.excluder(window)
+        self.assertFalse(is_excluded(os.path.realpath(self.path)))
+        self.assertTrue(is_excluded(os.path.join(os.path.dirname(self.folder), "b.txt")))
 
 
 class Unasked(EditCase):
