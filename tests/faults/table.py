@@ -11,6 +11,7 @@ STATE_LINES = "companion/ide/state_lines.py"
 RESTORED, DIFFS = "companion/ide/restored_diffs.py", "companion/ide/diffs.py"
 DISK, WINDOWS = "companion/ide/disk_check.py", "companion/ide/windows.py"
 TURN, CALLS = "companion/agent/turn/turn.py", "companion/agent/turn/call_tracker.py"
+CALL_EVENTS = "companion/agent/turn/call_events.py"
 WRITES = "companion/agent/turn/file_writes.py"
 EDITED = "companion/agent/turn/edited_file.py"
 MARKDOWN, BLOCK = "companion/chat/markdown.py", "companion/chat/block.py"
@@ -188,8 +189,8 @@ FAULTS = (
     Fault(
         "a decision is passed to a session without a stream",
         DELIVERY,
-        "            if session.stream is not None\n            and session.ordinal",
-        "            if session.ordinal",
+        "            if session.stream is not None\n            and not session.is_named\n",
+        "            if not session.is_named\n",
     ),
     Fault(
         "an acceptance is passed to all sessions that came after",
@@ -236,14 +237,14 @@ FAULTS = (
     Fault(
         "what waited for a settled proposal is never passed on",
         DELIVERY,
-        "        self._timer = None\n        self.pass_on()\n",
+        "        self._timer = None\n        self._on_known()\n",
         "        self._timer = None\n",
     ),
     Fault(
         "only the first of two settled paths is waited for",
         DELIVERY,
-        "        if self._settled:\n            rest",
-        "        if not self._settled:\n            rest",
+        "        if self._at:\n            self._timer",
+        "        if not self._at:\n            self._timer",
     ),
     Fault(
         "a decision of a broken stream is not sent again",
@@ -450,8 +451,8 @@ FAULTS = (
     Fault(
         "the session that was heard of last makes room",
         SESSIONS,
-        "self.end(min(idle, key=lambda session: session.last_seen).id)",
-        "self.end(max(idle, key=lambda session: session.last_seen).id)",
+        "or list(self)\n            self.end(min(",
+        "or list(self)\n            self.end(max(",
     ),
     Fault(
         "a session with a stream makes room",
@@ -662,8 +663,8 @@ FAULTS = (
     Fault(
         "a text of the user's may come with any decision",
         CALLS,
-        "if (outcome == MODIFY) != (new_text is not None):",
-        "if outcome == MODIFY and new_text is None:",
+        "if (outcome == MODIFY) != decision.has_texts:",
+        "if outcome == MODIFY and not decision.has_texts:",
     ),
     Fault(
         "a decision leaves its call waiting for another one",
@@ -680,9 +681,9 @@ FAULTS = (
     ),
     Fault(
         "a call that was rejected ends a second time",
-        CALLS,
-        "        if known is None and call.id in self._told:\n            return\n",
-        "",
+        CALL_EVENTS,
+        "                return None\n",
+        "                pass\n",
     ),
     Fault(
         "a tool that was ended with its turn counts as done",
@@ -694,33 +695,31 @@ FAULTS = (
         "what the agent asks for after the cancellation waits for the user",
         CALLS,
         "        if self.is_cancelled:\n            self._session.decide(request, None)\n"
-        "            return\n",
-        "",
+        "        elif",
+        "        if",
     ),
     Fault(
         "a call that is allowed for good is asked about all the same",
         CALLS,
-        "        if self._approvals.covers(call):\n",
-        "        if False:\n",
+        "        elif self._approvals.covers(call) and",
+        "        elif False and",
     ),
     Fault(
         "where nobody can be asked a call waits",
         CALLS,
-        "        if self._patience is None:\n            self._session.decide(request, CANCEL)\n"
-        "            self._reject(call, UNATTENDED)\n            return\n",
-        "        if self._patience is None:\n            return\n",
+        "            self._reject(pending, STOPPED if self.is_cancelled else UNATTENDED)\n",
+        "",
     ),
     Fault(
         "the agent hears nothing of a call that nobody decided on",
         CALLS,
-        "            self._session.decide(pending.request, CANCEL)\n"
-        "            self._reject(pending.call, UNANSWERED)\n",
-        "            self._reject(pending.call, UNANSWERED)\n",
+        "            self._reject(pending, UNANSWERED)\n",
+        "            self._calls.fail(pending.call, UNANSWERED, rejected=True)\n",
     ),
     Fault(
         "calls that run at the end of a turn run on",
         CALLS,
-        "        for call in list(self._calls.values()):\n            self._fail(call, STOPPED)\n",
+        "        for call in self._calls.running:\n            self._calls.fail(call, STOPPED)\n",
         "",
     ),
     # The files that it writes.
@@ -733,14 +732,14 @@ FAULTS = (
     Fault(
         "a file is overwritten that has changed since the user saw it",
         WRITES,
-        "or not _is_as_seen(path, seen, is_changed):",
-        "or False:",
+        "if seen is not None and not _is_as_seen(path, seen, is_changed):",
+        "if False:",
     ),
     Fault(
         "the agent writes another text than the user saw",
         WRITES,
-        "if plain(content) != plain(seen.diff.new_text) or not",
-        "if not",
+        "if plain(content) != plain(seen.diff.new_text):",
+        "if False:",
     ),
     Fault(
         "the user's text gets line ends of its own",
@@ -992,10 +991,10 @@ FAULTS = (
         "if not event.turn_id:",
     ),
     Fault(
-        "past turns had the mode of now",
-        TRANSCRIPT,
-        "options, self._options = self._options, None",
-        "options = self._options",
+        "the end of a turn does not tell its model",
+        SAID,
+        "(self._body.mode, self._body.model)",
+        "(self._body.mode,)",
     ),
     Fault(
         "the time that the user took to decide counts as the tool's",
@@ -1004,10 +1003,10 @@ FAULTS = (
         "if not body.status:",
     ),
     Fault(
-        "a rejected edit counts as a change",
-        CALL_BLOCK,
-        "is_done = self._state == COMPLETED",
-        "is_done = bool(self._state)",
+        "a turn counts the files of its last edit alone",
+        TURN_BLOCKS,
+        "self._changed.update(body.changed)",
+        "self._changed = set(body.changed)",
     ),
     Fault(
         "of a command in question a part is shown as if it were all",
