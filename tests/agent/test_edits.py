@@ -118,6 +118,22 @@ class WritesByItself(Story):
         self.assertEqual(result.unasked, (Diff(self.path, "old\n", "new\n"),))
         self.assertEqual(self.noted, [(self.path, b"old\n", b"new\n")])
 
+    async def test_an_allowed_edit_that_is_on_disk_is_done_though_nobody_tells_its_end(
+        self,
+    ) -> None:
+        for text, success in (("new\n", True), ("other\n", False), ("", False)):
+            with self.subTest(text):
+                self.setUp()
+                await self.asked()
+                self.tracker.confirm(WRITE, Decision("proceed_once"))
+                if text:
+                    self.write(text)
+                await self.tracker.finish_writes()
+                self.tracker.close()
+                (result,) = self.stage.of(ToolResult)
+                self.assertEqual(result.success, success)
+                self.assertEqual(result.changed, (self.path,) if success else ())
+
     async def test_what_the_agent_says_of_its_refused_edit_is_not_reported(self) -> None:
         await self.asked()
         await self.changed("mine\n")

@@ -185,7 +185,11 @@ class CallTracker:
         if self._writing:
             await asyncio.wait(set(self._writing.values()))
         for call in self._calls.running:
-            await self.writes.keep_left(call)
+            if await self.writes.is_done(call):
+                # Codex does not tell the end of an edit that was allowed late.
+                await self._end(replace(call, status=COMPLETED))
+            else:
+                await self.writes.keep_left(call)
 
     def cancel(self) -> None:
         """Calls that wait for a decision will not run, nor will those that the agent asks for

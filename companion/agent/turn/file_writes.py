@@ -27,6 +27,8 @@ from .edited_file import before_edit, difference, edited, like, plain, read_file
 EDIT = "edit"
 # Seconds to read or to write a file.
 WRITING = 60.0
+# How often the files of an edit that nobody reports are looked at, and the seconds in between.
+LOOKS, BETWEEN = 10, 0.1
 CHANGED = sentence(
     "{path} has changed since the user was asked about this edit, so nothing was written. Read the"
     " file again before you edit it."
@@ -204,6 +206,20 @@ class FileWrites:
         if written is not None:
             return replace(written, changed=changed)
         return Ended(success, unasked=diffs if success and asked is None else (), changed=changed)
+
+    async def is_done(self, call: Call) -> bool:
+        """Whether the files hold what the user approved, at once or in a moment, although the agent
+        has not said so."""
+        asked = self._asked.get(call.id)
+        if asked is None or not asked.diffs or self.is_cancelled:
+            return False
+        places = [(it, self._before.get((call.id, it.path))) for it in asked.diffs]
+        with suppress(OSError, asyncio.TimeoutError):
+            for _ in range(LOOKS):
+                if await in_thread(lambda: all(_is_written(*it) for it in places), WRITING):
+                    return True
+                await asyncio.sleep(BETWEEN)
+        return False
 
     async def keep_left(self, call: Call) -> None:
         """Note what an approved call has made of its files that did not end well, or not at all:
@@ -386,6 +402,16 @@ def _paths(call: Call) -> list[str]:
 def _changed(path: str, before: Before) -> Diff:
     """Raises OSError."""
     return _diff(path, before.data, read_file(path))
+
+
+def _is_written(diff: Diff, before: Before | None) -> bool:
+    """Raises OSError."""
+    after = read_file(diff.path)
+    if before is None or after is None or after == before.data:
+        return False
+    with suppress(UnicodeDecodeError):
+        return difference(diff, (before.data or b"").decode("utf-8"), after) is None
+    return False
 
 
 def _note_left(path: str, before: Before, note: Note) -> None:
