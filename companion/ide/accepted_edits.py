@@ -60,7 +60,8 @@ writer = WriteBehind("accepted edits")
 @dataclass(frozen=True)
 class Edit:
     """`before` is the file before the edit. `after` is the accepted text with `\\n` line ends, None
-    if not all of it is known. `client` names the CLI; `at` is in seconds since the epoch.
+    if not all of it is known. `client` names the CLI; `at` is in seconds since the epoch, 0
+    if that is not known.
 
     `window_id` is the window whose CLI proposed the edit, 0 if that was in an earlier run of the
     editor. `folders` are the folders of that window. `rules` say whether the texts may be saved.

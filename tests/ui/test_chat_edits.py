@@ -40,12 +40,13 @@ from GeminiCompanion.companion.ui.chat.drafts import Drafts
 from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, OVER
 from GeminiCompanion.companion.ui.chat.turn_actions import NO_EDIT
 from GeminiCompanion.companion.ui.chat.waiting_questions import Asked
-from GeminiCompanion.companion.ui.review import comments, ending, record
+from GeminiCompanion.companion.ui.review import comments, ending, head, record
 from GeminiCompanion.companion.ui.sublime_editor import PREFIX
 
 from .adapter import text_of
 from .reviewing import Steps
-from .test_chat_tabs import ChatCase
+from .test_chat_tabs import ChatCase, running
+from .test_review_drawing import phantoms
 
 NEW = "one\ntwo\nthree\n"
 
@@ -401,6 +402,10 @@ class InTheChat(EditCase):
         self.assertEqual(text_of(right), NEW)
         left = sublime.View(record.waiting(right).original_id)  # type: ignore[union-attr]
         self.assertEqual(text_of(left), "one\n")
+        if running is None:
+            self.skipTest("only the headless editor tells what is drawn")
+        said = " ".join(phantoms(right, head.PHANTOM)).replace("<br>", " ")
+        self.assertIn(head.OF_TURN.format("Gemini CLI"), said)
 
     def test_the_line_of_an_edit_that_was_not_made_opens_the_file(self) -> Steps:
         yield from self.wait_for()

@@ -294,7 +294,8 @@ def _edits(
                 _original(it.before),
                 after.text,
                 client,
-                time.time(),
+                # When it was written is not known, nor whether the user was asked.
+                0.0,
                 tuple(window.folders()),
                 rules,
                 turn,

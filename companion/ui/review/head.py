@@ -22,6 +22,7 @@ PHANTOM = "gemini_companion_diff"
 ACCEPT, REJECT, RELEASE, UNDO = "Accept", "Reject", "Release", "Undo"
 GONE = "{cli} has left; a decision waits for the next one."
 WRITTEN = "{} wrote this at {} without asking. If you close the tab, nothing changes."
+OF_TURN = "{} wrote this. If you close the tab, nothing changes."
 ASKS_IN_CHAT = "{} has been asking in its chat since {}."
 RETURNED = "You rejected this, which {} was told. If you accept it now, it is written here."
 PART = "Too large to be edited here: only the beginning is shown. Accepting writes all of it. "
@@ -88,7 +89,8 @@ def _second(record: DiffRecord) -> list[Piece]:
     """Release is always offered, because a CLI that was interrupted tells nobody
     (docs/protocol.md 1.7)."""
     if record.edit_id:
-        return words(WRITTEN.format(record.proposer, _clock(record)))
+        said = WRITTEN if record.opened_at else OF_TURN
+        return words(said.format(record.proposer, _clock(record)))
     if record.is_returned:
         return words(RETURNED.format(record.proposer))
     if record.chat:
