@@ -23,9 +23,9 @@ FENCE_LINE = re.compile(r" *(?:```|~~~)")
 _OPENING = re.compile(r"(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
 _ITEM = re.compile(r"(?P<sign> *(?:[-*+]|\d{1,9}[.)]))(?P<blanks> +|$)")
 _BLANK = re.compile(rf"([\r\n]{{{MAX_BLANK}}})[\r\n]+")
+# The first line of a block of code.
+_FIRST_LINE = re.compile(r"(?P<fence>`{3,}|~{3,})[\w+-]*\n")
 # At the beginning of a line of somebody else.
-# A block of code that begins with the text and ends with it.
-_ONE_BLOCK = re.compile(r"(?P<fence>`{3,}|~{3,})[\w+-]*\n(?P<inside>.*?)\n?(?P=fence)", re.DOTALL)
 _LIKE_OURS = re.compile(rf"\n(?=[{MARKERS}])")
 
 
@@ -38,8 +38,16 @@ def fenced(text: str, language: str = "") -> str:
 
 def unfenced(text: str) -> str:
     """What is between the fences of a text that is one block of code; another text as it is."""
-    found = _ONE_BLOCK.fullmatch(lined(text).strip("\n"))
-    return found["inside"] if found and found["fence"] not in found["inside"] else text
+    block = lined(text).strip("\n")
+    found = _FIRST_LINE.match(block)
+    if found is None:
+        return text
+    fence, rest = found["fence"], block[found.end() :]
+    # No pattern for all of it: the text may be as long as a message of the agent.
+    inside = rest[: -len(fence)]
+    if not rest.endswith(fence) or fence in inside:
+        return text
+    return inside[:-1] if inside.endswith("\n") else inside
 
 
 def lined(text: str) -> str:
