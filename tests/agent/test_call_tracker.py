@@ -11,6 +11,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent.acp import messages
 from GeminiCompanion.companion.agent.agents import cli as cli_module
+from GeminiCompanion.companion.agent.events.tool_call import Call
 from GeminiCompanion.companion.agent.events.turn_events import (
     COMPLETED,
     EXECUTING,
@@ -233,6 +234,22 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         # For good is what we remember; the agent is told each time that it may run once.
         self.assertEqual(self.session.told, [(1, "proceed_once"), (2, "proceed_once")])
         self.assertEqual(len(self.stage.of(ToolConfirmation)), 1)
+
+    async def test_one_approved_for_good_does_not_run_in_a_turn_that_was_just_cancelled(
+        self,
+    ) -> None:
+        tracker, path = self.tracker(), os.path.join(self.folder, "a")
+        await tracker.ask(self.stage.asked(edit(path)))
+        tracker.confirm(WRITE, Decision("proceed_always"))
+        look = tracker.writes.look
+
+        async def cancelled(call: Call, again: bool = False) -> Call:
+            tracker.cancel()
+            return await look(call, again)
+
+        with mock.patch.object(tracker.writes, "look", cancelled):
+            await tracker.ask(self.stage.asked(edit(path, "2")))
+        self.assertEqual(self.session.told[1:], [(2, None)])
 
     async def test_an_edit_can_be_changed_whoever_writes_the_file(self) -> None:
         tracker = self.tracker()
