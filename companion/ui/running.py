@@ -164,6 +164,7 @@ class Running:
         )
         self.shown_turns.back = self.written.resume
         self.written.taken_back = self.turns.taken_back
+        self.written.noted = self.turns.noted
         self.turns.open_review = self.written.open
         return chats
 

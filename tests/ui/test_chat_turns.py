@@ -27,11 +27,13 @@ from GeminiCompanion.companion.chat.edit_requests import (
 from GeminiCompanion.companion.chat.requests import UndoTurn
 from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.accepted_edits import Edit
+from GeminiCompanion.companion.ide.questions import WordsOnUnasked
 from GeminiCompanion.companion.ui.changes.change_sheets import CHANGES
 from GeminiCompanion.companion.ui.changes.shown_turns import LOST
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.turn_actions import NOTHING
-from GeminiCompanion.companion.ui.review import open_diffs
+from GeminiCompanion.companion.ui.review import comments, open_diffs
+from GeminiCompanion.companion.ui.review.record import Comment, waiting
 from GeminiCompanion.companion.ui.review.turn_edits import turn_id
 
 from .adapter import text_of
@@ -193,6 +195,28 @@ class InTheSheet(SheetCase):
         arguments = {"sheet": str(sheet.buffer_id()), "action": "accept_file"}
         self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)
         yield lambda: "a.txt" not in text_of(sheet)
+
+    def test_what_is_said_about_it_stands_in_the_chat_and_goes_to_no_cli(self) -> Steps:
+        cli = self.running().companion
+        yield from self.show()
+        asked: list[object] = []
+        ask = cli.ask
+        self.replace(cli, "ask", lambda it: asked.append(it) or ask(it))
+        for words, is_open in (("Why?", True), ("And why?", False)):
+            (edit,) = self.running().turn_edits.of_window(self.window)
+            self.running().stories.begin(self.running().written.open(self.window, edit))
+            yield lambda: list(open_diffs.diffs(self.window))
+            (right,) = open_diffs.diffs(self.window)
+            comments.add(right, Comment(0, 0, words))
+            if not is_open:
+                self.view.close()
+                yield from self.until_turn()
+            self.run_command("accept_diff", id=waiting(right).id)  # type: ignore[union-attr]
+            yield lambda: not list(open_diffs.diffs(self.window))
+            yield from self.until_turn()
+            self.assertIn(f"{self.path}#L1: {words}", self.chats.drafts.text(self.id) or "")
+        self.assertIn("Why?", self.chats.drafts.text(self.id) or "")
+        self.assertFalse([it for it in asked if isinstance(it, WordsOnUnasked)])
 
 
 class AfterRestart(SheetCase):

@@ -38,6 +38,7 @@ NOTHING = {
 }
 NO_CHANGES = "That turn has changed no files, or what they were is not kept any more."
 NO_EDIT = "{} was not changed by that turn, or what it was is not kept: this is the file."
+NOTED = "Your words are at the end of the chat, for your next message."
 NO_MESSAGES = "Nothing was said in this chat yet."
 LEFT = " {} changed since: what undoing would change there is in a tab."
 NOT_LEFT = " {} changed since, and stays."
@@ -189,6 +190,22 @@ class TurnActions:
         if conversation:
             self._chats.stories.begin(self._tell_agent(conversation, edit.path))
         return bool(conversation)
+
+    def noted(self, window: sublime.Window, edit: Edit, words: str) -> bool:
+        """The user's words about what an agent of a chat wrote: they stand in its composer then.
+        False for an edit of a CLI."""
+        id = conversation_of(edit)
+        if not id:
+            return False
+        chat = next((it for it in self._chats.tabs.chats if it.conversation == id), None)
+        if chat is not None:
+            chat.composer.insert(chat.views[0], words)
+        else:
+            drafts = self._chats.drafts
+            parts = filter(None, (drafts.text(id), words))
+            drafts.put(id, "\n".join(parts), folder_of(window), drafts.attached(id))
+        self._tell(NOTED)
+        return True
 
     async def _tell_agent(self, conversation: str, path: str) -> None:
         from ...chat.edit_requests import TellChanged

@@ -53,6 +53,8 @@ class WrittenReviews:
         self._book = book
         # Whether somebody has told the model that the user changed the edit.
         self.taken_back: Callable[[Edit], bool] = lambda edit: False
+        # Whether somebody has taken the user's words about the edit.
+        self.noted: Callable[[sublime.Window, Edit, str], bool] = lambda window, edit, words: False
         # The ids of the diffs that are being decided on.
         self._pressed: set[str] = set()
 
@@ -222,9 +224,11 @@ class WrittenReviews:
         return True
 
     def _give(self, window: sublime.Window, edit: Edit, words: str) -> None:
-        """The user's words about the edit go to a CLI."""
-        if self._editor.words is not None:
-            self._editor.words.give_on_unasked(_home(window, edit), edit, words)
+        """The user's words about the edit go to a CLI, or into a chat."""
+        home = _home(window, edit)
+        is_taken = bool(words) and self.noted(home, edit, words)
+        if self._editor.words is not None and not is_taken:
+            self._editor.words.give_on_unasked(home, edit, words)
 
     def _tell_model(self, window: sublime.Window, edit: Edit, is_whole: bool) -> None:
         if self.taken_back(edit):
