@@ -10,14 +10,14 @@ import sys
 import threading
 import unittest
 from functools import partial
-from typing import Callable
+from typing import Any, Callable
 
-from companion.base import shown_text
+from companion.base import log, shown_text
 from companion.base.background import in_thread, start
 from companion.base.text_digest import text_digest
 from tools import walk_of_chat
 from tools.count_walks import CHAT
-from tools.walk_recorder import Recorder
+from tools.walk_recorder import EDITOR, Recorder
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Seconds.
@@ -116,6 +116,14 @@ class Recording(unittest.TestCase):
             is_over.wait(PATIENCE)
 
         self.assertEqual(self.found(walk), ["start"])
+
+    def test_of_what_the_editor_calls_only_what_answers_it_leads_further(self) -> None:
+        editor: dict[str, Callable[..., Any]] = {}
+        code = "def call(*steps):\n for step, given in steps:\n  step(given)"
+        exec(compile(code, os.path.join(EDITOR, "made.py"), "exec"), editor)
+        steps = (log.set_level, "info"), (text_digest, "a"), (seen, "a")
+        found = self.found(lambda: on_a_thread(lambda: editor["call"](*steps)))
+        self.assertEqual(found, ["text_digest"])
 
     def test_all_is_as_it_was_afterwards(self) -> None:
         methods = threading.Thread.start, asyncio.Handle._run, asyncio.BaseEventLoop.call_soon
