@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Iterable, Mapping, Sequence
 
 from ..agent.events.turn_events import QueuedMessage
@@ -62,10 +62,6 @@ def returned(message: QueuedMessage) -> tuple[Attached, ...]:
 def added(before: Sequence[Attached], new: Iterable[Attached]) -> tuple[Attached, ...]:
     """Each once."""
     return tuple(dict.fromkeys([*before, *new]))
-
-
-def to_json(attached: Iterable[Attached]) -> list[dict[str, str]]:
-    return [asdict(it) for it in attached]
 
 
 def from_json(stored: Any) -> tuple[Attached, ...]:

@@ -48,13 +48,3 @@ class FinishLogin(Request[None]):
     async def done(self, chats: Chats) -> None:
         await chats.agent.backends[self.agent].account.finish_login(self.code)
         chats.retry()
-
-
-@dataclass(frozen=True)
-class LogOut(Request[None]):
-    """Forget the whole account."""
-
-    agent: str
-
-    async def done(self, chats: Chats) -> None:
-        await chats.agent.backends[self.agent].account.logout()

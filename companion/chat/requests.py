@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Callable, Generic, Iterator, Mapping, Sequence, TypeVar
 
-from ..agent.acp.slash_commands import SlashCommand
 from ..agent.agents.credentials import AuthStatus
 from ..agent.conversations import shared_folder
 from ..agent.conversations.attachments import Attachments
@@ -149,21 +148,6 @@ class Send(Request[Sent]):
 
 
 @dataclass(frozen=True)
-class ChangeQueued(Request[None]):
-    """Another text for a message that waits, with which these files go."""
-
-    chat: str
-    queued: str
-    text: str
-    files: tuple[str, ...] = ()
-
-    async def done(self, chats: Chats) -> None:
-        conversation = await chats.of(self.chat).ready()
-        async with conversation.hold.held():
-            conversation.queue.change(self.queued, self.text, self.files)
-
-
-@dataclass(frozen=True)
 class TakeBack(Request[QueuedMessage]):
     """Take back a message that waits; gives it as it was."""
 
@@ -263,18 +247,6 @@ class ChooseOption(Request[None]):
         await chat.ready()
         await chats.agent.choose_option(self.chat, self.id, self.value)
         chat.touch()
-
-
-@dataclass(frozen=True)
-class SlashCommands(Request["tuple[SlashCommand, ...]"]):
-    """The commands that the agent offers, as `/name`; waits for an agent that is starting."""
-
-    chat: str
-
-    async def done(self, chats: Chats) -> tuple[SlashCommand, ...]:
-        conversation = await chats.of(self.chat).ready()
-        await chats.agent.outbox.open(conversation)
-        return (await conversation.session.commands()).commands
 
 
 # Turns and what they did to files.

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import unittest
+from dataclasses import asdict
 from datetime import datetime, timezone
 
 from GeminiCompanion.companion.agent.conversations.attachments import MAX_BYTES, Attachments
@@ -23,7 +24,6 @@ from GeminiCompanion.companion.chat.attached import (
     from_json,
     outgoing,
     returned,
-    to_json,
 )
 from GeminiCompanion.companion.chat.enclosed import Enclosed, discard, enclose, named_files
 
@@ -51,7 +51,7 @@ class Attaching(unittest.TestCase):
 
     def test_what_is_kept_is_the_same_when_it_is_read(self) -> None:
         attached = (Attached(FILE, "a", "/a"), Attached(SELECTION, "b", text="\ud800x"))
-        self.assertEqual(from_json(to_json(attached)), attached)
+        self.assertEqual(from_json([asdict(it) for it in attached]), attached)
 
     def test_what_is_damaged_is_left_out_alone(self) -> None:
         good = {"kind": FILE, "name": "a", "path": "/a"}
