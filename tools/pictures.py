@@ -186,7 +186,7 @@ def chat(stage: Stage) -> None:
     view = stage.window.new_file()
     stage.editor.ui(view.settings().set, "gemini_companion_chat", "picture")
     stage.editor.ui(chats.tabs.appeared, view)
-    chats.tabs.updated(told("picture", stage.path))
+    chats.drawing.updated(told("picture", stage.path))
     wait(lambda: "Shell?" in view.substr(sublime.Region(0, view.size())))
     stage.window.focus_view(view)
     # From the message on.
