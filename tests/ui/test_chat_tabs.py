@@ -455,6 +455,8 @@ class Keys(ChatCase):
         asked = plugin._host.running.key_context
         self.assertTrue(asked(view, key, equal, True))
         self.assertFalse(asked(other, key, equal, True))
+        setting = "gemini_companion_is_chat"
+        self.assertEqual([it.settings().get(setting) for it in (view, other)], [True, None])
         self.assertTrue(asked(other, key, sublime.OP_NOT_EQUAL, True))
 
     def test_what_is_typed_above_the_composer_goes_to_where_its_caret_was(self) -> Steps:

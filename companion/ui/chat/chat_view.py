@@ -37,6 +37,8 @@ COMPOSER = LINE + "━" * 40 + "\n"
 # The most characters of a title in the tab.
 TITLE = 60
 SETTINGS: dict[str, Any] = {
+    # For the key bindings, so that they are looked up in chats alone.
+    "gemini_companion_is_chat": True,
     # What would change a text on its way into the view.
     "translate_tabs_to_spaces": False,
     "auto_indent": False,
