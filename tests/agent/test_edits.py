@@ -3,6 +3,7 @@ reported of them is what is on disk."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
 import unittest
@@ -16,6 +17,7 @@ from GeminiCompanion.companion.agent.agents import cli as cli_module
 from GeminiCompanion.companion.agent.agents.codex import Codex
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.events.tool_call import Call
 from GeminiCompanion.companion.agent.events.turn_events import (
     COMPLETED,
     EXECUTING,
@@ -133,6 +135,24 @@ class WritesByItself(Story):
                 (result,) = self.stage.of(ToolResult)
                 self.assertEqual(result.success, success)
                 self.assertEqual(result.changed, (self.path,) if success else ())
+
+    async def test_such_edits_are_looked_at_together(self) -> None:
+        all_are_looked_at = asyncio.Event()
+        looked: list[str] = []
+
+        async def is_done(call: Call) -> bool:
+            looked.append(call.id)
+            if len(looked) == 2:
+                all_are_looked_at.set()
+            await all_are_looked_at.wait()
+            return False
+
+        for id in ("1", "2"):
+            await self.tracker.ask(self.stage.asked(edit(self.path, id)))
+            self.tracker.confirm(f"write_file__{id}", Decision("proceed_once"))
+        with mock.patch.object(self.tracker.writes, "is_done", is_done):
+            await asyncio.wait_for(self.tracker.finish_writes(), 5.0)
+        self.assertEqual(looked, ["write_file__1", "write_file__2"])
 
     async def test_what_the_agent_says_of_its_refused_edit_is_not_reported(self) -> None:
         await self.asked()

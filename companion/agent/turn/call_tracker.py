@@ -184,8 +184,11 @@ class CallTracker:
         """Wait for what is being written, and note what calls have written that still run."""
         if self._writing:
             await asyncio.wait(set(self._writing.values()))
-        for call in self._calls.running:
-            if await self.writes.is_done(call):
+        calls = self._calls.running
+        # At once: each may take a moment.
+        done = await asyncio.gather(*map(self.writes.is_done, calls))
+        for call, is_done in zip(calls, done):
+            if is_done:
                 # Codex does not tell the end of an edit that was allowed late.
                 await self._end(replace(call, status=COMPLETED))
             else:
