@@ -44,8 +44,8 @@ HTTP_REQUESTS = 400 * ROUNDS
 MESSAGES = 450 * ROUNDS
 # Seconds for a connection to be answered or ended.
 LIMIT = 60.0
-# Bytes that a server may have gained over thousands of requests.
-GAIN = 512 * 1024
+# Bytes that a server may have gained over a hundred messages for each round.
+GAIN = 64 * 1024 * ROUNDS
 
 JUNK = [
     b"\0", b"\r", b"\n", b"\r\n", b"\r\n\r\n", b" ", b"\t", b":", b"\xff", b"\xed\xa0\x80",
@@ -303,17 +303,18 @@ class Messages(FuzzTestCase):
         self.assert_serves()
 
     def test_the_memory_of_the_server_stays_flat(self) -> None:
-        def half() -> int:
-            for _ in range(MESSAGES // 3):
+        def part() -> int:
+            for _ in range(MESSAGES // 5):
                 self.client.post(self.message())
             gc.collect()
             return tracemalloc.get_traced_memory()[0]
 
         tracemalloc.start()
         self.addCleanup(tracemalloc.stop)
-        half()
-        before = half()
-        self.assertLess(half() - before, GAIN)
+        part()
+        held = [part() for _ in range(4)]
+        # Others in this process may take memory once. What leaks does so each time.
+        self.assertLess(min(after - before for before, after in zip(held, held[1:])), GAIN)
 
     def message(self) -> Any:
         if self.random.random() < 0.1:
