@@ -35,7 +35,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     Usage,
 )
 from GeminiCompanion.companion.agent.turn import file_reads
-from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
+from GeminiCompanion.companion.agent.turn.call_tracker import UNATTENDED, CallTracker
 from GeminiCompanion.companion.agent.turn.file_writes import LEFT_OUT
 from GeminiCompanion.companion.agent.turn.held_writes import UNSAVED
 from GeminiCompanion.companion.agent.turn.outcomes import Decision
@@ -351,6 +351,8 @@ class Writing(OpenCase):
         tracker, self.tab.is_held = self.tracker(None), True
         await self.asks_to_write(tracker)
         self.assertEqual(self.content(), "one\n")
+        # Not that the user had refused it.
+        self.assertEqual(self.told()[1], str(UNATTENDED))
 
 
 if __name__ == "__main__":

@@ -34,12 +34,11 @@ from .call_events import CallEvents
 from .edited_file import plain
 from .file_writes import BROKEN_OFF, Ended, FileWrites, Note
 from .held_writes import HeldWrites
-from .outcomes import Choices, Decision, PendingPermission, choices_of
+from .outcomes import REJECTED, Choices, Decision, PendingPermission, choices_of
 
 # The agent's word for a call that it still prepares.
 PREPARED = "pending"
 # The results of calls for which the agent gives none.
-REJECTED = sentence("Rejected by the user.")
 UNANSWERED = sentence("Nobody decided on it in time, so it was rejected.")
 UNATTENDED = sentence("It needs a confirmation and nobody could be asked, so it was rejected.")
 WITHDRAWN = sentence("The agent took its question back.")
@@ -103,7 +102,7 @@ class CallTracker:
         if outcome == CANCEL:
             self._reject(pending, REJECTED)
         elif edits and not (through_us and _is_one_text(pending.call, edits)):
-            self._answer(pending, CANCEL)
+            self._answer(pending, CANCEL, REJECTED)
             self._calls.state(pending.call, EXECUTING)
             writing = asyncio.ensure_future(self._write_instead(pending.call, edits))
             self._writing[call_id] = writing
@@ -278,17 +277,17 @@ class CallTracker:
         if call.is_attachment:
             self._calls.end(call, COMPLETED, tool_call.result(call, None, None, True))
 
-    def _answer(self, pending: PendingPermission, outcome: str) -> None:
+    def _answer(self, pending: PendingPermission, outcome: str, reason: Words = STOPPED) -> None:
         """An agent that offers no rejection is told what it is told of a cancelled turn."""
         option = pending.choices.get(outcome)
         if pending.request is not None:
             self._session.decide(pending.request, None if option is None else option.id)
         elif pending.held is not None and not pending.held.done():
-            pending.held.set_result(outcome == ONCE)
+            pending.held.set_result("" if outcome == ONCE else reason)
 
     def _reject(self, pending: PendingPermission, reason: Words) -> None:
         """It is not allowed to run."""
-        self._answer(pending, CANCEL)
+        self._answer(pending, CANCEL, reason)
         self._calls.fail(pending.call, reason, rejected=True)
 
 

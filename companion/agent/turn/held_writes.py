@@ -16,7 +16,7 @@ from .agent_session import AgentSession
 from .call_events import CallEvents
 from .edited_file import plain
 from .file_writes import EDIT, LEFT_OUT, Ended, FileWrites
-from .outcomes import HELD, PendingPermission
+from .outcomes import HELD, REJECTED, PendingPermission
 
 # The name of a call of which the agent tells nothing but its write.
 WRITE = "write_file"
@@ -77,10 +77,11 @@ class HeldWrites:
             before = await file_reads.present(path, self._agent.cli.open_files)
         except file_reads.EXPECTED as error:
             return file_reads.reason(path, error)
-        held: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        held: asyncio.Future[Words] = asyncio.get_running_loop().create_future()
         asked = replace(call, path=path, diffs=(Diff(path, plain(before), plain(text)),))
         self._ask(PendingPermission(None, asked, HELD, True, held=held))
-        return "" if await held else LEFT_OUT.filled(path=path)
+        reason = await held
+        return LEFT_OUT.filled(path=path) if reason is REJECTED else reason
 
     def _call(self, path: str) -> Call:
         """The one that writes the file; one of our own if the agent tells of none."""

@@ -29,8 +29,10 @@ from ..events.turn_events import (
     OUTCOMES,
 )
 from ..wording.failure import TOOL_INVALID_OUTCOME, AgentError, not_among
-from ..wording.sentence import sentence
+from ..wording.sentence import Words, sentence
 
+# Why a call does not run.
+REJECTED = sentence("Rejected by the user.")
 # The agent never offers this and has no word for it.
 EDIT = "Edit"
 # What can be decided on a write about which the agent has not asked.
@@ -79,8 +81,8 @@ def choices_of(
 class PendingPermission:
     """A call that waits for the answer to a permission request. `is_changeable` says that it is an
     edit that can be written otherwise. `event` and `timer` exist once somebody was asked. Where
-    not the agent asks, but we about a write of its, there is no `request`, and `held` gets whether
-    it is allowed."""
+    not the agent asks, but we about a write of its, there is no `request`, and `held` gets why it
+    is not allowed, "" if it is."""
 
     request: PermissionRequest | None
     call: Call
@@ -88,7 +90,7 @@ class PendingPermission:
     is_changeable: bool = False
     event: events.TurnEvent | None = None
     timer: asyncio.TimerHandle | None = None
-    held: asyncio.Future[bool] | None = None
+    held: asyncio.Future[Words] | None = None
 
     @property
     def offered(self) -> tuple[events.Option, ...]:
