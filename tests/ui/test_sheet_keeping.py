@@ -79,6 +79,9 @@ class Files(KeepingCase):
         yield lambda: not (is_diff(first) or is_diff(second))
         yield from self.until_rejected()
         self.assertEqual(len(self.cli.received("ide/diffAccepted")), 1)
+        told = "1 of 1 accepted. 1 rejected, of which all was dropped."
+        yield lambda: any(it.endswith(told) for it in self.sentences)
+        self.assertEqual(self.sheet(self.view).marking.undoable, "Undo 1 accepted")
 
     def test_if_nothing_is_left_of_any_accepting_all_asks_whether_to_reject(self) -> Steps:
         (right,) = yield from self.propose_files((OLD, NEW))

@@ -196,6 +196,7 @@ class Unasked(UndoingCase, UnaskedCase):
         view = yield from self.show()
         marking = self.sheet(view).marking
         for action, done in (("reject_file", "rejected"), ("accept_file", "accepted")):
+            yield from self.until_drawn(view)
             self.decide(view, action, id)
             self.decide(view, action, id)
             yield from self.until_in(f"Undo 1 {done}", lambda: marking.undoable)

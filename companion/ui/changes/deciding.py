@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Callable, Sequence
+from typing import Callable, Mapping, Sequence
 
 import sublime
 
@@ -127,15 +127,17 @@ class Deciding:
         known = set(sheet.model.numbers)
         # Edits that are made already are undone from the last one on.
         left = list(counted if accept else counted[::-1])
-        takes: list[TakeBack] = []
+        # By whether they were accepted.
+        takes: dict[bool, list[TakeBack]] = {False: [], True: []}
         # The user is asked about doubts last, so that these keep nothing else waiting.
         for asks in (False, True):
             order, left = left, []
             for each in order:
                 take = await self._decide_one(window, each, accept, asks)
-                takes += [] if take is None else [take]
+                takes[accept and not each.is_dropped] += [] if take is None else [take]
                 left += [each] if take is None else []
-        self.undoing.decided(sheet, accept, takes)
+        for is_accepted, done in takes.items():
+            self.undoing.decided(sheet, is_accepted, done)
         await sheet.refresh()
         left = [it for it in left if it.id in sheet.model.numbers]
         same = [it for it in left if self._is_as_counted(it)]
@@ -143,7 +145,7 @@ class Deciding:
         files = [it.file for it in sheet.model.sections if it.file.id != HEAD]
         came = sum(1 for it in files if it.id not in known)
         hidden = sum(1 for it in files if it.id in known and it.comparison is None)
-        said = _outcome(accept, len(takes), len(counted), changed, came, hidden)
+        said = _decided(accept, counted, takes) + _left_said(changed, came, hidden)
         self._tell(" ".join([*said, *_not_decided(same)]))
 
     async def _decide_one(
@@ -207,12 +209,19 @@ def _not_decided(files: Sequence[Counted]) -> list[str]:
     return [NOT_DECIDED.format(", ".join(names[:NAMED]) + more)] if names else []
 
 
-def _outcome(
-    accept: bool, done: int, counted: int, changed: int, came: int, left: int
+def _decided(
+    accept: bool, counted: Sequence[Counted], takes: Mapping[bool, Sequence[TakeBack]]
 ) -> list[str]:
-    """What was decided, and what was not."""
-    said = [f"{done} of {counted} {'accepted' if accept else 'rejected'}."]
-    said += [f"{changed} changed meanwhile and can be decided on now."] if changed else []
+    """What was decided. Of what is accepted, that which was dropped is rejected."""
+    dropped = sum(1 for it in counted if accept and it.is_dropped)
+    what = "accepted" if accept else "rejected"
+    said = [f"{len(takes[accept])} of {len(counted) - dropped} {what}."]
+    return said + ([f"{len(takes[False])} rejected, of which all was dropped."] if dropped else [])
+
+
+def _left_said(changed: int, came: int, left: int) -> list[str]:
+    """What was not decided."""
+    said = [f"{changed} changed meanwhile and can be decided on now."] if changed else []
     said += [f"{came} came meanwhile and can be decided on now."] if came else []
     said += [f"{left} cannot be shown here: look at each one in its own tab."] if left else []
     return said
