@@ -34,6 +34,15 @@ class UndoingCase(SheetCase):
     def until_told(self, sentence: str) -> Steps:
         yield lambda: any(sentence in it for it in self.sentences)
 
+    def until_shown(self, view: sublime.View, *ids: str) -> Steps:
+        """Until the sheet shows them: before that there is no link to press."""
+
+        def is_shown() -> bool:
+            sheet = self.running().sheets.of(view)
+            return sheet is not None and all(sheet.source(it) is not None for it in ids)
+
+        yield is_shown
+
     def on_disk(self, name: str) -> str:
         with open(os.path.join(self.folder, name), encoding="utf-8", newline="") as file:
             return file.read()
@@ -54,7 +63,7 @@ class Proposals(UndoingCase):
         edits = f"{count} rejected edit{'s' if count > 1 else ''}"
         yield from self.confirmed(self.view, "undo_all", f"Undo {edits}?")
         yield from self.until_told(f"{count} of {edits} undone.")
-        yield from self.until_drawn(self.view)
+        yield from self.until_shown(self.view, *map(self.id, open_diffs.diffs(self.window)))
 
     def test_rejected_ones_wait_again_and_are_written_here_if_they_are_accepted(self) -> Steps:
         yield from self.rejected((OLD, NEW), (OLD, "a\n" + OLD))
@@ -80,7 +89,10 @@ class Proposals(UndoingCase):
         yield from self.until_rejected()
         yield lambda: self.sheet(view).marking.undoable == "Undo 1 rejected"
         yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
-        yield from self.until_in("LINE 3 typed\n", lambda: text_of(view))
+        yield from self.until_told("1 of 1 rejected edit undone.")
+        (again,) = open_diffs.diffs(self.window)
+        yield from self.until_shown(view, self.id(again))
+        self.assertIn("LINE 3 typed\n", text_of(view))
 
     def test_a_new_file_is_made_with_its_folder(self) -> Steps:
         self.cli = yield from self.connect()
@@ -94,7 +106,7 @@ class Proposals(UndoingCase):
         yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
         yield lambda: list(open_diffs.diffs(self.window))
         (again,) = open_diffs.diffs(self.window)
-        yield from self.until_computed(again)
+        yield from self.until_shown(view, self.id(again))
         self.decide(view, "accept_file", self.id(again))
         yield lambda: os.path.exists(path)
         yield lambda: self.on_disk(path) == "made\n"
@@ -134,7 +146,7 @@ class Proposals(UndoingCase):
         yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
         yield lambda: list(open_diffs.diffs(self.window))
         (again,) = open_diffs.diffs(self.window)
-        yield lambda: self.review(again).comparison
+        yield from self.until_shown(view, self.id(again))
         self.decide(view, "accept_file", self.id(again))
         expected = old.replace("line 250\n", "LINE 250\n")
         yield from self.until_equal(lambda: self.on_disk("0.py"), expected)
@@ -143,9 +155,9 @@ class Proposals(UndoingCase):
         yield from self.rejected((OLD, NEW))
         sublime.run_command("gemini_companion_restart_companion")
         yield lambda: plugin._host.is_running
-        yield from self.until_in("LINE 3\n", lambda: text_of(self.view))
         (again,) = open_diffs.diffs(self.window)
-        yield from self.until_computed(again)
+        yield from self.until_shown(self.view, self.id(again))
+        self.assertIn("LINE 3\n", text_of(self.view))
         self.decide(self.view, "accept_file", self.id(again))
         yield from self.until_equal(lambda: self.on_disk("0.py"), NEW)
 
@@ -160,6 +172,7 @@ class Proposals(UndoingCase):
         yield from self.confirmed(view, "undo_all", "Undo 1 accepted edit?")
         yield lambda: self.sheet(view).marking.undoable == "Undo 1 rejected"
         yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
+        yield from self.until_told("1 of 1 rejected edit undone.")
         yield from self.until_in("LINE 3\n", lambda: text_of(view))
         self.decide(view, "undo_all")
         yield from self.until_told(undoing.NOTHING_TO_UNDO)
@@ -196,7 +209,7 @@ class Unasked(UndoingCase, UnaskedCase):
         view = yield from self.show()
         marking = self.sheet(view).marking
         for action, done in (("reject_file", "rejected"), ("accept_file", "accepted")):
-            yield from self.until_drawn(view)
+            yield from self.until_shown(view, id)
             self.decide(view, action, id)
             self.decide(view, action, id)
             yield from self.until_in(f"Undo 1 {done}", lambda: marking.undoable)
@@ -227,8 +240,8 @@ class Unasked(UndoingCase, UnaskedCase):
         self.decide(view, "reject_all")
         yield lambda: self.asked
         self.asked.pop()["on_select"](0)
-        yield lambda: not os.path.exists(path)
-        yield lambda: self.sheet(view).marking.undoable
+        yield from self.until_equal(lambda: text_of(view), f"{NOTHING}\n\n")
+        self.assertFalse(os.path.exists(path))
         yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
         yield from self.until_in("\nmade\n", lambda: text_of(view))
         self.assertEqual(self.on_disk("new.py"), "made\n")
