@@ -31,6 +31,11 @@ class Engines:
         self._chosen: tuple[Chosen, ...] = ()
         self._trusted: tuple[str, ...] = ()
 
+    @property
+    def is_there(self) -> bool:
+        """Whether it was needed so far."""
+        return self._engine is not None
+
     async def needed(self) -> Engine:
         """The engine, with the agents of the settings as they are now. Raises ImportError."""
         imported: Answer[None] = Answer()

@@ -28,7 +28,6 @@ from .chat.chat_unasked import ChatUnasked
 from .chat.composing import CONTEXTS
 from .chat.drafts import Drafts
 from .chat.edit_reviews import EditReviews
-from .chat.open_tabs import OpenTabs
 from .chat.told_context import ToldContext
 from .chat.turn_actions import TurnActions
 from .engines import Engines
@@ -96,7 +95,7 @@ class Running:
         self.turn_edits = TurnEdits()
         books = EditBooks((self.history, self.turn_edits))
         self.written = WrittenReviews(*both, self.reviews, books)
-        self.owners = self._owners(words, engines.open_tabs)
+        self.owners = self._owners(words, engines)
         self.diffs = Actions(*both, self.reviews, self.owners, self.written)
         self.changes = SingleChanges(self.reviews, tell, self.diffs.reject)
         self.accepting = Accepting(self.reviews, self.diffs, self.conflicts, self.history, tell)
@@ -129,9 +128,10 @@ class Running:
         self.extension_setup = ExtensionSetup(tell, self._look_again)
         self.remedies = Remedies(self.companion, tell, self._look_again)
 
-    def _owners(self, words: Words, tabs: OpenTabs) -> Owners:
+    def _owners(self, words: Words, engines: Engines) -> Owners:
         typed = Drafts.in_cache(sublime.cache_path(), "edits.json")
-        self.chat_edits = EditReviews(self.editor, typed, tabs)
+        self.chat_edits = EditReviews(self.editor, typed, engines.open_tabs)
+        self.chat_edits.has_old_turns = engines.is_there
         self.chat_edits.accept = lambda window, view: self.accepting.accept(window, view)
         self.returned = Returned(self.editor, self.reviews, words)
         return Owners(CliSessions(self.companion, words), self.chat_edits, self.returned)

@@ -34,13 +34,13 @@ from GeminiCompanion.companion.chat.rendered import OPEN_EDIT, Link, Patch, Rend
 from GeminiCompanion.companion.chat.requests import Decide
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ui import sharing_settings
-from GeminiCompanion.companion.ui.chat import open_tabs
+from GeminiCompanion.companion.ui.chat import asked_edits, open_tabs
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.drafts import Drafts
-from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, OVER
+from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, KEPT, OVER
 from GeminiCompanion.companion.ui.chat.turn_actions import NO_EDIT
 from GeminiCompanion.companion.ui.chat.waiting_questions import Asked
-from GeminiCompanion.companion.ui.review import comments, ending, head, record
+from GeminiCompanion.companion.ui.review import comments, ending, head, record, restoring
 from GeminiCompanion.companion.ui.sublime_editor import PREFIX
 
 from .adapter import text_of
@@ -345,6 +345,78 @@ class GivenBack(EditCase):
         self.edits().put("gone", "typed\n", self.path)
         yield lambda: self.tabs()
         self.assertEqual(list(self.tabs().values()), ["typed\n"])
+
+
+class Kept(EditCase):
+    """Reviews that came back with the editor, whose agent ended with it."""
+
+    def restored(self, typed: str = "") -> Generator[Any, Any, sublime.View]:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        edits = self.running().chat_edits
+        self.replace(edits, "has_old_turns", False)
+        # What a restart leaves: a tab whose view has another id, and what was typed in a file.
+        record.update(right, record.waiting(right), view_id=0)  # type: ignore[arg-type]
+        edits._asked.clear()
+        if typed:
+            edits.typed(record.read(right), typed)  # type: ignore[arg-type]
+        restoring.adopt(self.window)
+        yield lambda: record.waiting(right).is_returned  # type: ignore[union-attr]
+        return right
+
+    def on_disk(self) -> str:
+        with open(self.path, encoding="utf-8") as file:
+            return file.read()
+
+    def test_stay_and_are_written_when_the_user_accepts_them(self) -> Steps:
+        right = yield from self.restored()
+        said = f"{PREFIX}{KEPT.format('Agent', 'a.txt')}"
+        yield lambda: said in self.sentences
+        self.assertEqual(text_of(right), NEW)
+        if running is not None:
+            drawn = " ".join(phantoms(right, head.PHANTOM)).replace("<br>", " ")
+            self.assertIn(head.CUT_OFF.format("Agent"), drawn)
+        yield from self.command(right, "accept_diff")
+        yield lambda: self.on_disk() == NEW
+        self.assertEqual(self.service.asked, [])
+        yield lambda: not self.rights()
+
+    def test_have_what_was_typed_last(self) -> Steps:
+        right = yield from self.restored(NEW + "five\n")
+        self.assertEqual(text_of(right), NEW + "five\n")
+        self.assertEqual(self.edits().others(()), [])
+        yield from self.command(right, "accept_diff")
+        yield lambda: self.on_disk() == NEW + "five\n"
+
+    def test_are_rejected_without_an_agent(self) -> Steps:
+        right = yield from self.restored()
+        yield from self.command(right, "reject_diff")
+        yield lambda: not self.rights()
+        self.assertEqual(self.on_disk(), "one\n")
+        self.assertEqual(self.service.asked, [])
+
+    def test_are_found_by_the_line_of_the_edit_in_the_chat(self) -> Steps:
+        right = yield from self.restored()
+        self.window.focus_view(self.view)
+        self.assertTrue(asked_edits.go(self.id, "call", self.path))
+        yield lambda: self.window.active_view() == right
+
+    def test_make_way_where_the_agent_waits_after_all(self) -> Steps:
+        right = yield from self.restored()
+        yield from self.waits(self.question)
+        yield lambda: self.rights() and right not in self.rights()
+        (again,) = self.rights()
+        self.assertFalse(record.waiting(again).is_returned)  # type: ignore[union-attr]
+
+    def test_are_not_kept_where_the_turns_go_on(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        edits = self.running().chat_edits
+        self.replace(edits, "has_old_turns", True)
+        edits._asked.clear()
+        restoring.adopt(self.window)
+        yield lambda: record.waiting(right) is None
+        self.assertEqual(self.tabs(), {})
 
 
 class InTheChat(EditCase):

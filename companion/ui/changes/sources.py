@@ -147,7 +147,9 @@ def title(path: str, window: sublime.Window) -> str:
 def _state(record: DiffRecord) -> str:
     is_new = record.original_state.startswith("new file")
     said = state(record.client, bool(record.edit_id), is_new)
-    return f"{said}, rejected once" if record.is_returned else said
+    if record.is_returned:
+        said += ", its turn has ended" if record.chat else ", rejected once"
+    return said
 
 
 def state(client: str, is_written: bool, is_new: bool) -> str:

@@ -16,7 +16,7 @@ from ...ide.file_content import Original
 from .. import texts
 from ..review.open_diffs import recorded
 from ..review.queue import show
-from ..review.record import DiffRecord, waiting
+from ..review.record import DiffRecord, update, waiting
 
 # A conversation and one of its calls.
 Key = Tuple[str, str]
@@ -88,12 +88,19 @@ class Asked:
         return [it for it in self.wanted if it.new_text != self.shown[it.path].proposed]
 
 
-def reviews() -> Iterator[tuple[sublime.View, DiffRecord]]:
-    """All open reviews of chats, with their records."""
+def reviews(are_kept: bool = False) -> Iterator[tuple[sublime.View, DiffRecord]]:
+    """All open reviews of chats whose agent waits, with their records; or those that were kept when
+    the editor ended before their turns did."""
     for window in sublime.windows():
         for view, record in list(recorded(window)):
-            if record.chat:
+            if record.chat and record.is_returned == are_kept:
                 yield view, record
+
+
+def keep(view: sublime.View, record: DiffRecord) -> None:
+    """No agent waits for the edit any more, and the user can accept it all the same. Unsaved
+    changes of theirs that it was made of are not saved with it."""
+    update(view, record, is_returned=True, unsaved_digest="", is_restored=False)
 
 
 def key_of(record: DiffRecord) -> Key:
@@ -102,7 +109,7 @@ def key_of(record: DiffRecord) -> Key:
 
 def go(chat: str, call: str, path: str) -> bool:
     """Show the review of an edit; False if it has none."""
-    for view, record in reviews():
+    for view, record in (*reviews(), *reviews(are_kept=True)):
         if (*key_of(record), record.path) == (chat, call, path):
             show(view)
             return True

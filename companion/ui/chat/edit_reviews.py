@@ -26,7 +26,7 @@ from ..review.owners import Owner
 from ..review.record import DiffRecord, Origin
 from ..stories import computed
 from ..sublime_editor import SublimeEditor
-from .asked_edits import Asked, Key, Shown, go, is_special, key_of, reviews, whole
+from .asked_edits import Asked, Key, Shown, go, is_special, keep, key_of, reviews, whole
 from .drafts import Drafts
 from .open_tabs import OpenTabs, unsaved_text
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 # The name of a tab for the text of a review whose question is over.
 OVER = "your edits of a chat's proposal"
+KEPT = "{} asked before the editor ended: its edit of {} stays in the review, for you to accept."
+LOST = "The edit of {} was too large to be kept when the editor ended: ask for it again."
 NOT_WRITTEN = "{} does not hold your text: the chat says why, and the text is in a tab."
 TOO_LATE = "The agent does not wait for {} any more: nothing is written."
 NO_SERVICE = "The chat is not there."
@@ -58,6 +60,8 @@ class EditReviews(Owner):
         # By the conversation and the call.
         self._asked: dict[Key, Asked] = {}
         self.needed: Needed = _nothing
+        # Whether turns from before the last start may still run, and be heard of again.
+        self.has_old_turns = False
         # Shows the question about a call of a conversation.
         self.show_question: Callable[[str, str], None] = lambda chat, call: None
         self.accept: Accept = _not_accepted
@@ -85,8 +89,8 @@ class EditReviews(Owner):
             self._over(key)
 
     def look(self) -> None:
-        """Give back what is left from before a restart: no agent waits for it. To be called from
-        time to time."""
+        """Keep or give back what is left from before a restart: no agent waits for it. To be
+        called from time to time."""
         for view, record in list(reviews()):
             if key_of(record) not in self._asked:
                 self._restored(view, record)
@@ -155,6 +159,10 @@ class EditReviews(Owner):
         if not asked.question.has_reviews:
             # The chat asks about them as a whole.
             return
+        for view, record in reviews(are_kept=True):
+            if key_of(record) == key:
+                # The agent waits after all.
+                self._put_away(view)
         for path, edits in asked.by_path.items():
             present = await file_reading.content(path)
             made = partial(whole, edits, present, unsaved_text(path))
@@ -252,7 +260,18 @@ class EditReviews(Owner):
         if saved is not None and record.is_whole:
             # Sublime may have brought back an older text.
             texts.replace(view, saved)
-        self._put_away(view)
+        if self.has_old_turns or not record.is_restored:
+            self._put_away(view)
+            return
+        name = os.path.basename(record.path)
+        if record.is_whole:
+            keep(view, record)
+            self._editor.tell(KEPT.format(record.proposer, name))
+        else:
+            self._put_away(view)
+            self._editor.tell(LOST.format(name))
+        if self._editor.reviews is not None:
+            self._editor.reviews.drawing.head(view)
 
     def _put_away(self, view: sublime.View) -> None:
         claimed = ending.claim(view)

@@ -25,6 +25,7 @@ WRITTEN = "{} wrote this at {} without asking. If you close the tab, nothing cha
 OF_TURN = "{} wrote this. If you close the tab, nothing changes."
 ASKS_IN_CHAT = "{} has been asking in its chat since {}."
 RETURNED = "You rejected this, which {} was told. If you accept it now, it is written here."
+CUT_OFF = "{} asked for this, and its turn has ended. If you accept it now, it is written here."
 PART = "Too large to be edited here: only the beginning is shown. Accepting writes all of it. "
 DIGEST = (
     "Too large to be edited here: only the changed parts are shown. Accepting writes all of it,"
@@ -92,7 +93,7 @@ def _second(record: DiffRecord) -> list[Piece]:
         said = WRITTEN if record.opened_at else OF_TURN
         return words(said.format(record.proposer, _clock(record)))
     if record.is_returned:
-        return words(RETURNED.format(record.proposer))
+        return words((CUT_OFF if record.chat else RETURNED).format(record.proposer))
     if record.chat:
         return words(ASKS_IN_CHAT.format(record.proposer, _clock(record)))
     release = link(RELEASE, "release_diff", id=record.id), len(RELEASE)

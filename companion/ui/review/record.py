@@ -90,7 +90,8 @@ class Origin:
     `edit_id` is that of an edit that a CLI made without asking: the file is written, and no CLI
     waits. `chat` is the conversation whose agent asks for the edit, with this `call`; if the agent
     has seen unsaved changes of the user, `unsaved_digest` is the digest of the file with them. A
-    proposal that `is_returned` was rejected, and the user has taken that back: nobody waits.
+    proposal that `is_returned` was rejected, and the user has taken that back; or the editor ended
+    before the chat's turn did: nobody waits.
     """
 
     edit_id: str = ""

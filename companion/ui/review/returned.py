@@ -1,5 +1,6 @@
-"""Proposals whose rejection the user has taken back. The CLI was told of the rejection and does not
-wait any more, so an accepted text is written here. UI thread only."""
+"""Proposals for which nobody waits any more, so that an accepted text is written here: those whose
+rejection the user has taken back, which their CLI was told of, and those of chats whose turn ended
+with the editor. UI thread only."""
 
 from __future__ import annotations
 
@@ -26,6 +27,8 @@ WRITTEN = "{} has the accepted text."
 NOT_KNOWN = "Not all of the text for {} is known any more: nothing was written."
 IN_TAB = " The accepted text is in a tab."
 ACCEPTED = "accepted, not written"
+# That of a proposal whose rejection was told.
+RETURNED = Origin(is_returned=True)
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Rejected:
     client: str
     text: str | None
     digest: Digest | None = None
+    origin: Origin = RETURNED
 
     @property
     def whole_text(self) -> str | None:
@@ -50,7 +54,9 @@ def rejected(view: sublime.View, reviews: Reviews) -> Rejected | None:
     if record is None:
         return None
     if record.is_whole:
-        return Rejected(record.path, record.client, texts.text_of(view))
+        was_returned = record.is_returned
+        origin = Origin("", record.chat, record.call, True) if was_returned else RETURNED
+        return Rejected(record.path, record.client, texts.text_of(view), origin=origin)
     if review is None:
         return Rejected(record.path, record.client, None)
     return Rejected(record.path, record.client, review.text, review.digest)
@@ -78,8 +84,8 @@ class Returned(Owner):
             digest = None
         proposal = Proposal("", it.path, text, client=it.client, opened_at=time.time())
         keyboard, is_digest = self._editor.keyboard_in(window), digest is not None
-        shown, origin = large.shown(proposal, present, digest), Origin(is_returned=True)
-        view, _note = opening.open_diff(window, *shown, keyboard, False, is_digest, origin)
+        shown = large.shown(proposal, present, digest)
+        view, _note = opening.open_diff(window, *shown, keyboard, False, is_digest, it.origin)
         self._reviews.begin(view, present.text, digest)
         return ""
 
