@@ -238,6 +238,31 @@ class WithACommand(EditCase):
         yield from self.until_turn()
         self.assertEqual(self.service.asked, [])
 
+    def test_is_allowed_once_if_that_is_pressed_twice(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        yield from self.typed(right, "four\n")
+        self.allow()
+        self.allow()
+        request = yield from self.sent()
+        edit = Diff(self.path, "one\n", NEW + "four\n")
+        self.assertEqual(request, DecideEdits(self.id, "call", MODIFY, (edit,)))
+
+    def test_is_not_allowed_in_the_review_after_allowing_it_in_the_chat_has_failed(self) -> Steps:
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        yield from self.typed(right, "four\n")
+
+        async def fails(window: sublime.Window, view: sublime.View) -> bool:
+            raise Unanswered("It failed.")
+
+        self.replace(self.running().chat_edits, "accept", fails)
+        self.allow()
+        yield lambda: f"{PREFIX}It failed." in self.sentences
+        yield from self.command(right, "accept_diff")
+        yield lambda: f"{PREFIX}{COMMAND_TOO}" in self.sentences
+        self.assertEqual(self.service.asked, [])
+
     def test_is_allowed_in_the_chat_with_what_was_accepted_in_the_review(self) -> Steps:
         yield from self.accepted()
         self.allow()

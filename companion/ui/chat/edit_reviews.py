@@ -129,13 +129,16 @@ class EditReviews(Owner):
         views = [view for view, record in reviews() if key_of(record) == (chat, call)]
         if asked is None or not (asked.decided or any(map(is_special, views))):
             return False
-        asked.is_allowed = True
-        accepted = [await self.accept(asked.window, view) for view in views]
-        if all(accepted):
-            self._send_if_decided((chat, call), asked)
-            self._editor.tell(AS_LEFT)
-        # What they allow later they have to allow then.
-        asked.is_allowed = False
+        if not asked.is_allowed:
+            asked.is_allowed = True
+            try:
+                accepted = [await self.accept(asked.window, view) for view in views]
+                if all(accepted):
+                    self._send_if_decided((chat, call), asked)
+                    self._editor.tell(AS_LEFT)
+            finally:
+                # What they allow later they have to allow then.
+                asked.is_allowed = False
         return True
 
     def shows_unseen(self, chat: str, call: str) -> bool:
