@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ _PATIENCE = 10.0  # seconds the child may take to quit in order before it is kil
 
 def main(arguments: List[str]) -> int:
     if arguments[:1] == [_HOST]:
-        return _host(arguments[1], arguments[2:])
+        return _host(arguments[1], arguments[2], arguments[3:])
     options.parse(arguments)  # a wrong command line ends here, before anything starts
     return _editor(arguments)
 
@@ -24,14 +25,20 @@ def main(arguments: List[str]) -> int:
 def _editor(arguments: List[str]) -> int:
     """Start the plugin host, pass signals on to it, and answer with its exit status."""
     read, write = os.pipe()
+    data_name = secrets.token_hex(8)
     handle, extra = _inherited(read)
-    command = [sys.executable] + _interpreter_flags() + ["-m", "headless", _HOST, str(handle)]
+    command = (
+        [sys.executable] + _interpreter_flags() + ["-m", "headless", _HOST, str(handle), data_name]
+    )
     child = subprocess.Popen(command + arguments, **extra)
     os.close(read)
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), lambda number, frame: _ask(write))
     status = _wait(child)
+    from . import data_folders  # its time is nobody's now
+
+    data_folders.remove_named(data_name)
     os.close(write)
     return status if status >= 0 else 128 - status
 
@@ -66,7 +73,7 @@ def _inherited(read: int) -> Tuple[int, Any]:
     return read, {"pass_fds": (read,)}
 
 
-def _host(handle: str, arguments: List[str]) -> int:
+def _host(handle: str, name: str, arguments: List[str]) -> int:
     # Ctrl+C reaches the whole group; the parent alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     from . import host
@@ -77,7 +84,7 @@ def _host(handle: str, arguments: List[str]) -> int:
 
         control = msvcrt.open_osfhandle(control, os.O_RDONLY)
     try:
-        status = host.main(options.parse(arguments), control)
+        status = host.main(options.parse(arguments), control, name)
     except ValueError as error:
         sys.stderr.write("headless: %s\n" % error)
         status = 2

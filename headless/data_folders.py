@@ -43,8 +43,9 @@ class DataFolder(NamedTuple):
 
 
 @contextlib.contextmanager
-def taken(options: Options) -> Iterator[DataFolder]:
-    """The one that the command line names; else, for a person, that of their project."""
+def taken(options: Options, name: str = "") -> Iterator[DataFolder]:
+    """The one that the command line names; else, for a person, that of their project. One that goes
+    with the editor has `name` in its own, for `remove_named`."""
     if options.data is not None:
         yield DataFolder(options.data, True)
         return
@@ -58,13 +59,21 @@ def taken(options: Options) -> Iterator[DataFolder]:
                 os.utime(descriptor)
             os.close(descriptor)
         return
-    folder = tempfile.mkdtemp(prefix=TEMPORARY)
-    try:
-        with contextlib.suppress(OSError):  # some file systems have no locks; nobody sweeps there
-            _lock(folder)
-        yield DataFolder(folder, False, problem)
-    finally:
+    folder = tempfile.mkdtemp(prefix=_prefix(name))
+    with contextlib.suppress(OSError):  # some file systems have no locks; nobody sweeps there
+        _lock(folder)
+    yield DataFolder(folder, False, problem)
+
+
+def remove_named(name: str) -> None:
+    """Remove the temporary folder that was taken with this name, once the editor's process is over:
+    until then a thread of a package that saves something would make it again."""
+    for folder in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), _prefix(name) + "*")):
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _prefix(name: str) -> str:
+    return "%s%s-" % (TEMPORARY, name)
 
 
 def root(environment: Mapping[str, str], platform: str = sys.platform) -> str:

@@ -21,9 +21,10 @@ QUIT = b"q"  # what the parent writes when the editor is to quit
 _STRICT_MS = 100  # with HEADLESS_STRICT=1 a callback above this on the UI thread is reported
 
 
-def main(options: Options, control: int) -> int:
-    """Run an editor until its script or its user ends it; `control` is the parent's pipe."""
-    with data_folders.taken(options) as data:
+def main(options: Options, control: int, name: str) -> int:
+    """Run an editor until its script or its user ends it; `control` is the parent's pipe, and the
+    parent removes a data folder with `name`."""
+    with data_folders.taken(options, name) as data:
         editor = build(options, data.path, data.stays)
         editor.status_message = data.problem
         ending = Ending(editor, options, session.Keeper(editor) if data.stays else None)

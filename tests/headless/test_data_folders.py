@@ -53,10 +53,13 @@ class DataFolders(unittest.TestCase):
                 self.assertIsNone(data_folders._lock(data.path))
         self.assertEqual(len(set(paths)), 3)
 
-    def test_a_script_has_one_that_goes_with_it(self) -> None:
-        with data_folders.taken(Options(("/a",), script="/x.py")) as data:
+    def test_a_script_has_one_that_is_removed_by_its_name(self) -> None:
+        with data_folders.taken(Options(("/a",), script="/x.py"), "one") as data:
             self.assertTrue(os.path.isdir(data.path))
+        with data_folders.taken(Options(("/a",), script="/x.py"), "two") as another:
+            data_folders.remove_named("one")
         self.assertEqual((data.stays, os.path.exists(data.path)), (False, False))
+        self.assertTrue(os.path.isdir(another.path))
         self.assertFalse(os.path.exists(self.root))
 
     def test_a_folder_in_use_or_that_cannot_be_made_is_replaced_and_that_is_said(self) -> None:

@@ -136,6 +136,17 @@ class Host(unittest.TestCase):
         self.assertEqual(seen["folders"], [[]])
         self.assertFalse(os.path.exists(os.path.dirname(seen["packages"])))
 
+    def test_what_a_thread_saves_up_to_the_end_goes_with_the_data_folder(self) -> None:
+        self.write(
+            "Toy/plugin.py",
+            "import os, sublime, threading\n"
+            "def save():\n"
+            "    while True: os.makedirs(os.path.join(sublime.cache_path(), 'a'), exist_ok=True)\n"
+            "def plugin_unloaded(): threading.Thread(target=save, daemon=True).start()\n",
+        )
+        seen = self.facts()
+        self.assertFalse(os.path.exists(os.path.dirname(seen["packages"])))
+
     def test_an_optimised_editor_has_an_optimised_host(self) -> None:
         script = self.write("script.py", "assert False\n")
         command = ["-m", "headless", "--package", self.package, "--exec", script]
