@@ -292,7 +292,7 @@ class EndBlock(Block):
         found += [shown_line(it) for it in (self._body.mode, self._body.model) if it]
         found += _context(facts.usage)
         if usage.input_tokens or usage.output_tokens:
-            found.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
+            found.append(f"{many(usage.input_tokens, 'token')} in, {usage.output_tokens:,} out")
         return found
 
 
@@ -300,7 +300,7 @@ def _context(usage: ContextUsage | None) -> Sequence[str]:
     """How full the context is, and the cost."""
     if usage is None:
         return ()
-    told = f"{usage.used:,} tokens of context"
+    told = f"{many(usage.used, 'token')} of context"
     if usage.size:
         told = f"context {100 * usage.used / usage.size:.0f}% of {usage.size:,}"
     cost = usage.cost

@@ -521,6 +521,14 @@ class Ends(unittest.TestCase):
         self.assertEqual(below(drawing), f"▏ {line}\n")
         self.assertEqual(drawing.marked(DIM), [line])
 
+    def test_one_token_is_no_plural(self) -> None:
+        transcript, drawing = Transcript(), Drawing()
+        end = Complete("end_turn", Usage(1, 5))
+        for event in numbered([Message("Hello"), ContextUsage(1, 0), end]):
+            transcript.add(event)
+        drawing.apply(transcript.take())
+        self.assertIn(" · 1 token of context · 1 token in, 5 out", below(drawing))
+
     def test_a_turn_that_did_not_end_by_itself_says_so_first(self) -> None:
         _transcript, drawing = drawn(Complete(events.CANCELLED, Usage()))
         self.assertRegex(below(drawing), r"\A▏ The turn was cancelled. · ")
