@@ -80,6 +80,17 @@ class Rows(unittest.TestCase):
         found = [claude.session_meta(it) == {} for it in (folder, below, beside)]
         self.assertEqual(found, [True, True, False])
 
+    def test_why_a_tool_of_claude_code_failed_is_told_without_the_tags_for_its_model(self) -> None:
+        claude, _ = self.prepared(ClaudeAgent, ANTHROPIC)
+        tagged = "<tool_use_error>No such file.</tool_use_error>"
+        for said, shown in (
+            (tagged, "No such file."),
+            (f"```\n{tagged}\n```", "```\nNo such file.\n```"),
+            (f"cat tests.txt: {tagged}", f"cat tests.txt: {tagged}"),
+        ):
+            told = messages.ToolCallUpdate("1", status="failed", texts=(said,))
+            self.assertEqual(claude.read_call(told).text, shown)
+
     def test_no_workspace_that_would_run_something_is_opened_if_it_is_not_trusted(self) -> None:
         for row, name, text, has_some in (
             (OpenCode, "opencode.json", '{"plugin": ["./own.js"]}', True),

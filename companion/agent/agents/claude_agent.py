@@ -6,7 +6,9 @@ Source: docs/agents.md.
 from __future__ import annotations
 
 import os
+import re
 import shlex
+from dataclasses import replace
 from typing import Any, Mapping
 
 from ...base import private_files
@@ -27,6 +29,10 @@ FIXED = {
 KEY = "key"
 # Options that would change its mode so far that nobody is asked any more.
 NOT_OFFERED = ("bypassPermissions", "auto")
+# The text of a tool that failed is for its model: between tags, which may be within a fence.
+TAGGED = re.compile(
+    r"\A(\s*(?:`{3,}\w*\n)?)<tool_use_error>(.*)</tool_use_error>(\s*(?:`{3,}\s*)?)\Z", re.DOTALL
+)
 
 
 class ClaudeAgent(Cli):
@@ -94,4 +100,6 @@ class ClaudeAgent(Cli):
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
         own = told.meta.get("claudeCode")
         name = str(own.get("toolName") or "") if isinstance(own, dict) else ""
-        return tool_call.read(with_output(told), name or told.kind or "tool", told.raw_input or {})
+        told = with_output(told)
+        told = replace(told, texts=tuple(TAGGED.sub(r"\1\2\3", it) for it in told.texts))
+        return tool_call.read(told, name or told.kind or "tool", told.raw_input or {})
