@@ -161,6 +161,20 @@ class Failing(AgentCase):
         yield from self.answer(None)
         yield lambda: any("has the login now" in it for it in self.sentences)
 
+    def test_without_a_chat_the_user_chooses_the_agent_to_log_in_to(self) -> Steps:
+        given = self.inputs()
+        self.run_command("log_in")
+        yield from self.answer(ROWS)
+        yield lambda: self.shown
+        yield from self.choose(1)
+        for place, words in enumerate(("sk-1", "https://x/v1", "")):
+            yield lambda place=place: len(given) > place
+            given[place](words)
+            yield from self.until_turn()
+        wanted = Credentials(OPENAI, "sk-1", base_url="https://x/v1")
+        self.assertEqual(self.asked, Configure("qwen", wanted))
+        self.assertFalse(any("has no chat" in it for it in self.sentences))
+
     def test_a_login_with_google_opens_the_browser_and_asks_for_the_code(self) -> Steps:
         given, opened = self.inputs(), self.replace(webbrowser, "open", mock.Mock())
         yield from self.failed(code=AUTH_REQUIRED)

@@ -24,8 +24,14 @@ def are_several() -> bool:
 
 
 async def chosen(window: sublime.Window, chats: ChatActions) -> str | None:
-    """The id of the agent that the user chooses, those of their settings first; None for none.
-    Raises Unanswered."""
+    """The id of the agent that the user chooses; None for none. Raises Unanswered."""
+    row = await chosen_row(window, chats)
+    return row.id if row is not None else None
+
+
+async def chosen_row(window: sublime.Window, chats: ChatActions) -> AgentRow | None:
+    """The agent that the user chooses, those of their settings first; None for none. Raises
+    Unanswered."""
     from ...chat.requests import Agents
 
     service = await chats.needed()
@@ -37,7 +43,7 @@ async def chosen(window: sublime.Window, chats: ChatActions) -> str | None:
     rows = await service.ask(Agents())
     ordered = sorted(rows, key=lambda it: (not it.is_usual, it.id not in named, not it.is_there))
     number = await panels.choice(window, [_item(it) for it in ordered], WHICH)
-    return ordered[number].id if number >= 0 else None
+    return ordered[number] if number >= 0 else None
 
 
 def _item(row: AgentRow) -> sublime.QuickPanelItem:

@@ -47,18 +47,29 @@ class Recovery:
         elif action == OTHER:
             await self._use_another(window, chat)
 
-    async def log_in(self, window: sublime.Window, chat: ChatView) -> None:
-        """Log in to the agent of the chat. Raises Unanswered."""
-        service = await self._chats.needed()
+    async def log_in(self, window: sublime.Window, chat: ChatView | None) -> None:
+        """Log in to the agent of the chat; without a chat, to the one that the user chooses. Raises
+        Unanswered."""
+        if chat is None:
+            row = await agent_choice.chosen_row(window, self._chats)
+            if row is not None:
+                await self._log_in_to(window, row.id, row.name)
+            return
         told = chat.told
-        if service is None or told is None or not told.agent:
+        if told is None or not told.agent:
             self._tell(NOT_KNOWN)
-        elif not agent_login.ways_of(told.agent):
-            command = terminal_command(told.agent)
-            await terminus.run_cli(window, folder_of(window), {}, self._tell, command)
         else:
-            name = told.agent_name or told.agent
-            await agent_login.log_in(window, service, told.agent, name, self._tell)
+            await self._log_in_to(window, told.agent, told.agent_name or told.agent)
+
+    async def _log_in_to(self, window: sublime.Window, agent: str, name: str) -> None:
+        service = await self._chats.needed()
+        if service is None:
+            return
+        if agent_login.ways_of(agent):
+            await agent_login.log_in(window, service, agent, name, self._tell)
+        else:
+            command = terminal_command(agent)
+            await terminus.run_cli(window, folder_of(window), {}, self._tell, command)
 
     async def _retry(self, chat: ChatView, turn: str) -> None:
         from ...chat.retry_requests import Reopen, SendAgain

@@ -74,22 +74,21 @@ class GeminiCompanionModelCommand(GeminiCompanionOptionCommand):
 
 
 class GeminiCompanionLogInCommand(sublime_plugin.WindowCommand):
-    """Log in to the agent of the chat in front."""
+    """Log in to the agent of the chat in front, or to one that the user chooses."""
 
     def is_enabled(self) -> bool:
         return host.running is not None
 
     def run(self) -> None:
-        from ..chat import chat_places
         from ..chat.recovery import Recovery
 
         if host.running is None:
             return
         chats = host.running.chats
-        chat = chat_places.in_front(chats.tabs, self.window, host.tell)
-        if chat is not None:
-            story = Recovery(chats, host.tell).log_in(self.window, chat)
-            host.running.stories.begin(story, self.window)
+        view = chats.tabs.in_window(self.window)
+        chat = chats.tabs.of(view) if view is not None else None
+        story = Recovery(chats, host.tell).log_in(self.window, chat)
+        host.running.stories.begin(story, self.window)
 
 
 class GeminiCompanionChatRemedyCommand(sublime_plugin.WindowCommand):
