@@ -6,6 +6,7 @@ package shows (`proposals`). Nothing of the package is imported here.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -64,6 +65,8 @@ WIDTH = 4000.0
 LOOK = 0.1
 # The page with the steps to the first edit.
 WELCOME = "gemini_companion_welcome"
+# In the data folder: a file that says that the page was shown.
+WELCOMED = os.path.join("Local", "Welcomed")
 QUIT_KEYS = ("q", "end")
 # What Gemini CLI may ask first.
 QUESTION = (
@@ -250,14 +253,26 @@ class Front:
                 self.editor.ui(clicks.follow, self.editor, links[int(key) - 1].href, None)
 
     def _show_welcome(self) -> None:
-        """Once, as soon as the package has the command; not beside a proposal of before."""
+        """Once for a data folder, as soon as the package has the command; not beside a proposal of
+        before."""
         window, commands = self.editor.active_window, self.editor.commands
         if self.is_welcomed or window is None:
             return
         if self.editor.ui(commands.is_enabled, window, WELCOME, None):
             self.is_welcomed = True
-            if not self.editor.ui(proposals.waiting, self.editor):
+            if not self.editor.ui(proposals.waiting, self.editor) and self._is_first_start():
                 self._run(WELCOME)
+
+    def _is_first_start(self) -> bool:
+        """Whether no editor of this data folder asked before."""
+        mark = os.path.join(self.editor.data, WELCOMED)
+        if os.path.exists(mark):
+            return False
+        with contextlib.suppress(OSError):
+            os.makedirs(os.path.dirname(mark), exist_ok=True)
+            with open(mark, "w", encoding="ascii"):
+                pass
+        return True
 
     def say(self, line: str) -> None:
         self.messages.append(printable(line))

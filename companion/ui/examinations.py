@@ -58,7 +58,7 @@ class Examiner:
 
 async def examine(companion: Companion, window: sublime.Window) -> Examinations:
     """The ways of the CLIs to the window; empty if the examination failed."""
-    command = settings.of(window).cli_command
+    command = settings.of(window).terminal_cli
     # A command that names no CLI counts as one that starts Gemini CLI.
     cli = by_command(command) or GEMINI_CLI
     environment, home = dict(os.environ), os.path.expanduser("~")

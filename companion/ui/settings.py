@@ -18,6 +18,7 @@ from typing import Any, Callable, Mapping, NamedTuple
 
 import sublime
 
+from ..ide.clis import CLIS
 from ..ide.path_maps import PathMap
 from ..ide.sharing import SECRETS, UNREADABLE, problem_of
 from .review.layout import KINDS as LAYOUTS
@@ -29,6 +30,8 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 ROOTED = re.compile(r"/|[A-Za-z]:[/\\]|\\\\[^\\]")
 # The id of an agent: also the name of a folder.
 AGENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+# Words of a command that only make it speak the chat's protocol.
+OF_PROTOCOL = ("acp", "--acp", "--experimental-acp")
 # Characters of a value in a sentence.
 SHOWN = 60
 
@@ -72,6 +75,20 @@ class Settings:
     chat_context: bool = False
     trusted_folders: tuple[str, ...] = ()
     log_level: str = "info"
+
+    @property
+    def terminal_cli(self) -> tuple[str, ...]:
+        """What starts the CLI of `cli_command` in a terminal. If that has only the CLI's name, the
+        command of the agent counts, which is where its program is."""
+        name, *options = self.cli_command
+        agent = next((it.id for it in CLIS if it.command == name), "")
+        command = dict(self.agents).get(agent)
+        return (*in_terminal(command), *options) if command else self.cli_command
+
+
+def in_terminal(command: tuple[str, ...]) -> tuple[str, ...]:
+    """The command of an agent without the words by which it speaks the chat's protocol."""
+    return (*command[:1], *(it for it in command[1:] if it not in OF_PROTOCOL))
 
 
 DEFAULTS = Settings()

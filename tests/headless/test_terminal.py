@@ -283,6 +283,16 @@ class Alone(Terminal):
         self.press("1")
         wait_for(lambda: os.path.exists(os.path.join(home, ".gemini", "settings.json")))
 
+    def test_the_page_for_new_users_opens_at_the_first_start_alone(self) -> None:
+        self.editor.start()
+        self.see("Two minutes")
+        self.editor.quit()
+        self.editor.start()
+        self.press("s", "Folders: " + self.folder)
+        self.press(":\ndoctor", "Look Again")
+        self.assertNotIn("Two minutes", self.said())
+        self.assertNotIn("Welcome to", self.said())
+
     def test_without_a_folder_a_key_asks_for_one_and_it_goes_on(self) -> None:
         self.editor.folders = []
         self.editor.start()

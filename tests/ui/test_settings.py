@@ -107,6 +107,17 @@ class Parsing(unittest.TestCase):
         self.assertEqual(found["gemini"], ("/opt/bin/gemini", "--debug"))
         self.assertEqual(found["claude"], ())
 
+    def test_a_terminal_gets_the_program_of_the_agent_with_that_name(self) -> None:
+        agents = {"gemini": {"command": ["/opt/gemini", "--experimental-acp"]}, "qwen": {}}
+        for command, started in (
+            (["gemini", "--debug"], ("/opt/gemini", "--debug")),
+            (["/bin/gemini"], ("/bin/gemini",)),
+            (["npx", "gemini"], ("npx", "gemini")),
+            (["qwen"], ("qwen",)),
+        ):
+            found, _problems = parse({"agents": agents, "cli_command": command})
+            self.assertEqual(found.terminal_cli, started)
+
     def test_another_interface_is_one_address_and_never_all(self) -> None:
         for good in ("", "172.17.0.1", "fd00::1"):
             found, problems = parse({"extra_bind_address": good})

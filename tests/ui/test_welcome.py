@@ -338,6 +338,18 @@ class Doctor(Pages):
         self.assertIn("my-wrapper, if you start it in", self.page(self.running.doctor))
         self.assertNotIn("Gemini CLI", self.page(self.running.doctor))
 
+    def test_a_cli_is_found_by_the_command_of_its_agent(self) -> Steps:
+        self.install()
+        elsewhere = os.path.join(self.home, "elsewhere")
+        os.rename(os.path.join(self.home, "bin"), elsewhere)
+        program = os.path.join(elsewhere, "gemini")
+        stored = sublime.load_settings("GeminiCompanion.sublime-settings")
+        self.addCleanup(stored.erase, "agents")
+        stored.set("agents", {"gemini": {"command": [program, "--experimental-acp"]}})
+        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
+        yield lambda: "/elsewhere/gemini" in self.page(self.running.welcome)
+        self.assertNotIn("was not found", self.page(self.running.welcome))
+
     def test_of_another_cli_that_the_settings_start_its_own_way_is_examined(self) -> Steps:
         stored = sublime.load_settings("GeminiCompanion.sublime-settings")
         self.addCleanup(stored.erase, "cli_command")

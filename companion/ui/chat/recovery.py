@@ -16,8 +16,6 @@ from .drafts import folder_of
 from .failure_words import IN_TERMINAL, LOG_IN, OTHER, RETRY, STOP
 
 NOT_KNOWN = "The agent of this chat is not known yet."
-# Words of a command that only make it speak the chat's protocol.
-OF_PROTOCOL = ("acp", "--acp", "--experimental-acp")
 
 
 class Recovery:
@@ -95,5 +93,4 @@ class Recovery:
 
 def terminal_command(agent: str) -> tuple[str, ...]:
     """What starts an agent of the settings in a terminal, where it asks for a login."""
-    words = dict(settings.of().agents).get(agent) or (agent,)
-    return (words[0], *(it for it in words[1:] if it not in OF_PROTOCOL))
+    return settings.in_terminal(dict(settings.of().agents).get(agent) or (agent,))

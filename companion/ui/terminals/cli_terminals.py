@@ -71,7 +71,7 @@ def terminals(window: sublime.Window) -> list[sublime.View]:
 
 def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
     """Whether a CLI runs in the terminal, as far as its title and its command show it."""
-    command, title, words = settings.of(window).cli_command, title_of(view), _words(view)
+    command, title, words = settings.of(window).terminal_cli, title_of(view), _words(view)
     # A program that starts a CLI, such as npx or env, also starts others; the user's own does not.
     own = {program(command[0])} if by_command(command) is None else set()
     # "bob" is also a person's name, which is in the titles of many shells.

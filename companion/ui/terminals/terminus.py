@@ -99,7 +99,7 @@ async def run_cli(
     """Start Gemini CLI in the folder, or the command: in Terminus, else in the system's terminal.
     If that fails, `tell` gets a sentence."""
     found = settings.of(window)
-    words = command or found.cli_command
+    words = command or found.terminal_cli
     if has_terminus():
         run_in_terminus(window, words, folder, environment)
         return
