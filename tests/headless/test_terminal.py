@@ -229,6 +229,19 @@ class Saying(unittest.TestCase):
         front.hear("Accepted: a.py\nanother")
         self.assertEqual(front.messages[-2:], ["end", "another"])
 
+    def test_the_page_for_new_users_opens_at_the_first_start_of_a_data_folder_alone(self) -> None:
+        data = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, data)
+        editor = mock.Mock(clipboard="", data=data, ui=lambda work, *given: work(*given))
+        with mock.patch.object(terminal.Front, "_run") as run, mock.patch.object(
+            proposals, "waiting", return_value=[]
+        ):
+            for _start in range(3):
+                front = terminal.Front(editor, mock.Mock())
+                front._show_welcome()
+                front._show_welcome()
+        run.assert_called_once_with(terminal.WELCOME)
+
     def test_in_a_container_the_cli_is_told_that_the_editor_is_there_too(self) -> None:
         for marks, command in ((("/",), "REMOTE_CONTAINERS=1 gemini"), ((), "gemini")):
             with mock.patch.object(terminal, "CONTAINER_MARKS", marks):
@@ -282,16 +295,6 @@ class Alone(Terminal):
         self.press(self.said().partition("] Enable")[0][-1], "Write it")
         self.press("1")
         wait_for(lambda: os.path.exists(os.path.join(home, ".gemini", "settings.json")))
-
-    def test_the_page_for_new_users_opens_at_the_first_start_alone(self) -> None:
-        self.editor.start()
-        self.see("Two minutes")
-        self.editor.quit()
-        self.editor.start()
-        self.press("s", "Folders: " + self.folder)
-        self.press(":\ndoctor", "Look Again")
-        self.assertNotIn("Two minutes", self.said())
-        self.assertNotIn("Welcome to", self.said())
 
     def test_without_a_folder_a_key_asks_for_one_and_it_goes_on(self) -> None:
         self.editor.folders = []
