@@ -17,6 +17,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -64,6 +65,10 @@ QUIET = 0.05
 TAKEN = 2.0
 # Seconds after which a line that still stands in the input is taken for one that nobody sends.
 STUCK = 10.0
+# Seconds after which a CLI gives up connecting (docs/protocol.md 1.29), and a few more; and what an
+# answer of its commands has: the sign before it, or a word on the connection.
+CONNECTING = 65.0
+ANSWER = re.compile("[\u2139\u2715\u26a0\u25cf]|onnect")
 TRIES = 10
 ERASE_LINE = "\x15"
 ASKED = "/ide status"
@@ -201,10 +206,23 @@ class GeminiCli:
 
     def say_until(self, command: str, words: str) -> None:
         """Give a command that says how the connection is then, until it says these words."""
+
+        def is_said(screen: str) -> bool:
+            return words in screen.rpartition(command)[2]
+
+        def is_answered(screen: str) -> bool:
+            return bool(ANSWER.search(screen.rpartition(command)[2]))
+
         for _ in range(TRIES):
             self.say(command)
             with suppress(TimeoutError):
-                self.wait_until(lambda screen: words in screen.rpartition(command)[2], words, STUCK)
+                self.wait_until(is_said, words, STUCK)
+                return
+            # A second `/ide enable` beside one that goes on connecting is a second connection, and
+            # only that is closed by `/ide disable` (docs/protocol.md 1.26).
+            with suppress(TimeoutError):
+                self.wait_until(is_answered, "an answer", CONNECTING)
+            if is_said(self.screen()):
                 return
         raise TimeoutError(f"{command} does not lead to {words}:\n{self.screen()}")
 
