@@ -7,6 +7,7 @@ from typing import Any, Iterator
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.ide.hooks import hook_desk
 from GeminiCompanion.companion.ui.review import (
     comments,
     marks,
@@ -350,6 +351,8 @@ class NoteCase(DeskCase):
 
     @word(r"(\w+) has the extension")
     def has_extension(self, name: str) -> Steps:
+        # On a busy machine the system takes a second to say whose connection it is.
+        self.replace(hook_desk, "PATIENCE", 60.0)
         yield from self.runs_hook(name, "SessionStart")
         self.has_hooks = True
 

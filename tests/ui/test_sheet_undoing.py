@@ -43,6 +43,10 @@ class UndoingCase(SheetCase):
 
         yield is_shown
 
+    def files(self) -> list[tuple[str | None, bool]]:
+        """Those in tabs of the window, and whether they are unsaved."""
+        return [(it.file_name(), it.is_dirty()) for it in self.window.views() if it.file_name()]
+
     def on_disk(self, name: str) -> str:
         with open(os.path.join(self.folder, name), encoding="utf-8", newline="") as file:
             return file.read()
@@ -74,7 +78,7 @@ class Proposals(UndoingCase):
         yield from self.confirmed(self.view, "accept_all", question)
         yield lambda: self.on_disk("0.py") == NEW.replace("LINE 3\n", "LINE 3 typed\n")
         yield lambda: self.on_disk("1.py") == "a\n" + OLD
-        yield lambda: not [it for it in self.window.views() if it.file_name()]
+        yield from self.until_equal(self.files, [])
         self.assertEqual(self.cli.received("ide/diffAccepted"), [])
         yield lambda: self.sheet(self.view).marking.undoable == "Undo 2 accepted"
         yield from self.confirmed(self.view, "undo_all", "Undo 2 accepted edits?")
