@@ -65,7 +65,7 @@ QUIET = 0.05
 TAKEN = 2.0
 # Seconds after which a line that still stands in the input is taken for one that nobody sends.
 STUCK = 10.0
-# Seconds after which a CLI gives up connecting (docs/protocol.md 1.29), and a few more; and what an
+# Seconds after which a CLI gives up connecting (docs/protocol.md 3.29), and a few more; and what an
 # answer of its commands has: the sign before it, or a word on the connection.
 CONNECTING = 65.0
 ANSWER = re.compile("[\u2139\u2715\u26a0\u25cf]|onnect")
@@ -219,7 +219,7 @@ class GeminiCli:
                 self.wait_until(is_said, words, STUCK)
                 return
             # A second `/ide enable` beside one that goes on connecting is a second connection, and
-            # only that is closed by `/ide disable` (docs/protocol.md 1.26).
+            # only that is closed by `/ide disable` (docs/protocol.md 3.26).
             with suppress(TimeoutError):
                 self.wait_until(is_answered, "an answer", CONNECTING)
             if is_said(self.screen()):
