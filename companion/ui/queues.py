@@ -16,3 +16,20 @@ def on_ui_thread(work: Callable[[], object], delay_ms: int = 0) -> None:
 
 def on_worker(work: Callable[[], object], delay_ms: int = 0) -> None:
     sublime.set_timeout_async(work, delay_ms)
+
+
+class Once:
+    """Work for the UI thread: after what is done there now, once, however often it is called."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work = work
+        self._is_due = False
+
+    def __call__(self) -> None:
+        if not self._is_due:
+            self._is_due = True
+            on_ui_thread(self._run)
+
+    def _run(self) -> None:
+        self._is_due = False
+        self._work()

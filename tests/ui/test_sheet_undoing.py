@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
@@ -68,6 +69,18 @@ class Proposals(UndoingCase):
         yield from self.confirmed(self.view, "undo_all", f"Undo {edits}?")
         yield from self.until_told(f"{count} of {edits} undone.")
         yield from self.until_shown(self.view, *map(self.id, open_diffs.diffs(self.window)))
+
+    def test_however_many_are_decided_together_the_tabs_are_looked_through_once(self) -> Steps:
+        yield from self.propose_files(*[(OLD, NEW)] * 30)
+        view = yield from self.show()
+        looked = mock.Mock(wraps=self.running().reviews.forget_ended)
+        with mock.patch.object(self.running().reviews, "forget_ended", looked):
+            self.decide(view, "reject_all")
+            yield lambda: self.asked
+            self.asked.pop()["on_select"](0)
+            yield from self.until_rejected(30)
+        # Once a second as well.
+        self.assertLess(looked.call_count, 30)
 
     def test_rejected_ones_wait_again_and_are_written_here_if_they_are_accepted(self) -> Steps:
         yield from self.rejected((OLD, NEW), (OLD, "a\n" + OLD))

@@ -283,7 +283,7 @@ class EditReviews(Owner):
         keyboard = self._editor.keyboard_in(claimed.window)
         queues.on_ui_thread(partial(ending.put_away, claimed, keyboard, OVER))
         if self._editor.reviews is not None:
-            queues.on_ui_thread(self._editor.reviews.forget_ended)
+            self._editor.reviews.forget_soon()
 
 
 def _give_back(asked: Asked | None, path: str, text: str | None) -> None:

@@ -117,7 +117,7 @@ class Actions:
         keyboard = self._editor.keyboard_in(claimed.window)
         # Closing views during the close event of a view may close others (docs/sublime.md 4.5).
         queues.on_ui_thread(partial(close, claimed, keyboard))
-        queues.on_ui_thread(self._reviews.forget_ended)
+        self._reviews.forget_soon()
         return claimed
 
     def can_decide(self) -> bool:

@@ -81,6 +81,12 @@ def ids() -> set[str]:
     return {record.id for window in sublime.windows() for _view, record in recorded(window)}
 
 
+def ids_anywhere() -> set[str]:
+    """The ids of all diffs, also of those that were dragged here from a window that is closed."""
+    every = (waiting(view) for window in sublime.windows() for view in window.views())
+    return {record.id for record in every if record is not None}
+
+
 def current(window: sublime.Window) -> sublime.View | None:
     """The right view of the diff that the user means: the one with the keyboard on either side,
     else the one that is visible. So commands work while a terminal has the keyboard."""

@@ -15,12 +15,12 @@ import sublime
 from ...base.answer import Answer
 from ...base.comparison import Comparison, compare
 from ...base.digest import Compared, Digest
-from .. import file_reading, texts
+from .. import file_reading, queues, texts
 from ..stories import Stories, computed
 from . import large, pair
 from .drawing import Drawing
 from .marks import Marks
-from .open_diffs import diffs, ids, partner, with_id
+from .open_diffs import diffs, ids, ids_anywhere, partner
 from .record import DiffRecord, add_seen, set_seen, update, waiting
 from .review import Review
 
@@ -40,6 +40,8 @@ class Reviews:
         self._stories = stories
         self._tell = tell
         self._reviews: dict[str, Review] = {}
+        # Hundreds can be decided together.
+        self.forget_soon = queues.Once(lambda: self.forget_ended())
         self.drawing = Drawing(self.of)
         # Called when there are other changes, or other notes about them.
         self.on_change: Callable[[], None] = lambda: None
@@ -75,8 +77,9 @@ class Reviews:
     def forget_ended(self) -> None:
         """Forget the reviews of diffs that are decided; to be called from time to time as well, for
         those that have made way for newer ones."""
-        there = ids()
-        ended = [id for id in self._reviews if id not in there and with_id(id) is None]
+        ended = self._reviews.keys() - ids()
+        # To look at all tabs takes long, so that is done only where something seems to be over.
+        ended = ended and ended - ids_anywhere()
         for id in ended:
             del self._reviews[id]
         if ended:

@@ -155,7 +155,7 @@ class WrittenReviews:
         if claimed is not None:
             keyboard = self._editor.keyboard_in(claimed.window)
             queues.on_ui_thread(partial(close, claimed, keyboard))
-            queues.on_ui_thread(self._reviews.forget_ended)
+            self._reviews.forget_soon()
 
     def resume(self) -> None:
         """The edits from before a restart are known: go on with reviews that lack a left side."""
