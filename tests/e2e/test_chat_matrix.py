@@ -218,6 +218,31 @@ class InTab(unittest.TestCase):
         self.assertNotIn("changed", shown)
         self.assertIsNone(self.editor.do("proposal", self.path))
 
+    def test_twelve_files_are_accepted_in_the_sheet_and_undone_with_their_turn(self) -> None:
+        paths = [f"{self.path}.{number}" for number in range(12)]
+        for path in paths:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("old\n")
+        reads = [call for path in paths for call in self.row.edit(path, "", "")[:-1]]
+        writes = [self.row.write(path, REVIEWED) for path in paths]
+        self.say("refactor", *(it for it in (reads, writes) if it), ["All are changed."])
+        until(lambda: self.accept_in_sheet() or self.all_hold(paths, REVIEWED))
+        self.until_over("All are changed.", "12 files changed")
+        self.assertTrue(self.all_hold(paths, REVIEWED))
+        self.editor.do("command", "gemini_companion_undo_turn")
+        until(lambda: self.all_hold(paths, "old\n"))
+
+    def accept_in_sheet(self) -> None:
+        """All that waits now: some agents ask about one file after the other."""
+        self.editor.do("command", "gemini_companion_show_changes")
+        if not self.editor.do("begins_with", "Changes", "No changes wait"):
+            self.editor.do("command", "save")
+            if self.editor.do("asks"):
+                self.editor.do("choose", 0)
+
+    def all_hold(self, paths: list[str], text: str) -> bool:
+        return all(self.editor.do("holds", path, text) for path in paths)
+
     def test_a_turn_is_stopped_and_the_next_message_is_answered(self) -> None:
         gate = Gate()
         self.addCleanup(gate.set)
