@@ -80,7 +80,7 @@ class InTheReview(Edits):
         until(lambda: any("your edits" in it for it in self.editor.do("tabs")))
         self.assertEqual(self.content(), "one\n")
 
-    def test_what_was_typed_is_a_tab_after_a_crash_of_the_editor(self) -> None:
+    def test_what_was_typed_can_be_accepted_after_a_crash_of_the_editor(self) -> None:
         self.new_chat()
         self.ask_for("first", "two\n")
         self.editor.do("keep_session")
@@ -90,9 +90,10 @@ class InTheReview(Edits):
         self.editor.kill()
         self.start()
         self.editor.do("restore_session")
-        until(lambda: any("your edits" in it for it in self.editor.do("tabs")))
-        until(lambda: self.editor.do("proposal", self.path) is None)
+        until(lambda: self.editor.do("proposal", self.path) == "two\nmine\n")
         self.assertEqual(self.content(), "one\n")
+        self.decide("accept")
+        until(lambda: self.content() == "two\nmine\n")
 
 
 class OpenFile(Edits):

@@ -45,8 +45,9 @@ class UndoingCase(SheetCase):
         yield is_shown
 
     def files(self) -> list[tuple[str | None, bool]]:
-        """Those in tabs of the window, and whether they are unsaved."""
-        return [(it.file_name(), it.is_dirty()) for it in self.window.views() if it.file_name()]
+        """Those of this test in tabs of the window, and whether they are unsaved."""
+        opened = [(it.file_name(), it.is_dirty()) for it in self.window.views()]
+        return [(name, is_dirty) for name, is_dirty in opened if self.folder in (name or "")]
 
     def on_disk(self, name: str) -> str:
         with open(os.path.join(self.folder, name), encoding="utf-8", newline="") as file:
