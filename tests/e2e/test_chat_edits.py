@@ -53,7 +53,7 @@ class Edits(EditorChatCase):
     def until_over(self, words: str) -> None:
         """Until the last line of the turn is there."""
         done = f"Done with {words}."
-        until(lambda: "tokens" in self.until_shown(done).rpartition(done)[2])
+        until(lambda: " token" in self.until_shown(done).rpartition(done)[2])
 
 
 class InTheReview(Edits):

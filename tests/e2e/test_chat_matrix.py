@@ -117,7 +117,7 @@ class InTab(unittest.TestCase):
 
     def until_over(self, *words: str) -> str:
         """Until the last line of the turn is below these words."""
-        return self.until_shown(*words, "\n▏ ", "tokens")
+        return self.until_shown(*words, "\n▏ ", " token")
 
     def decide(self, command: str) -> None:
         """Until the question is gone: at first it only shows it."""
