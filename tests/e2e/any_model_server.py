@@ -288,11 +288,9 @@ class AnyModelServer:
         if not any(api.tools(request)):
             return SIDE_ANSWER
         said = list(api.messages(request))
-        # After a result goes on what was begun, also if the agent adds words of its own to it; else
-        # only what is new counts.
-        new = _since_the_model(said)
-        if all(it.by != TOOL for it in new):
-            said = new
+        # After a result goes on what was begun; else only what is new counts.
+        if said[-1].by != TOOL:
+            said = _since_the_model(said)
         with self._asked:
             self._requests.append((api, request))
             self._asked.notify_all()

@@ -41,6 +41,7 @@ from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, KEPT, OV
 from GeminiCompanion.companion.ui.chat.turn_actions import NO_EDIT
 from GeminiCompanion.companion.ui.chat.waiting_questions import Asked
 from GeminiCompanion.companion.ui.review import comments, ending, head, record, restoring
+from GeminiCompanion.companion.ui.review.turn_edits import turn_id
 from GeminiCompanion.companion.ui.sublime_editor import PREFIX
 
 from .adapter import text_of
@@ -445,6 +446,10 @@ class Kept(EditCase):
 
 
 class InTheChat(EditCase):
+    def tearDown(self) -> Generator[Any, Any, None]:
+        self.running().turn_edits.forget(turn_id(self.id, "turn"), [self.path])
+        yield from super().tearDown()
+
     def draw(self, action: str, **argument: Any) -> Steps:
         links = (Link(0, 4, action, json.dumps({"turn": "turn", **argument})),)
         patch = Patch("a", 0, 0, Rendered("link\n", links=links))
