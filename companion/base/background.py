@@ -16,9 +16,14 @@ def start(work: Callable[[], T]) -> Answer[T]:
     """Do the work in a new thread. A disk may never answer, so nobody waits for this thread at the
     end, unlike the threads of a loop's executor. The answer fails with what the work raises."""
     answer: Answer[T] = Answer()
+    beginning = threading.Lock()
 
     def run() -> None:
         """The boundary of the thread: every exception goes to the caller."""
+        with beginning:
+            # Work that computes would keep the interpreter from the caller, who waits in
+            # Thread.start until this runs.
+            pass
         try:
             found = work()
         except Exception as error:
@@ -27,7 +32,8 @@ def start(work: Callable[[], T]) -> Answer[T]:
             answer.give(found)
 
     try:
-        threading.Thread(target=run, name="GeminiCompanion work", daemon=True).start()
+        with beginning:
+            threading.Thread(target=run, name="GeminiCompanion work", daemon=True).start()
     except RuntimeError as error:
         # The system gives no thread.
         answer.fail(error)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import unittest
+from unittest import mock
 
-from GeminiCompanion.companion.base.background import in_thread
+from GeminiCompanion.companion.base.background import in_thread, start
 
 from ..support import until, wait_for
 
@@ -25,6 +26,21 @@ class InThread(unittest.TestCase):
         found = asyncio.run(in_thread(threading.current_thread))
         self.assertIsNot(found, threading.current_thread())
         self.assertTrue(found.daemon)
+
+    def test_the_work_begins_only_when_the_caller_has_its_thread_back(self) -> None:
+        begun = threading.Event()
+        seen: list[bool] = []
+        begin = threading.Thread.start
+
+        def watched(thread: threading.Thread) -> None:
+            begin(thread)
+            seen.append(begun.wait(0.05))
+
+        with mock.patch.object(threading.Thread, "start", watched):
+            answer = start(begun.set)
+        self.assertEqual(seen, [False])
+        wait_for(lambda: answer.is_there)
+        self.assertTrue(begun.is_set())
 
     def test_what_the_work_raises_is_raised(self) -> None:
         with self.assertRaises(ZeroDivisionError):
