@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from typing import Iterator, List, Tuple
 from unittest import mock
 
-from companion.ide.context import Cursor, OpenFile
-from companion.ide.context_updates import DEBOUNCE
+from companion.ide.context import DEBOUNCE, Cursor, OpenFile
 from companion.ide.events import FileFocused, SelectionChanged
 from companion.ide.service import Companion
 

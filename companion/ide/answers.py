@@ -6,7 +6,7 @@ Source: MCP "Streamable HTTP"; docs/protocol.md 3.
 from __future__ import annotations
 
 import asyncio
-from typing import Awaitable, Callable
+from typing import Callable, TypeVar
 
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import StreamResponse
@@ -15,8 +15,11 @@ from ..base import http_server
 from ..base.aiohttp_internals import Answer, head_of
 from ..base.connection import SERVER
 from ..base.http_server import in_pieces
-from ..base.large_json import PIECE
-from .session import StreamEnded
+from ..base.large_json import PIECE, encode_in_pieces
+from .clis import Cli
+from .session import Outgoing, StreamEnded, StreamEvent
+
+T = TypeVar("T")
 
 # Seconds of silence after which a comment keeps the stream open; clients give up after 300
 # (docs/protocol.md 3.24).
@@ -77,17 +80,28 @@ def peer(request: BaseRequest) -> int:
     return int(address[1]) if address else 0
 
 
+def framed(cli: Cli, event: StreamEvent) -> bytes:
+    """The bytes of an event of a session."""
+    method, params = event.value.notification(cli)
+    message = encode_in_pieces({"jsonrpc": "2.0", "method": method, "params": params})
+    return b"id: %d\nevent: message\ndata: %b\n\n" % (event.id, message)
+
+
 async def pump(
-    next_frame: Callable[[float], Awaitable[bytes]], request: BaseRequest, response: StreamResponse
+    source: Outgoing[T],
+    frame: Callable[[T], bytes],
+    request: BaseRequest,
+    response: StreamResponse,
 ) -> None:
-    """Write the frames of a stream until it ends; `next_frame` gives each, after so many seconds of
-    silence a comment. Raises ConnectionError, asyncio.TimeoutError."""
+    """Write the frames of what a stream sends until it ends, and comments while it is silent.
+    Raises ConnectionError, asyncio.TimeoutError."""
     while True:
         if request.transport is None:
             # Until Python 3.11 a cancellation is lost that comes when what is waited for ends.
             raise ConnectionResetError("the client has left")
         try:
-            frame = await next_frame(KEEP_ALIVE)
+            value = await source.next(KEEP_ALIVE)
         except StreamEnded:
             return
-        await asyncio.wait_for(response.write(frame), STALLED)
+        told = COMMENT if value is None else frame(value)
+        await asyncio.wait_for(response.write(told), STALLED)

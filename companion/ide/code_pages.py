@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Callable, Sequence
 
 from .code_queries import Found
-from .context import Gate
+from .sharing import Gate
 
 # Rows of one page.
 ROWS = 50

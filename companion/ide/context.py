@@ -1,5 +1,5 @@
-"""The open files of one window, newest first, and which of them the CLIs may be told. Only this
-module decides that. Never asks the editor.
+"""The open files of one window, newest first, and when its CLIs are told of them. Never asks the
+editor.
 
 Source: the companion specification, section II, and how the CLI uses it (docs/protocol.md,
 section 4).
@@ -7,16 +7,22 @@ section 4).
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence
 
 from .clis import GEMINI_CLI, Cli
 from .path_maps import NO_MAPS
-from .sharing import Sharing
+from .sharing import Gate, Sharing, followed
+
+if TYPE_CHECKING:
+    # The editor's thread imports this module for a file's place, and needs no sessions for that.
+    from .session import Session
+    from .sessions import Sessions
 
 # The CLI keeps ten files and drops the rest, so more would only be traffic.
 MAX_FILES = 10
@@ -24,9 +30,12 @@ MAX_FILES = 10
 MAX_SELECTION_UNITS = 16384
 # Marks a selection that was cut, so that the model knows (docs/protocol.md 4.35).
 TRUNCATED = "... [TRUNCATED]"
-# Reasons for leaving a file out, beside those of `sharing`.
-MISSING = "missing"
+# The reason for leaving a file out, beside those of `sharing`.
 OLDER = "older"
+# Seconds from the last change to the update (the specification's); a burst of typing is one update.
+DEBOUNCE = 0.05
+# The longest time in seconds that an update waits while changes keep coming.
+LONGEST_WAIT = 0.25
 
 
 @dataclass(frozen=True)
@@ -71,39 +80,12 @@ class ContextUpdate:
 class SharedContext:
     """`update` is what the CLIs of a window are sent at this moment. `connected` is the number of
     CLIs that listen. `held_back` counts the files that are left out, by reason (those of `sharing`;
-    MISSING: not on disk; OLDER: beyond MAX_FILES)."""
+    OLDER: beyond MAX_FILES)."""
 
     update: ContextUpdate
     connected: int
     paused: bool = False
     held_back: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Gate:
-    """Which files the CLIs may be told, by the rules of one moment; on any thread. `folders` are
-    the window's, and where their links lead."""
-
-    sharing: Sharing
-    folders: tuple[str, ...]
-    exists: Callable[[str], bool]
-    target: Callable[[str], str]
-
-    def reason(self, path: str) -> str:
-        """Why the file is left out, empty if it may be told. Asks the disk."""
-        reason = self.sharing.reason(path, self.folders)
-        if reason:
-            return reason
-        target = followed(path, self.target) if self.exists(path) else ""
-        return self.sharing.reason(target, self.folders) if target else MISSING
-
-
-def followed(path: str, target: Callable[[str], str]) -> str:
-    """The file that links lead to; empty if they cannot be followed."""
-    try:
-        return target(path)
-    except OSError:
-        return ""
 
 
 def _milliseconds() -> int:
@@ -219,3 +201,72 @@ class ContextStore:
             if file.selected_text:
                 entry["selectedText"] = file.selected_text
         return entry
+
+
+class ContextUpdates:
+    """Sends the context of one window to its CLIs. Whoever changes the context calls `changed`."""
+
+    def __init__(self, context: ContextStore, sessions: Sessions, is_trusted: bool | None) -> None:
+        self._context = context
+        self._sessions = sessions
+        self._is_trusted = is_trusted
+        self._timer: asyncio.TimerHandle | None = None
+        self._changed_at = self._due_at = 0.0
+        self._last: ContextUpdate | None = None
+
+    def changed(self) -> None:
+        """Send an update DEBOUNCE seconds after the last of these calls, but no later than
+        LONGEST_WAIT after the first."""
+        loop = asyncio.get_running_loop()
+        self._changed_at = loop.time()
+        if self._timer is None:
+            self._due_at = self._changed_at + LONGEST_WAIT
+            self._timer = loop.call_later(DEBOUNCE, self._check)
+
+    def trust(self, is_trusted: bool | None) -> None:
+        self._is_trusted = is_trusted
+        self.changed()
+
+    def tell_now(self) -> None:
+        """The rules have changed: updates that still wait on streams must not be sent any more."""
+        self.stop()
+        self._timer = None
+        self._send()
+
+    def greet(self, session: Session) -> None:
+        """Send the present context to a new stream (docs/protocol.md 3.27)."""
+        update = self.present()
+        if update == self._last:
+            session.send(update, passing=True)
+        else:
+            self._last = update
+            self._sessions.broadcast(update)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def present(self) -> ContextUpdate:
+        return ContextUpdate(self._context.open_files(), self._is_trusted)
+
+    def shared(self) -> SharedContext:
+        """The context as it is shown to the user."""
+        connected = sum(session.stream is not None for session in self._sessions)
+        paused = self._context.sharing.paused
+        return SharedContext(self.present(), connected, paused, self._context.held_back())
+
+    def _check(self) -> None:
+        """There is one timer, however many changes come. It starts again if some came late."""
+        loop = asyncio.get_running_loop()
+        quiet_at = min(self._changed_at + DEBOUNCE, self._due_at)
+        if quiet_at > loop.time():
+            self._timer = loop.call_at(quiet_at, self._check)
+            return
+        self._timer = None
+        self._send()
+
+    def _send(self) -> None:
+        update = self.present()
+        if update != self._last:
+            self._last = update
+            self._sessions.broadcast(update)

@@ -26,10 +26,10 @@ from .code_queries import (
     SymbolsIn,
     SymbolsNamed,
 )
-from .context import MISSING, ContextStore, Gate
+from .context import ContextStore
 from .editor import CodeKnowledge, EditorError
 from .mcp_tables import Method, Tool, ToolTable, absolute_path, answer, object_of, ping, text
-from .sharing import PAUSED
+from .sharing import MISSING, PAUSED, Gate
 
 T = TypeVar("T")
 

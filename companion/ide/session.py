@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Protocol
+from typing import Any, Callable, Generic, Iterable, Protocol, TypeVar
 
 from .clis import GEMINI_CLI, Cli
 from .decisions import Decision
 from .saved_state import SavedSession
 from .stateless import is_asker
+
+T = TypeVar("T")
 
 # Delivered decisions kept for a stream that resumes; far more than one CLI asks for at once.
 MAX_REPLAY = 64
@@ -103,7 +106,7 @@ class Session:
         self._last_id += 1
         self._events.append(StreamEvent(self._last_id, value, passing, number))
         if self.stream is not None:
-            self.stream.wake()
+            self.stream.wake.set()
         return self._last_id
 
     def attach(self, last_event_id: int | None, wake: asyncio.Event | None = None) -> Stream:
@@ -232,61 +235,57 @@ class Session:
         self._delivered = min([event.id - 1 for event in self._events] + [saved.last_id])
 
 
-class Stream:
+class Outgoing(ABC, Generic[T]):
+    """What is sent one after the other to a client that listens. `wake` is set whenever there may
+    be something to take. `peer` is the port at the client's end, 0 if it is not known."""
+
+    def __init__(self, wake: asyncio.Event | None = None) -> None:
+        self.wake = wake or asyncio.Event()
+        self.peer = 0
+        self._ended = False
+
+    def end(self) -> None:
+        """What waits is still sent."""
+        self._ended = True
+        self.wake.set()
+
+    @abstractmethod
+    def take(self) -> T | None:
+        """The next value; None if there is none now. To ask for it confirms that the one before was
+        sent. Raises StreamEnded."""
+
+    async def next(self, silence: float) -> T | None:
+        """The same, but waits; None after `silence` seconds without a value, or when woken."""
+        value = self.take()
+        if value is None:
+            try:
+                await asyncio.wait_for(self.wake.wait(), silence)
+            except asyncio.TimeoutError:
+                return None
+            value = self.take()
+        return value
+
+
+class Stream(Outgoing[StreamEvent]):
     """One reader of a session's events, until another replaces it."""
 
     def __init__(self, session: Session, position: int, wake: asyncio.Event | None = None) -> None:
+        super().__init__(wake)
         # The id of the last event that was taken; the next call shows that it was sent.
         self.position = position
-        # The port at the client's end, 0 if it is not known.
-        self.peer = 0
         self._session = session
-        self._wake = wake or asyncio.Event()
-        self._ended = False
         self.ended_in_order = False
 
-    def wake(self) -> None:
-        self._wake.set()
-
-    def end(self) -> None:
-        self._ended = True
-        self._wake.set()
-
-    async def next(self, silence: float) -> StreamEvent | None:
-        """The next event, or None after `silence` seconds without one.
-
-        Asking for the next event confirms that the one before was sent. Raises StreamEnded.
-        """
-        event = self._take()
-        if event is None and not self._ended:
-            try:
-                await asyncio.wait_for(self._wake.wait(), silence)
-            except asyncio.TimeoutError:
-                return None
-            event = self._take()
-        if event is None:
-            self._check_end()
-        return event
-
     def take(self) -> StreamEvent | None:
-        """The same without waiting: None if there is no event now. Raises StreamEnded."""
-        event = self._take()
-        if event is None:
-            self._check_end()
-        return event
-
-    def _check_end(self) -> None:
-        if self._ended:
-            self.ended_in_order = True
-            raise StreamEnded
-
-    def _take(self) -> StreamEvent | None:
-        self._wake.clear()
-        if self._session.stream is not self:
-            # A message is sent on one stream only, and that is now the newer one.
-            return None
-        self._session.delivered(self.position)
-        event = self._session.after(self.position)
+        self.wake.clear()
+        event = None
+        # A message is sent on one stream only, and that may now be a newer one.
+        if self._session.stream is self:
+            self._session.delivered(self.position)
+            event = self._session.after(self.position)
         if event is not None:
             self.position = event.id
+        elif self._ended:
+            self.ended_in_order = True
+            raise StreamEnded
         return event

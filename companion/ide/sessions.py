@@ -129,7 +129,7 @@ class Sessions:
         for session in self:
             session.last_seen = asyncio.get_running_loop().time()
             if session.stream is not None:
-                session.stream.wake()
+                session.stream.wake.set()
 
     def get(self, id: str | None) -> Session:
         """The session that began with `initialize`; it counts as seen now. Raises

@@ -1,5 +1,5 @@
 """Decides which of a window's files its CLIs may be told. Everything in the context passes this
-check. It asks neither the disk nor the editor.
+check. Never asks the editor; only `Gate` asks the disk.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from typing import Iterator, Sequence
+from typing import Callable, Iterator, Sequence
 
 # Whether names that differ only in case are the same file, as on most disks of these systems.
 IGNORE_CASE = sys.platform in ("darwin", "win32")
@@ -30,6 +30,8 @@ SECRETS = (
 PAUSED = "paused"
 EXCLUDED = "excluded"
 OUTSIDE = "outside"
+# Or it is not on disk.
+MISSING = "missing"
 
 # Used as `exclude`, it holds every file back: an unreadable pattern could have meant any file.
 UNREADABLE = ("",)
@@ -90,6 +92,33 @@ class Sharing:
         that of its target: ask for both.
         """
         return PAUSED if self.paused else _reason(self, path, tuple(folders))
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Which files the CLIs may be told, by the rules of one moment; on any thread. `folders` are
+    the window's, and where their links lead."""
+
+    sharing: Sharing
+    folders: tuple[str, ...]
+    exists: Callable[[str], bool]
+    target: Callable[[str], str]
+
+    def reason(self, path: str) -> str:
+        """Why the file is left out, empty if it may be told. Asks the disk."""
+        reason = self.sharing.reason(path, self.folders)
+        if reason:
+            return reason
+        target = followed(path, self.target) if self.exists(path) else ""
+        return self.sharing.reason(target, self.folders) if target else MISSING
+
+
+def followed(path: str, target: Callable[[str], str]) -> str:
+    """The file that links lead to; empty if they cannot be followed."""
+    try:
+        return target(path)
+    except OSError:
+        return ""
 
 
 # Without the cache, thousands of tabs that are held back would add a tenth of a second and more to

@@ -21,7 +21,7 @@ from . import answers, mcp, stateless
 from .answers import Refusal
 from .clis import Cli
 from .mcp_tables import unknown_method
-from .session import Session
+from .session import Notification, Session
 from .sessions import Sessions, TooManyNames
 from .stateless import Call, Head, Results
 from .subscriptions import Subscription, TooManySubscriptions
@@ -124,13 +124,8 @@ class StatelessTransport:
         http_server.end_with_client(request)
         subscription.peer = answers.peer(request)
 
-        async def frame(silence: float) -> bytes:
-            value = await subscription.next(silence)
-            return (
-                answers.COMMENT
-                if value is None
-                else _tagged(subscription, *value.notification(cli))
-            )
+        def frame(value: Notification) -> bytes:
+            return _tagged(subscription, *value.notification(cli))
 
         response = StreamResponse(headers={**answers.STREAM, "X-Accel-Buffering": "no"})
         # A client that leaves is not a failure; what it did not read stays in its session.
@@ -141,7 +136,7 @@ class StatelessTransport:
                 _tagged(subscription, "notifications/subscriptions/acknowledged", params)
             )
             self._carries(self._sessions.subscriptions.carry(subscription))
-            await answers.pump(frame, request, response)
+            await answers.pump(subscription, frame, request, response)
             await response.write(_event(encode_result(subscription.id, closing)))
         return response
 

@@ -7,11 +7,10 @@ for, and one of them takes over when it ends.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, Callable, Mapping
 
 from ..base.jsonrpc import Id
-from .session import Notification, Session, Stream, StreamEnded
+from .session import Notification, Outgoing, Session, Stream, StreamEnded
 
 # The most streams of one window; a client needs one, and the connections have a limit as well.
 MAX_SUBSCRIPTIONS = 48
@@ -23,21 +22,18 @@ class TooManySubscriptions(Exception):
     """As many streams are open as one window may have."""
 
 
-class Subscription:
+class Subscription(Outgoing[Notification]):
     """One stream; `id` is that of the request. `session_id` is that of the client's session, empty
     without the extension. `session` and `stream` are set while this one carries its events."""
 
     def __init__(self, id: Id, wants_tools: bool, session_id: str = "") -> None:
+        super().__init__()
         self.id = id
         self.session_id = session_id
         self.session: Session | None = None
         self.stream: Stream | None = None
-        # The port at the client's end, 0 if it is not known.
-        self.peer = 0
         self.wants_tools = wants_tools
         self._changed: Notification | None = None
-        self._wake = asyncio.Event()
-        self._ended = False
 
     @property
     def honored(self) -> dict[str, bool]:
@@ -46,9 +42,9 @@ class Subscription:
 
     def carry(self, session: Session) -> None:
         """From now on this stream carries the session's events, and no other one does."""
-        self.session, self.stream = session, session.attach(None, self._wake)
+        self.session, self.stream = session, session.attach(None, self.wake)
         self.stream.peer = self.peer
-        self._wake.set()
+        self.wake.set()
 
     def carry_no_more(self) -> None:
         self.session = self.stream = None
@@ -56,27 +52,10 @@ class Subscription:
     def tools_changed(self, value: Notification) -> None:
         if self.wants_tools:
             self._changed = value
-            self._wake.set()
+            self.wake.set()
 
-    def end(self) -> None:
-        """What waits is still sent."""
-        self._ended = True
-        self._wake.set()
-
-    async def next(self, silence: float) -> Notification | None:
-        """The next notification, or None after `silence` seconds without one. Asking for the next
-        confirms that the one before was sent. Raises StreamEnded."""
-        value = self._take()
-        if value is None:
-            try:
-                await asyncio.wait_for(self._wake.wait(), silence)
-            except asyncio.TimeoutError:
-                return None
-            value = self._take()
-        return value
-
-    def _take(self) -> Notification | None:
-        self._wake.clear()
+    def take(self) -> Notification | None:
+        self.wake.clear()
         event = self.stream.take() if self.stream is not None else None
         if event is not None:
             return event.value

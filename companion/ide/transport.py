@@ -31,7 +31,6 @@ from ..base.jsonrpc import (
     load,
     messages,
 )
-from ..base.large_json import encode_in_pieces
 from ..base.log import logger
 from ..base.memory_budget import MemoryBudget, MemoryShare
 from . import answers, editor_tools, mcp, stateless, stateless_transport
@@ -40,7 +39,7 @@ from .clis import CLIS, Cli
 from .editor_tools import EditorTools
 from .hooks.hook_desk import HookDesk, NotConnected
 from .hooks.hook_events import BadHook
-from .session import Session, Stream
+from .session import Session
 from .sessions import Sessions, UnknownSession
 from .stateless import Head
 from .stateless_transport import Server, StatelessTransport
@@ -327,7 +326,8 @@ class Endpoint:
             try:
                 self._on_stream(session)
                 await response.write(b"retry: %d\n\n" % RETRY)
-                await answers.pump(partial(_next_frame, stream, session.cli), request, response)
+                framed = partial(answers.framed, session.cli)
+                await answers.pump(stream, framed, request, response)
             finally:
                 self._sessions.detach(session, stream)
         return response
@@ -344,17 +344,6 @@ class Endpoint:
             return self._sessions.get(id)
         except UnknownSession:
             raise Refusal(404, "Expected the id of a live session; initialize a new one.") from None
-
-
-async def _next_frame(stream: Stream, cli: Cli, silence: float) -> bytes:
-    """The bytes of the next event; after so many seconds without one, a comment, which clients
-    skip. Raises StreamEnded."""
-    event = await stream.next(silence)
-    if event is None:
-        return answers.COMMENT
-    method, params = event.value.notification(cli)
-    message = encode_in_pieces({"jsonrpc": "2.0", "method": method, "params": params})
-    return b"id: %d\nevent: message\ndata: %b\n\n" % (event.id, message)
 
 
 def _event_id(request: BaseRequest) -> int | None:

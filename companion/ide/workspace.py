@@ -13,8 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Callable, Iterable
 
-from .context import ContextStore
-from .context_updates import ContextUpdates
+from .context import ContextStore, ContextUpdates
 from .decisions import DECIDED, OPEN, TOLD, Book, Entry
 from .delivery import Delivery
 from .diffs import Diffs

@@ -13,22 +13,22 @@ from GeminiCompanion.companion.ide import answers
 class Pumping(unittest.IsolatedAsyncioTestCase):
     async def test_a_client_that_leaves_as_a_write_ends_is_waited_for_no_longer(self) -> None:
         request: Any = SimpleNamespace(transport=object())
-        frames: list[bytes] = []
+        asked: list[float] = []
 
-        async def next_frame(silence: float) -> bytes:
-            if frames:
-                self.fail("another frame was waited for")
-            frames.append(b"data: 1\n\n")
-            return frames[0]
+        async def next(silence: float) -> bytes:
+            if asked:
+                self.fail("another value was waited for")
+            asked.append(silence)
+            return b"1"
 
         async def write(frame: bytes) -> None:
             # What the server does when the connection is lost.
             request.transport = None
             pumping.cancel()
 
-        pumping = asyncio.ensure_future(
-            answers.pump(next_frame, request, SimpleNamespace(write=write))  # type: ignore[arg-type]
-        )
+        source: Any = SimpleNamespace(next=next)
+        response: Any = SimpleNamespace(write=write)
+        pumping = asyncio.ensure_future(answers.pump(source, bytes, request, response))
         with self.assertRaises((ConnectionError, asyncio.CancelledError)):
             await pumping
-        self.assertEqual(len(frames), 1)
+        self.assertEqual(len(asked), 1)

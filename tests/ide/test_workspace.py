@@ -13,7 +13,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.base.large_json import TruncatedString
 from GeminiCompanion.companion.ide.clis import CLIS
-from GeminiCompanion.companion.ide.context_updates import LONGEST_WAIT
+from GeminiCompanion.companion.ide.context import LONGEST_WAIT
 from GeminiCompanion.companion.ide.decisions import OPEN, TOLD
 from GeminiCompanion.companion.ide.diffs import MAX_OPEN_DIFFS, MAX_PATH, MAX_WINDOW_DIFFS
 from GeminiCompanion.companion.ide.disk_check import LOOKS

@@ -10,10 +10,10 @@ import sublime
 
 from ...base.answer import Unanswered
 from ...base.shown_text import spelled
-from ...ide.context import MAX_FILES, MISSING, OLDER, SharedContext
+from ...ide.context import MAX_FILES, OLDER, SharedContext
 from ...ide.questions import ContextShared
 from ...ide.service import Companion
-from ...ide.sharing import EXCLUDED, OUTSIDE, PAUSED
+from ...ide.sharing import EXCLUDED, MISSING, OUTSIDE, PAUSED
 from .. import settings
 from ..stories import Stories
 from . import page
