@@ -13,13 +13,28 @@ from GeminiCompanion.companion.agent.events.event_feed import (
     EventFeed,
     Gone,
 )
-from GeminiCompanion.companion.agent.events.turn_events import Content, ToolOutput, TurnEvent
+from GeminiCompanion.companion.agent.events.turn_events import (
+    Content,
+    ToolOutput,
+    ToolResult,
+    TurnEvent,
+)
 
 PATIENCE = 30.0
 
 
 def event(number: int, session: str = "one", text: str = "x") -> TurnEvent:
     return TurnEvent(number, datetime.now(timezone.utc), session, "turn", Content(text))
+
+
+def output(text: str, call: str = "call") -> TurnEvent:
+    body = ToolOutput(call, text, 0, 1)
+    return TurnEvent(0, datetime.now(timezone.utc), "one", "turn", body)
+
+
+def result(number: int, call: str = "call") -> TurnEvent:
+    body = ToolResult(call, "run", {}, "all of it", "", True)
+    return TurnEvent(number, datetime.now(timezone.utc), "one", "turn", body)
 
 
 class Following(unittest.IsolatedAsyncioTestCase):
@@ -38,15 +53,51 @@ class Following(unittest.IsolatedAsyncioTestCase):
     async def test_what_is_passing_comes_only_to_those_who_ask_for_it(self) -> None:
         feed = EventFeed()
         readers = [feed.follow("one", None, passing) for passing in (True, False)]
-        output = ToolOutput("call", "one\n", 0, 1)
-        feed.publish(TurnEvent(0, datetime.now(timezone.utc), "one", "turn", output))
+        passing = output("one\n")
+        feed.publish(passing)
         feed.publish(event(1))
         found = [await asyncio.wait_for(it.__anext__(), PATIENCE) for it in readers]
-        self.assertEqual([it.body for it in found], [output, Content("x")])
+        self.assertEqual([it.body for it in found], [passing.body, Content("x")])
         with self.assertRaises(Gone):
             feed.follow("one", ("turn", 0))
         for reader in readers:
             await reader.aclose()
+
+    async def test_the_output_of_a_long_command_takes_no_room_of_the_other_events(self) -> None:
+        feed = EventFeed()
+        feed.publish(event(1))
+        for number in range(MAX_EVENTS + 1):
+            feed.publish(output(f"line {number}\n"))
+        feed.publish(output("x" * (MAX_CHARACTERS - 100)))
+        feed.publish(output("x" * (MAX_CHARACTERS - 100)))
+        feed.publish(event(2))
+        reader = feed.follow("one", ("turn", 1))
+        found = await asyncio.wait_for(reader.__anext__(), PATIENCE)
+        self.assertEqual(found.number, 2)
+        await reader.aclose()
+
+    async def test_who_is_behind_gets_the_newest_output_of_each_running_call(self) -> None:
+        feed = EventFeed()
+        reader = feed.follow("one", None, passing=True)
+        for text in ("1\n", "2\n", "3\n"):
+            feed.publish(output(text))
+            feed.publish(output(text, "other"))
+        feed.publish(result(1, "other"))
+        first, second = [await asyncio.wait_for(reader.__anext__(), PATIENCE) for _ in range(2)]
+        self.assertEqual(first.body, ToolOutput("call", "3\n", 0, 1))
+        self.assertEqual(second.number, 1)
+        await reader.aclose()
+
+    async def test_output_that_is_old_goes_like_other_events_and_newer_output_comes(self) -> None:
+        feed = EventFeed()
+        feed.publish(output("old\n"))
+        for number in range(1, MAX_EVENTS + 1):
+            feed.publish(event(number))
+        reader = feed.follow("one", None, passing=True)
+        feed.publish(output("new\n"))
+        found = await asyncio.wait_for(reader.__anext__(), PATIENCE)
+        self.assertEqual(found.body, ToolOutput("call", "new\n", 0, 1))
+        await reader.aclose()
 
     async def test_who_comes_back_misses_nothing(self) -> None:
         feed = EventFeed()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections import deque
+from collections import OrderedDict
 from typing import Any, AsyncGenerator
 
-from .turn_events import PASSING, TurnEvent
+from .turn_events import PASSING, ToolOutput, ToolResult, TurnEvent
 
 # The most events that are kept for readers who come back, and the characters in all of them.
 MAX_EVENTS, MAX_CHARACTERS = 10_000, 16 << 20
@@ -18,24 +18,43 @@ class Gone(Exception):
 
 
 class EventFeed:
-    """All methods are called on one loop. Readers keep no events of their own."""
+    """All methods are called on one loop. Readers keep no events of their own. Of the output of a
+    running call only the newest is kept, and none when its result is there: a command that runs for
+    hours would else take the room of all that readers come back for."""
 
     def __init__(self) -> None:
-        self._recent: deque[tuple[TurnEvent, int]] = deque()
+        # Each with its size, by its place in the order of all events.
+        self._recent: OrderedDict[int, tuple[TurnEvent, int]] = OrderedDict()
         self._characters = 0
-        # The number of events before the kept ones.
-        self._forgotten = 0
+        # The places after the last forgotten event, and after the last event.
+        self._forgotten = self._end = 0
+        # The place of the output of each call, by conversation, turn and call.
+        self._outputs: dict[tuple[str, str, str], int] = {}
         self._grown = asyncio.Event()
 
     def publish(self, event: TurnEvent) -> None:
+        if isinstance(event.body, (ToolOutput, ToolResult)):
+            call = event.session_id, event.turn_id, event.body.call_id
+            if call in self._outputs:
+                self._drop(self._outputs[call])
+            if isinstance(event.body, ToolOutput):
+                self._outputs[call] = self._end
         size = _size(event.body)
-        self._recent.append((event, size))
+        self._recent[self._end] = event, size
+        self._end += 1
         self._characters += size
         while len(self._recent) > MAX_EVENTS or self._characters > MAX_CHARACTERS:
-            self._characters -= self._recent.popleft()[1]
-            self._forgotten += 1
+            oldest = next(iter(self._recent))
+            self._drop(oldest)
+            self._forgotten = oldest + 1
         grown, self._grown = self._grown, asyncio.Event()
         grown.set()
+
+    def _drop(self, place: int) -> None:
+        event, size = self._recent.pop(place)
+        self._characters -= size
+        if isinstance(event.body, ToolOutput):
+            del self._outputs[event.session_id, event.turn_id, event.body.call_id]
 
     def follow(
         self, session_id: str | None, after: tuple[str, int] | None, passing: bool = False
@@ -46,12 +65,8 @@ class EventFeed:
         place = self._end if after is None else self._place_of(after) + 1
         return self._read(place, session_id, passing)
 
-    @property
-    def _end(self) -> int:
-        return self._forgotten + len(self._recent)
-
     def _place_of(self, wanted: tuple[str, int]) -> int:
-        for place, (event, _size) in enumerate(self._recent, self._forgotten):
+        for place, (event, _size) in self._recent.items():
             if (event.turn_id, event.number) == wanted and not isinstance(event.body, PASSING):
                 return place
         raise Gone
@@ -63,8 +78,11 @@ class EventFeed:
             if place == self._end:
                 await self._grown.wait()
                 continue
-            event, _size = self._recent[place - self._forgotten]
+            event, _size = self._recent.get(place, (None, 0))
             place += 1
+            if event is None:
+                # Newer output of its call has come.
+                continue
             is_for_them = passing or not isinstance(event.body, PASSING)
             if is_for_them and session_id in (None, event.session_id):
                 yield event
