@@ -5,12 +5,12 @@ A decision on all is one, as is that on a file. After a restart only the last ac
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from itertools import count
+from dataclasses import dataclass, replace
 from typing import Callable, Sequence
 
 import sublime
 
+from ...chat.amounts import many
 from .. import panels
 from ..review.history import History
 from ..stories import sleep
@@ -33,16 +33,12 @@ ACCEPTED = "gemini_companion_changes_accepted"
 MOST = 20
 
 
-_numbers = count()
-
-
 @dataclass(frozen=True)
 class Decision:
     """What was decided at once; `takes` are in the order in which that was done."""
 
     is_accepted: bool
     takes: Sequence[TakeBack]
-    number: int = field(default_factory=_numbers.__next__)
 
 
 class Undoing:
@@ -68,8 +64,8 @@ class Undoing:
 
     def look(self, sheet: ChangeSheet) -> None:
         """Let the sheet say what can be undone."""
-        last = self._last(sheet)
-        words = f"Undo {len(last.takes)} {NAMES[last.is_accepted]}" if last is not None else ""
+        last, takes = self._last(sheet)
+        words = f"Undo {len(takes)} {NAMES[last.is_accepted]}" if last is not None else ""
         if sheet.marking.undoable != words:
             sheet.marking.undoable = words
             sheet.marking.links()
@@ -80,30 +76,32 @@ class Undoing:
 
     async def undo(self, sheet: ChangeSheet) -> None:
         """Take the last decision back, as far as that is possible, if the user wants that."""
-        last, window = self._last(sheet), sheet.window
+        (last, takes), window = self._last(sheet), sheet.window
         if last is None or window is None:
             self._tell(NOTHING_TO_UNDO)
         elif sheet.buffer_id not in self._busy:
             self._busy.add(sheet.buffer_id)
             try:
-                await self._undo(sheet, window, last)
+                await self._undo(sheet, window, last, takes)
             finally:
                 self._busy.discard(sheet.buffer_id)
 
-    async def _undo(self, sheet: ChangeSheet, window: sublime.Window, last: Decision) -> None:
-        what = f"{len(last.takes)} {NAMES[last.is_accepted]} edit{'s' if last.takes[1:] else ''}"
+    async def _undo(
+        self, sheet: ChangeSheet, window: sublime.Window, last: Decision, takes: Sequence[TakeBack]
+    ) -> None:
+        what = many(len(takes), f"{NAMES[last.is_accepted]} edit")
         items = [[f"Undo {what}", DETAILS[last.is_accepted]], GO_BACK]
         if await panels.choice(window, items, f"Undo {what}?") != 0:
             return
         left, problems = [], []
-        for take in reversed(last.takes):
+        for take in reversed(takes):
             # Some do not wait for anything.
             await sleep()
             problem = await take.back(window)
             if problem:
                 left.append(take)
                 problems.append(problem)
-        done = f"{len(last.takes) - len(left)} of {what} undone."
+        done = f"{len(takes) - len(left)} of {what} undone."
         self._tell(" ".join([done, *problems[:1]]))
         self._replace(sheet, last, left[::-1])
 
@@ -111,20 +109,19 @@ class Undoing:
         """Only this is left of the decision of which something could be undone; what was decided
         meanwhile stays."""
         known = self._of(sheet)
-        numbers = [it.number for it in known]
-        if last.number in numbers:
-            at = numbers.index(last.number)
+        at = next((at for at, it in enumerate(known) if it is last), None)
+        if at is not None:
             known[at : at + 1] = [replace(last, takes=left)] if left else []
         self._remember(sheet)
         self.look(sheet)
 
-    def _last(self, sheet: ChangeSheet) -> Decision | None:
-        """The last decision of which something can be undone still, with that alone."""
+    def _last(self, sheet: ChangeSheet) -> tuple[Decision | None, Sequence[TakeBack]]:
+        """The last decision of which something can be undone still, and what that is."""
         for each in reversed(self._of(sheet)):
             possible = [it for it in each.takes if self._is_possible(it)]
             if possible:
-                return replace(each, takes=possible)
-        return None
+                return each, possible
+        return None, ()
 
     def _is_possible(self, take: TakeBack) -> bool:
         edit = self._history.find(take.edit_id) if take.edit_id else None
