@@ -23,6 +23,7 @@ from .. import panels, sharing_settings, texts
 from ..review.edit_book import EditBook
 from ..review.turn_edits import ShownTurn, TurnEdits, conversation_of, parts_of, turn_id
 from ..stories import computed
+from .chat_places import in_front
 from .chat_view import ChatView
 from .drafts import folder_of
 from .link_actions import NO_FILE
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from ...chat.edit_requests import Checkpoint, Rewound
     from .chat_actions import ChatActions
 
-NO_CHAT = "This window has no chat."
 NOTHING = {
     False: "No turn of this chat changed files that can be undone.",
     True: "No turn of this chat was undone, or its files have changed since.",
@@ -92,7 +92,7 @@ class TurnActions:
         from ...chat.edit_requests import Checkpoints
         from ...chat.requests import UndoTurn
 
-        chat = self._chat(window)
+        chat = in_front(self._chats.tabs, window, self._tell)
         if chat is None:
             return
         found = await self._chats.ask(chat, Checkpoints(chat.conversation)) or ()
@@ -115,7 +115,7 @@ class TurnActions:
         """Go back to before a message of the user."""
         from ...chat.edit_requests import Checkpoints, Rewind
 
-        chat = self._chat(window)
+        chat = in_front(self._chats.tabs, window, self._tell)
         if chat is None:
             return
         found = await self._chats.ask(chat, Checkpoints(chat.conversation)) or ()
@@ -139,7 +139,7 @@ class TurnActions:
         this path; without an id that of the last one."""
         from ...chat.edit_requests import Checkpoints, TurnTexts
 
-        chat = self._chat(window)
+        chat = in_front(self._chats.tabs, window, self._tell)
         if chat is None:
             return
         if not turn:
@@ -214,13 +214,6 @@ class TurnActions:
         if service is not None:
             told: Answer[None] = service.ask(TellChanged(conversation, (path,)))
             await told
-
-    def _chat(self, window: sublime.Window) -> ChatView | None:
-        view = self._chats.tabs.in_window(window)
-        chat = self._chats.tabs.of(view) if view is not None else None
-        if chat is None:
-            self._tell(NO_CHAT)
-        return chat
 
     def _open(self, window: sublime.Window, rewound: Rewound) -> None:
         """The new chat, with the message in its composer."""
