@@ -224,3 +224,8 @@ def _names(word: str, cli: Cli) -> bool:
 def by_id(id: str) -> Cli:
     """The CLI with that id; Gemini CLI if there is none, because it knows the whole protocol."""
     return next((cli for cli in CLIS if cli.id == id), GEMINI_CLI)
+
+
+def name_of(client: str) -> str:
+    """What a client is called in a sentence; one whose name is not known is taken for Gemini CLI."""
+    return client or GEMINI_CLI.name

@@ -15,7 +15,7 @@ from ..base.digest import Digest
 from ..base.log import logger
 from ..base.shown_text import shown_line
 from ..ide import file_content
-from ..ide.clis import GEMINI_CLI
+from ..ide.clis import name_of
 from ..ide.editor import (
     YOURS,
     ClosedDiff,
@@ -182,7 +182,7 @@ class SublimeEditor(Editor):
         self._announce(window, proposal, present.note or present.warning)
 
     def _announce(self, window: sublime.Window, proposal: Proposal, warning: str) -> None:
-        client, name = proposal.client or GEMINI_CLI.name, os.path.basename(proposal.path)
+        client, name = name_of(proposal.client), os.path.basename(proposal.path)
         asks = f"{client} proposes an edit of {name}."
         if self.notices is not None:
             self.notices.show(window, asks)

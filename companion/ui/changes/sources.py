@@ -12,7 +12,7 @@ from ...base.change_sheet import FileChanges
 from ...base.comparison import Comparison
 from ...base.shown_text import shown_line
 from ...base.text_digest import text_digest
-from ...ide.clis import GEMINI_CLI
+from ...ide.clis import name_of
 from .. import texts
 from ..review import head
 from ..review.history import History
@@ -154,5 +154,5 @@ def _state(record: DiffRecord) -> str:
 
 def state(client: str, is_written: bool, is_new: bool) -> str:
     """Who made the changes, behind the counts."""
-    who = f"{'written' if is_written else 'proposed'} by {client or GEMINI_CLI.name}"
+    who = f"{'written' if is_written else 'proposed'} by {name_of(client)}"
     return shown_line(f"new file, {who}" if is_new else who)

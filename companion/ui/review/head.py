@@ -109,9 +109,7 @@ def _state(record: DiffRecord) -> str:
     if record.is_orphaned:
         return "proposed, CLI gone"
     # Only the names of several connected CLIs have a number.
-    return (
-        f"proposed by {record.client}" if record.client not in ("", GEMINI_CLI.name) else "proposed"
-    )
+    return f"proposed by {record.client}" if record.proposer != GEMINI_CLI.name else "proposed"
 
 
 def decision_links(record: DiffRecord) -> dict[str, str]:

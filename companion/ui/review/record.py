@@ -12,7 +12,7 @@ from typing import Any, Iterable, Mapping, Sequence, TypeVar
 
 import sublime
 
-from ...ide.clis import GEMINI_CLI
+from ...ide.clis import name_of
 
 # Public, for key bindings: the stamp, and the editor's path of the file.
 STAMP = "gemini_companion_diff"
@@ -80,7 +80,7 @@ class DiffRecord:
     @property
     def proposer(self) -> str:
         """The name of the CLI or agent, for a sentence."""
-        return self.client or GEMINI_CLI.name
+        return name_of(self.client)
 
 
 @dataclass(frozen=True)
