@@ -227,5 +227,5 @@ def by_id(id: str) -> Cli:
 
 
 def name_of(client: str) -> str:
-    """What a client is called in a sentence; one whose name is not known is taken for Gemini CLI."""
+    """The client's name for a sentence; one that gave none is taken for Gemini CLI."""
     return client or GEMINI_CLI.name

@@ -3,16 +3,18 @@ the chat, and given back where nobody waits for them."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
+import threading
 import unittest
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, Generator, Sequence
+from typing import Any, Coroutine, Generator, Sequence, TypeVar
 
 import sublime
-from GeminiCompanion.companion.agent.agents.open_files import NeedsUser, Saved
+from GeminiCompanion.companion.agent.agents.open_files import NeedsUser, Saved, Withheld
 from GeminiCompanion.companion.agent.conversations.turn_undo import (
     AS_LEFT,
     CHANGED,
@@ -26,6 +28,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     Diff,
     Option,
 )
+from GeminiCompanion.companion.base import background
 from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat.chat_update import FAILED, STARTING, WORKING, UnaskedChange
 from GeminiCompanion.companion.chat.edit_requests import DecideEdits, TurnTexts
@@ -34,7 +37,7 @@ from GeminiCompanion.companion.chat.rendered import OPEN_EDIT, Link, Patch, Rend
 from GeminiCompanion.companion.chat.requests import Decide
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ui import sharing_settings
-from GeminiCompanion.companion.ui.chat import asked_edits, open_tabs
+from GeminiCompanion.companion.ui.chat import asked_edits
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.drafts import Drafts
 from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, KEPT, OVER
@@ -44,11 +47,13 @@ from GeminiCompanion.companion.ui.review import comments, ending, head, record, 
 from GeminiCompanion.companion.ui.review.turn_edits import turn_id
 from GeminiCompanion.companion.ui.sublime_editor import PREFIX
 
+from ..support import PATIENCE
 from .adapter import text_of
 from .reviewing import Steps
 from .test_chat_tabs import ChatCase, running
 from .test_review_drawing import phantoms
 
+T = TypeVar("T")
 NEW = "one\ntwo\nthree\n"
 
 
@@ -583,6 +588,12 @@ class WithUnsavedChanges(EditCase):
         self.question = self.asks(Diff(self.path, "one\nunsaved\n", NEW))
         self.open_tabs = self.chats.engines.open_tabs
 
+    def on_loop(self, work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
+        """What the engine's loop gets."""
+        done = background.start(lambda: asyncio.run(work))
+        yield lambda: done.is_there
+        return done.result()
+
     def ask_about_typed(self) -> Generator[Any, Any, sublime.View]:
         file = yield from self.open("a.txt", "one\n")
         file.run_command("append", {"characters": "unsaved\n"})
@@ -607,24 +618,24 @@ class WithUnsavedChanges(EditCase):
     def test_an_accepted_edit_may_replace_what_is_not_saved_once(self) -> Steps:
         file = yield from self.ask_about_typed()
         with self.assertRaises(NeedsUser):
-            self.open_tabs._save(self.path, NEW)
+            yield from self.on_loop(self.open_tabs.save(self.path, NEW))
         yield from self.accept(1)
         request = yield from self.sent()
         self.assertEqual(request, DecideEdits(self.id, "call", ONCE))
-        found = self.open_tabs._save(self.path, NEW)
+        found = yield from self.on_loop(self.open_tabs.save(self.path, NEW))
         self.assertEqual(found, Saved("one\nunsaved\n", NEW))
         self.assertEqual((text_of(file), file.is_dirty()), (NEW, False))
         file.run_command("undo")
         self.assertEqual(text_of(file), "one\nunsaved\n")
         with self.assertRaises(NeedsUser):
-            self.open_tabs._save(self.path, NEW)
+            yield from self.on_loop(self.open_tabs.save(self.path, NEW))
 
     def test_it_may_not_replace_what_was_typed_after_that(self) -> Steps:
         file = yield from self.ask_about_typed()
         yield from self.accept(1)
         file.run_command("append", {"characters": "more\n"})
         with self.assertRaises(NeedsUser):
-            self.open_tabs._save(self.path, NEW)
+            yield from self.on_loop(self.open_tabs.save(self.path, NEW))
         self.assertEqual(text_of(file), "one\nunsaved\nmore\n")
 
     def test_going_back_lets_nothing_be_replaced(self) -> Steps:
@@ -632,20 +643,53 @@ class WithUnsavedChanges(EditCase):
         yield from self.accept(-1)
         self.assertEqual(self.service.asked, [])
         with self.assertRaises(NeedsUser):
-            self.open_tabs._save(self.path, NEW)
+            yield from self.on_loop(self.open_tabs.save(self.path, NEW))
 
     def test_the_agent_is_told_of_no_tab_while_sharing_is_paused(self) -> Steps:
         yield from self.ask_about_typed()
-        self.assertEqual(open_tabs._look(self.path)[1], "one\nunsaved\n")
+        told = yield from self.on_loop(self.open_tabs.unsaved(self.path))
+        self.assertEqual(told, "one\nunsaved\n")
         sharing_settings.pause(self.window)
         self.addCleanup(sharing_settings.resume, self.window)
-        self.assertIsNone(open_tabs._look(self.path)[1])
+        told = yield from self.on_loop(self.open_tabs.unsaved(self.path))
+        self.assertIsNone(told)
 
-    def test_an_excluded_file_is_known_by_its_rules(self) -> None:
-        for name, is_excluded in (("a.key", True), ("a.txt", False)):
-            path = self.write(name, "x\n")
-            rules, _text = open_tabs._look(path)
-            self.assertEqual(any(rule(path) for rule in rules), is_excluded)
+    def test_an_excluded_file_is_known_by_its_rules(self) -> Steps:
+        with self.assertRaises(Withheld):
+            yield from self.on_loop(self.open_tabs.unsaved(self.write("a.key", "x\n")))
+        told = yield from self.on_loop(self.open_tabs.unsaved(self.write("b.txt", "x\n")))
+        self.assertIsNone(told)
+
+    def test_a_disk_that_does_not_answer_holds_nothing_up(self) -> Steps:
+        yield from self.ask_about_typed()
+        asked, answers = threading.Event(), threading.Event()
+        self.addCleanup(answers.set)
+
+        def samefile(*paths: str) -> bool:
+            asked.set()
+            return answers.wait(PATIENCE)
+
+        self.replace(os.path, "samefile", samefile)
+        elsewhere = os.path.join(self.folder, "elsewhere", "a.txt")
+        looking = background.start(lambda: asyncio.run(self.open_tabs.unsaved(elsewhere)))
+        yield asked.is_set
+        self.assertFalse(looking.is_there)
+        answers.set()
+        yield lambda: looking.is_there
+        self.assertEqual(looking.result(), "one\nunsaved\n")
+
+    @unittest.skipIf(sys.platform == "win32", "links need a privilege there")
+    def test_a_tab_that_was_opened_by_a_link_is_the_files(self) -> Steps:
+        link = os.path.join(self.folder, "link")
+        os.symlink(self.folder, link)
+        self.question = self.asks(Diff(os.path.join(link, "a.txt"), "one\nunsaved\n", NEW))
+        file = yield from self.ask_about_typed()
+        right = yield from self.right()
+        self.assertEqual(text_of(right), NEW)
+        self.open_tabs.accept(os.path.join(link, "a.txt"))
+        found = yield from self.on_loop(self.open_tabs.save(os.path.join(link, "a.txt"), NEW))
+        self.assertEqual(found, Saved("one\nunsaved\n", NEW))
+        self.assertEqual((text_of(file), file.is_dirty()), (NEW, False))
 
     @unittest.skipIf(sys.platform == "win32", "links need a privilege there")
     def test_a_file_in_a_folder_that_is_a_link_is_one_of_the_project(self) -> None:

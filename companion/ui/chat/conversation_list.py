@@ -13,6 +13,7 @@ import sublime
 from ...base.shown_text import shown_line
 from ...chat.amounts import clock, many
 from .. import panels, texts, views
+from ..file_reading import in_time
 from ..panels import Item
 from . import chat_places
 from .chat_actions import ChatActions
@@ -120,9 +121,9 @@ class ConversationList:
         """With the next page. A page of a search may have nothing although there are more."""
         from ...chat.requests import ListConversations
 
-        before = len(listed.infos)
+        before, folders = len(listed.infos), await _workspaces(window)
         while True:
-            wanted = ListConversations(_workspaces(window), listed.words, listed.cursor, PAGE)
+            wanted = ListConversations(folders, listed.words, listed.cursor, PAGE)
             found = await service.ask(wanted)
             listed.infos += found.conversations
             listed.excerpts.update(found.excerpts)
@@ -210,10 +211,10 @@ class ConversationList:
         self._chats.drafts.forget(conversation)
 
 
-def _workspaces(window: sublime.Window) -> tuple[str, ...]:
+async def _workspaces(window: sublime.Window) -> tuple[str, ...]:
     """The folders of the window, as conversations name them."""
-    folders = views.folders(window) or (folder_of(window),)
-    return tuple(map(os.path.realpath, folders))
+    folders = tuple(views.folders(window) or (folder_of(window),))
+    return await in_time(lambda: tuple(map(os.path.realpath, folders)), folders)
 
 
 def _heading(listed: Listed) -> str:

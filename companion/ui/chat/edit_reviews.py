@@ -168,7 +168,7 @@ class EditReviews(Owner):
                 self._put_away(view)
         for path, edits in asked.by_path.items():
             present = await file_reading.content(path)
-            made = partial(whole, edits, present, unsaved_text(path))
+            made = partial(whole, edits, present, await unsaved_text(path))
             original, shown = await computed(made) or (present, Shown(present.text, ""))
             text = shown.proposed
             digest = await computed(partial(large.parts, original.text, text))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 import sublime
@@ -13,6 +14,7 @@ import sublime
 from ...base.shown_text import shown_line
 from ...chat import rendered
 from ...chat.rendered import Link
+from ..file_reading import in_time
 from . import failure_words
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 A_FOLDER = "{} is a folder."
 NO_FILE = "{} is not there any more."
+SILENT = "{} cannot be opened: its disk does not answer."
 NOT_YET = "This link has no action in this version."
 TURN_CHANGES = "gemini_companion_turn_changes"
 
@@ -50,12 +53,20 @@ def argument_of(link: Link) -> Mapping[str, Any]:
 
 
 async def _open_file(followed: Followed, service: ChatService) -> None:
-    path, window = str(followed.argument.get("path", "")), followed.view.window()
-    if not os.path.isfile(path):
-        told = A_FOLDER if os.path.isdir(path) else NO_FILE
-        followed.tell(told.format(shown_line(path)))
+    path = str(followed.argument.get("path", ""))
+    refusal = await in_time(partial(refused, path), SILENT)
+    window = followed.view.window()
+    if refusal:
+        followed.tell(refusal.format(shown_line(path)))
     elif window is not None:
         window.open_file(path)
+
+
+def refused(path: str) -> str:
+    """Why it cannot be opened, with a place for its name; "" if it can. Waits for the disk."""
+    if os.path.isfile(path):
+        return ""
+    return A_FOLDER if os.path.isdir(path) else NO_FILE
 
 
 async def _show_output(followed: Followed, service: ChatService) -> None:

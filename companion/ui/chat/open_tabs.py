@@ -7,7 +7,7 @@ import asyncio
 import os
 from contextlib import suppress
 from functools import partial
-from typing import Callable, TypeVar
+from typing import Callable, Iterable, TypeVar
 
 import sublime
 
@@ -15,7 +15,7 @@ from ...agent.agents.open_files import NeedsUser, NotSaved, OpenFiles, Saved, Wi
 from ...base.background import in_thread
 from ...base.log import logger
 from ...base.text_digest import text_digest
-from .. import application, queues, settings, sharing_settings, texts
+from .. import application, file_reading, queues, settings, sharing_settings, texts
 
 T = TypeVar("T")
 # Seconds for a disk to say what a path stands for.
@@ -30,36 +30,39 @@ class OpenTabs(OpenFiles):
     are_there = True
 
     def __init__(self) -> None:
-        # The digests of the unsaved texts that the user lets an edit replace, by the paths of their
-        # files. UI thread only.
-        self._accepted: dict[str, str] = {}
+        # By the path of an edit, the digests of the unsaved texts that the user lets it replace, by
+        # the names of their tabs. UI thread only.
+        self._accepted: dict[str, dict[str, str]] = {}
 
     def accept(self, path: str) -> None:
-        """The user has accepted an edit of the file, with what is unsaved in its tab now."""
-        view = unsaved_tab(path)
-        if view is not None:
-            self._accepted[path] = text_digest(texts.text_of(view))
+        """The user has accepted an edit of the file, with what is unsaved in its tab now. Which of
+        these tabs is the file's is seen when the edit is saved."""
+        found = [(it, texts.unsaved_view(it)) for it in (path, *_others(path))]
+        digests = {it: text_digest(texts.text_of(view)) for it, view in found if view is not None}
+        if digests:
+            self._accepted[path] = digests
 
     async def unsaved(self, path: str) -> str | None:
-        found = await _on_ui_thread(partial(_look, path))
-        rules, text = found
+        name = await _name_in_tabs(path)
+        rules, text = await _on_ui_thread(partial(_look, path, name))
         if await in_thread(lambda: any(rule(path) for rule in rules), PATIENCE):
             raise Withheld
         return text
 
     async def save(self, path: str, text: str) -> Saved | None:
-        return await _on_ui_thread(partial(self._save, path, text))
+        name = await _name_in_tabs(path)
+        return await _on_ui_thread(partial(self._save, path, name, text))
 
     async def holds(self, folder: str) -> bool:
         return await _on_ui_thread(lambda: any(map(_holds, _windows_of(folder))))
 
-    def _save(self, path: str, text: str) -> Saved | None:
-        """In one step, so that nobody types in between."""
-        accepted, view = self._accepted.pop(path, ""), unsaved_tab(path)
+    def _save(self, path: str, name: str, text: str) -> Saved | None:
+        """In one step, so that nobody types in between. The tab has this name."""
+        accepted, view = self._accepted.pop(path, {}), texts.unsaved_view(name)
         if view is None:
             return None
         before = texts.text_of(view)
-        if accepted != text_digest(before):
+        if accepted.get(name) != text_digest(before):
             raise NeedsUser
         if view.is_read_only() or not texts.replace_theirs(view, text):
             raise NotSaved
@@ -69,34 +72,47 @@ class OpenTabs(OpenFiles):
         return Saved(before, texts.text_of(view))
 
 
-def unsaved_tab(path: str) -> sublime.View | None:
-    """A tab with unsaved changes of the file, also if it was opened by another path."""
-    found = texts.unsaved_view(path)
-    if found is not None:
-        return found
-    name = os.path.basename(path)
-    views = [view for window in application.windows() for view in window.views()]
-    dirty = [(it, it.file_name() or "") for it in views if it.is_dirty()]
-    same = [(it, other) for it, other in dirty if os.path.basename(other) == name]
-    return next((it for it, other in same if _is_same(other, path)), None)
-
-
-def unsaved_text(path: str) -> str | None:
-    """The text of that tab; None if there is none."""
-    view = unsaved_tab(path)
+async def unsaved_text(path: str) -> str | None:
+    """The text of a tab with unsaved changes of the file, also if it was opened by another path;
+    None if there is none. For stories."""
+    others = _others(path)
+    name = await file_reading.in_time(partial(_same, path, others), path) if others else path
+    view = texts.unsaved_view(name)
     return None if view is None else texts.text_of(view)
 
 
+async def _name_in_tabs(path: str) -> str:
+    """The path by which that tab was opened; the same path if there is none. For the loop. Raises
+    asyncio.TimeoutError."""
+    others = await _on_ui_thread(partial(_others, path))
+    return await in_thread(partial(_same, path, others), PATIENCE) if others else path
+
+
+def _others(path: str) -> list[str]:
+    """Other paths that may lead to the file, of tabs with unsaved changes; none if a tab has it by
+    this path. UI thread only."""
+    if texts.unsaved_view(path) is not None:
+        return []
+    views = [view for window in application.windows() for view in window.views()]
+    dirty = [it.file_name() or "" for it in views if it.is_dirty()]
+    return [it for it in dirty if os.path.basename(it) == os.path.basename(path)]
+
+
+def _same(path: str, others: Iterable[str]) -> str:
+    """The first of the others that leads to the same file, else the path. Waits for the disk."""
+    return next((it for it in others if _is_same(it, path)), path)
+
+
 def _is_same(path: str, other: str) -> bool:
-    with suppress(OSError):
+    with suppress(OSError, ValueError):
         return os.path.samefile(path, other)
     return False
 
 
-def _look(path: str) -> tuple[list[Rule], str | None]:
-    """The rules for the file, and the text of its tab if that has unsaved changes that may be
-    told."""
-    view, windows = unsaved_tab(path), _windows_of(path)
+def _look(path: str, name: str) -> tuple[list[Rule], str | None]:
+    """The rules for the file, and the text of the tab of this name if that has unsaved changes that
+    may be told."""
+    view, windows = texts.unsaved_view(name), _windows_of(path)
     home = view.window() if view is not None else None
     if home is not None and home not in windows:
         windows.append(home)

@@ -20,13 +20,14 @@ from ...chat.amounts import many
 from ...ide.accepted_edits import Edit
 from ...ide.file_content import Original, of_bytes, read_or_note
 from .. import panels, sharing_settings, texts
+from ..file_reading import in_time
 from ..review.edit_book import EditBook
 from ..review.turn_edits import ShownTurn, TurnEdits, conversation_of, parts_of, turn_id
 from ..stories import computed
 from .chat_places import in_front
 from .chat_view import ChatView
 from .drafts import folder_of
-from .link_actions import NO_FILE
+from .link_actions import SILENT, refused
 
 if TYPE_CHECKING:
     from ...chat.edit_requests import Checkpoint, Rewound
@@ -166,11 +167,14 @@ class TurnActions:
         for edit in unasked or edits:
             self._edits.add([] if unasked else [edit])
             await self.open_review(window, edit)
-        if not edits and os.path.isfile(path):
+        if edits:
+            return
+        refusal = await in_time(partial(refused, path), SILENT)
+        if refusal:
+            self._tell(refusal.format(shown_line(path)))
+        else:
             self._tell(NO_EDIT.format(shown_line(os.path.basename(path))))
             window.open_file(path)
-        elif not edits:
-            self._tell(NO_FILE.format(shown_line(path)))
 
     async def fetch(self, window: sublime.Window, shown: ShownTurn) -> list[Edit]:
         """Those edits again, as they are kept. Raises Unanswered."""

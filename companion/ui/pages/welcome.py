@@ -119,7 +119,8 @@ def _step(title: str, result: Ok | Failed | None, facts: Facts, is_next: bool) -
 def is_first_start(cache: str, state_path: str) -> bool:
     """Whether this is the first start after the first installation. `cache` is the package's folder
     there, `state_path` the file of earlier versions. A package in another folder, such as a
-    checkout, does not count as installed."""
+    checkout, does not count as installed. The UI thread may wait for the disk of the cache, which
+    Sublime Text itself needs."""
     places = (sublime.packages_path(), sublime.installed_packages_path())
     here = os.path.abspath(__file__)
     is_installed = any(here.startswith(os.path.join(place, "")) for place in places)
