@@ -42,11 +42,14 @@ class Completing:
     def best(self) -> Optional[Offer]:
         """Of those that begin with the word at the caret the first, else of those that fit it;
         None where none does."""
+        return next(iter(self.fitting()), None)
+
+    def fitting(self) -> List[Offer]:
+        """Those that fit the word at the caret, the best first."""
         prefix = prefix_of(self._view)
-        fitting = [each for each in self._offers if fits(prefix, each.trigger)]
         low = prefix.lower()
-        starting = [each for each in fitting if each.trigger.lower().startswith(low)]
-        return next(iter(starting or fitting), None)
+        found = [each for each in self._offers if fits(prefix, each.trigger)]
+        return sorted(found, key=lambda each: not each.trigger.lower().startswith(low))
 
 
 def _offer(item: Any) -> Offer:

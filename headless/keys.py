@@ -25,11 +25,82 @@ NAMES = {
     "\x03": "end",
     "\x04": "end",
 }
-_KEY = re.compile(r"\x1b[\[O][0-9;]*[~A-Za-z]|.", re.DOTALL)
+# The same for a view, by the names of Sublime's key bindings: the last byte of a sequence, or the
+# number before "~"; and the number that stands for a key by itself.
+LETTERS = {"A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F": "end"}
+LETTERS.update(zip("PQRS", ("f1", "f2", "f3", "f4")))
+NUMBERS = {1: "home", 2: "insert", 3: "delete", 4: "end", 5: "pageup", 6: "pagedown"}
+NUMBERS.update({7: "home", 8: "end", 11: "f1", 12: "f2", 13: "f3", 14: "f4", 15: "f5", 17: "f6"})
+NUMBERS.update({18: "f7", 19: "f8", 20: "f9", 21: "f10", 23: "f11", 24: "f12"})
+CODES = {9: "tab", 13: "enter", 27: "escape", 32: "space", 127: "backspace", 8: "backspace"}
+# What begins and ends a text that was pasted.
+PASTED, END_OF_PASTE = "\x1b[200~", "\x1b[201~"
+# Seconds that a terminal may take for the next piece of it.
+PASTE_WAIT = 1.0
+# Asks the terminal to tell keys such as Ctrl+Enter apart, and to say what is pasted; and no more.
+ALL_KEYS = "\x1b[>1u\x1b[>4;1m\x1b[?2004h"
+USUAL_KEYS = "\x1b[<u\x1b[>4m\x1b[?2004l"
+_KEY = re.compile(r"\x1b\[200~.*?\x1b\[201~|\x1b[\[O][0-9;]*[~A-Za-z]|\x1b\r|.", re.DOTALL)
+_SEQUENCE = re.compile(r"\x1b[\[O]([0-9;]*)([~A-Za-z])")
+
+
+def bound(key: str) -> str:
+    """The name that Sublime's key bindings have for a key as a terminal sends it; "" for what is
+    none.
+
+    >>> bound("\\x1b[13;5u"), bound("\\x1b[27;6;13~"), bound("\\x1b[1;2A"), bound("\\x01")
+    ('ctrl+enter', 'ctrl+shift+enter', 'shift+up', 'ctrl+a')
+    """
+    match = _SEQUENCE.fullmatch(key)
+    if match is None:
+        return _plain(key)
+    numbers = [int(it) for it in match.group(1).split(";") if it]
+    if match.group(2) == "Z":
+        return "shift+tab"
+    if match.group(2) in LETTERS:
+        return _with_modifiers(LETTERS[match.group(2)], numbers[1:])
+    if match.group(2) == "u" and numbers:
+        return _with_modifiers(_of_code(numbers[0]), numbers[1:])
+    if numbers[:1] == [27] and len(numbers) == 3:
+        return _with_modifiers(_of_code(numbers[2]), numbers[1:2])
+    return _with_modifiers(NUMBERS.get(numbers[0], ""), numbers[1:]) if numbers else ""
+
+
+def _is_begun(data: bytes) -> bool:
+    """Whether there is more to come of what is pasted."""
+    return data.count(PASTED.encode()) > data.count(END_OF_PASTE.encode())
+
+
+def _plain(key: str) -> str:
+    """Of a key that is no sequence. Not every terminal tells Ctrl+Enter apart, but each has
+    Alt+Enter, or a line feed, which no other key sends."""
+    if key in ("\x1b\r", "\n"):
+        return "ctrl+enter"
+    code = ord(key[0]) if len(key) == 1 else 0
+    if code in CODES and key != " ":
+        return CODES[code]
+    if code == 0:
+        return "ctrl+space" if key == "\x00" else ""
+    return "ctrl+" + chr(code + 96) if code < 27 else key
+
+
+def _of_code(code: int) -> str:
+    return CODES.get(code) or chr(code)
+
+
+def _with_modifiers(name: str, numbers: List[int]) -> str:
+    """Sublime names them in this order."""
+    held = (numbers[0] if numbers else 1) - 1
+    if not name or held == 1 and len(name) == 1:
+        return name.upper()
+    kinds = (("ctrl", 4), ("alt", 2), ("shift", 1))
+    return "+".join([*(word for word, bit in kinds if held & bit), name])
 
 
 class LineKeys:
     """Keys from a pipe: the first character of each line, "enter" for an empty one."""
+
+    is_raw = False
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -55,6 +126,9 @@ class LineKeys:
         line, _, self._read = self._read.partition(b"\n")
         return line.decode("utf-8", "replace").strip()
 
+    def tell_apart(self, wanted: bool) -> None:
+        """A pipe has lines and no keys."""
+
     @contextmanager
     def paused(self) -> Iterator[None]:
         """While another program has the terminal."""
@@ -71,6 +145,7 @@ class TerminalKeys(LineKeys):
         super().__init__(descriptor)
         self.cooked = cooked
         self.pressed: List[str] = []
+        self.is_raw = False
 
     def __call__(self, seconds: float) -> Optional[str]:
         if not self.pressed:
@@ -79,9 +154,18 @@ class TerminalKeys(LineKeys):
             data = os.read(self.descriptor, 4096)
             if not data:
                 raise EOFError
+            while _is_begun(data) and self._can_read(PASTE_WAIT):
+                data += os.read(self.descriptor, 65536)
             self.pressed = _KEY.findall(data.decode("utf-8", "replace"))
         key = self.pressed.pop(0)
-        return NAMES.get(key, key)
+        return key if self.is_raw else NAMES.get(key, key)
+
+    def tell_apart(self, wanted: bool) -> None:
+        """From now on keys are given as the terminal sends them, all that it can tell apart, and
+        what is pasted as one (PASTED); or no more."""
+        if wanted != self.is_raw:
+            self.is_raw = wanted
+            write(ALL_KEYS if wanted else USUAL_KEYS)
 
     def line(self, prompt: str, text: str = "") -> Optional[str]:
         while True:
@@ -129,9 +213,11 @@ def keys() -> Iterator[LineKeys]:
     descriptor = stream.fileno()
     cooked = termios.tcgetattr(descriptor)
     tty.setraw(descriptor)
+    found = TerminalKeys(descriptor, cooked)
     try:
-        yield TerminalKeys(descriptor, cooked)
+        yield found
     finally:
+        found.tell_apart(False)
         termios.tcsetattr(descriptor, termios.TCSADRAIN, cooked)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from typing import List, NamedTuple, Optional, Sequence
+from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 from .keys import write
 from .sides import cut, wrapped
@@ -12,18 +12,21 @@ from .sides import cut, wrapped
 CLEAR, HOME, REST_OF_LINE, REST = "\x1b[2J", "\x1b[H", "\x1b[K", "\x1b[J"
 OTHER_SCREEN, FIRST_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+CURSOR = "\x1b[%d;%dH"
 # Messages that can be seen at a time.
 MESSAGES = 3
 
 
 class Frame(NamedTuple):
     """All that is shown, line by line: the proposal, a list or a panel over it, what was said so
-    far, and the keys. Lines of the proposal fit the width already."""
+    far, and the keys. Lines of the proposal fit the width already. `caret` are a line of the panel
+    and a column, from 0, where the person writes there."""
 
     proposal: Sequence[str]
     panel: Sequence[str]
     messages: Sequence[str]
     keys: Sequence[str]
+    caret: Optional[Tuple[int, int]] = None
 
 
 class Screen:
@@ -32,7 +35,7 @@ class Screen:
     colour = True
 
     def __init__(self) -> None:
-        self._shown: Optional[List[str]] = None
+        self._shown: Optional[Tuple[List[str], str]] = None
         self._size = (0, 0)
         write(OTHER_SCREEN + HIDE_CURSOR)
 
@@ -61,12 +64,17 @@ class Screen:
         said = _last(recent, count)
         rest = [*frame.panel, *said, *frame.keys]
         lines = top + [cut(line, self.columns) for line in rest]
-        if lines == self._shown and size == self._size:
+        cursor = HIDE_CURSOR
+        if frame.caret is not None:
+            line, column = frame.caret
+            cursor = CURSOR % (len(top) + line + 1, column + 1) + SHOW_CURSOR
+        if (lines, cursor) == self._shown and size == self._size:
             return
         clear = CLEAR if size != self._size else ""
-        self._shown, self._size = lines, size
+        self._shown, self._size = (lines, cursor), size
         # In raw mode a line feed alone does not return the carriage.
-        write(clear + HOME + "\r\n".join(line + REST_OF_LINE for line in lines) + REST)
+        text = "\r\n".join(line + REST_OF_LINE for line in lines) + REST
+        write(clear + HIDE_CURSOR + HOME + text + cursor)
 
     def asks(self) -> None:
         """A line is asked for in the last row."""

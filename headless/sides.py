@@ -189,7 +189,7 @@ def _fitted(text: str, spans: Sequence[Tuple[int, int]], width: int) -> str:
         if strong != any(begin <= at < end for begin, end in spans):
             strong = not strong
             shown += STRONG if strong else PLAIN
-        used, shown = used + _columns(piece), shown + piece
+        used, shown = used + columns(piece), shown + piece
     return shown + (PLAIN if strong else "") + mark + " " * (width - used)
 
 
@@ -206,7 +206,7 @@ def _pieces(text: str) -> Iterator[Tuple[int, str]]:
 def _room(pieces: Sequence[Tuple[int, str]], length: int, width: int) -> Tuple[int, str]:
     """How many of the pieces there is room for, and what stands behind them where that is not all
     of a text of this length: the number of its characters that are missing."""
-    ends = list(accumulate((_columns(shown) for _at, shown in pieces), initial=0))
+    ends = list(accumulate((columns(shown) for _at, shown in pieces), initial=0))
     if ends[-1] <= width and length <= width:
         return len(pieces), ""
     places = [*(at for at, _shown in pieces), min(length, width)]
@@ -217,7 +217,7 @@ def _room(pieces: Sequence[Tuple[int, str]], length: int, width: int) -> Tuple[i
     return 0, "…"[:width]
 
 
-def _columns(text: str) -> int:
+def columns(text: str) -> int:
     """Wide characters take two."""
     if text.isascii():
         return len(text)

@@ -15,14 +15,16 @@ import sys
 import tempfile
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from . import clicks, proposals, questions
+from . import clicks, proposals, questions, tabs
 from .console import Console
-from .keys import LineKeys, keys
+from .keyboard import Keyboard
+from .keys import END_OF_PASTE, PASTED, LineKeys, bound, keys
 from .options import Options
 from .proposals import Proposal
 from .reviewing import Reviewing
 from .screen import Frame, Paper, Screen, screen
 from .sides import printable, wrapped
+from .tabs import Tab
 
 # What keys do with the diff that is shown.
 COMMANDS = {
@@ -57,7 +59,10 @@ REVIEW_KEYS = (
 KEYS = (
     "[w]aiting  [h]istory  [o]pen a file  [f]older to add  [t]ype  [s]tatus  [:] commands  [q]uit"
 )
-TAB_KEYS = "Escape closes what is shown above the messages."
+TAB_KEYS = "Escape closes what is shown above the messages; Enter lists its links."
+WRITING_KEYS = (
+    "What you type goes to the tab; Alt+Enter is Ctrl+Enter. Escape: back to the commands."
+)
 LIST_KEYS = ("A number, or up, down and Enter; Escape closes the list.",)
 # Pixels of a window: none of its own lines is broken before the terminal's are.
 WIDTH = 4000.0
@@ -79,17 +84,15 @@ IN_CONTAINER = "REMOTE_CONTAINERS=1 "
 
 class State(NamedTuple):
     """What the editor shows at a moment. `active` is the diff with the keyboard, if it is one;
-    `question` a quick panel or an input panel; `tab` name and text of the tab with the keyboard,
-    where there is one only to be looked at, `is_at_end` whether its caret is; `message` the status
-    bar's; `clipboard` what was copied."""
+    `question` a quick panel or an input panel; `tab` the tab with the keyboard, where that is no
+    file; `message` the status bar's; `clipboard` what was copied."""
 
     waiting: Tuple[int, ...]
     active: Optional[int]
     proposal: Optional[Proposal]
     question: Optional[Any]
     panel: str
-    tab: Optional[Tuple[str, str]]
-    is_at_end: bool
+    tab: Optional[Tab]
     message: str
     clipboard: str
 
@@ -176,6 +179,10 @@ class Front:
         self.message = ""
         self.is_welcomed = False
         self.clipboard = editor.clipboard
+        self.keyboard = Keyboard(editor)
+        # Whether keys go to the tab that is shown.
+        self.is_writing = False
+        self._drawn: Optional[Tuple[Tab, int, tabs.Lines]] = None
         if isinstance(shown, Screen):
             for stream in (sys.stdout, sys.stderr):
                 if isinstance(stream, Console):
@@ -197,10 +204,16 @@ class Front:
 
     def go_on(self, next_key: LineKeys) -> bool:
         """Wait a moment for a key and do what it says; False where the user quits."""
+        self.is_writing = self.is_writing and self._tab() is not None
+        next_key.tell_apart(self.is_writing and self._question() is None)
         key = next_key(LOOK)
-        if key in QUIT_KEYS:
+        if key is None:
+            return True
+        if next_key.is_raw:
+            self._write(key)
+        elif key in QUIT_KEYS:
             return False
-        if key is not None:
+        else:
             self.press(key, next_key)
         return True
 
@@ -242,7 +255,12 @@ class Front:
         elif key == "f":
             self._run("prompt_add_folder")
         elif key == "t":
-            self._type(next_key)
+            if isinstance(self.screen, Screen) and self._tab() is not None:
+                self.is_writing = True
+            else:
+                self._type(next_key)
+        elif key == "enter" and self._tab() is not None:
+            self.editor.ui(self._list_links)
         elif key == ":":
             self._choose_command(next_key)
         elif key == "escape":
@@ -313,8 +331,7 @@ class Front:
             proposals.read(self.editor, shown) if shown is not None else None,
             self._question(),
             panel.view.text.characters if panel is not None else _page_text(page),
-            proposals.shown_only(view),
-            bool(view and view.selection and view.selection[-1][1] == len(view.text)),
+            tabs.read(view),
             self.editor.status_message,
             self.editor.clipboard,
         )
@@ -369,35 +386,57 @@ class Front:
 
     def _draw(self, state: State) -> None:
         panel = wrapped(state.panel.rstrip(), self.screen.columns) if state.panel.strip() else []
+        caret: Optional[Tuple[int, int]] = None
         if state.question is not None:
             panel = questions.lines(state.question)
         elif state.tab is not None and not panel:
-            panel = [state.tab[0], *wrapped(state.tab[1], self.screen.columns)]
+            panel, caret = self._lines_of(state.tab)
         keys_shown = self._keys(state)
         has_proposal = state.proposal is not None
+        bar = questions.line_of_bar(state.question) if state.question is not None else None
+        if caret is not None:
+            bar = caret[0]
         panel = self.panel.shown(
             panel,
             self.screen.panel_room(keys_shown, has_proposal),
-            questions.line_of_bar(state.question) if state.question is not None else None,
+            bar,
             state.question is None and not has_proposal,
-            state.tab is not None and state.is_at_end,
+            state.tab is not None and state.tab.is_at_end,
         )
+        if caret is not None and self.panel.is_cut:
+            caret = caret[0] - self.panel.top, caret[1]
         shown: List[str] = []
         if state.proposal is not None:
             room, others = self.screen.room(panel, keys_shown), len(state.waiting) - 1
             width, colour = self.screen.columns, self.screen.colour
             shown = self.reviewing.lines(state.proposal, others, width, room, colour)
-        self.screen.draw(Frame(shown, panel, tuple(self.messages), keys_shown))
+        self.screen.draw(Frame(shown, panel, tuple(self.messages), keys_shown, caret))
+
+    def _lines_of(self, tab: Tab) -> tabs.Lines:
+        """Anew only where the tab is another one: it can be long."""
+        width = self.screen.columns
+        if self._drawn is None or self._drawn[:2] != (tab, width):
+            self._drawn = (tab, width, tabs.lines(tab, width))
+        found = self._drawn[2]
+        return found if self.is_writing else found._replace(caret=None)
 
     def _keys(self, state: State) -> List[str]:
         if state.question is not None:
             return list(LIST_KEYS)
+        if self.is_writing and state.tab is not None:
+            return [*self._offered(state.tab), WRITING_KEYS]
         found = [KEYS] if state.proposal is None else [*REVIEW_KEYS, KEYS]
         if state.tab is not None:
             found.append(TAB_KEYS)
         if not isinstance(self.screen, Screen):
             return found
         return [row for line in found for row in folded(line, self.screen.columns)]
+
+    def _offered(self, tab: Tab) -> List[str]:
+        """What completes the word at the caret, and the keys that were pressed of several."""
+        found = ["Tab: " + "  ".join(map(printable, tab.offers))] if tab.offers else []
+        begun = self.keyboard.begun
+        return [*found, "%s, and then?" % " ".join(begun)] if begun else found
 
     def _line(self, next_key: LineKeys, prompt: str, text: str = "") -> Optional[str]:
         self.screen.asks()
@@ -540,6 +579,44 @@ class Front:
         line = self._line(next_key, "Type: ") if view is not None else None
         for character in line or "":
             self.editor.ui(self.editor.type_text, view, character)
+
+    def _tab(self) -> Optional[Any]:
+        """The view before the user, where it is no file."""
+        window = self.editor.active_window
+        view = window.active_view() if window is not None else None
+        return view if proposals.shown_only(view) is not None else None
+
+    def _write(self, key: str) -> None:
+        """What a key as the terminal sends it does in the tab."""
+        view, name = self._tab(), bound(key)
+        is_free = not self.keyboard.begun and (view is None or view.completing is None)
+        if view is None or name == "ctrl+c" or (name == "escape" and is_free):
+            self.is_writing = False
+            self.keyboard.begun = []
+        elif key.startswith(PASTED):
+            text = key[len(PASTED) :].replace(END_OF_PASTE, "")
+            lines = text.replace("\r\n", "\n").replace("\r", "\n")
+            self.editor.ui(self.keyboard.paste, view, lines)
+        elif name:
+            self.editor.ui(self.keyboard.press, view, name)
+
+    def _list_links(self) -> None:
+        """On the UI thread: those of the phantoms, to choose one."""
+        window, tab = self.editor.active_window, tabs.read(self._tab())
+        links = tab.links if tab is not None else ()
+
+        def chosen(index: int) -> None:
+            if index >= 0:
+                link = links[index]
+                # What it asks would be closed with the list.
+                work = lambda: clicks.follow(self.editor, link.href, link.on_navigate)  # noqa: E731
+                self.editor.queues.ui.post(work)
+
+        if links:
+            captions = [it.text for it in links]
+            window.ask(captions, "command_palette:input", {"on_select": chosen})
+        else:
+            self.say("Nothing here has a link. Links in the text are followed by Enter on them.")
 
     def _open(self, next_key: LineKeys) -> None:
         path = self._line(next_key, "File to open: ")

@@ -590,6 +590,7 @@ class Drawn(Terminal):
         self.press("h", "> 1  a.py")
         self.press("1", "> 1  Show it")
         self.press("1", "a.py (accepted edit)")
+        self.press("\r", "Nothing here has a link")
         self.press("s", "Connected: Gemini CLI")
         self.press("\x1b")
         self.see("a.py (accepted edit)", gone="Connected: Gemini CLI")
@@ -618,3 +619,18 @@ class Drawn(Terminal):
         self.press("\x1b[B", "> 2  b.py")
         self.press("\r")
         self.see("b.py   (1 more", gone="> 2")
+
+    def test_in_a_chat_keys_go_to_the_tab_until_escape(self) -> None:
+        self.press(":new chat\r", "Chat")
+        self.press("t", "Escape: back to the commands")
+        self.press(":q of\x1b[200~fered\rtwo\x1b[201~", ":q offered\ntwo")
+        self.press("\x1b[19~", "f8, and then?")
+        self.press("z")
+        self.see(gone="and then?")
+        with self.editor.lock:
+            cursor = self.editor.screen.cursor
+            place = self.editor.screen.display[cursor.y].rstrip(), cursor.x, cursor.hidden
+        self.assertEqual(place, ("two", 3, False))
+        self.press("\x1b", "[q]uit", "Enter lists its links")
+        self.press("\x1b")
+        self.see(gone=":q offered")

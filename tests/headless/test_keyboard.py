@@ -1,0 +1,149 @@
+"""Keys: as a terminal sends them, by the names of key bindings, and what they do in a view."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import unittest
+from typing import Any
+
+from headless import keys
+from headless.keyboard import Keyboard
+from headless.tabs import lines, read
+
+from .engine import EngineTestCase, wait_until
+
+PLUGIN = """
+class Listener(sublime_plugin.EventListener):
+    def on_query_context(self, view, key, operator, operand, match_all):
+        if key == "toy_row":
+            return (view.rowcol(view.sel()[0].b)[0] == operand) == (operator == 0)
+
+    def on_query_completions(self, view, prefix, locations):
+        return [sublime.CompletionItem(word) for word in ("beta", "alphabet", "alpha")]
+
+
+class ToyNoteCommand(sublime_plugin.TextCommand):
+    def run(self, edit, text="", character=""):
+        LOG.append(text + character)
+"""
+IN_TOY = {"key": "setting.is_toy"}
+BINDINGS = [
+    {"keys": ["ctrl+enter"], "command": "toy_note", "args": {"text": "sent"}, "context": [IN_TOY]},
+    {"keys": ["f8", "y"], "command": "toy_note", "args": {"text": "yes"}},
+    {"keys": ["f8", "shift+y"], "command": "toy_note", "args": {"text": "always"}},
+    {
+        "keys": ["up"],
+        "command": "toy_note",
+        "args": {"text": "before"},
+        "context": [{"key": "toy_row", "operator": "equal", "operand": 0}],
+    },
+    {
+        "keys": ["<character>"],
+        "command": "toy_note",
+        "context": [{"key": "toy_row", "operator": "not_equal", "operand": 0}],
+    },
+]
+
+
+class OfATerminal(unittest.TestCase):
+    def test_each_way_of_terminals_to_send_a_key_gives_its_name_in_key_bindings(self) -> None:
+        self.assertEqual(doctest.testmod(keys).failed, 0)
+        sent = {
+            "ctrl+enter": ("\x1b[13;5u", "\x1b[27;5;13~", "\x1b\r", "\n"),
+            "enter": ("\r", "\x1b[13u"),
+            "escape": ("\x1b", "\x1b[27u"),
+            "up": ("\x1b[A", "\x1bOA"),
+            "f8": ("\x1b[19~",),
+            "shift+tab": ("\x1b[Z",),
+            "delete": ("\x1b[3~",),
+            "ctrl+alt+down": ("\x1b[1;7B",),
+            "Y": ("Y", "\x1b[121;2u"),
+            "ä": ("ä",),
+            "": ("\x1bO0", "\x1b[I", "\x1b[200~"),
+        }
+        found = {name: tuple(map(keys.bound, them)) for name, them in sent.items()}
+        self.assertEqual(found, {name: (name,) * len(them) for name, them in sent.items()})
+
+
+class InView(EngineTestCase):
+    plugin = PLUGIN
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.write_package("Toy", {"Default.sublime-keymap": json.dumps(BINDINGS)})
+        self.view = self.view_with("first\nlast")
+        self.state = self.editor.view(self.view.id())
+        self.keyboard = Keyboard(self.editor)
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.editor.ui(self.keyboard.press, self.state, key)
+
+    def at(self, point: int) -> None:
+        self.editor.ui(self.editor.select, self.state, [(point, point)])
+
+    def noted(self) -> list[Any]:
+        """What the bound commands were given since the last look."""
+        found, self.log[:] = list(self.log), []
+        return found
+
+    def test_a_binding_counts_where_its_context_holds_and_else_sublimes_own(self) -> None:
+        self.at(0)
+        self.press("ctrl+enter", "up")
+        self.assertEqual(self.noted(), ["before"])
+        self.view.settings().set("is_toy", True)
+        self.press("ctrl+enter", "down", "up", "end", "x", "backspace", "enter", "ctrl+z")
+        self.assertEqual(self.noted(), ["sent"])
+        self.assertEqual(self.text(self.view), "first\nlast")
+
+    def test_a_binding_of_two_keys_waits_for_the_second_and_knows_a_capital(self) -> None:
+        self.press("f8")
+        self.assertEqual((self.noted(), self.keyboard.begun), ([], ["f8"]))
+        self.press("y", "f8", "Y", "f8", "z")
+        self.assertEqual((self.noted(), self.keyboard.begun), (["yes", "always"], []))
+        self.assertEqual(self.text(self.view), "first\nlast")
+
+    def test_a_binding_of_all_characters_is_told_which(self) -> None:
+        self.at(len("first\n"))
+        self.press("x", "\u4e16")
+        self.assertEqual(self.noted(), ["x", "\u4e16"])
+        self.at(0)
+        self.press("x", "shift+right", "y")
+        self.assertEqual(self.text(self.view), "xyirst\nlast")
+
+    def test_tab_takes_the_completion_that_the_tab_shows_first_and_escape_closes_them(self) -> None:
+        self.view.set_scratch(True)
+        self.view.set_name("Toy")
+        self.at(0)
+        self.press("ctrl+space")
+        wait_until(self.view.is_auto_complete_visible)
+        self.press("escape")
+        self.assertFalse(self.view.is_auto_complete_visible())
+        self.press("home", "a", "l", "ctrl+space")
+        wait_until(self.view.is_auto_complete_visible)
+        self.press("backspace", "backspace", "a", " ", "left", "ctrl+space")
+        wait_until(self.view.is_auto_complete_visible)
+        tab = self.editor.ui(read, self.state)
+        self.assertEqual(tab.offers, ("alphabet", "alpha", "beta"))
+        self.press("tab")
+        self.assertEqual(self.text(self.view), "alphabet first\nlast")
+
+    def test_what_is_pasted_stands_at_the_caret(self) -> None:
+        self.at(0)
+        self.editor.ui(self.keyboard.paste, self.state, "a\n\tb")
+        self.assertEqual(self.text(self.view), "a\n\tbfirst\nlast")
+
+    def test_a_tab_is_drawn_with_its_folds_its_phantoms_and_its_caret(self) -> None:
+        sublime = self.sublime
+        self.view.set_scratch(True)
+        self.view.set_name("Toy")
+        content, region = 'It is <a href="x">Here</a>', sublime.Region(0, 0)
+        self.view.add_phantom("key", region, content, sublime.LAYOUT_BLOCK)
+        self.view.fold(sublime.Region(2, 5))
+        self.at(len("first\nla"))
+        drawn = lines(self.editor.ui(read, self.state), 8)
+        self.assertEqual(drawn.lines, ["Toy", "fi\u2026", "  It is", "[Here]", "last"])
+        self.assertEqual(drawn.caret, (4, 2))
+        wide = lines(self.editor.ui(read, self.state)._replace(text="\u4e16\u754cx", caret=2), 4)
+        self.assertEqual(wide.caret, (2, 0))
