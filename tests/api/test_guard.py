@@ -348,7 +348,8 @@ class Limits(ApiTest):
         self.assertNotIn("ERROR", "".join(logs.output))
 
     def test_a_body_in_broken_pieces_is_refused_and_no_failure_of_ours(self) -> None:
-        with self.assertLogs(logger, "DEBUG") as logs:
+        lingering = mock.patch.object(connection, "LINGERING", 0.1)
+        with lingering, self.assertLogs(logger, "DEBUG") as logs:
             logger.info("the only line")
             # Some releases of the library never tell of it.
             with mock.patch.object(http_server, "BODY_TIME", 0.5):

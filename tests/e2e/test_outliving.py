@@ -43,6 +43,13 @@ class NextEditor(session.Session):
         self.editor.do("wait_until_served")
 
     def come_back(self) -> None:
+        try:
+            self.enable()
+        except TimeoutError:
+            # Its old stream was tried once more meanwhile, and took the new connection with it.
+            self.enable()
+
+    def enable(self) -> None:
         self.cli.say(ENABLE)
         # The CLI tries its stream of before again for some seconds, and then has two sessions.
         self.editor.do("wait_for", "is_connected", True)
@@ -67,11 +74,7 @@ class NextEditor(session.Session):
         finally:
             os.killpg(self.cli.pid, signal.SIGCONT)
         self.cli.wait_status("Disconnected")
-        try:
-            self.come_back()
-        except TimeoutError:
-            # Its old stream was tried once more meanwhile, and took the new connection with it.
-            self.come_back()
+        self.come_back()
         self.editor.do("wait_for", "status_bar_says", False, words)
 
     def test_an_editor_with_another_port_is_found_too_whatever_the_variables_say(self) -> None:

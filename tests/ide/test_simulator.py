@@ -11,9 +11,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SEEDS = 120
 # Seconds; a seed takes a hundredth of one.
 PATIENCE = 300
-# Seeds with a fault in what keeps notes, until it is noticed.
+# Makes each fault in what keeps notes, and prints what is noticed first. The seeds begin where a
+# few of them notice all; the others would say the same, later.
 LOSING = """
-import sys
+from unittest import mock
 from companion.ide.hooks.words_for_model import WordsForModel
 from tests.ide.simulator.harness import Harness
 
@@ -35,15 +36,13 @@ FAULTS = {
     "is not taken over": ("adopt", lambda self, saved: None),
     "is not told": ("_of", lambda self, key: []),
 }
-setattr(WordsForModel, *FAULTS[sys.argv[1]])
 harness = Harness()
 with harness.installed():
-    seeds = (harness.run(seed).ledger.violations for seed in range(1, 601))
-    print(next(filter(None, seeds), "nothing"))
+    for fault, change in FAULTS.items():
+        with mock.patch.object(WordsForModel, *change):
+            seeds = (harness.run(seed).ledger.violations for seed in range(118, 601))
+            print(fault, next(filter(None, seeds), "unnoticed"), sep=": ")
 """
-FAULTS = (
-    "stays under way/counts as told/is not given back/is not saved/is not taken over/is not told"
-)
 
 
 class Simulator(unittest.TestCase):
@@ -81,13 +80,14 @@ class Simulator(unittest.TestCase):
         self.assertIn(b"proposes", runs[0].stdout)
 
     def test_a_note_that_hooks_lose_is_noticed(self) -> None:
-        for fault in FAULTS.split("/"):
-            with self.subTest(fault):
-                done = subprocess.run(
-                    [sys.executable, "-c", LOSING, fault],
-                    cwd=ROOT,
-                    env={**os.environ, "PYTHONHASHSEED": "0"},
-                    stdout=subprocess.PIPE,
-                    timeout=PATIENCE,
-                )
-                self.assertRegex(done.stdout, b"a note (lost|waits after a prompt)")
+        done = subprocess.run(
+            [sys.executable, "-c", LOSING],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": "0"},
+            stdout=subprocess.PIPE,
+            timeout=PATIENCE,
+        )
+        found = done.stdout.decode().splitlines()
+        self.assertEqual(len(found), 6, found)
+        for line in found:
+            self.assertRegex(line, "a note (lost|waits after a prompt)")
