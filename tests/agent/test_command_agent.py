@@ -12,7 +12,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.agents import command_agent
-from GeminiCompanion.companion.agent.agents.credentials import OPENAI, Credentials
+from GeminiCompanion.companion.agent.agents.credentials import OPENAI, OWN, Credentials
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import Diff, ToolResult
 from GeminiCompanion.companion.agent.processes.launches import launch_of
@@ -74,6 +74,20 @@ class Plain(unittest.IsolatedAsyncioTestCase):
             await self.told()
         self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
         self.assertIn("offers: API Key, Another way.", str(caught.exception))
+
+    async def test_for_the_own_login_of_a_row_the_user_is_told_its_command(self) -> None:
+        self.agent("--login", id="codex", fallback=Credentials(OWN))
+        with self.assertRaises(AgentError) as caught:
+            await self.told()
+        self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
+        self.assertIn('run "codex login" in a terminal', str(caught.exception))
+
+    async def test_a_row_with_the_own_login_has_the_users_environment(self) -> None:
+        with mock.patch.dict(os.environ, {"SHOWN": "the user's"}):
+            self.agent(id="codex", fallback=Credentials(OWN))
+            heard = await self.heard()
+        self.assertEqual(heard[:3], ["initialize", "session/new", "session/prompt"])
+        self.assertEqual(heard[-1], "the user's")
 
     async def test_a_row_with_a_login_gives_it_only_where_the_agent_asks(self) -> None:
         for options, expected in (

@@ -8,11 +8,18 @@ import stat
 import tempfile
 import unittest
 from typing import Any
+from unittest import mock
 
 from GeminiCompanion.companion.agent.acp import messages
 from GeminiCompanion.companion.agent.agents.claude_agent import ClaudeAgent
 from GeminiCompanion.companion.agent.agents.codex import Codex
-from GeminiCompanion.companion.agent.agents.credentials import ANTHROPIC, OPENAI, Credentials
+from GeminiCompanion.companion.agent.agents.credentials import (
+    ANTHROPIC,
+    OPENAI,
+    OWN,
+    Credentials,
+    Store,
+)
 from GeminiCompanion.companion.agent.agents.opencode import OpenCode
 from GeminiCompanion.companion.agent.agents.supported import CLIS
 from GeminiCompanion.companion.agent.wording.failure import AgentError
@@ -177,6 +184,45 @@ class Rows(unittest.TestCase):
         for id, kind in (("claude", ANTHROPIC), ("opencode", OPENAI), ("codex", OPENAI)):
             with self.subTest(id), self.assertRaises(AgentError):
                 CLIS[id](self.home, False).check(Credentials(kind))
+
+    def test_with_the_users_own_login_they_run_as_in_a_terminal_and_have_no_key_of_ours(
+        self,
+    ) -> None:
+        own, variables = Credentials(OWN), {"HOME": "/the/users", "ANTHROPIC_BASE_URL": "theirs"}
+        for cli, kind in ((ClaudeAgent, ANTHROPIC), (OpenCode, OPENAI), (Codex, OPENAI)):
+            with self.subTest(cli.id), mock.patch.dict(os.environ, variables):
+                made, ours = self.prepared(cli, kind)
+                made.check(own)
+                made.prepare(own, {})
+                environment = made.environment(own, {"MORE": "yes"})
+                self.assertEqual({**environment, **variables}, environment)
+                self.assertEqual(environment["MORE"], "yes")
+                self.assertNotIn(self.home, json.dumps(environment))
+                self.assertIn(self.home, json.dumps(ours))
+                self.assertIsNone(made.authentication(own, ()))
+                for name in made.key_files:
+                    self.assertFalse(os.path.exists(os.path.join(self.home, name)), name)
+
+    def test_with_the_users_own_login_they_ask_before_they_write(self) -> None:
+        self.assertEqual(ClaudeAgent.asking_mode, "default")
+        codex = Codex(self.home, True).environment(Credentials(OWN), {})
+        self.assertEqual(codex["INITIAL_AGENT_MODE"], Codex.asking_mode)
+        for trusted in (False, True):
+            opencode = OpenCode(self.home, trusted).environment(Credentials(OWN), {})
+            # Patterns, so that they come after rules of the same names.
+            asking = {"edi?": "ask", "bas?": "ask", "webfetc?": "ask"}
+            self.assertEqual(json.loads(opencode["OPENCODE_PERMISSION"]), asking)
+            self.assertEqual("OPENCODE_DISABLE_PROJECT_CONFIG" not in opencode, trusted)
+
+    def test_the_others_do_not_take_it_and_a_file_that_has_it_counts_as_none(self) -> None:
+        for id in ("gemini", "qwen"):
+            cli = CLIS[id](self.home, False)
+            with self.subTest(id), self.assertRaisesRegex(AgentError, "got 'own-login'"):
+                cli.check(Credentials(OWN))
+            os.makedirs(self.home, exist_ok=True)
+            store = Store(self.home, cli.check)
+            store.save(Credentials(OWN))
+            self.assertIsNone(store.load())
 
     def test_what_a_row_does_not_say_is_what_the_protocol_says(self) -> None:
         for id in ("claude", "opencode", "codex"):

@@ -18,7 +18,7 @@ import socket
 import tempfile
 import threading
 import unittest
-from typing import Any, Awaitable, Mapping
+from typing import Any, Awaitable, Mapping, Sequence
 
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.api import state_folder
@@ -70,11 +70,16 @@ class ApiTest(unittest.TestCase):
         cls.server = cls.another_server()
 
     @classmethod
-    def another_server(cls, folder: str = "", **settings: Any) -> Server:
+    def another_server(
+        cls, folder: str = "", others: Sequence[str] = (), **settings: Any
+    ) -> Server:
+        """With further agents by these ids."""
         folder = folder or os.path.join(tempfile.mkdtemp(dir=cls.root), "state")
         launch = Launch((os.path.join(cls.root, "no program"),))
         chosen = {"roots": [cls.workspace], "port": 0, **cls.api, **settings}
-        server = Server(Settings(state_folder.options(folder, launch), **chosen), folder)
+        more = tuple(Launch(launch.command, agent=id) for id in others)
+        options = state_folder.options(folder, launch, others=more)
+        server = Server(Settings(options, **chosen), folder)
         cls.on_loop(server.start())
         cls.addClassCleanup(lambda: cls.on_loop(server.stop()))
         return server

@@ -189,6 +189,16 @@ class Talk(ApiTest):
             self.refused(self.ask("POST", "/auth/config", body), 400, "VALIDATION_ERROR")
         self.assertIsNone(self.ask("GET", "/auth/status")["data"]["authType"])
 
+    def test_only_at_the_editor_is_an_agent_given_the_own_login_of_its_user(self) -> None:
+        server = self.another_server(others=("claude", "opencode", "codex"))
+        told = self.ask("GET", "/agents", server=server)["agents"]
+        self.assertNotIn("own-login", [kind for it in told for kind in it["authTypes"]])
+        for id in ("claude", "opencode", "codex", "gemini"):
+            body = {"authType": "own-login", "agent": id}
+            reply = self.ask("POST", "/auth/config", body, server=server)
+            self.refused(reply, 400, "VALIDATION_ERROR")
+            self.assertIn("only by them, in the editor", reply["message"])
+
     def test_what_is_known_of_the_login_is_told(self) -> None:
         self.assertEqual(self.configure()["message"], "The credentials are set.")
         data = self.ask("GET", "/auth/status")["data"]

@@ -13,6 +13,7 @@ from GeminiCompanion.companion.agent.agents.credentials import (
     API_KEY,
     GOOGLE,
     OPENAI,
+    OWN,
     AuthStatus,
     Credentials,
 )
@@ -160,6 +161,19 @@ class Failing(AgentCase):
         self.assertNotIn("sk-1", repr(self.asked))
         yield from self.answer(None)
         yield lambda: any("has the login now" in it for it in self.sentences)
+
+    def test_the_users_own_login_is_a_way_that_asks_for_nothing(self) -> Steps:
+        yield from self.failed(code=AUTH_REQUIRED, agent="codex")
+        self.assertIn("run &quot;codex login&quot; in a terminal", self.state_of(self.view))
+        self.press("log_in")
+        yield lambda: self.shown
+        self.assertEqual(self.triggers[1:], ["Your own login, as in the terminal"])
+        (details,) = self.shown[-1]["items"][1].details
+        self.assertIn('To log in: "codex login"', details)
+        yield from self.choose(1)
+        self.assertEqual(self.asked, Configure("codex", Credentials(OWN)))
+        yield from self.answer(None)
+        yield lambda: any("uses your own login now" in it for it in self.sentences)
 
     def test_without_a_chat_the_user_chooses_the_agent_to_log_in_to(self) -> Steps:
         given = self.inputs()

@@ -16,7 +16,7 @@ from ..acp import messages
 from ..events import tool_call
 from ..events.tool_call import Call
 from .cli import Cli, with_output
-from .cli_home import inherited, write_settings
+from .cli_home import write_settings
 from .credentials import ANTHROPIC, Credentials
 from .program import Program
 
@@ -46,31 +46,29 @@ class ClaudeAgent(Cli):
         "dist/index.js",
     )
     kinds = (ANTHROPIC,)
+    own_login = "claude auth login"
     # It starts in the mode that the workspace's settings name.
     asking_mode = "default"
     key_files = (KEY,)
 
-    def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
+    def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         """The key is in a file of its own, because its tools see its environment."""
         settings: dict[str, Any] = {}
-        private_files.make_folder(self.folder)
         if credentials.api_key:
             key = os.path.join(self.folder, KEY)
             private_files.write(key, credentials.api_key.encode("utf-8"))
             settings["apiKeyHelper"] = shlex.join(["cat", key.replace(os.sep, "/")])
         write_settings(self.folder, os.path.join(self.folder, ".claude"), settings, more)
 
-    def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
+    def home_variables(self, credentials: Credentials) -> dict[str, str]:
         variables = {
             "ANTHROPIC_BASE_URL": credentials.base_url,
             "ANTHROPIC_MODEL": credentials.model,
         }
         return {
-            **inherited(),
             **FIXED,
             "CLAUDE_CONFIG_DIR": os.path.join(self.folder, ".claude"),
             **{name: value for name, value in variables.items() if value},
-            **more,
         }
 
     def session_meta(self, workspace: str) -> messages.Meta:
@@ -80,10 +78,6 @@ class ClaudeAgent(Cli):
             if self.trusts(workspace)
             else {"claudeCode": {"options": {"settingSources": ["user"]}}}
         )
-
-    def check(self, credentials: Credentials) -> None:
-        super().check(credentials)
-        credentials.check_key()
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:

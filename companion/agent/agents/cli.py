@@ -5,12 +5,11 @@ the protocol says."""
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
-from ...base import jsonrpc
+from ...base import jsonrpc, private_files
 from ...base.private_files import is_within
 from ..acp import messages
 from ..events import tool_call
@@ -18,7 +17,8 @@ from ..events.tool_call import Call, Record
 from ..events.turn_events import ALWAYS, CANCEL, ONCE, PastTurn, Usage
 from ..wording.failure import VALIDATION_ERROR, AgentError, not_among
 from ..wording.sentence import sentence
-from .credentials import Credentials
+from .cli_home import forget_keys, inherited, of_user
+from .credentials import OWN, Credentials
 from .message_text import BLANKS
 from .open_files import NO_EDITOR, OpenFiles
 from .program import Program
@@ -125,15 +125,18 @@ class SessionFiles:
         """Remove everything that the CLI has stored about the session."""
 
 
-class Cli(ABC):
-    """A CLI in a home of ours, which replaces the user's. `folder` is this home; it is created if
-    it is missing, but its parent must exist. `trusted` says whether the CLI may use a workspace's
-    own settings.
+class Cli:
+    """A CLI in a home of ours, which replaces the user's; or, with credentials of the kind OWN, one
+    that runs as in the user's terminal. `folder` is the home of ours; it is created if it is
+    missing, but its parent must exist. `trusted` says whether the CLI may use a workspace's own
+    settings.
 
     Those of the `trusted_folders`, absolute paths, and of folders in these may be used in any case.
 
     `id` is its name in options, requests and transcripts. `kinds` are the kinds of credentials that
-    it accepts, `login` is the login with Google in its home, `session_files` are there, too. It
+    it accepts from everybody; from the user at the editor it also accepts OWN if it has an
+    `own_login`: the command by which they log in to it in a terminal.
+    `login` is the login with Google in its home, `session_files` are there, too. It
     `authenticates_first` if it needs that before anything else, not only where it asks for it. It
     `asks_to_write` if its writes of files come through us; it is then also offered to read them
     through us, where there are `open_files` of an editor. `asking_mode` is the mode for sessions
@@ -148,6 +151,7 @@ class Cli(ABC):
     id = ""
     program: Program
     kinds: tuple[str, ...] = ()
+    own_login = ""
     login = NoGoogleLogin()
     session_files = SessionFiles()
     authenticates_first = asks_to_write = False
@@ -176,13 +180,32 @@ class Cli(ABC):
         also the model of the credentials."""
         return ()
 
-    @abstractmethod
     def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
-        """Write its settings again, with those in `more` on top. Raises OSError, NotPrivate."""
+        """Write its settings in our home again, with those in `more` on top. The user's own home
+        stays as it is. Raises OSError, NotPrivate."""
+        private_files.make_folder(self.folder)
+        if credentials.kind == OWN:
+            forget_keys(self.folder, self.key_files)
+        else:
+            self.prepare_home(credentials, more)
 
-    @abstractmethod
+    def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
+        """The same for credentials that it keeps in our home, which exists."""
+
     def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
-        """The whole environment of the process; `more` takes precedence."""
+        """The whole environment of the process; `more` takes precedence. With the user's own login
+        it is theirs, as if they had started it."""
+        if credentials.kind == OWN:
+            return {**of_user(), **self.own_variables(), **more}
+        return {**inherited(), **self.home_variables(credentials), **more}
+
+    def home_variables(self, credentials: Credentials) -> Mapping[str, str]:
+        """Those that lead it to our home, and to the model."""
+        return {}
+
+    def own_variables(self) -> Mapping[str, str]:
+        """Those by which it asks before it writes, whatever the user's own settings say."""
+        return {}
 
     def retry(self, line: str) -> Retry | None:
         """The retry that a line of its own log reports, if any. The line does not name the
@@ -203,9 +226,16 @@ class Cli(ABC):
 
     def check(self, credentials: Credentials) -> None:
         """Raises AgentError if something is missing or cannot be passed on."""
-        if credentials.kind not in self.kinds:
-            raise not_among(self.kinds, credentials.kind)
+        kinds = (*self.kinds, OWN) if self.own_login else self.kinds
+        if credentials.kind not in kinds:
+            raise not_among(kinds, credentials.kind)
         credentials.check()
+        if credentials.kind != OWN:
+            self.check_fields(credentials)
+
+    def check_fields(self, credentials: Credentials) -> None:
+        """Raises AgentError if something is missing for a kind that has fields."""
+        credentials.check_key()
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:

@@ -21,6 +21,9 @@ INHERITED = (
     "SYSTEMROOT", "COMSPEC", "PATHEXT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "WINDIR",
 )  # fmt: skip
 
+# What only clients of our server need.
+LEFT_OUT = ("GEMINI_API_SERVER_TOKEN",)
+
 
 def acp_arguments(model: str) -> tuple[str, ...]:
     """The arguments of Gemini CLI and its relatives. `model` is that of new sessions, or ""."""
@@ -38,12 +41,16 @@ def inherited() -> dict[str, str]:
     return {name: os.environ[name] for name in INHERITED if name in os.environ}
 
 
+def of_user() -> dict[str, str]:
+    """All of the user's own: it is not known which of them their program needs."""
+    return {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
+
+
 def write_settings(
     home: str, folder: str, settings: Mapping[str, Any], more: Mapping[str, Any]
 ) -> None:
     """`folder` is the CLI's own folder in the home; `more` goes on top. Raises OSError,
     NotPrivate."""
-    private_files.make_folder(home)
     private_files.make_folder(folder)
     # The CLI's search for variables ends here; otherwise it would continue in the folders above.
     private_files.write(os.path.join(home, ".env"), b"")

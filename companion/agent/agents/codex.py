@@ -15,7 +15,7 @@ from ..acp import messages
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .cli import Cli
-from .cli_home import first_of, forget_keys, inherited, merged
+from .cli_home import first_of, forget_keys, merged
 from .credentials import OPENAI, Credentials
 from .program import Program
 
@@ -44,11 +44,11 @@ class Codex(Cli):
     id = "codex"
     program = Program("Codex", "codex-acp", "@agentclientprotocol/codex-acp", "dist/index.js")
     kinds = (OPENAI,)
+    own_login = "codex login"
     asking_mode = ASKING
     key_files = (LOGIN,)
 
-    def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
-        private_files.make_folder(self.folder)
+    def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         private_files.make_folder(self._own)
         self._forget_other_keys(credentials)
         private_files.write(os.path.join(self._own, "config.toml"), AT_START)
@@ -70,17 +70,18 @@ class Codex(Cli):
             settings.update(model_provider=PROVIDER, model_providers={PROVIDER: provider})
         self._settings = merged(settings, more)
 
-    def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
+    def home_variables(self, credentials: Credentials) -> dict[str, str]:
         """Does not contain the API key, which its tools would see."""
         return {
-            **inherited(),
+            **self.own_variables(),
             "CODEX_HOME": self._own,
             "CODEX_CONFIG": json.dumps(self._settings),
-            "INITIAL_AGENT_MODE": ASKING,
             # A login must not open a browser on this machine.
             "NO_BROWSER": "1",
-            **more,
         }
+
+    def own_variables(self) -> Mapping[str, str]:
+        return {"INITIAL_AGENT_MODE": ASKING}
 
     def session_meta(self, workspace: str) -> messages.Meta:
         """It trusts every workspace, and nothing keeps it from that."""
@@ -89,17 +90,15 @@ class Codex(Cli):
             raise AgentError(VALIDATION_ERROR, NAMES_COMMANDS.filled(path=path))
         return {}
 
-    def check(self, credentials: Credentials) -> None:
-        super().check(credentials)
-        credentials.check_key()
-
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
         return Credentials.like_openai(environment)
 
     def authentication(
         self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
-    ) -> messages.Request[None]:
+    ) -> messages.Request[None] | None:
+        if not credentials.api_key:
+            return None
         return messages.authenticate(WITH_KEY, {WITH_KEY: {"apiKey": credentials.api_key}})
 
     def _forget_other_keys(self, credentials: Credentials) -> None:

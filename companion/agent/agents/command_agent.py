@@ -7,9 +7,8 @@ import os
 import re
 import shlex
 import shutil
-from typing import Any, Mapping, Sequence
+from typing import Mapping, Sequence
 
-from ...base import private_files
 from ..wording.failure import CLIENT_NOT_INITIALIZED, VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .cli import Cli
@@ -19,8 +18,6 @@ from .program import Program
 # An id is also the name of a folder.
 ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 NO_ID = re.compile(r"[^a-z0-9._-]+")
-# What only clients of our server need.
-LEFT_OUT = ("GEMINI_API_SERVER_TOKEN",)
 
 
 class CommandAgent(Cli):
@@ -32,14 +29,6 @@ class CommandAgent(Cli):
         super().__init__(folder, trusted)
         self.id = id
         self.program = Program(id, id, "", "")
-
-    def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
-        private_files.make_folder(self.folder)
-
-    def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
-        """That of the user, as if they had started it: it is not known which variables it needs."""
-        own = {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
-        return {**own, **more}
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials:

@@ -20,7 +20,7 @@ from ..wording.sentence import sentence
 from ..wording.surrogates import clean
 from . import gemini_resumption as resumption
 from .cli import Cli, NoGoogleLogin, Resumption, Retry, SessionFiles
-from .cli_home import acp_arguments, inherited, path_uri, write_settings, write_trusted
+from .cli_home import acp_arguments, path_uri, write_settings, write_trusted
 from .credentials import API_KEY, GOOGLE, VERTEX, Credentials
 from .gemini_recording import Recording
 from .message_text import BLANKS, NO_COMMAND
@@ -73,7 +73,7 @@ class GeminiCli(Cli):
         self.login = GeminiLogin(self._own)
         self.session_files = GeminiSessionFiles(self._own, self.trusts)
 
-    def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
+    def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         """Writes the settings each time, because the CLI adds the kind of login to them. With that
         and without a valid login, it would wait for a person before it sends anything."""
         settings: dict[str, Any] = {
@@ -92,7 +92,7 @@ class GeminiCli(Cli):
         write_settings(self.folder, self._own, settings, more)
         write_trusted(self._own, self.trusted_folders)
 
-    def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
+    def home_variables(self, credentials: Credentials) -> dict[str, str]:
         """Does not contain the API key, except for Vertex AI, which has no other way."""
         is_vertex = credentials.kind == VERTEX
         cloud = {
@@ -105,12 +105,10 @@ class GeminiCli(Cli):
             name = "GOOGLE_APPLICATION_CREDENTIALS"
             cloud[name] = os.environ.get(name, "")
         return {
-            **inherited(),
             **FIXED,
             **({"GEMINI_CLI_TRUST_WORKSPACE": "true"} if self.trusted else {}),
             "GEMINI_CLI_HOME": self.folder,
             **{name: value for name, value in cloud.items() if value},
-            **more,
         }
 
     @classmethod
@@ -121,8 +119,7 @@ class GeminiCli(Cli):
         found = RETRY.match(line)
         return found and Retry(int(found.group("attempt")), found.group("status") or "")
 
-    def check(self, credentials: Credentials) -> None:
-        super().check(credentials)
+    def check_fields(self, credentials: Credentials) -> None:
         if credentials.kind == API_KEY:
             credentials.check_key()
         if credentials.kind == VERTEX and not (credentials.api_key or credentials.has_google_cloud):

@@ -16,7 +16,7 @@ from ..events.tool_call import Call
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .cli import Cli
-from .cli_home import first_of, inherited, merged
+from .cli_home import first_of, merged
 from .credentials import OPENAI, Credentials
 from .program import Program
 
@@ -24,6 +24,8 @@ from .program import Program
 SETTINGS = "opencode.json"
 # Our name for the provider in its settings; and what counts where no model and no address is named.
 PROVIDER, MODEL, ADDRESS = "api", "gpt-5", "https://api.openai.com/v1"
+# Its own default runs everything unasked.
+ASKING = {"edit": "ask", "bash": "ask", "webfetch": "ask"}
 # Where a workspace may name plugins: its folders of them, and its settings.
 FOLDERS = (".opencode/plugin", ".opencode/plugins")
 FILES = tuple(
@@ -54,12 +56,13 @@ class OpenCode(Cli):
         "opencode-{machine}/bin/opencode" + (".exe" if os.name == "nt" else ""),
     )
     kinds = (OPENAI,)
+    own_login = "opencode auth login"
     key_files = (SETTINGS,)
 
     def arguments(self, model: str) -> tuple[str, ...]:
         return ("acp",)
 
-    def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
+    def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         """The key is in a file of its own, because its tools see its environment."""
         model = credentials.model or MODEL
         address = credentials.base_url or ADDRESS
@@ -75,22 +78,19 @@ class OpenCode(Cli):
             },
             "model": f"{PROVIDER}/{model}",
             "small_model": f"{PROVIDER}/{model}",
-            # Its own default runs everything unasked.
-            "permission": {"edit": "ask", "bash": "ask", "webfetch": "ask"},
+            "permission": ASKING,
             "autoupdate": False,
             "share": "disabled",
         }
-        private_files.make_folder(self.folder)
         data = json.dumps(merged(settings, more), ensure_ascii=False).encode("utf-8")
         private_files.write(self._settings, data)
 
-    def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
+    def home_variables(self, credentials: Credentials) -> dict[str, str]:
         folders = {
             f"XDG_{name}_HOME": os.path.join(self.folder, name.lower())
             for name in ("CONFIG", "DATA", "STATE", "CACHE")
         }
         return {
-            **inherited(),
             **folders,
             "OPENCODE_CONFIG": self._settings,
             # The settings in the user's .opencode would count before these, and allow everything.
@@ -100,9 +100,14 @@ class OpenCode(Cli):
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "true",
             # The list of all models of all providers, from its makers.
             "OPENCODE_DISABLE_MODELS_FETCH": "true",
-            **({} if self.trusted else {"OPENCODE_DISABLE_PROJECT_CONFIG": "true"}),
-            **more,
+            **self._without_project,
         }
+
+    def own_variables(self) -> Mapping[str, str]:
+        """Of several rules that fit, the last one counts, and these come after those of the user's
+        settings: unless they have the same names. So each has a pattern for a name."""
+        asking = {f"{name[:-1]}?": "ask" for name in ASKING}
+        return {"OPENCODE_PERMISSION": json.dumps(asking), **self._without_project}
 
     def session_meta(self, workspace: str) -> messages.Meta:
         """No option of its keeps it from running a workspace's plugins."""
@@ -110,10 +115,6 @@ class OpenCode(Cli):
         if path:
             raise AgentError(VALIDATION_ERROR, HAS_PLUGINS.filled(path=path))
         return {}
-
-    def check(self, credentials: Credentials) -> None:
-        super().check(credentials)
-        credentials.check_key()
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
@@ -123,6 +124,10 @@ class OpenCode(Cli):
         """It names a file in the arguments only."""
         call = super().read_call(told)
         return replace(call, path=call.path or str(call.args.get("filePath") or ""))
+
+    @property
+    def _without_project(self) -> Mapping[str, str]:
+        return {} if self.trusted else {"OPENCODE_DISABLE_PROJECT_CONFIG": "true"}
 
     @property
     def _settings(self) -> str:

@@ -18,7 +18,7 @@ from ..events.turn_events import ALWAYS_SERVER, ALWAYS_TOOL, PastTurn, Usage
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .cli import Cli, Resumption, SessionFiles
-from .cli_home import acp_arguments, inherited, path_uri, write_settings, write_trusted
+from .cli_home import acp_arguments, path_uri, write_settings, write_trusted
 from .credentials import OPENAI, Credentials
 from .message_text import BLANKS, NO_COMMAND
 from .program import Program
@@ -54,7 +54,7 @@ class QwenCode(Cli):
         self._own = os.path.join(folder, ".qwen")
         self.session_files = QwenSessionFiles(self._own)
 
-    def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
+    def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         auth: dict[str, Any] = {"selectedType": OPENAI, "apiKey": credentials.api_key}
         if credentials.base_url:
             auth["baseUrl"] = credentials.base_url
@@ -75,12 +75,8 @@ class QwenCode(Cli):
         write_settings(self.folder, self._own, settings, more)
         write_trusted(self._own, self.trusted_folders)
 
-    def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
-        return {**inherited(), "QWEN_HOME": self._own, **more}
-
-    def check(self, credentials: Credentials) -> None:
-        super().check(credentials)
-        credentials.check_key()
+    def home_variables(self, credentials: Credentials) -> dict[str, str]:
+        return {"QWEN_HOME": self._own}
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:

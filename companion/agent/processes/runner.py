@@ -15,7 +15,7 @@ from ...base.log import logger
 from ..acp.acp_client import Client, Listener
 from ..acp.process import Process
 from ..agents.cli import Cli
-from ..agents.credentials import GOOGLE, Credentials
+from ..agents.credentials import GOOGLE, OWN, Credentials
 from ..agents.supported import USUAL
 from ..wording.failure import (
     ACCESS_DENIED,
@@ -25,12 +25,15 @@ from ..wording.failure import (
     STREAM_ERROR,
     AgentError,
 )
-from ..wording.sentence import sentence
+from ..wording.sentence import Words, sentence
 from .home_lock import HomeLock
 
 NO_LOGIN = sentence(
     "{cli} asks for a login of its own, and offers: {methods}. Log in with it in a terminal, and"
     " send the message again."
+)
+NO_OWN_LOGIN = sentence(
+    '{cli} needs your own login: run "{command}" in a terminal, and send the message again.'
 )
 # Seconds for the start, which takes two, and for the credentials, which take none.
 STARTING, AUTHENTICATING = 60.0, 60.0
@@ -193,8 +196,7 @@ class Runner:
         self._wants_login.clear()
         asked = self._cli.authentication(credentials, client.auth_methods)
         if asked is None:
-            names = ", ".join(method.name or method.id for method in client.auth_methods)
-            raise AgentError(AUTH_REQUIRED, NO_LOGIN.filled(cli=self._cli.name, methods=names))
+            raise AgentError(AUTH_REQUIRED, self._no_login(client, credentials))
         request = asyncio.ensure_future(client.request(asked, AUTHENTICATING))
         asking = asyncio.ensure_future(self._wants_login.wait())
         try:
@@ -209,3 +211,11 @@ class Runner:
         finally:
             asking.cancel()
             request.cancel()
+
+    def _no_login(self, client: Client, credentials: Credentials) -> Words:
+        """What the user can do, for whom we cannot log in."""
+        cli = self._cli
+        if credentials.kind == OWN and cli.own_login:
+            return NO_OWN_LOGIN.filled(cli=cli.name, command=cli.own_login)
+        names = ", ".join(method.name or method.id for method in client.auth_methods)
+        return NO_LOGIN.filled(cli=cli.name, methods=names)

@@ -163,6 +163,12 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     " send the message again.": (
         "{cli} 要求自己的登录方式，提供：{methods}。请在终端中登录，然后重新发送消息。"
     ),
+    '{cli} needs your own login: run "{command}" in a terminal, and send the message again.': (
+        "{cli} 需要您自己的登录：请在终端中运行“{command}”，然后重新发送消息。"
+    ),
+    "{cli} can be given the own login of its computer's user only by them, in the editor.": (
+        "{cli} 要使用电脑用户自己的登录，只能由该用户在编辑器中设置。"
+    ),
     "Expected the command of an agent; got {got}.": "应为代理的启动命令；收到的是 {got}。",
     "An API key is needed for this kind of login.": "此登录方式需要 API 密钥。",
     "Vertex AI needs an API key, or a project and a location.": (

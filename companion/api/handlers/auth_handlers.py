@@ -5,13 +5,18 @@ A change of credentials is completed even if the client leaves.
 
 from __future__ import annotations
 
-from ...agent.agents.credentials import Credentials
+from ...agent.agents.credentials import OWN, Credentials
 from ...agent.display import wire
 from ...agent.processes.account import Account
-from ...agent.wording.failure import AUTH_REQUIRED, AgentError
+from ...agent.wording.failure import AUTH_REQUIRED, VALIDATION_ERROR, AgentError
+from ...agent.wording.sentence import sentence
 from ...base.http_server import outlive_client
 from ..contract.refusal import Refusal
 from .handler_types import Answer, Inputs, Services
+
+ONLY_BY_USER = sentence(
+    "{cli} can be given the own login of its computer's user only by them, in the editor."
+)
 
 
 async def configure(services: Services, inputs: Inputs) -> Answer:
@@ -28,6 +33,9 @@ async def configure(services: Services, inputs: Inputs) -> Answer:
     )
     backends, agent = services.agent.backends, fields.get("agent")
     backend = backends.taking(credentials.kind) if agent is None else backends[agent]
+    if credentials.kind == OWN and OWN not in backend.cli.kinds:
+        # It would have their home and all their logins.
+        raise AgentError(VALIDATION_ERROR, ONLY_BY_USER.filled(cli=backend.cli.name))
     outlive_client(inputs.request)
     await backend.account.configure(credentials)
     return Answer("auth_configured")

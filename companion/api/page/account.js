@@ -42,7 +42,8 @@ export class Account {
     find("account-state").textContent = words.join(" · ");
     find("logout").hidden = !data.authType;
     this.offer();
-    if (data.authType) find("kind").value = data.authType;
+    // The login of the computer's user can be chosen in their editor alone.
+    if (this.agent().authTypes.includes(data.authType)) find("kind").value = data.authType;
     this.fit();
     return data;
   }

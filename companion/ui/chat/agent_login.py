@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import webbrowser
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Callable
 
 import sublime
 
-from ...agent.agents.credentials import ANTHROPIC, API_KEY, GOOGLE, OPENAI, VERTEX, Credentials
+from ...agent.agents.credentials import (
+    ANTHROPIC,
+    API_KEY,
+    GOOGLE,
+    OPENAI,
+    OWN,
+    VERTEX,
+    Credentials,
+)
 from .. import panels
 
 if TYPE_CHECKING:
@@ -29,12 +37,13 @@ CAPTIONS = {
 @dataclass(frozen=True)
 class Way:
     """`fields` are those of the credentials, in the order in which they are asked for. `variables`
-    are those that the editor may be started with instead."""
+    are those that the editor may be started with instead. `details` say what it means."""
 
     kind: str
     label: str
     fields: tuple[str, ...]
     variables: str = ""
+    details: str = ""
 
 
 WAYS = (
@@ -49,14 +58,25 @@ WAYS = (
     Way(OPENAI, "Key for an API like OpenAI's", (KEY, ADDRESS, MODEL), "OPENAI_API_KEY"),
     Way(ANTHROPIC, "Key for Anthropic's API", (KEY, ADDRESS, MODEL), "ANTHROPIC_API_KEY"),
 )
+WITH_OWN = Way(
+    OWN,
+    "Your own login, as in the terminal",
+    (),
+    details='With your home, settings and sessions; no key is kept here. To log in: "{}"',
+)
 WHICH = "Log in to {}"
 CODE = "Code that Google shows in your browser:"
 LOGGED_IN = "{} has the login now."
+USES_OWN = "{} uses your own login now."
 IN_BROWSER = "Your browser opens Google's page; it shows a code at the end."
-# What to do, beside a link; the agents have homes of their own.
+# What to do, beside a link; an agent with a key has a home of its own.
 WITH_KEY = (
     'Press "Log in", or start the editor with {} set. A login of yours in a terminal does not count'
     " here."
+)
+WITH_KEY_OR_OWN = (
+    'Press "Log in": with a key, or with your own login. If it uses that, run "{}" in a terminal,'
+    " and try again."
 )
 IN_TERMINAL = 'It uses its own login: press "Log in in a terminal", and try again after that.'
 
@@ -66,12 +86,19 @@ def ways_of(agent: str) -> tuple[Way, ...]:
     from ...agent.agents.supported import CLIS
 
     row = CLIS.get(agent)
-    kinds = row.kinds if row is not None else ()
-    return tuple(it for it in WAYS if it.kind in kinds)
+    if row is None:
+        return ()
+    own = replace(WITH_OWN, details=WITH_OWN.details.format(row.own_login))
+    return (*(it for it in WAYS if it.kind in row.kinds), *([own] if row.own_login else []))
 
 
 def what_to_do(agent: str) -> str:
     """A sentence for a chat whose agent needs a login."""
+    from ...agent.agents.supported import CLIS
+
+    row = CLIS.get(agent)
+    if row is not None and row.own_login:
+        return WITH_KEY_OR_OWN.format(row.own_login)
     ways = ways_of(agent)
     return WITH_KEY.format(ways[0].variables) if ways else IN_TERMINAL
 
@@ -89,8 +116,8 @@ async def log_in(
     ways = ways_of(agent)
     number = 0
     if len(ways) > 1:
-        labels = [it.label for it in ways]
-        number = await panels.choice(window, labels, WHICH.format(name))
+        items = [panels.item(it.label, it.details) for it in ways]
+        number = await panels.choice(window, items, WHICH.format(name))
     if not 0 <= number < len(ways):
         return
     values: dict[str, str] = {}
@@ -99,9 +126,10 @@ async def log_in(
         if value is None:
             return
         values[field] = value.strip()
-    await service.ask(Configure(agent, Credentials(ways[number].kind, **values)))
-    if ways[number].kind != GOOGLE or await _with_google(window, service, agent, tell):
-        tell(LOGGED_IN.format(name))
+    kind = ways[number].kind
+    await service.ask(Configure(agent, Credentials(kind, **values)))
+    if kind != GOOGLE or await _with_google(window, service, agent, tell):
+        tell((USES_OWN if kind == OWN else LOGGED_IN).format(name))
 
 
 async def _with_google(
