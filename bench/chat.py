@@ -137,7 +137,10 @@ def _growing_rows(shorts: List[Dict[str, Any]], longs: List[Dict[str, Any]]) -> 
     # The headless editor finds out anew where all lines stand, for each part.
     yield _seconds_row("  longest part", [max(it)[0] for it in opened])
     held = [max(own for _, own in it) for it in opened]
-    yield _seconds_row("  longest without the editor's API", held, HELD_AIM)
+    yield _seconds_row("  longest without the editor's API and the collector", held, HELD_AIM)
+    collected = statistics.median(each["collected"] for each in longs)
+    detail = f"through {longs[0]['objects']:,} objects of the editor's and the chat's"
+    yield millisecond_row("  longest collection of garbage meanwhile", collected, detail)
 
 
 def _own(run: Dict[str, Any], key: str) -> float:

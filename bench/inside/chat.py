@@ -10,9 +10,10 @@ JSON object. The agent is the one that the settings name first. Times are second
                      `first` until the answer to a message is seen
   login              gives Gemini CLI a key
   growing LINES      a transcript of so many lines: `opened` is what it costs to show its end, and
-                     then each of the parts before that; `patches` what one more line costs the
-                     editor's thread, each with and without the time in the editor's API; `added`
-                     what that costs the engine's thread
+                     then each of the parts before that; `collected` the longest that the garbage
+                     collector took meanwhile, through so many `objects`; `patches` what one more
+                     line costs the editor's thread, each with and without the time in the editor's
+                     API; `added` what that costs the engine's thread
   memory MESSAGE     ten chats with ten answers to the message each: `characters` that they show,
                      and `bytes` that Python holds for them outside of the headless editor
 """
@@ -61,6 +62,8 @@ from load import timed, watched  # noqa: E402
 PATIENCE = 90.0
 LOOK, SETTLED = 0.001, 1.0
 CHATS, TURNS = 10, 10
+# The generation of the garbage collector that has all objects.
+OLDEST = 2
 # Lines of a turn, and how often one more comes.
 TURN, PATCHES = 25, 50
 STATE = "gemini_companion_chat_state"
@@ -130,11 +133,13 @@ def growing(lines: str) -> Dict[str, Any]:
     timed(lambda: chats.append(ChatView(view, "", None, lambda _chat: None)))
     for _ in range(int(lines) // TURN):
         events.add_turn(document)
-    first = ChatUpdate("", READY, patches=document.take(), is_anew=True)
+    # Nobody keeps an update that is drawn.
+    first = [ChatUpdate("", READY, patches=document.take(), is_anew=True)]
     own = OwnTime()
-    opened = [own.of(lambda: chats[0].update(first))]
+    opened = [own.of(lambda: chats[0].update(first.pop()))]
     while not chats[0].is_whole:
         opened.append(own.of(lambda: chats[0].go_on()))
+    collected = own.collected
     patches: List[Tuple[float, float]] = []
     added: List[float] = []
     # Where everything stands is much to find out in a long text, and leaves the processor's caches
@@ -151,6 +156,8 @@ def growing(lines: str) -> Dict[str, Any]:
     return {
         "lines": view.rowcol(view.size())[0],
         "opened": opened,
+        "collected": collected,
+        "objects": len(gc.get_objects()),
         "added": added,
         "patches": patches,
     }
@@ -183,12 +190,14 @@ def _said_often(message: str) -> int:
 
 class OwnTime:
     """What callbacks cost the editor's thread without the time in Sublime's API, which is the
-    headless editor's."""
+    headless editor's, and without that of the garbage collector in the oldest generation: all
+    objects of all packages, at moments of Python's choice. `collected` is the longest of these."""
 
     CLASSES = (sublime.View, sublime.Selection, sublime.Settings, sublime.Window, sublime.Buffer)
 
     def __init__(self) -> None:
-        self._outside = 0.0
+        self.collected = 0.0
+        self._outside = self._collecting_since = 0.0
         self._is_outside = False
         # Of each callback, where a queue is watched.
         self.costs: List[float] = []
@@ -196,6 +205,7 @@ class OwnTime:
             for name, function in list(vars(kind).items()):
                 if callable(function) and not name.startswith("__"):
                     setattr(kind, name, self._timed(function))
+        gc.callbacks.append(self._collecting)
 
     def of(self, run: Callable[[], object]) -> Tuple[float, float]:
         """Seconds with it, and without."""
@@ -216,6 +226,14 @@ class OwnTime:
         run()
         whole = time.perf_counter() - began
         return whole, whole - self._outside
+
+    def _collecting(self, phase: str, info: Dict[str, int]) -> None:
+        if phase == "start":
+            self._collecting_since = time.perf_counter()
+        elif info["generation"] == OLDEST:
+            lasted = time.perf_counter() - self._collecting_since
+            self.collected = max(self.collected, lasted)
+            self._outside += 0.0 if self._is_outside else lasted
 
     def _timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:

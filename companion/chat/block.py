@@ -44,6 +44,10 @@ class Past:
     is_compact: bool
 
 
+# No objects of its own for each of many blocks: the garbage collector would walk through them.
+PAST = {it: Past(it) for it in (False, True)}
+
+
 class Blocks:
     """Those that change are looked at, and no others. `foot` stands below all of them; its patches
     have another id whenever it was empty, because blocks that came meanwhile are below that
@@ -96,5 +100,5 @@ class Blocks:
             self._lengths.set(number, kept + len(rendered.text))
             yield Patch(block.id, start + kept, start + before, rendered)
         if block.is_over:
-            self._blocks[number] = Past(block.is_compact)
+            self._blocks[number] = PAST[block.is_compact]
             del self._numbers[block.id]

@@ -32,17 +32,18 @@ class Decorations:
     """What was drawn: by each view's id and each block's number, the kinds of marks."""
 
     def __init__(self) -> None:
-        self._kinds: dict[tuple[int, int], frozenset[str]] = {}
+        # Tuples, because the garbage collector does not walk through those of texts and numbers.
+        self._kinds: dict[tuple[int, int], tuple[str, ...]] = {}
 
     def draw(self, view: sublime.View, block: Block, begin: int) -> None:
         """Draw the marks and links of a block that begins there, in the place of its older ones."""
         by_kind = _regions(block.drawn, begin)
-        for kind in self._kinds.get((view.id(), block.number), frozenset()) - by_kind.keys():
+        for kind in set(self._kinds.get((view.id(), block.number), ())) - by_kind.keys():
             view.erase_regions(KEY.format(block.number, kind))
         for kind, regions in by_kind.items():
             scope, flags = _style(view, kind)
             view.add_regions(KEY.format(block.number, kind), regions, scope, flags=flags)
-        self._kinds[view.id(), block.number] = frozenset(by_kind)
+        self._kinds[view.id(), block.number] = tuple(by_kind)
 
     def draw_new(self, view: sublime.View, blocks: Sequence[tuple[int, Block]]) -> None:
         """Draw blocks in a view that shows nothing of them, each with where it begins."""
