@@ -181,7 +181,7 @@ class Commands(QuestionCase):
         self.run_command("allow")
         yield from self.until_turn()
         self.assertEqual(self.decided(), [])
-        self.assertIn("Allow: Shell was not in sight", self.sentences[-1])
+        self.assertIn("Shell was not in sight until now", self.sentences[-1])
         self.assertEqual(self.window.active_view(), view)
         self.moments += 1
         self.run_command("allow")
@@ -498,7 +498,7 @@ class Links(QuestionCase):
         yield from self.asks(view, command="\n".join(["echo"] * 200))
         yield from self.follow(view, "[Yes]")
         self.assertEqual(self.decided(), [])
-        self.assertIn("Yes: Shell was not in sight", self.sentences[-1])
+        self.assertIn("Shell was not in sight until now", self.sentences[-1])
         yield from self.follow(view, "[No]")
         self.assertEqual(self.decided(), [("c", CANCEL)])
 

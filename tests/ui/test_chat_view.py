@@ -108,6 +108,37 @@ class Drawing(ChatViewCase):
         self.append("".join(f"more {number}\n" for number in range(100)))
         self.assertEqual(self.view.viewport_position(), (0.0, 500.0))
 
+    def split(self, upper: float) -> None:
+        """Leave the group of the chat this part of the window."""
+        self.addCleanup(self.window.set_layout, self.window.layout())
+        cells = [[0, 0, 1, 1], [0, 1, 1, 2]]
+        self.window.set_layout({"cols": [0, 1], "rows": [0, upper, 1], "cells": cells})
+
+    def sees_end(self) -> bool:
+        return self.view.visible_region().contains(self.view.size())
+
+    def test_the_end_stays_in_sight_when_a_review_takes_half_of_the_room(self) -> None:
+        self.append("".join(f"line {number}\n" for number in range(300)))
+        self.view.show(self.view.size())
+        self.chat.show_state()
+        self.split(0.5)
+        self.assertFalse(self.sees_end())
+        self.chat.show_state()
+        self.assertTrue(self.sees_end())
+        self.view.set_viewport_position((0.0, 500.0), False)
+        self.chat.show_state()
+        self.split(0.3)
+        self.chat.show_state()
+        self.assertEqual(self.view.viewport_position(), (0.0, 500.0))
+
+    def test_an_answer_is_followed_though_the_view_got_smaller_just_before(self) -> None:
+        self.append("".join(f"line {number}\n" for number in range(300)))
+        self.view.show(self.view.size())
+        self.append("one\n")
+        self.split(0.5)
+        self.append("two\n")
+        self.assertTrue(self.sees_end())
+
     def test_what_is_read_stays_in_its_place_when_something_above_it_grows(self) -> None:
         self.append("call\n", "a")
         self.append("".join(f"line {number}\n" for number in range(300)))

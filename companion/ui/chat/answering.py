@@ -31,7 +31,7 @@ OUTCOMES: Mapping[str, tuple[str, ...]] = {
 NONE_WAITS = "No question of an agent waits in this window."
 ON_ITS_WAY = "That is answered already."
 OVER = "That question waits no more."
-SHOWN = "{}: {} was not in sight as a whole. Look at it, and decide then."
+SHOWN = "{} was not in sight until now, or not all of it. Read it, then choose {} again."
 NO_SUCH = "{} is no answer to this question. These are: {}."
 TOO_LONG = "That is too much for the chat. A tab shows all of it: look at it, and decide then."
 MAX_TITLE = 60
@@ -146,7 +146,7 @@ class Answering:
         elif OUTCOMES.get(decision) == NO or not self._replies.shows_unseen_edit(asked):
             return True
         title = short(one_line(asked.question.title), MAX_TITLE)
-        self._tell(SHOWN.format(decision, title))
+        self._tell(SHOWN.format(title, decision))
         return False
 
     def _choose(self, asked: Asked, window: sublime.Window, decision: str) -> None:

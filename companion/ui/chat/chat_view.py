@@ -128,8 +128,9 @@ class ChatView:
         self.show_state()
 
     def show_state(self) -> None:
-        """What is above the composer may change with the time, and with the width of a view. Before
+        """What is above the composer may change with the time, and with the size of a view. Before
         anything was told, the chat is starting: the engine is being imported."""
+        self._surface.look()
         self.above.show()
         told = self.told or ChatUpdate(self.conversation, STARTING)
         patience = "" if told.waiting else self._patience.words

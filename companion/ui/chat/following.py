@@ -1,6 +1,9 @@
-"""Where a view is scrolled to, kept while the text above or below changes. UI thread only."""
+"""Where a view is scrolled to, kept while the text above or below changes, or the view gets
+smaller. UI thread only."""
 
 from __future__ import annotations
+
+from typing import NamedTuple, Sequence
 
 import sublime
 
@@ -26,7 +29,7 @@ class Following:
         if not self._follows and is_below:
             return
         if self._follows and self._sees_bottom:
-            self._show_bottom()
+            _show_bottom(self._view)
             return
         if self._anchor >= changed + old:
             anchor = self._anchor + new - old
@@ -34,14 +37,53 @@ class Following:
             anchor = min(self._anchor, changed + new)
         self._scroll(self._view.text_to_layout(anchor)[1] - self._offset)
 
-    def _show_bottom(self) -> None:
-        view = self._view
-        bottom = view.text_to_layout(view.size())[1] + view.line_height()
-        lowest = bottom - view.viewport_extent()[1]
-        if lowest > view.viewport_position()[1]:
-            self._scroll(lowest)
-
     def _scroll(self, top: float) -> None:
-        left, now = self._view.viewport_position()
-        if abs(top - now) >= 1:
-            self._view.set_viewport_position((left, max(0.0, top)), False)
+        _scroll(self._view, top)
+
+
+class _Room(NamedTuple):
+    """What a view shows: its size, where it is scrolled to, and whether its bottom is in sight."""
+
+    extent: tuple[float, float]
+    top: float
+    sees_bottom: bool
+
+
+class Bottoms:
+    """Who had the end of a chat in sight goes on seeing it when the view gets smaller. That happens
+    when a review opens below: the question about it stands at the end. Sublime has no event for
+    it."""
+
+    def __init__(self) -> None:
+        # By the id of the view.
+        self._rooms: dict[int, _Room] = {}
+
+    def look(self, views: Sequence[sublime.View]) -> None:
+        """To be called from time to time, and before and after the text is changed."""
+        before, self._rooms = self._rooms, {}
+        for view in views:
+            known, now = before.get(view.id()), _room(view)
+            if known is not None and known.sees_bottom and not now.sees_bottom:
+                # Else the user has scrolled.
+                if known.top == now.top and known.extent != now.extent:
+                    _show_bottom(view)
+                    now = _room(view)
+            self._rooms[view.id()] = now
+
+
+def _room(view: sublime.View) -> _Room:
+    sees_bottom = view.visible_region().end() >= view.size()
+    return _Room(view.viewport_extent(), view.viewport_position()[1], sees_bottom)
+
+
+def _show_bottom(view: sublime.View) -> None:
+    bottom = view.text_to_layout(view.size())[1] + view.line_height()
+    lowest = bottom - view.viewport_extent()[1]
+    if lowest > view.viewport_position()[1]:
+        _scroll(view, lowest)
+
+
+def _scroll(view: sublime.View, top: float) -> None:
+    left, now = view.viewport_position()
+    if abs(top - now) >= 1:
+        view.set_viewport_position((left, max(0.0, top)), False)

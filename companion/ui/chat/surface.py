@@ -9,7 +9,7 @@ import sublime
 import sublime_plugin
 
 from .. import texts
-from .following import Following
+from .following import Bottoms, Following
 
 
 class Changes(sublime_plugin.TextChangeListener):
@@ -38,6 +38,7 @@ class Surface:
         self._is_writing = False
         # The state of the buffer that was written last.
         self._written = -1
+        self._bottoms = Bottoms()
         self._changes = Changes(self._changed)
         self._changes.attach(buffer)
 
@@ -75,6 +76,7 @@ class Surface:
         views = self.views
         if not views:
             return
+        self.look()
         followings = [Following(view, composer) for view in views]
         if start < end or text:
             carets = [[(it.a, it.b) for it in view.sel()] for view in views]
@@ -84,6 +86,11 @@ class Surface:
         beside()
         for following in followings:
             following.restore(start, end - start, len(text))
+        self.look()
+
+    def look(self) -> None:
+        """The end stays in sight in views that have become smaller."""
+        self._bottoms.look(self.views)
 
     def _write(self, start: int, end: int, text: str) -> None:
         view = self.views[0]
