@@ -234,26 +234,26 @@ class Diffs(Desk):
         finally:
             self._under_way.discard(task)
 
-    def accept(self, session_id: str, path: str, text: str, before: str | None = None) -> None:
-        """The user accepted; `text` is the proposal as edited, with `\n` line ends. `before` is as
-        in Entry."""
-        # As long as this text is not written, the one before it can still be seen on disk.
-        self._disk.look_soon()
-        self._decide(session_id, path, text, before)
-
-    def reject(self, session_id: str, path: str) -> None:
-        self._decide(session_id, path, None)
-
-    def _decide(
+    def decide(
         self, session_id: str, path: str, text: str | None, before: str | None = None
     ) -> None:
+        """The user accepted; `text` is the proposal as edited, with `\n` line ends. Or they
+        rejected it (None). `before` is as in Entry."""
+        if text is not None:
+            # As long as this text is not written, the one before it can still be seen on disk.
+            self._disk.look_soon()
         # If a newer proposal is about to be opened, it is not the one that the user saw.
         known = self._book.of(OPEN, session_id, path)
-        sent_path = self.path_maps.to_remote(path)
-        number = known[0] if known else self._book.open(session_id, path, None, sent_path=sent_path)
+        if not known:
+            sent_path = self.path_maps.to_remote(path)
+            known = [self._book.open(session_id, path, None, sent_path=sent_path)]
+        number = known[0]
         self._book.decide(number, text, before)
         self._delivery.send(number)
         self.on_decided(session_id, text is not None)
+
+    def reject(self, session_id: str, path: str) -> None:
+        self.decide(session_id, path, None)
 
     def reject_all(self) -> None:
         """The window is closed, and its tabs with it."""

@@ -34,7 +34,7 @@ class _WindowEvent(Event):
     window_id: int
 
     def apply(self, windows: Windows) -> None:
-        workspace = windows.of(self.window_id)
+        workspace = windows.workspaces.get(self.window_id)
         if workspace is not None:
             self.apply_to(workspace)
 
@@ -158,7 +158,7 @@ class DiffAccepted(_DiffEvent):
     before: str | None = None
 
     def apply_to(self, workspace: Workspace) -> None:
-        workspace.diffs.accept(self.session_id, self.path, self.text, self.before)
+        workspace.diffs.decide(self.session_id, self.path, self.text, self.before)
 
 
 class DiffRejected(_DiffEvent):

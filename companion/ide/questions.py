@@ -85,7 +85,7 @@ class Examinations(Question["tuple[Examination, ...]"]):
     def look_up(
         self, windows: Windows
     ) -> tuple[Examination, ...] | Awaitable[tuple[Examination, ...]]:
-        workspace = windows.of(self.window_id)
+        workspace = windows.workspaces.get(self.window_id)
         if workspace is None:
             return ()
         from .doctor import gathering
@@ -139,7 +139,7 @@ class DiscoveryRepair(Question[bool]):
     dead: str
 
     def look_up(self, windows: Windows) -> bool | Awaitable[bool]:
-        workspace = windows.of(self.window_id)
+        workspace = windows.workspaces.get(self.window_id)
         if workspace is None:
             return False
         if workspace.publication is not None:
@@ -154,7 +154,7 @@ class ContextShared(Question["SharedContext | None"]):
     window_id: int
 
     def look_up(self, windows: Windows) -> SharedContext | None:
-        workspace = windows.of(self.window_id)
+        workspace = windows.workspaces.get(self.window_id)
         return workspace.updates.shared() if workspace is not None else None
 
 
@@ -166,7 +166,7 @@ class UnwrittenTexts(Question["tuple[tuple[str, str], ...]"]):
     window_id: int
 
     def look_up(self, windows: Windows) -> tuple[tuple[str, str], ...]:
-        workspace = windows.of(self.window_id)
+        workspace = windows.workspaces.get(self.window_id)
         return workspace.delivery.unwritten() if workspace is not None else ()
 
 
@@ -180,7 +180,7 @@ class TextWithdrawal(Question[bool]):
     text: str
 
     def look_up(self, windows: Windows) -> bool:
-        workspace = windows.of(self.window_id)
+        workspace = windows.workspaces.get(self.window_id)
         return workspace is not None and workspace.delivery.withdraw(self.path, self.text)
 
 
@@ -197,7 +197,7 @@ class WordsForCli(Question[bool]):
     is_accepted: bool | None
 
     def look_up(self, windows: Windows) -> bool:
-        workspace = windows.of(self.window_id)
+        workspace = windows.workspaces.get(self.window_id)
         # What is not saved could not be given back after the end.
         if workspace is None or not windows.saving.is_on:
             return False
@@ -216,7 +216,7 @@ class WordsOnUnasked(Question[bool]):
     text: str
 
     def look_up(self, windows: Windows) -> bool:
-        workspace = windows.of(self.window_id)
+        workspace = windows.workspaces.get(self.window_id)
         if workspace is None or not windows.saving.is_on:
             return False
         key = workspace.unasked.session_of(self.turn)

@@ -31,7 +31,7 @@ SLEPT = 5.0
 
 
 class Windows:
-    """One workspace for each window, by the window's id.
+    """`workspaces` has one for each window, by the window's id.
 
     `on_environments` is that of StatusUpdates. `state_path` is the file for the state that is kept
     over a restart; None keeps nothing. `stamps` are those of files that the editor asks for.
@@ -53,7 +53,7 @@ class Windows:
         self.saving = Saving(state_path, self._picture, editor.tell)
         self._unclaimed = Unclaimed()
         self._is_ending = False
-        self._workspaces: dict[int, Workspace] = {}
+        self.workspaces: dict[int, Workspace] = {}
         self._tasks: dict[Workspace, asyncio.Task[None]] = {}
         self._updates = StatusUpdates(editor, self, self.statuses, on_environments)
         self._stopped = asyncio.Event()
@@ -119,17 +119,14 @@ class Windows:
         finally:
             # Otherwise the next companion would find the folder in use.
             await self.saving.finish()
-        self._workspaces = {}
+        self.workspaces = {}
         self._updates.stop()
 
     def stop(self) -> None:
         self._stopped.set()
 
     def __iter__(self) -> Iterator[Workspace]:
-        return iter(list(self._workspaces.values()))
-
-    def of(self, window_id: int) -> Workspace | None:
-        return self._workspaces.get(window_id)
+        return iter(list(self.workspaces.values()))
 
     def set_windows(
         self,
@@ -138,11 +135,11 @@ class Windows:
     ) -> None:
         """These windows exist, each with its folders; all others are closed. `settings` are those
         of new windows; a window that is not in them gets the defaults."""
-        for window_id in set(self._workspaces) - set(windows):
-            self._close(self._workspaces.pop(window_id))
+        for window_id in set(self.workspaces) - set(windows):
+            self._close(self.workspaces.pop(window_id))
         for window_id, folders in windows.items():
-            if window_id in self._workspaces:
-                self._workspaces[window_id].change_folders(folders)
+            if window_id in self.workspaces:
+                self.workspaces[window_id].change_folders(folders)
             else:
                 mine = (settings or {}).get(window_id, DEFAULTS)
                 self._open(window_id, folders, mine, set(windows))
@@ -173,7 +170,7 @@ class Windows:
         saved = self._unclaimed.claim(window_id, folders, others)
         if saved is not None:
             workspace.restore(saved)
-        self._workspaces[window_id] = workspace
+        self.workspaces[window_id] = workspace
 
     def _close(self, workspace: Workspace) -> None:
         workspace.close()
@@ -208,7 +205,7 @@ class Windows:
 
     def _served(self, workspace: Workspace, task: asyncio.Task[None]) -> None:
         del self._tasks[workspace]
-        if self._workspaces.get(workspace.window_id) is not workspace:
+        if self.workspaces.get(workspace.window_id) is not workspace:
             self._closed(workspace)
         error = None if task.cancelled() else task.exception()
         if error is not None:

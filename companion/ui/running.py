@@ -49,7 +49,7 @@ from .review.edits import Edits
 from .review.history import History
 from .review.next_edit import NextEdit
 from .review.notes import Notes
-from .review.owners import CliSessions, Owners
+from .review.owners import CliSessions, Owners, Words
 from .review.queue import Queue
 from .review.record import DiffRecord
 from .review.resting import Resting
@@ -59,7 +59,6 @@ from .review.scrolling import Scrolling
 from .review.single_changes import SingleChanges
 from .review.turn_edits import TurnEdits
 from .review.unasked import Unasked
-from .review.words import Words
 from .review.written_reviews import WrittenReviews
 from .sharing_settings import is_paused
 from .status_bar import StatusBar

@@ -31,10 +31,10 @@ from .edit_diagnostics import EditDiagnostics
 from .notices import Notices
 from .review import comments, ending, large, open_diffs, opening, restoring
 from .review.next_edit import NextEdit
+from .review.owners import Words
 from .review.record import OF_SESSION, Origin, waiting
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
-from .review.words import Words
 from .stories import Stories
 
 T = TypeVar("T")

@@ -464,8 +464,8 @@ FAULTS = (
         "sleep counts as absence",
         SESSIONS,
         "            session.last_seen = asyncio.get_running_loop().time()\n"
-        "            if session.stream is not None:\n                session.stream.wake()",
-        "            if session.stream is not None:\n                session.stream.wake()",
+        "            if session.stream is not None:\n                session.stream.wake.set()",
+        "            if session.stream is not None:\n                session.stream.wake.set()",
     ),
     # What outlives a restart.
     Fault(
@@ -902,7 +902,7 @@ FAULTS = (
     Fault(
         "an emptied proposal may be accepted",
         "companion/ui/review/accepting.py",
-        "REJECT if ending.is_emptied(view) else decide",
+        "REJECT if ending.is_emptied(view, record) else decide",
         "decide",
         tests=("test_diff",),
     ),

@@ -399,7 +399,7 @@ class OtherWindows(OutlivingTestCase):
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",), 2: ("/c",)})
-            second = windows.of(2)
+            second = windows.workspaces.get(2)
             asking = second and second.delivery._asking
             paths = ("/a/here", "/b/closed", "/a/other")
             found = [asking and asking(it) for it in paths]
@@ -449,7 +449,7 @@ class WordsForAModel(OutlivingTestCase):
     def take(self, windows: Windows) -> bool:
         told = {"hook_event_name": "SessionStart", "session_id": "cli"}
         event = hook_events.read(GEMINI_CLI, {"pid": os.getpid(), "input": told})
-        workspace = windows.of(1)
+        workspace = windows.workspaces.get(1)
         assert event is not None and workspace is not None
         workspace.hooks.live.heard(event, "session")
         return WordsForCli(1, "session", "/a/b", "No.", False).look_up(windows)
@@ -460,7 +460,7 @@ class WordsForAModel(OutlivingTestCase):
         self.assertTrue(self.take(windows))
 
     def waiting(self, windows: Windows, window_id: int) -> list[str]:
-        workspace = windows.of(window_id)
+        workspace = windows.workspaces.get(window_id)
         return [it.text for it in workspace.words.saved()] if workspace is not None else []
 
     def test_it_waits_for_the_cli_in_the_same_window_after_a_restart(self) -> None:
@@ -492,7 +492,7 @@ class WordsForAModel(OutlivingTestCase):
             await self.begin_and_take(windows)
             windows.set_windows({2: ("/other",)})
             await self.until(lambda: self.waiting(windows, 2))
-            second = windows.of(2)
+            second = windows.workspaces.get(2)
             assert second is not None
             with mock.patch.object(words_for_model.time, "time", lambda: later):
                 await second.words.look_after()

@@ -189,7 +189,7 @@ class Mapped(WithoutServer):
     @word(r"(/\S+) is (accepted|rejected)")
     def decide(self, path: str, how: str) -> None:
         text = "mine" if how == "accepted" else None
-        self.workspace.diffs._decide(self.id_of("c"), self.temp + path, text)
+        self.workspace.diffs.decide(self.id_of("c"), self.temp + path, text)
         self.editor.diffs.clear()
 
     @word("changes are looked at")

@@ -51,7 +51,7 @@ class StatelessTestCase(Served):
 
     def accept(self, client: StatelessClient, text: str) -> None:
         id = self.session_of(client)
-        self.background.call(self.workspace.diffs.accept, id, PATH, text)
+        self.background.call(self.workspace.diffs.decide, id, PATH, text)
 
     def assert_error(self, answer: Any, status: int, code: int) -> Any:
         told = answer.json()

@@ -320,7 +320,7 @@ class Decisions(WithoutServer):
         await self.clock.advance(0)
         self.assertEqual(self.workspace.status().waiting, 1)
         self.assertEqual(len(self.editor.diffs), 1)
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
+        self.workspace.diffs.decide(session.id, PATH, "mine\n")
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
 
@@ -329,7 +329,7 @@ class Decisions(WithoutServer):
         session, reader = self.connect()
         await self.propose(session, path)
         with mock.patch(DELIVERY + ".PATIENCE", -1):
-            self.workspace.diffs.accept(session.id, path, "mine\n")
+            self.workspace.diffs.decide(session.id, path, "mine\n")
             await self.clock.advance(0)
             self.assertEqual(len(reader.received("ide/diffAccepted")), 1)
             self.assertEqual(self.workspace.delivery.unwritten(), ((path, "mine\n"),))
@@ -356,7 +356,7 @@ class Decisions(WithoutServer):
     async def test_a_decision_that_goes_out_at_this_moment_is_not_handed_out_again(self) -> None:
         session = self.workspace.sessions.open(VERSION)
         await self.propose(session)
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
+        self.workspace.diffs.decide(session.id, PATH, "mine\n")
         stream = session.attach(None)
         event = await stream.next(1)
         self.assertEqual(event and event.value.notification()[1], ACCEPTED)
@@ -376,7 +376,7 @@ class Decisions(WithoutServer):
         real = self.editor.open_diff
 
         async def decide_first(window_id: int, proposal: Proposal) -> None:
-            self.workspace.diffs.accept(session.id, PATH, "mine\n")
+            self.workspace.diffs.decide(session.id, PATH, "mine\n")
             await real(window_id, proposal)
 
         with mock.patch.object(self.editor, "open_diff", decide_first):
@@ -388,10 +388,10 @@ class Decisions(WithoutServer):
     async def test_a_text_that_is_on_disk_is_seen_before_the_next_one_is_written(self) -> None:
         path = self.file(1, "a.py").path
         session, _ = self.connect()
-        self.workspace.diffs.accept(session.id, path, "one\n")
+        self.workspace.diffs.decide(session.id, path, "one\n")
         await self.clock.advance(0)
         write(path, "one\n")
-        self.workspace.diffs.accept(session.id, path, "two\n")
+        self.workspace.diffs.decide(session.id, path, "two\n")
         await until(lambda: [it.text for it in self.workspace.book.entries()] == ["two\n"])
 
     async def test_each_proposal_has_its_moment_and_the_name_of_its_cli(self) -> None:
@@ -614,7 +614,7 @@ class TheWholeWay(Served):
             self.assertEqual(context and context.message["method"], "ide/contextUpdate")
             result = client.tool("openDiff", filePath=PATH, newContent="theirs\n")
             self.assertEqual(result, {"content": []})
-            self.background.call(self.workspace.diffs.accept, client.session_id, PATH, "mine\n")
+            self.background.call(self.workspace.diffs.decide, client.session_id, PATH, "mine\n")
             event = stream.next()
             self.assertEqual(
                 event.message,
@@ -626,8 +626,8 @@ class TheWholeWay(Served):
         client = self.client()
         with client.stream() as stream:
             stream.next()
-            accept = self.workspace.diffs.accept
-            self.background.call(accept, client.session_id, PATH, "half \ud83d")
+            decide = self.workspace.diffs.decide
+            self.background.call(decide, client.session_id, PATH, "half \ud83d")
             event = stream.next()
             self.assertEqual(event.message["params"]["content"], "half \ud83d")
 

@@ -247,7 +247,7 @@ class WithoutServer(FilesTestCase):
         self.workspace.sessions.end(self.by_name[name].id)
 
     def accept(self, name: str, text: str, file: str | None = None) -> None:
-        self.workspace.diffs.accept(self.id_of(name), path_of(file), text_of(text))
+        self.workspace.diffs.decide(self.id_of(name), path_of(file), text_of(text))
 
     words: dict[str, Callable[..., Any]] = {
         r"(\w+) connects(?: as (\w+))?": lambda t, name, kind: (

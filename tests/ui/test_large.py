@@ -16,7 +16,6 @@ from GeminiCompanion.companion.ide.questions import UnwrittenTexts
 from GeminiCompanion.companion.ui.review import (
     comments,
     large,
-    line_numbers,
     marks,
     open_diffs,
     record,
@@ -214,7 +213,7 @@ class Digests(LargeCase):
     def numbers(self, view: sublime.View) -> dict[str, str]:
         """By each row's text, what stands before it, in the headless editor."""
         found = running.current().view(view.id()).phantoms
-        mine = [it for it in found if it.key == line_numbers.KEY]
+        mine = [it for it in found if it.key == marks.NUMBERS]
         return {
             view.substr(view.line(min(it.region))): " ".join(proposals.page(it.content))
             for it in mine

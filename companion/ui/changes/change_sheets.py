@@ -57,7 +57,7 @@ class ChangeSheets:
 
     def of(self, view: sublime.View) -> ChangeSheet | None:
         """The sheet in the view, or in the one of which it is a clone."""
-        return self._sheets.get(view.buffer_id()) if _is_sheet(view) else None
+        return self._sheets.get(view.buffer_id())
 
     def with_id(self, buffer_id: str) -> ChangeSheet | None:
         """The sheet that a link names."""

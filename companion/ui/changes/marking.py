@@ -21,7 +21,7 @@ from ...base.change_sheet import (
 )
 from .. import queues
 from ..review import head, marks
-from ..review.links import link
+from ..review.head import link
 from ..review.open_diffs import is_on_top
 from ..review.sight import rows_in_sight
 

@@ -22,7 +22,7 @@ from .conflicts import Conflicts
 from .ending import ClaimedDiff
 from .history import History
 from .open_diffs import name_of
-from .record import is_diff, is_written, waiting
+from .record import is_diff, waiting
 from .reviews import FAILED, LOST, Reviews
 from .single_changes import FORGOTTEN, REJECT, ask_whether_to_reject
 
@@ -62,7 +62,9 @@ class Accepting:
     async def accept(self, window: sublime.Window, view: sublime.View) -> bool:
         """Accept a diff; if there are doubts, ask in the window first. Gives whether it was
         accepted."""
-        if is_written(view):
+        record = waiting(view)
+        if record is not None and record.edit_id:
+            # The CLI has made the edit already.
             return await self._actions.written.keep(window, view)
         return await self.accepted(window, view) is not None
 
@@ -118,7 +120,7 @@ class Accepting:
         record, review = waiting(view), self._reviews.of(view)
         if record is None:
             return False
-        found = ending.doubts(view, present)
+        found = ending.doubts(view, record, present)
         if record.has_drops and (review is None or review.digest is None):
             found.append(LOST)
         if not found:
@@ -126,7 +128,7 @@ class Accepting:
         if not asks:
             return False
         decide = ACCEPT if present.exists else ANEW
-        answers = [SEE, REJECT if ending.is_emptied(view) else decide, GO_BACK]
+        answers = [SEE, REJECT if ending.is_emptied(view, record) else decide, GO_BACK]
         if self._conflicts.can_take_over(view, present):
             answers.insert(2, MERGE)
         doubts = " ".join(found)

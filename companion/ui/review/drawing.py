@@ -11,7 +11,6 @@ import sublime
 from ...base.comparison import Comparison
 from .. import queues
 from . import comments, head, sight
-from .links import link
 from .marks import MAX_LINKS
 from .record import seen, waiting
 from .review import Drawn, Review
@@ -115,11 +114,11 @@ def _links(
     `decision` are the links that decide on the diff, by the number of the change."""
     key = comparison.keys[number]
     keep, drop = (
-        link(name, command, id=review.id, change=key)
+        head.link(name, command, id=review.id, change=key)
         for name, command in (("Keep", "keep_change"), ("Drop", "drop_change"))
     )
     parts = ["seen" if key in wanted else keep, drop]
     if key in comparison.dropped:
-        parts = ["dropped", link("Take back", "drop_change", id=review.id, change=key)]
+        parts = ["dropped", head.link("Take back", "drop_change", id=review.id, change=key)]
     parts += decision.get(number, ())
     return "&nbsp; ".join([f"{number + 1} of {len(comparison.changes)}", *parts])

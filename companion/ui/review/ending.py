@@ -60,39 +60,31 @@ class ClaimedDiff:
         return self.text is not None and text_digest(self.text) != self.record.proposed_digest
 
 
-def doubts(view: sublime.View, present: Original) -> list[str]:
+def doubts(view: sublime.View, record: DiffRecord, present: Original) -> list[str]:
     """The doubts about accepting the diff now, one sentence each; `present` is the present file.
 
     The CLI writes the accepted text over the file, whatever has happened to it meanwhile.
     """
-    record = waiting(view)
-    if record is None:
-        return []
     unsaved_too = unsaved(record.path, record.unsaved_digest)
     found = [each for each in (what_changed(record, present), unsaved_too) if each]
-    if is_emptied(view):
+    if is_emptied(view, record):
         found.append(EMPTIED.format(record.proposer))
-    if conflicts(view):
+    if record.has_conflicts and conflicts(view):
         found.append(conflicts_said(view))
     if present.warning and not record.is_returned:
         found.append(f"{present.warning} {record.proposer} writes UTF-8 text over it.")
     return found
 
 
-def is_emptied(view: sublime.View) -> bool:
+def is_emptied(view: sublime.View, record: DiffRecord) -> bool:
     """Whether the diff's proposal is empty and means another one: a CLI does not accept an empty
     text as the user's (docs/protocol.md 1.4)."""
-    record = waiting(view)
-    is_told_so = record is not None and not record.was_empty and record.is_of_session
-    return is_told_so and view.size() == 0
+    return view.size() == 0 and record.is_of_session and not record.was_empty
 
 
 def conflicts(view: sublime.View) -> list[sublime.Region]:
-    """The beginnings of the unresolved conflicts with the user's changes, in the order of the
-    text."""
-    record = waiting(view)
-    if record is None or not record.has_conflicts:
-        return []
+    """The beginnings of the unresolved conflicts with the user's changes, in the order of the text;
+    of a diff that `has_conflicts`."""
     return view.find_all(f"^{START} {YOURS}$")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import os
 import time
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from ...base.shown_text import shown_line
 from ...ide.clis import GEMINI_CLI
 from .. import texts
 from ..wrapping import Piece, columns, piece, rows, words
-from .links import link
 from .open_diffs import partner
 from .record import DiffRecord
 
@@ -116,6 +116,13 @@ def decision_links(record: DiffRecord) -> dict[str, str]:
     """The links that end the diff, by their names."""
     commands = {ACCEPT: "accept_diff", UNDO if record.edit_id else REJECT: "reject_diff"}
     return {name: link(name, command, id=record.id) for name, command in commands.items()}
+
+
+def link(text: str, command: str, **arguments: str) -> str:
+    """A link that runs a command of ours. Its arguments name the diff, because a click does not
+    give its view the keyboard, and the command runs in the active window (docs/sublime.md)."""
+    href = f"subl:gemini_companion_{command} {json.dumps(arguments)}"
+    return f'<a href="{html.escape(href)}">{html.escape(text)}</a>'
 
 
 def _show(view: sublime.View, lines: Sequence[str]) -> None:

@@ -1,8 +1,8 @@
 """Draws the changes in the two views of a diff. UI thread only; computes nothing.
 
 The gutter has Sublime's own marks, which `set_reference_document` draws. This module colours the
-lines and characters of each change with the colour scheme's colours for differences. Phantoms
-between the lines are in `between`.
+lines and characters of each change with the colour scheme's colours for differences, and numbers
+the lines where only parts of a file are shown. Phantoms between the lines are in `between`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,20 @@ from typing import Callable, Sequence
 
 import sublime
 
-from ...base.comparison import Comparison
+from ...base.comparison import Comparison, Side
 from . import between
-from .line_numbers import KEY, LineNumbers
+from .sight import rows_in_sight
 
 LINES = "gemini_companion_lines"
 CHARACTERS = "gemini_companion_characters"
+NUMBERS = "gemini_companion_line_number"
 # The most changes with links at a time; if there are more, those in sight have links.
 MAX_LINKS = 50
 
 ADDED, REMOVED = "inserted", "deleted"
+# Rows that are numbered in one block, and the number of blocks above and below those in sight.
+ROWS, AROUND = 50, 4
+NUMBER_STYLE = "color: color(var(--foreground) alpha(0.55))"
 # The CSS of what differs in deleted lines, if a scheme has no colour for it.
 UNDERLINE = "text-decoration: underline"
 # If a scheme has no colours for differences: an outline in a colour that all schemes have.
@@ -76,13 +80,52 @@ class Marks:
         self.between.comment(sides, comments)
 
 
+class LineNumbers:
+    """The file's own line numbers in a view that shows parts of it; the gutter would count the rows
+    of the view (docs/sublime.md 7.6). They are drawn at the rows in sight and at some more: a
+    phantom for each of ten thousand rows would block the editor."""
+
+    def __init__(self, view: sublime.View) -> None:
+        self._view = view
+        # By the number of the block: a set, which erases its phantoms when it is collected, and the
+        # text that it numbers.
+        self._blocks: dict[int, tuple[sublime.PhantomSet, Side]] = {}
+
+    def steps(self, side: Side) -> list[Callable[[], None]]:
+        """Functions that number the rows in sight; each blocks the UI thread only for a moment.
+        `side` is the text of the view. Empty if that is done, or if the text is a whole file."""
+        if not side.numbers or not self._view.is_valid():
+            return []
+        rows = rows_in_sight(self._view)
+        wanted = range(rows[0] // ROWS - AROUND, rows[-1] // ROWS + AROUND + 1)
+        for block in [block for block in self._blocks if block not in wanted]:
+            self._blocks.pop(block)[0].update([])
+        missing = [it for it in wanted if it not in self._blocks or self._blocks[it][1] is not side]
+        return [partial(self._draw, side, block) for block in missing]
+
+    def _draw(self, side: Side, block: int) -> None:
+        rows = range(len(side.numbers))[max(block, 0) * ROWS : max(block + 1, 0) * ROWS]
+        digits = len(str(side.number(len(side.numbers)) + 1))
+        if block in self._blocks:
+            phantoms, _ = self._blocks[block]
+        else:
+            phantoms = sublime.PhantomSet(self._view, NUMBERS)
+        self._blocks[block] = phantoms, side
+        phantoms.update([_number(side, row, digits) for row in rows])
+
+    def erase(self) -> None:
+        for phantoms, _side in self._blocks.values():
+            phantoms.update([])
+        self._blocks.clear()
+
+
 def erase(view: sublime.View) -> None:
     """Erase everything that is drawn in the view, which is the user's from now on."""
     for key in (LINES, CHARACTERS):
         view.erase_regions(key)
     erase_comments(view)
     view.erase_phantoms(between.KEY)
-    view.erase_phantoms(KEY)
+    view.erase_phantoms(NUMBERS)
     view.reset_reference_document()
 
 
@@ -125,3 +168,12 @@ def deleted_styles(view: sublime.View) -> tuple[str, str]:
     if characters in (None, colours["background"]):
         return lines, UNDERLINE
     return lines, f"background-color: {characters}"
+
+
+def _number(side: Side, row: int, digits: int) -> sublime.Phantom:
+    number = side.numbers[row]
+    text = "" if number is None else str(number + 1)
+    shown = text.rjust(digits).replace(" ", "&nbsp;")
+    styled = f'<span style="{NUMBER_STYLE}">{shown}&nbsp;</span>'
+    html = f'<body id="gemini-companion-number">{styled}</body>'
+    return sublime.Phantom(sublime.Region(side.starts[row]), html, sublime.LAYOUT_INLINE)

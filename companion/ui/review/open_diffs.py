@@ -8,7 +8,7 @@ from typing import Iterator
 
 import sublime
 
-from .record import DiffRecord, read, read_original, waiting
+from .record import PATH, DiffRecord, read, read_original, waiting
 
 # In the window's settings: the ids of its right views, so that ten thousand tabs need no search.
 DIFFS = "gemini_companion_diffs"
@@ -122,8 +122,8 @@ def group_without_diff(window: sublime.Window) -> int:
 
 def path_of(view: sublime.View) -> str:
     """The path of a diff in the editor; empty if the view is not a diff."""
-    record: DiffRecord | None = read(view)
-    return record.path if record is not None else ""
+    path = view.settings().get(PATH)
+    return path if isinstance(path, str) else ""
 
 
 def name_of(view: sublime.View) -> str:

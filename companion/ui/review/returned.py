@@ -18,10 +18,9 @@ from ..stories import computed
 from ..sublime_editor import SublimeEditor
 from . import large, opening, written_files
 from .ending import ClaimedDiff
-from .owners import Owner
+from .owners import Owner, Words
 from .record import DiffRecord, Origin, waiting
 from .reviews import Reviews
-from .words import Words
 
 WRITTEN = "{} has the accepted text."
 NOT_KNOWN = "Not all of the text for {} is known any more: nothing was written."

@@ -49,7 +49,8 @@ def show_change(right: sublime.View, comparison: Comparison, number: int) -> Non
     change, left = comparison.changes[number], partner(right)
     put_caret(right, comparison.new.starts[change.new_start])
     if left.is_valid():
-        _centre(left, comparison.old.starts[change.old_start])
+        point = comparison.old.starts[change.old_start]
+        left.show_at_center(sublime.Region(point), animate=False)
 
 
 def show_row(right: sublime.View, comparison: Comparison, row: int) -> None:
@@ -66,7 +67,7 @@ def show_first_difference(right: sublime.View, old: str, new: str) -> None:
     put_caret(right, point)
     left = partner(right)
     if left.is_valid():
-        _centre(left, min(point, len(old)))
+        left.show_at_center(sublime.Region(min(point, len(old))), animate=False)
 
 
 def put_caret(view: sublime.View, point: int) -> None:
@@ -74,8 +75,4 @@ def put_caret(view: sublime.View, point: int) -> None:
     selection = view.sel()
     selection.clear()
     selection.add(sublime.Region(point))
-    _centre(view, point)
-
-
-def _centre(view: sublime.View, point: int) -> None:
     view.show_at_center(sublime.Region(point), animate=False)
