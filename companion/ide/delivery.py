@@ -1,4 +1,10 @@
-"""Decides which CLI is told of a decision, and tells it once. Knows no socket and no editor."""
+"""Decides which CLI is told of a decision, and tells it once. Knows no socket and no editor.
+
+That is the session that asked, or else the newest that came after it; in MCP 2026-07-28 the client
+with the name of the one that asked, and no other. A CLI knows a proposal only by its path, so
+nothing is passed on while a proposal for the path is open in any window, or while different
+decisions wait for it.
+"""
 
 from __future__ import annotations
 

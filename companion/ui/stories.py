@@ -1,7 +1,15 @@
 """An action of the user from beginning to end, as a coroutine on the UI thread. UI thread only.
 
 A story awaits an `Answer`: of the companion, of a thread, of the user (`panels`). Each step is a
-call of its own from Sublime's queue, so a story never blocks the editor.
+call of its own from Sublime's queue, even if the answer is there already, so a story never blocks
+the editor, and the order of steps does not depend on the speed of a thread.
+
+What a story keeps to:
+- After each await it reads its view again: the user may have typed, or decided.
+- All that a claim needs is awaited before it, the record for undoing the edit too. The claim is one
+  step, and nothing is awaited after it.
+- A pressed *Accept* is a decision: a diff that is closed meanwhile is not rejected silently.
+- Its `finally` awaits nothing, and gives back what it held.
 """
 
 from __future__ import annotations
