@@ -91,14 +91,15 @@ class Pages(AdapterTestCase):
 class Welcome(Pages):
     def test_each_step_has_a_mark_or_one_link(self) -> Steps:
         yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
+        # The companion may have to notice first that the window has no folder any more, and agents
+        # for a chat are looked for meanwhile.
+        yield from self.until_equal(
+            lambda: set(self.links(self.running.welcome)) - {"Show agents"},
+            {"Copy the command", "Get an API key", "Add folder", "Enable", "Doctor"},
+        )
         page = self.page(self.running.welcome)
         for id, title in welcome.STEPS.items():
             self.assertEqual(title.format("Gemini CLI") in page, id not in welcome.SILENT)
-        self.assertEqual(
-            {"Copy the command", "Get an API key", "Add folder", "Enable", "Doctor"},
-            # Agents for a chat are looked for meanwhile.
-            set(self.links(self.running.welcome)) - {"Show agents"},
-        )
         # It comes after those that are still to be done.
         self.assertIn("\u2013 The CLI is connected", page)
         self.assertIn("npm install -g @google/gemini-cli", page)
