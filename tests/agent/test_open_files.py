@@ -40,7 +40,7 @@ from GeminiCompanion.companion.agent.turn.file_writes import LEFT_OUT
 from GeminiCompanion.companion.agent.turn.held_writes import UNSAVED
 from GeminiCompanion.companion.agent.turn.outcomes import Decision
 
-from ..support import until
+from ..support import PATIENCE, until
 from .stage import Stage, edit
 
 WRITE = "write_file__1"
@@ -315,15 +315,16 @@ class Writing(OpenCase):
                 self.assertEqual(self.told()[0], 9)
 
     async def test_nobody_is_asked_about_a_write_once_the_turn_is_over(self) -> None:
-        tracker, waits = self.tracker(), asyncio.Event()
+        tracker, asked, waits = self.tracker(), asyncio.Event(), asyncio.Event()
 
         async def holds(_folder: str) -> bool:
+            asked.set()
             await waits.wait()
             return True
 
         with mock.patch.object(self.tab, "holds", holds):
             writing = self.asks_to_write(tracker)
-            await asyncio.sleep(0)
+            await asyncio.wait_for(asked.wait(), PATIENCE)
             tracker.close()
             self.stage.log.add(Complete(END_TURN, Usage()))
             waits.set()

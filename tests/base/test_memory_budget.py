@@ -10,16 +10,12 @@ from unittest import mock
 from GeminiCompanion.companion.base import memory_budget
 from GeminiCompanion.companion.base.memory_budget import MemoryBudget, MemoryShare
 
+from ..support import begun
+
 
 class Budget(unittest.IsolatedAsyncioTestCase):
     def setUp(self) -> None:
         self.budget = MemoryBudget(100)
-
-    async def asking(self, size: int) -> asyncio.Task[int]:
-        task = asyncio.ensure_future(self.budget.take(size))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        return task
 
     async def test_what_is_there_is_given_at_once(self) -> None:
         self.assertEqual(await self.budget.take(60), 60)
@@ -27,15 +23,15 @@ class Budget(unittest.IsolatedAsyncioTestCase):
 
     async def test_more_waits_until_it_is_given_back(self) -> None:
         await self.budget.take(60)
-        task = await self.asking(41)
+        task = await begun(self.budget.take(41))
         self.assertFalse(task.done())
         self.budget.give_back(60)
         self.assertEqual(await task, 41)
-        self.assertFalse((await self.asking(60)).done())
+        self.assertFalse((await begun(self.budget.take(60))).done())
 
     async def test_a_small_one_does_not_pass_a_large_one(self) -> None:
         await self.budget.take(60)
-        large, small = await self.asking(50), await self.asking(1)
+        large, small = await begun(self.budget.take(50)), await begun(self.budget.take(1))
         self.assertEqual((large.done(), small.done()), (False, False))
         self.budget.give_back(60)
         self.assertEqual((await large, await small), (50, 1))
@@ -52,7 +48,7 @@ class Budget(unittest.IsolatedAsyncioTestCase):
 
     async def test_who_leaves_while_waiting_makes_way(self) -> None:
         await self.budget.take(60)
-        large, small = await self.asking(50), await self.asking(40)
+        large, small = await begun(self.budget.take(50)), await begun(self.budget.take(40))
         large.cancel()
         self.assertEqual(await small, 40)
         self.budget.give_back(100)
@@ -60,7 +56,7 @@ class Budget(unittest.IsolatedAsyncioTestCase):
 
     async def test_who_leaves_at_the_moment_of_getting_it_gives_it_back(self) -> None:
         await self.budget.take(100)
-        task = await self.asking(50)
+        task = await begun(self.budget.take(50))
         self.budget.give_back(100)
         task.cancel()
         # Which of the two came first is the event loop's to say, and differs between its versions.

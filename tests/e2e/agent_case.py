@@ -21,7 +21,6 @@ import sys
 import tempfile
 import types
 import unittest
-from contextlib import suppress
 from typing import Any, Awaitable, Callable, Mapping, TypeVar
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -38,6 +37,7 @@ from GeminiCompanion.companion.agent.events import turn_events as events  # noqa
 from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
 from GeminiCompanion.companion.agent.turn.outcomes import Decision  # noqa: E402
 from GeminiCompanion.companion.agent.turn.turn import Turn  # noqa: E402
+from GeminiCompanion.tests.support import is_alive, until  # noqa: E402
 from model_server import ModelServer, call  # noqa: E402
 from scripted import COMMAND  # noqa: E402
 
@@ -171,7 +171,7 @@ class AgentCase(unittest.TestCase):
         turn = await agent.chat(self.workspace, "sleep")
         asked = await self.until(turn, events.ToolConfirmation)
         agent.turns.confirm(asked.call_id, Decision("proceed_once"))
-        await self.until_file(marker)
+        await until(lambda: os.path.exists(marker))
         return turn, int(self.read("running"))
 
     async def rest(self, turn: Turn, decide: str = "", after: int = 0) -> list[Any]:
@@ -191,13 +191,5 @@ class AgentCase(unittest.TestCase):
             story.append(event.body)
         raise AssertionError(f"the turn had no {kind.__name__}: {story}")
 
-    async def until_file(self, path: str) -> None:
-        while not os.path.exists(path):
-            await asyncio.sleep(0.01)
-
     async def until_gone(self, pid: int) -> None:
-        """A process that was killed is there until somebody reaps it, who may be another one."""
-        with suppress(ProcessLookupError):
-            while True:
-                os.kill(pid, 0)
-                await asyncio.sleep(0.01)
+        await until(lambda: not is_alive(pid))

@@ -13,7 +13,6 @@ Each test has a workspace of its own within the root, and so a conversation of i
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
@@ -28,6 +27,7 @@ from GeminiCompanion.companion.agent.agent import Agent
 from GeminiCompanion.companion.agent.agents.credentials import Credentials
 from GeminiCompanion.companion.api import state_folder
 from GeminiCompanion.companion.api.server import Server, Settings
+from GeminiCompanion.tests.support import until
 
 from tests.api.contract import Contract
 
@@ -211,8 +211,7 @@ class ApiCase(AgentCase):
     async def until_over(self, turn: str) -> None:
         """Wait for the end of a turn that nobody reads."""
         known = self.agent.turns.by_id(turn)
-        while known is not None and not known.is_over:
-            await asyncio.sleep(0.01)
+        await until(lambda: known is None or known.is_over)
 
     async def story(self, message: str, decide: str = "", **more: Any) -> list[dict[str, Any]]:
         """All events of a message; every question is answered with `decide`."""

@@ -23,6 +23,7 @@ from GeminiCompanion.companion.agent.turn.outcomes import Decision
 from GeminiCompanion.companion.agent.turn.turn import Turn
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.tests.support import until
 from model_server import Gate, call
 
 
@@ -46,8 +47,7 @@ class Cancelling(AgentCase):
         agent = await self.another_agent()
         self.model.will_play("too soon", ["Here."])
         telling = asyncio.ensure_future(agent.chat(self.workspace, "too soon"))
-        while not agent.info().starts:
-            await asyncio.sleep(0.01)
+        await until(lambda: agent.info().starts)
         self.assertEqual(agent.turns.cancel(agent.sessions()[0].id), 1)
         with self.assertRaises(AgentError) as told:
             await telling
@@ -195,8 +195,7 @@ class Many(AgentCase):
     async def test_models_that_are_asked_for_first_cost_the_conversation_nothing(self) -> None:
         await self.tell("my first words")
         os.kill(self.agent.info().pid or 0, signal.SIGKILL)
-        while self.agent.info().is_running:
-            await asyncio.sleep(0.01)
+        await until(lambda: not self.agent.info().is_running)
         await self.agent.models(self.workspace)
         self.assertEqual(of(Thought, await self.tell("hello")), [])
         self.assertIn("my first words", str(self.model.last_request()["contents"]))

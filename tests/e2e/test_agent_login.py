@@ -12,6 +12,7 @@ from GeminiCompanion.companion.agent.agent import Agent
 from GeminiCompanion.companion.agent.agents.credentials import API_KEY, GOOGLE, Credentials
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.tests.support import until
 from google_server import ANSWER, EMAIL, GoogleServer, start
 
 
@@ -147,8 +148,7 @@ class Waiting(GoogleCase):
         agent = await self.google_agent()
         before = children()
         beginning = asyncio.ensure_future(agent.account.begin_login())
-        while not agent.info().starts:
-            await asyncio.sleep(0.01)
+        await until(lambda: agent.info().starts)
         await agent.account.logout()
         with self.assertRaises(AgentError) as caught:
             await beginning

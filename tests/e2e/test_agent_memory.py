@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -20,6 +19,7 @@ from GeminiCompanion.companion.agent.turn.outcomes import Decision
 from GeminiCompanion.companion.agent.turn.turn import Turn
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.tests.support import until
 from model_server import call
 
 
@@ -31,8 +31,7 @@ class GivenBack(AgentCase):
         self.model.will_play("and the word", ["Plum."])
         with mock.patch.multiple(idle, LARGE=0, IDLE=0.2):
             await self.tell("the word is plum")
-            while self.agent.info().is_running:
-                await asyncio.sleep(0.05)
+            await until(lambda: not self.agent.info().is_running)
         self.assertEqual(text(await self.tell("and the word")), "Plum.")
         self.assertEqual((self.agent.info().starts, len(self.agent.sessions())), (2, 1))
         self.assertIn("the word is plum", json.dumps(self.model.last_request()))
@@ -105,8 +104,7 @@ class Lasting(AgentCase):
             pid = first.info().pid
             assert pid is not None
             os.kill(pid, signal.SIGKILL)
-            while first.info().is_running:
-                await asyncio.sleep(0.01)
+            await until(lambda: not first.info().is_running)
             _turn, story = await self.told(first, f"count {number}", session_id=turn.session_id)
             self.assertEqual(text(story), "Yes.")
         said = [shown for role, shown in self.sent() if role == "user"]

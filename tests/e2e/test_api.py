@@ -15,6 +15,7 @@ from aiohttp import ClientConnectionError, FormData
 from api_case import LINES, SSE, ApiCase, Reply, Stream, data, said, types
 from GeminiCompanion.companion.api import routes
 from GeminiCompanion.companion.api.handlers import event_stream as stream_module
+from GeminiCompanion.tests.support import until
 from google_server import ANSWER, EMAIL
 from model_server import AT_GATE, Failure, Gate, call, thought
 
@@ -404,8 +405,7 @@ class Leaving(ApiCase):
         gate = self.will_stop("whole")
         body = {"message": "whole", "workspacePath": self.workspace}
         asking = asyncio.ensure_future(self.post("/chat", body))
-        while not gate.reached.is_set():
-            await asyncio.sleep(0.01)
+        await until(gate.reached.is_set)
         asking.cancel()
         while True:
             sessions = (await self.get("/sessions"))["sessions"]
@@ -470,8 +470,7 @@ class Leaving(ApiCase):
         gate = self.will_stop("silence")
         async with self.stream({"message": "silence"}, server=server) as stream:
             reading = asyncio.ensure_future(stream.rest())
-            while len(stream.comments) < 3:
-                await asyncio.sleep(0.01)
+            await until(lambda: len(stream.comments) >= 3)
             gate.set()
             self.assertEqual(said(await reading), "one two")
 
@@ -496,8 +495,7 @@ class Failing(ApiCase):
         self.model.will_play("dead", ["half ", gate, "way"])
         body = {"message": "dead", "workspacePath": self.workspace}
         asking = asyncio.ensure_future(self.post("/chat", body))
-        while not gate.reached.is_set():
-            await asyncio.sleep(0.01)
+        await until(gate.reached.is_set)
         os.kill(self.agent.info().pid or 0, signal.SIGKILL)
         reply = await asking
         self.assertEqual((reply.status, reply["code"]), (500, "STREAM_ERROR"))

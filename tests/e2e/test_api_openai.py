@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 from api_case import ApiCase, Reply
+from GeminiCompanion.tests.support import until
 from model_server import BREAK, Failure, Gate, call, thought
 
 PATH = "/v1/chat/completions"
@@ -90,8 +91,7 @@ class Remembering(OpenAiCase):
         self.model.will_play("right branch", ["Right."])
         root = [user("root"), assistant(await self.answer(user("root")))]
         left = asyncio.ensure_future(self.answer(*root, user("left branch")))
-        while not gate.reached.is_set():
-            await asyncio.sleep(0.01)
+        await until(gate.reached.is_set)
         self.assertEqual(await self.answer(*root, user("right branch")), "Right.")
         self.assertNotIn("left branch", self.memory())
         gate.set()
@@ -320,8 +320,7 @@ class Refusing(OpenAiCase):
                 self.addCleanup(gate.set)
                 self.model.will_play("stopped", ["half ", gate, "rest"])
                 asking = asyncio.ensure_future(self.stopped(more))
-                while not gate.reached.is_set():
-                    await asyncio.sleep(0.01)
+                await until(gate.reached.is_set)
                 await self.post("/cancel", {})
                 self.assertEqual((await asking)["code"], "turn_cancelled")
                 gate.set()

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 from typing import Any
 from unittest import mock
@@ -23,6 +22,7 @@ import scripted
 import small_disk
 from agent_case import HERE, MODEL, PROGRAM, ROOT
 from GeminiCompanion.companion.api.client import ApiError, Client
+from GeminiCompanion.tests.support import wait_for
 from model_server import Gate, ModelServer, call
 
 PATIENCE = 180
@@ -96,12 +96,6 @@ class ProgramCase(unittest.TestCase):
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         return json.loads(self.read(method, path, body))
 
-    def until(self, condition: Any) -> None:
-        ends = time.monotonic() + PATIENCE
-        while not condition():
-            self.assertLess(time.monotonic(), ends)
-            time.sleep(0.02)
-
     def read(self, method: str, path: str, body: Any = None) -> bytes:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
@@ -174,7 +168,7 @@ class Serving(ProgramCase):
         self.addCleanup(asking.join, PATIENCE)
         self.assertTrue(gate.reached.wait(PATIENCE))
         process.send_signal(signal.SIGTERM)
-        self.until(lambda: not self.ask("GET", "/readyz")["success"])
+        wait_for(lambda: not self.ask("GET", "/readyz")["success"])
         return process, lambda: (asking.join(PATIENCE), replies[0])[1], gate
 
     @unittest.skipIf(sys.platform == "win32", "it is ended at once there")
@@ -220,7 +214,7 @@ class Serving(ProgramCase):
         )
         asking.start()
         self.addCleanup(asking.join, PATIENCE)
-        self.until(lambda: any(it["isBusy"] for it in self.ask("GET", "/sessions")["sessions"]))
+        wait_for(lambda: any(it["isBusy"] for it in self.ask("GET", "/sessions")["sessions"]))
         self.assertTrue(self.ask("POST", "/cancel", {})["success"])
         asking.join(PATIENCE)
         self.assertEqual(replies[0]["code"], "NOT_SENT")
@@ -235,9 +229,9 @@ class Serving(ProgramCase):
         )
         asking.start()
         self.addCleanup(asking.join, PATIENCE)
-        self.until(lambda: any(it["isBusy"] for it in self.ask("GET", "/sessions")["sessions"]))
+        wait_for(lambda: any(it["isBusy"] for it in self.ask("GET", "/sessions")["sessions"]))
         process.send_signal(signal.SIGTERM)
-        self.until(lambda: not self.ask("GET", "/readyz")["success"])
+        wait_for(lambda: not self.ask("GET", "/readyz")["success"])
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=PATIENCE)
         asking.join(PATIENCE)
@@ -287,9 +281,7 @@ class Serving(ProgramCase):
         asking = threading.Thread(target=self.ask_in_vain, args=("/execute-command", command))
         asking.start()
         self.addCleanup(asking.join, PATIENCE)
-        ends = time.monotonic() + PATIENCE
-        while not os.path.exists(started) and time.monotonic() < ends:
-            time.sleep(0.01)
+        wait_for(lambda: os.path.exists(started))
         with open(started, encoding="ascii") as file:
             pid = int(file.read())
         # Nobody reads its log any more either.
@@ -384,7 +376,7 @@ class Trusting(ProgramCase):
                     self.assertTrue(self.ask("POST", "/chat", {"message": "hello"})["success"])
                     if is_started:
                         # In the background, once the CLI is there.
-                        self.until(lambda: os.path.exists(marker))
+                        wait_for(lambda: os.path.exists(marker))
                     self.assertEqual(os.path.exists(marker), is_started)
                     process.send_signal(signal.SIGTERM)
                     process.communicate(timeout=PATIENCE)
@@ -432,7 +424,7 @@ class Disks(WithModel):
         self.assertIn("disk", refused["message"])
         self.assertEqual(self.said(id), ["first", long])
         os.unlink(filler)
-        self.until(self.is_saved)
+        wait_for(self.is_saved)
         self.assertTrue(self.ask("GET", "/readyz")["success"])
         self.start_again(process)
         self.assertEqual(self.said(id), ["first", long])

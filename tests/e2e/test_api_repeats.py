@@ -8,6 +8,7 @@ from typing import Any
 
 from aiohttp import ClientError
 from api_case import ApiCase, Reply, said
+from GeminiCompanion.tests.support import until
 from model_server import Failure, Gate
 
 PATIENCE = 30.0
@@ -44,8 +45,7 @@ class Repeating(RepeatCase):
         asking = [
             asyncio.ensure_future(self.once("slow", self.asked("slow one"))) for _ in range(3)
         ]
-        while not gate.reached.is_set():
-            await asyncio.sleep(0.01)
+        await until(gate.reached.is_set)
         gate.set()
         replies = await asyncio.gather(*asking)
         self.assertEqual([it.body for it in replies], [replies[0].body] * 3)
@@ -56,8 +56,7 @@ class Repeating(RepeatCase):
         self.addCleanup(gate.set)
         self.model.will_play("left alone", ["Fin", gate, "ished."])
         asking = asyncio.ensure_future(self.once("left", self.asked("left alone")))
-        while not gate.reached.is_set():
-            await asyncio.sleep(0.01)
+        await until(gate.reached.is_set)
         asking.cancel()
         await asyncio.wait([asking])
         again = asyncio.ensure_future(self.once("left", self.asked("left alone")))
@@ -152,14 +151,12 @@ class Repeating(RepeatCase):
         self.model.will_play("goes on", ["a", gate, "b"])
         body = self.asked("goes on", newSession=True)
         asking = asyncio.ensure_future(self.once("gone", body, **bearer))
-        while not gate.reached.is_set():
-            await asyncio.sleep(0.01)
+        await until(gate.reached.is_set)
         asking.cancel()
         await asyncio.wait([asking])
         (turn,) = [it for it in self.agent.turns if not it.is_over]
         await self.ask("DELETE", "/tokens/gone")
-        while self.server._dispatcher._once._tasks:
-            await asyncio.sleep(0.01)
+        await until(lambda: not self.server._dispatcher._once._tasks)
         await self.until_over(turn.id)
 
     async def test_a_stream_that_is_repeated_ends_with_its_token(self) -> None:

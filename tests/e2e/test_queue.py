@@ -12,6 +12,7 @@ from GeminiCompanion.companion.agent.conversations.message_queue import (
     MAX_CHARACTERS,
     MAX_MESSAGES,
 )
+from GeminiCompanion.tests.support import until, wait_for
 from model_server import Failure, Gate, call
 from test_api_program import WithModel
 
@@ -69,8 +70,7 @@ class Queued(ApiCase):
 
     async def until_said(self, *texts: str) -> None:
         """Wait until turns have ended with these messages, in this order, and nothing waits."""
-        while sum(event["type"] in ENDS for event in self.heard) < len(texts):
-            await asyncio.sleep(0.01)
+        await until(lambda: sum(event["type"] in ENDS for event in self.heard) >= len(texts))
         self.assertEqual([each["text"] for each in data(self.heard, "message")], list(texts))
         self.assertEqual(await self.waiting(), [])
 
@@ -167,8 +167,7 @@ class Queued(ApiCase):
         async with self.running():
             await self.add("second")
             self.gate.set()
-            while len(data(self.heard, "message")) < 2:
-                await asyncio.sleep(0.01)
+            await until(lambda: len(data(self.heard, "message")) > 1)
             turn = data(self.heard, "message")[-1]["turnId"]
             async with self.sent("GET", f"/chat/{turn}/events", None, {"Accept": LINES}) as reader:
                 await Stream(reader, self.contract).until("content")
@@ -261,7 +260,7 @@ class Killed(WithModel):
         self.assertEqual(self.said(path), [("first", "error")])
         first = self.ask("GET", path + "/queue")["messages"][0]["queueId"]
         self.ask("POST", f"{path}/queue/{first}/now")
-        self.until(lambda: [it for _text, it in self.said(path)[1:]] == ["complete", "complete"])
+        wait_for(lambda: [it for _text, it in self.said(path)[1:]] == ["complete", "complete"])
         self.assertEqual(self.waiting(path), ([], False))
         sent = [text for text in self.model.prompts() if text in ("first", "second", "third")]
         self.assertEqual(sent, ["first", "second", "third"])

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping
 
 from agent_case import MODEL, ROOT
+from GeminiCompanion.tests.support import wait_for
 from model_server import Gate
 from test_api_program import KEY, PATIENCE, WithModel
 
@@ -115,14 +116,14 @@ class BesideEachOther(Replicas):
                 self.assertEqual((reply["http"], reply["code"]), (409, "SESSION_ELSEWHERE"))
             gate.set()
             self.assertEqual(turn.result(PATIENCE)["response"], "one two")
-        self.until(lambda: self.at(second, "PATCH", f"/sessions/{id}", {"title": "x"})["success"])
+        wait_for(lambda: self.at(second, "PATCH", f"/sessions/{id}", {"title": "x"})["success"])
         self.assertEqual(self.at(first, "GET", f"/sessions/{id}/messages")["http"], 200)
 
     def test_what_one_has_deleted_is_gone_at_the_other(self) -> None:
         first, second = (each.port for each in self.servers(2))
         id = self.say(first, "hello")["sessionId"]
         self.assertEqual(self.say(second, "again", id)["http"], 200)
-        self.until(lambda: self.at(first, "DELETE", f"/sessions/{id}")["success"])
+        wait_for(lambda: self.at(first, "DELETE", f"/sessions/{id}")["success"])
         self.assertEqual(self.say(second, "more", id)["code"], "SESSION_NOT_FOUND")
 
     def test_nobody_but_its_own_server_deletes_a_temporary_conversation(self) -> None:
@@ -165,7 +166,7 @@ class BehindNginx(Replicas):
         nginx = subprocess.Popen(command, cwd=root, stderr=subprocess.DEVNULL)
         self.addCleanup(nginx.wait, PATIENCE)
         self.addCleanup(nginx.terminate)
-        self.until(lambda: self._answers(self.proxy))
+        wait_for(lambda: self._answers(self.proxy))
         return made
 
     def _answers(self, port: int) -> bool:

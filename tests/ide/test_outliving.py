@@ -23,7 +23,7 @@ from GeminiCompanion.companion.ide.saved_state import SavedSession, SavedWorkspa
 from GeminiCompanion.companion.ide.saving import TAKEN_OVER, Saving
 from GeminiCompanion.companion.ide.windows import Windows
 
-from ..support import PATIENCE, FakeEditor, InLoop, patched, temp_folder
+from ..support import PATIENCE, FakeEditor, InLoop, patched, temp_folder, until
 
 PID = 2**30
 WINDOWS = "GeminiCompanion.companion.ide.windows"
@@ -88,10 +88,6 @@ class OutlivingTestCase(InLoop):
         self.assertEqual(problem, "")
         return {each.folders: each for each in found}
 
-    async def until(self, condition: Callable[[], Any]) -> None:
-        while not condition():
-            await asyncio.sleep(0.005)
-
     def ports(self) -> dict[int, str]:
         return {id: it["GEMINI_CLI_IDE_SERVER_PORT"] for id, it in self.environments.items()}
 
@@ -114,7 +110,7 @@ class StopsAndStarts(OutlivingTestCase):
         async def step(windows: Windows) -> None:
             with mock.patch("socket.create_server", side_effect=OSError(24, "Too many")):
                 windows.set_windows({1: ("/a",)})
-                await self.until(lambda: self.editor.told)
+                await until(lambda: self.editor.told)
             DiffAccepted(1, "session", "/a/b", "mine\n").apply(windows)
             self.assertEqual({text for _, text in texts(windows, 1)}, {"typed\n", "mine\n"})
 
@@ -125,7 +121,7 @@ class StopsAndStarts(OutlivingTestCase):
     def test_windows_with_the_same_folders_keep_their_own_ports(self) -> None:
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",), 2: ("/a",)})
-            await self.until(lambda: len(self.environments) == 2)
+            await until(lambda: len(self.environments) == 2)
 
         self.run_with(step)
         before = self.ports()
@@ -134,7 +130,7 @@ class StopsAndStarts(OutlivingTestCase):
             async def again(windows: Windows, order: Any = order) -> None:
                 self.environments = {}
                 windows.set_windows(order)
-                await self.until(lambda: len(self.environments) == 2)
+                await until(lambda: len(self.environments) == 2)
 
             self.run_with(again)
             self.assertEqual(self.ports(), before)
@@ -145,7 +141,7 @@ class StopsAndStarts(OutlivingTestCase):
 
         async def step(windows: Windows) -> None:
             windows.set_windows({3: ("/a",), 2: ("/a",)})
-            await self.until(lambda: len(self.environments) == 2)
+            await until(lambda: len(self.environments) == 2)
 
         self.run_with(step)
         tokens = {id: it["GEMINI_CLI_IDE_AUTH_TOKEN"] for id, it in self.environments.items()}
@@ -158,7 +154,7 @@ class StopsAndStarts(OutlivingTestCase):
 
             async def step(windows: Windows) -> None:
                 windows.set_windows({1: ("/a",)})
-                await self.until(lambda: self.environments)
+                await until(lambda: self.environments)
 
             self.run_with(step)
         self.assertNotEqual(self.ports()[1], str(port))
@@ -183,12 +179,12 @@ class StopsAndStarts(OutlivingTestCase):
         async def step(windows: Windows) -> None:
             with mock.patch("os.replace", side_effect=OSError(28, "No space")):
                 windows.set_windows({1: ("/a",)})
-                await self.until(lambda: any("No space" in it for it in self.editor.told))
+                await until(lambda: any("No space" in it for it in self.editor.told))
                 # From here on nothing changes any more.
-                await self.until(lambda: self.environments)
-                await self.until(lambda: windows.saving._timer is None)
+                await until(lambda: self.environments)
+                await until(lambda: windows.saving._timer is None)
             self.assertFalse(os.path.exists(self.path))
-            await self.until(lambda: os.path.exists(self.path))
+            await until(lambda: os.path.exists(self.path))
 
         with mock.patch(WINDOWS + ".TICK", 0.02), self.assertLogs("GeminiCompanion", "ERROR"):
             self.run_with(step)
@@ -200,14 +196,14 @@ class StopsAndStarts(OutlivingTestCase):
 
         async def fill(windows: Windows) -> None:
             windows.set_windows({1: ("/a",)})
-            await self.until(lambda: self.environments)
+            await until(lambda: self.environments)
             # From here on, the disk is full.
             full.start()
             DiffAccepted(1, "session", "/a/b", "mine\n").apply(windows)
 
         async def nothing(windows: Windows) -> None:
             windows.set_windows({1: ("/a",)})
-            await self.until(lambda: windows.saving._writing is not None)
+            await until(lambda: windows.saving._writing is not None)
 
         with self.assertLogs("GeminiCompanion", "ERROR"):
             self.run_with(fill)
@@ -241,9 +237,9 @@ class StopsAndStarts(OutlivingTestCase):
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",)})
             saving = windows.saving
-            await self.until(lambda: self.environments and saving._writing is not None)
-            await self.until(lambda: saving._writing is None or saving._writing.done())
-            await self.until(lambda: saving._timer is None)
+            await until(lambda: self.environments and saving._writing is not None)
+            await until(lambda: saving._writing is None or saving._writing.done())
+            await until(lambda: saving._timer is None)
             self.stamp = os.stat(self.path).st_mtime_ns
             if change:
                 DiffAccepted(1, "session", "/a/b", "mine\n").apply(windows)
@@ -271,7 +267,7 @@ class TwoEditors(OutlivingTestCase):
         running = asyncio.ensure_future(windows.run(ready.set))
         await ready.wait()
         windows.set_windows({window_id: ("/a",)})
-        await self.until(lambda: windows.statuses()[0].port)
+        await until(lambda: windows.statuses()[0].port)
         yield windows
         windows.stop()
         await running
@@ -279,7 +275,7 @@ class TwoEditors(OutlivingTestCase):
     async def test_the_second_serves_without_saving_and_says_so(self) -> None:
         async with self.running(self.editor, 1) as first:
             DiffAccepted(1, "session", "/a/b", "first\n").apply(first)
-            await self.until(lambda: os.path.exists(self.path))
+            await until(lambda: os.path.exists(self.path))
             with self.assertLogs("GeminiCompanion", "ERROR"):
                 async with self.running(self.other, 2) as second:
                     self.assertEqual(texts(second, 2), ())
@@ -335,20 +331,20 @@ class TwoEditors(OutlivingTestCase):
         saving = Saving(self.path, list, self.editor.tell)
         with mock.patch.object(FolderLock, "acquire", acquire):
             taking = asyncio.ensure_future(saving.take_over())
-            await self.until(tries.is_set)
+            await until(tries.is_set)
             taking.cancel()
             await saving.finish()
             goes_on.set()
-            await self.until(acquired.is_set)
+            await until(acquired.is_set)
         other = FolderLock(os.path.dirname(self.path))
         self.addCleanup(other.release)
-        await self.until(lambda: is_free(other))
+        await until(lambda: is_free(other))
 
     async def test_a_try_to_take_over_that_fails_is_not_the_last(self) -> None:
         with self.assertLogs("GeminiCompanion", "ERROR") as said:
             async with self.running(self.editor, 1) as windows:
                 with mock.patch.object(windows.saving, "take_over", side_effect=KeyError("fault")):
-                    await self.until(lambda: len(said.records) > 1)
+                    await until(lambda: len(said.records) > 1)
         self.assertIn("could not be taken over", said.output[0])
 
     async def test_a_disk_that_answers_late_gives_the_folder_back_once_it_has_what_was_last(
@@ -368,7 +364,7 @@ class TwoEditors(OutlivingTestCase):
                 async with self.running(self.other, 2) as second:
                     self.assertTrue(second.statuses()[0].unsaved)
                     answers.set()
-                    await self.until(lambda: texts(second, 2))
+                    await until(lambda: texts(second, 2))
                     self.assertEqual(texts(second, 2), (("/a/b", "late\n"),))
 
 
@@ -413,7 +409,7 @@ class OtherWindows(OutlivingTestCase):
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/b", "/a")})
-            await self.until(lambda: self.editor.returned)
+            await until(lambda: self.editor.returned)
 
         self.run_with(step)
         self.assertEqual(self.editor.returned, [(1, "/a/b", "typed\n")])
@@ -432,10 +428,10 @@ class OtherWindows(OutlivingTestCase):
     def test_a_closed_window_leaves_what_nobody_took_to_the_next_one(self) -> None:
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",)})
-            await self.until(lambda: self.environments)
+            await until(lambda: self.environments)
             DiffAccepted(1, "session", "/a/b", "mine\n").apply(windows)
             windows.set_windows({})
-            await self.until(lambda: self.load().get(("/a",)) and not windows._tasks)
+            await until(lambda: self.load().get(("/a",)) and not windows._tasks)
             windows.set_windows({2: ("/a",)})
             self.assertEqual(texts(windows, 2), (("/a/b", "mine\n"),))
 
@@ -456,7 +452,7 @@ class WordsForAModel(OutlivingTestCase):
 
     async def begin_and_take(self, windows: Windows) -> None:
         windows.set_windows({1: ("/a",)})
-        await self.until(lambda: self.environments)
+        await until(lambda: self.environments)
         self.assertTrue(self.take(windows))
 
     def waiting(self, windows: Windows, window_id: int) -> list[str]:
@@ -491,7 +487,7 @@ class WordsForAModel(OutlivingTestCase):
         async def close(windows: Windows) -> None:
             await self.begin_and_take(windows)
             windows.set_windows({2: ("/other",)})
-            await self.until(lambda: self.waiting(windows, 2))
+            await until(lambda: self.waiting(windows, 2))
             second = windows.workspaces.get(2)
             assert second is not None
             with mock.patch.object(words_for_model.time, "time", lambda: later):
