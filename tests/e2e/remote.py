@@ -558,7 +558,6 @@ def follow_in_chat(words: str) -> None:
         at = view.substr(sublime.Region(0, view.size())).rfind(words)
         view.sel().clear()
         view.sel().add(sublime.Region(at + 1))
-        time.sleep(0.1)
         view.run_command("insert", {"characters": "\n"})
 
 
