@@ -15,7 +15,7 @@ from unittest import mock
 
 from companion.ide.clis import GEMINI_CLI
 from companion.ide.hooks import extension
-from companion.ide.hooks.live_clis import Activity
+from companion.ide.live_clis import Activity
 from companion.ide.service import Companion
 from companion.ide.status import Status
 

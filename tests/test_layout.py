@@ -21,15 +21,28 @@ ROOMS = {
     "chat": {"base", "agent"},
     "ui": {"base", "ide", "agent", "api", "chat"},
 }  # fmt: skip
-# The folders of a room, each below those that it may use; "" is the modules beside the folders.
-# Where it is not named, they use the folders and are used by them.
+# The folders of a room, lowest first: each may use those before it. "" is the modules beside the
+# folders that use one of them, also through each other; the other modules there are below all.
 FOLDERS = {
+    "ide": ("hooks", "doctor", ""),
     "agent": (
         "wording", "acp", "events", "agents", "turn", "display", "conversations", "processes", "",
     ),
     "api": ("contract", "operations", "files", "openai", "handlers", "serving", ""),
-    "ui": ("terminals", "prompt", "code", "review", "changes", "pages", "chat", "commands"),
+    "ui": ("terminals", "prompt", "code", "review", "changes", "pages", "chat", "", "commands"),
 }  # fmt: skip
+# Imports that go up, each with its reason.
+UPWARD = {
+    # A text goes into a group that has no diff.
+    ("ui/texts", "ui/review/open_diffs"),
+    # The engine sees files through the chat's tabs.
+    ("ui/engines", "ui/chat/open_tabs"),
+    # The adapter is also what these tell the user with, and where their stories run.
+    ("ui/chat/edit_reviews", "ui/sublime_editor"),
+    ("ui/review/actions", "ui/sublime_editor"),
+    ("ui/review/returned", "ui/sublime_editor"),
+    ("ui/review/written_reviews", "ui/sublime_editor"),
+}
 # The folders beside the package whose modules import each other.
 OTHERS = ("bench", "headless", "tests", "tools")
 # Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
@@ -219,15 +232,33 @@ class Layout(unittest.TestCase):
                 self.assertLessEqual(used, ROOMS[room_of(name)], name)
 
     def test_a_folder_of_a_room_uses_only_those_below_it(self) -> None:
-        for name, tree in modules().items():
-            room = room_of(name)
-            order = FOLDERS.get(room, ())
-            if not order or not folder_of(name) and "" not in order:
-                continue
-            self.assertIn(folder_of(name), order, name)
-            used = {folder_of(it) for it in inside(name, tree) if room_of(it) == room}
-            below = {*order[: order.index(folder_of(name)) + 1]}
-            self.assertLessEqual(used if "" in order else used - {""}, below, name)
+        for room, order in FOLDERS.items():
+            own = {
+                name: {it for it in inside(name, tree) if room_of(it) == room}
+                - {it for up, it in UPWARD if up == name}
+                for name, tree in modules().items()
+                if room_of(name) == room
+            }
+            above = {name for name, used in own.items() if not folder_of(name)}
+            while True:
+                found = {
+                    it for it in above if not any(map(folder_of, own[it])) and not own[it] & above
+                }
+                if not found:
+                    break
+                above -= found
+            ranks = {
+                name: order.index(folder_of(name))
+                for name in own
+                if name in above or folder_of(name)
+            }
+            for name, used in own.items():
+                high = [it for it in used if ranks.get(it, -1) > ranks.get(name, -1)]
+                self.assertEqual(high, [], name)
+
+    def test_each_import_that_may_go_up_is_there(self) -> None:
+        for name, upward in UPWARD:
+            self.assertIn(upward, set(inside(name, modules()[name])), name)
 
     def test_no_imports_go_in_a_circle(self) -> None:
         self.assertEqual(circle({it: set(inside(it, tree)) for it, tree in modules().items()}), [])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .clis import by_id
 from .decisions import OPEN
-from .hooks.live_clis import LiveCli
+from .live_clis import LiveCli
 
 if TYPE_CHECKING:
     from .session import Session

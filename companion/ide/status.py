@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .hooks import live_words
-from .hooks.live_clis import LiveCli
+from . import live_words
+from .live_clis import LiveCli
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,8 @@ from . import answers, editor_tools, mcp, stateless, stateless_transport
 from .answers import Refusal
 from .clis import CLIS, Cli
 from .editor_tools import EditorTools
+from .hook_events import BadHook
 from .hooks.hook_desk import HookDesk, NotConnected
-from .hooks.hook_events import BadHook
 from .session import Session
 from .sessions import Sessions, UnknownSession
 from .stateless import Head

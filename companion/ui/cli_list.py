@@ -8,8 +8,8 @@ from typing import Callable
 
 import sublime
 
+from ..ide import live_words
 from ..ide.connected_clis import ConnectedCli
-from ..ide.hooks import live_words
 from ..ide.questions import ConnectedClis
 from ..ide.service import Companion
 from . import application, panels

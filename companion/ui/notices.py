@@ -17,8 +17,8 @@ import sublime
 from ..base.child_processes import NO_WINDOW
 from ..base.log import logger
 from ..base.shown_text import shown_line
-from ..ide.hooks import live_words
-from ..ide.hooks.live_clis import Activity
+from ..ide import live_words
+from ..ide.live_clis import Activity
 from ..ide.status import Status
 from . import settings
 from .stories import Stories, computed

@@ -21,10 +21,12 @@ import sublime
 from ..ide.clis import CLIS
 from ..ide.path_maps import PathMap
 from ..ide.sharing import SECRETS, UNREADABLE, problem_of
-from .review.layout import KINDS as LAYOUTS
 
 FILE = "GeminiCompanion.sublime-settings"
 PROJECT_KEY = "GeminiCompanion"
+# Where diffs are: below the user's groups, in columns beside them, or below them in one view that
+# has both texts.
+DIFF_LAYOUTS = ("below", "columns", "inline")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 # The beginning of an absolute path, on any system.
 ROOTED = re.compile(r"/|[A-Za-z]:[/\\]|\\\\[^\\]")
@@ -185,7 +187,7 @@ _MORE = Kind("true or false", _is_switch, both=lambda user, project: user or pro
 KINDS: dict[str, Kind] = {
     "diffs": _SWITCH,
     "focus_diff": _SWITCH,
-    "diff_layout": Kind(_one_of(LAYOUTS), lambda value: value in LAYOUTS),
+    "diff_layout": Kind(_one_of(DIFF_LAYOUTS), lambda value: value in DIFF_LAYOUTS),
     "diff_word_wrap": _SWITCH,
     "accept_on_save": _SWITCH,
     "keep_goes_on": _SWITCH,

@@ -8,7 +8,7 @@ from typing import Callable, Mapping
 
 import sublime
 
-from ..ide.hooks import live_words
+from ..ide import live_words
 from ..ide.status import Status
 from . import settings
 from .review.open_diffs import recorded

@@ -6,10 +6,11 @@ import os
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.ide import hook_events
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.context import ContextStore
 from GeminiCompanion.companion.ide.editor import EditorError, EditWatch, NewDiagnostics
-from GeminiCompanion.companion.ide.hooks import diagnostics_after_edits, hook_events
+from GeminiCompanion.companion.ide.hooks import diagnostics_after_edits
 from GeminiCompanion.companion.ide.hooks.diagnostics_after_edits import (
     HEADING,
     MAX_LINE,

@@ -14,12 +14,14 @@ from dataclasses import replace
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.ide import system_processes
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, LLXPRT, QWEN_CODE
-from GeminiCompanion.companion.ide.doctor import gathering, processes
-from GeminiCompanion.companion.ide.doctor.facts import Facts, Process, Window
+from GeminiCompanion.companion.ide.doctor import gathering
+from GeminiCompanion.companion.ide.doctor.facts import Facts, Window
 from GeminiCompanion.companion.ide.doctor.gathering import Scope
 from GeminiCompanion.companion.ide.hooks import extension
 from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
+from GeminiCompanion.companion.ide.system_processes import Process
 
 
 class Gathering(unittest.TestCase):
@@ -120,11 +122,13 @@ class Gathering(unittest.TestCase):
 
     @unittest.skipUnless(os.path.isdir("/proc/self"), "this system does not tell of networks")
     def test_a_process_beside_the_editor_has_its_network_and_its_files(self) -> None:
-        self.assertFalse(processes.has_own_network(os.getpid()))
-        self.assertFalse(processes.has_own_network(0))
-        root = processes.root_of(Process(os.getpid(), 1))
+        self.assertFalse(system_processes.has_own_network(os.getpid()))
+        self.assertFalse(system_processes.has_own_network(0))
+        root = system_processes.root_of(Process(os.getpid(), 1))
         self.assertTrue(os.path.samefile(root, "/"))
-        self.assertEqual((processes.root_of(Process(0, 0)), processes.root_of(None)), ("", ""))
+        self.assertEqual(
+            (system_processes.root_of(Process(0, 0)), system_processes.root_of(None)), ("", "")
+        )
 
     def test_discovery_files_are_read_as_the_cli_reads_them(self) -> None:
         port = self.listener()
@@ -153,15 +157,15 @@ class Gathering(unittest.TestCase):
         port = self.listener()
         with socket.create_connection(("127.0.0.1", port)) as stream:
             peer = stream.getsockname()[1]
-            self.assertEqual(processes.ports_to(os.getpid(), port), {peer})
-            self.assertEqual(processes.ports_to(os.getpid(), port + 1), frozenset())
+            self.assertEqual(system_processes.ports_to(os.getpid(), port), {peer})
+            self.assertEqual(system_processes.ports_to(os.getpid(), port + 1), frozenset())
             cli = Process(os.getpid(), 1, "node", "node /bin/gemini", 1.0, self.home, {})
             for peers, is_connected in (({peer}, True), ({peer + 1}, False), ((), False)):
                 window = replace(self.window, port=port, peers=frozenset(peers))
                 scope = replace(self.scope, window=window)
                 (found,) = gathering.gather(scope, {cli.pid: cli})
                 self.assertIs(found.is_connected, is_connected)
-        self.assertIsNone(processes.ports_to(0, port))
+        self.assertIsNone(system_processes.ports_to(0, port))
 
     def test_a_wrapper_keeps_its_name_and_the_path_of_a_known_cli_is_none(self) -> None:
         for command, wrapper in (("/opt/my-gemini.sh", "my-gemini"), ("/opt/gemini.cmd", "")):
@@ -247,7 +251,7 @@ class Gathering(unittest.TestCase):
             deadline = time.monotonic() + 60
             facts = self.gather()
             while facts.process is None and time.monotonic() < deadline:
-                running = processes.running().items()
+                running = system_processes.running().items()
                 mine = {pid: each for pid, each in running if pid == process.pid}
                 (facts,) = gathering.gather(self.scope, mine)
             process.kill()
@@ -267,7 +271,7 @@ class Processes(unittest.TestCase):
         before = time.time()
         with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
             after = time.time()
-            started = processes.running()[child.pid].started
+            started = system_processes.running()[child.pid].started
             child.kill()
         self.assertLess(before - 0.1, started)
         self.assertLess(started, after + 0.1)
@@ -287,11 +291,11 @@ class Processes(unittest.TestCase):
             name = os.path.basename(command.split(" ")[0])
             known = {5: Process(5, 1, name, command)}
             with self.subTest(command):
-                self.assertEqual(bool(processes.clis(GEMINI_CLI, known)), expected)
+                self.assertEqual(bool(system_processes.clis(GEMINI_CLI, known)), expected)
 
     def test_of_a_cli_that_started_itself_again_the_last_one_counts(self) -> None:
         known = {pid: Process(pid, pid - 1, "node", "node /usr/bin/gemini") for pid in (50, 51)}
-        found = processes.clis(GEMINI_CLI, known)
+        found = system_processes.clis(GEMINI_CLI, known)
         self.assertEqual([each.pid for each in found], [51])
 
     def test_windows_is_asked_in_utf8_and_its_answer_is_read(self) -> None:
@@ -299,15 +303,15 @@ class Processes(unittest.TestCase):
         row = {"ProcessId": 7, "ParentProcessId": 5, "Name": "node.exe", "CommandLine": command}
         idle = {"ProcessId": 0, "ParentProcessId": None, "Name": None, "CommandLine": None}
         told = json.dumps([{**row, "Started": 1700000000}, idle], ensure_ascii=False)
-        with mock.patch.object(processes, "output", return_value=told) as output:
-            known = processes._from_powershell()
+        with mock.patch.object(system_processes, "output", return_value=told) as output:
+            known = system_processes._from_powershell()
         self.assertIn(
             "[Console]::OutputEncoding = New-Object System.Text.UTF8", output.call_args[0][-1]
         )
         self.assertEqual(known[7], Process(7, 5, "node", command, 1700000000.0))
-        self.assertEqual([each.pid for each in processes.clis(GEMINI_CLI, known)], [7])
+        self.assertEqual([each.pid for each in system_processes.clis(GEMINI_CLI, known)], [7])
 
     def test_this_process_and_its_parent_are_listed(self) -> None:
-        known = processes.running()
+        known = system_processes.running()
         self.assertIn(os.getpid(), known)
         self.assertEqual(known[os.getpid()].parent, os.getppid())

@@ -14,14 +14,14 @@ from unittest import mock
 from GeminiCompanion.companion.base import private_files, windows_processes
 from GeminiCompanion.companion.base.background import in_thread
 from GeminiCompanion.companion.base.windows_processes import Connection
+from GeminiCompanion.companion.ide import hook_events, live_words, system_processes
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, QWEN_CODE, Cli
-from GeminiCompanion.companion.ide.doctor import processes
 from GeminiCompanion.companion.ide.extension_forms import Kind
-from GeminiCompanion.companion.ide.hooks import hook_desk, hook_events, live_words
+from GeminiCompanion.companion.ide.hook_events import BadHook
+from GeminiCompanion.companion.ide.hooks import hook_desk
 from GeminiCompanion.companion.ide.hooks.hook_answers import MAX_CONTEXT, HookAnswer, printed
 from GeminiCompanion.companion.ide.hooks.hook_desk import SILENT, HookDesk, NotConnected
-from GeminiCompanion.companion.ide.hooks.hook_events import BadHook
-from GeminiCompanion.companion.ide.hooks.live_clis import MAX_CLIS, Activity, LiveClis
+from GeminiCompanion.companion.ide.live_clis import MAX_CLIS, Activity, LiveClis
 from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ide.session import ABSENT
 from GeminiCompanion.companion.ide.sessions import Sessions
@@ -165,7 +165,7 @@ class Desk(InLoop):
                 goes_on.wait(10)
             return found
 
-        with mock.patch.object(processes, "ports_to", ports_to):
+        with mock.patch.object(system_processes, "ports_to", ports_to):
             first = asyncio.ensure_future(self.desk.answer(GEMINI_CLI, body("SessionStart")))
             await in_thread(began.wait)
             its = mock.Mock(cli=GEMINI_CLI, id="its", ordinal=2)
@@ -207,7 +207,7 @@ class Desk(InLoop):
         parents = {21: os.getpid(), 22: os.getpid(), 23: 0}
         rows = [Connection(50_000, 40_000, os.getpid()), Connection(50_001, 40_000, 9)]
         with mock.patch.object(sys, "platform", "win32"), mock.patch.object(
-            processes.os.path, "isdir", lambda path: False
+            system_processes.os.path, "isdir", lambda path: False
         ), mock.patch.multiple(
             windows_processes, parent_of=parents.__getitem__, connections=lambda: rows
         ), mock.patch.object(private_files, "is_running", {os.getpid()}.__contains__):
@@ -218,7 +218,7 @@ class Desk(InLoop):
         self.assertEqual(found, {"s": (os.getpid(), its.id), "unknown": (0, "")})
 
     async def test_a_process_of_another_system_is_none_of_ours(self) -> None:
-        ours = processes.namespace()
+        ours = system_processes.namespace()
         for number, (namespace, pid) in enumerate((("", 7), (ours, 7), ("pid:[1]", 0))):
             told = {**body("SessionStart", str(number)), "pid_namespace": namespace}
             await self.desk.answer(GEMINI_CLI, told)

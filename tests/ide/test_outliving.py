@@ -13,11 +13,11 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Mapping
 from unittest import mock
 
 from GeminiCompanion.companion.base.folder_lock import FolderInUse, FolderLock
-from GeminiCompanion.companion.ide import state_file
+from GeminiCompanion.companion.ide import hook_events, state_file
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Entry
 from GeminiCompanion.companion.ide.events import DiffAccepted
-from GeminiCompanion.companion.ide.hooks import hook_events, words_for_model
+from GeminiCompanion.companion.ide.hooks import words_for_model
 from GeminiCompanion.companion.ide.questions import SavingBegun, UnwrittenTexts, WordsForCli
 from GeminiCompanion.companion.ide.saved_state import SavedSession, SavedWorkspace
 from GeminiCompanion.companion.ide.saving import TAKEN_OVER, Saving

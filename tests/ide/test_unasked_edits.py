@@ -9,10 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.ide import hook_events
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE
 from GeminiCompanion.companion.ide.context import ContextStore, OpenFile
 from GeminiCompanion.companion.ide.editor import UnaskedEdit
-from GeminiCompanion.companion.ide.hooks import hook_events, unasked_edits
+from GeminiCompanion.companion.ide.hooks import unasked_edits
 from GeminiCompanion.companion.ide.hooks.hook_answers import MAX_CONTEXT, HookAnswer
 from GeminiCompanion.companion.ide.hooks.unasked_edits import UnaskedEdits
 from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps

@@ -27,7 +27,7 @@ from GeminiCompanion.companion.ide.events import (
     WindowsChanged,
     WindowSettingsChanged,
 )
-from GeminiCompanion.companion.ide.hooks.live_clis import LiveCli
+from GeminiCompanion.companion.ide.live_clis import LiveCli
 from GeminiCompanion.companion.ide.questions import WindowStatuses
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.status import Status

@@ -23,11 +23,11 @@ from GeminiCompanion.companion.base import changes as changes_module
 from GeminiCompanion.companion.base import comparison as comparison_module
 from GeminiCompanion.companion.base import digest as digest_module
 from GeminiCompanion.companion.ide import diffs, disk_check
+from GeminiCompanion.companion.ui import settings
 from GeminiCompanion.companion.ui.review import (
     comments,
     ending,
     large,
-    layout,
     open_diffs,
     single_changes,
 )
@@ -93,7 +93,7 @@ class RandomReview:
         is_low = self.limit < large.LARGE
         self.has_large = seed % SELDOM == 0 or (is_low and self.chance.random() < 0.6)
         self.is_coarse = not is_low and not self.has_large and self.chance.random() < 0.2
-        self.layout = self.chance.choice(layout.KINDS)
+        self.layout = self.chance.choice(settings.DIFF_LAYOUTS)
 
     def surroundings(self) -> Iterator[Any]:
         """Patches: how the user answers, what counts as large, how coarse the comparison is."""

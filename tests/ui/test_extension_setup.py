@@ -7,8 +7,8 @@ import os
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.ide import system_processes
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE
-from GeminiCompanion.companion.ide.doctor import processes
 from GeminiCompanion.companion.ide.hooks import extension
 from GeminiCompanion.companion.ui import notices
 from GeminiCompanion.companion.ui.status_bar import KEY
@@ -133,7 +133,7 @@ class Live(ReviewCase):
 
     def test_one_that_is_not_connected_is_followed_and_listed_too(self) -> Steps:
         self.cli = yield from self.connect()
-        with mock.patch.object(processes, "ports_to", lambda pid, port: frozenset()):
+        with mock.patch.object(system_processes, "ports_to", lambda pid, port: frozenset()):
             yield self.cli.hook("BeforeAgent", session_id="other").done
         yield lambda: self.status() == "Gemini: working"
         panels = self.panels()

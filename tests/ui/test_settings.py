@@ -17,7 +17,6 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.sharing import EXCLUDED, SECRETS, Sharing
 from GeminiCompanion.companion.ui import engines, settings
 from GeminiCompanion.companion.ui.review import comments, open_diffs
-from GeminiCompanion.companion.ui.review.layout import KINDS as LAYOUTS
 from GeminiCompanion.companion.ui.review.record import Comment
 from GeminiCompanion.companion.ui.settings import Settings, parse
 
@@ -264,7 +263,7 @@ class Schema(unittest.TestCase):
         self.assertEqual(told, expected)
 
     def test_it_takes_the_values_that_the_package_takes(self) -> None:
-        words = [*LAYOUTS, *settings.LOG_LEVELS, "", "x"]
+        words = [*settings.DIFF_LAYOUTS, *settings.LOG_LEVELS, "", "x"]
         values: list[Any] = [True, False, None, 0, 8080, -1, 65536, 1.5, [], [""], ["x", "y"], [1]]
         for name, each in self.user["properties"].items():
             for value in [*values, *words, {}, {"a": 1}]:

@@ -18,8 +18,8 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.answer import Answer, Unanswered
 from GeminiCompanion.companion.ide.cli_settings import parsed
 from GeminiCompanion.companion.ide.doctor import checks, gathering, report
-from GeminiCompanion.companion.ide.doctor.facts import Process
 from GeminiCompanion.companion.ide.surroundings import Surrounding
+from GeminiCompanion.companion.ide.system_processes import Process
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.pages import doctor, welcome
 from GeminiCompanion.companion.ui.pages.page import STYLE
@@ -46,7 +46,7 @@ class Pages(AdapterTestCase):
         for patch in (
             mock.patch.dict(os.environ, {**variables, "PATH": os.path.join(self.home, "bin")}),
             mock.patch.object(gathering, "PLACES", ()),
-            mock.patch("GeminiCompanion.companion.ide.doctor.processes.running", dict),
+            mock.patch("GeminiCompanion.companion.ide.system_processes.running", dict),
         ):
             patch.start()
             self.addCleanup(patch.stop)
@@ -366,7 +366,7 @@ class Doctor(Pages):
         self.addCleanup(self.window.set_project_data, self.window.project_data())
         self.window.set_project_data({"folders": [{"path": self.folder}]})
         with mock.patch.dict(os.environ, {"GEMINI_API_KEY": "none"}), mock.patch(
-            "GeminiCompanion.companion.ide.doctor.processes.running",
+            "GeminiCompanion.companion.ide.system_processes.running",
             lambda: {7: early, editor.pid: editor},
         ), mock.patch(
             "GeminiCompanion.companion.ide.doctor.report.CHECKS", (checks.by_id("detected"),)
@@ -432,7 +432,7 @@ class Doctor(Pages):
         os.mkdir(os.path.dirname(path))
         self.addCleanup(self.window.set_project_data, self.window.project_data())
         self.window.set_project_data({"folders": [{"path": self.folder}]})
-        running = "GeminiCompanion.companion.ide.doctor.processes.running"
+        running = "GeminiCompanion.companion.ide.system_processes.running"
         with mock.patch(running, lambda: {7: qwen}):
             yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
             yield lambda: "Qwen Code, process 7" in self.page(self.running.doctor)

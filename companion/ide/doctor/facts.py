@@ -12,22 +12,9 @@ from ..cli_settings import SettingsFile
 from ..clis import Cli
 from ..hooks.extension import Installed
 from ..surroundings import Surrounding
+from ..system_processes import Process
 
 LINUX, MACOS, WINDOWS = "linux", "osx", "windows"
-
-
-@dataclass(frozen=True)
-class Process:
-    """`name` is the first word of its command, without folders. `started` is in seconds since the
-    epoch, 0 if it is not known. `folder` and `environment` are None if they are not known."""
-
-    pid: int
-    parent: int
-    name: str = ""
-    command: str = ""
-    started: float = 0.0
-    folder: str | None = None
-    environment: Mapping[str, str] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

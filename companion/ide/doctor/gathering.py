@@ -14,14 +14,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Mapping
 
 from ...base.child_processes import output
-from .. import cli_settings, surroundings
+from .. import cli_settings, surroundings, system_processes
 from ..clis import CLIS, GEMINI_CLI, Cli, by_command
 from ..clis import program as program_name
 from ..hooks import extension
 from ..hooks.extension import Installed
 from ..path_maps import NO_MAPS, PathMaps
-from . import logins, lookup, processes, report
-from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, Process, Program, Window
+from ..system_processes import Process
+from . import logins, lookup, report
+from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, Program, Window
 from .report import Examination
 
 # The most CLIs that are examined at a time.
@@ -83,7 +84,7 @@ def platform() -> str:
 
 def examine(scope: Scope) -> tuple[Examination, ...]:
     """The result for each CLI that `gather` finds."""
-    return tuple(map(report.examine, gather(scope, processes.running())))
+    return tuple(map(report.examine, gather(scope, system_processes.running())))
 
 
 def gather(scope: Scope, known: Mapping[int, Process]) -> list[Facts]:
@@ -105,7 +106,7 @@ def gather(scope: Scope, known: Mapping[int, Process]) -> list[Facts]:
 
 def _found(scope: Scope, known: Mapping[int, Process]) -> tuple[list[Process], list[Process]]:
     """The CLIs that run in the window's folders, and those that run in no window's folders."""
-    found = processes.clis(scope.cli, known)
+    found = system_processes.clis(scope.cli, known)
     here = [each for each in found if _is_within(each, scope.window.folders)]
     astray = [each for each in found if not _is_within(each, scope.elsewhere)]
     return here[:MAX_CLIS], astray[:MAX_CLIS]
@@ -154,7 +155,7 @@ def _facts(scope: Scope, known: Mapping[int, Process], process: Process | None) 
         from_files(scope, process),
         processes=known,
         exists=_container_marks(process),
-        has_own_network=process is not None and processes.has_own_network(process.pid),
+        has_own_network=process is not None and system_processes.has_own_network(process.pid),
     )
     files = _discovery_files(facts, cli.token(scope.token) if scope.token else "")
     facts = replace(facts, files=files)
@@ -173,14 +174,14 @@ def _facts(scope: Scope, known: Mapping[int, Process], process: Process | None) 
 
 def _container_marks(process: Process | None) -> frozenset[str]:
     """The marks that the CLI sees: it may run in a container while the editor does not."""
-    root = processes.root_of(process)
+    root = system_processes.root_of(process)
     return frozenset(it for it in lookup.CONTAINER_MARKS if os.path.exists(root + it))
 
 
 def _is_connected(process: Process | None, window: Window) -> bool | None:
     if process is None or not window.peers:
         return None if process is None else False
-    ports = processes.ports_to(process.pid, window.port)
+    ports = system_processes.ports_to(process.pid, window.port)
     return bool(window.peers & ports) if ports is not None else None
 
 
@@ -206,8 +207,8 @@ def _environment(scope: Scope, process: Process | None) -> Mapping[str, str]:
 
 def _running(cli: Cli, process: Process | None) -> str:
     """The program that a process runs; empty if its command does not show it."""
-    words = process.command.split()[: processes.PROGRAM_WORDS] if process is not None else []
-    named = [word for word in words if processes.is_program(cli, word)]
+    words = process.command.split()[: system_processes.PROGRAM_WORDS] if process is not None else []
+    named = [word for word in words if system_processes.is_program(cli, word)]
     return next((word for word in named if os.path.isabs(word) and os.path.isfile(word)), "")
 
 

@@ -7,7 +7,8 @@ import re
 from typing import Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
-from .facts import MACOS, WINDOWS, DiscoveryFile, Facts, Process
+from ..system_processes import Process
+from .facts import MACOS, WINDOWS, DiscoveryFile, Facts
 
 SHELLS = ("zsh", "bash", "sh", "tcsh", "csh", "ksh", "fish", "dash")
 # How many ancestors the CLI goes up.

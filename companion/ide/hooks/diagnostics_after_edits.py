@@ -13,9 +13,9 @@ from ...base.background import in_thread
 from ..context import ContextStore
 from ..editor import EditorError, EditWatch, NewDiagnostics
 from ..extension_forms import Moment
+from ..hook_events import HookEvent
 from ..session import Session
 from .hook_answers import NOTHING, HookAnswer, takes_context
-from .hook_events import HookEvent
 
 # Seconds for the editor before an edit, and for the disk; for its tools to report; and between two
 # looks whether they have.

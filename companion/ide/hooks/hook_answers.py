@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Callable, Mapping
 
 from ..extension_forms import Moment
-from .hook_events import HookEvent
+from ..hook_events import HookEvent
 
 # The moments at which a CLI accepts text for the model and passes it on.
 TAKES_CONTEXT = (Moment.PROMPTED, Moment.TOOL_ENDED)

@@ -13,15 +13,15 @@ from typing import Any, Callable, Collection, Mapping, Protocol
 
 from ...base import private_files
 from ...base.background import in_thread
+from .. import hook_events, system_processes
 from ..clis import Cli
-from ..doctor import processes
 from ..extension_forms import EDITS, Moment
+from ..hook_events import HookEvent
+from ..live_clis import LiveCli, LiveClis
 from ..session import Session
 from ..sessions import Sessions
-from . import hook_answers, hook_events
+from . import hook_answers
 from .hook_answers import NOTHING, HookAnswer
-from .hook_events import HookEvent
-from .live_clis import LiveCli, LiveClis
 from .open_questions import OpenQuestions
 
 # Seconds for the system to say which process has a connection.
@@ -131,7 +131,7 @@ class HookDesk:
         if not peers or pid in self._ports:
             return self._ports.get(pid, frozenset())
         try:
-            ports = await in_thread(partial(processes.ports_to, pid, self._port()), PATIENCE)
+            ports = await in_thread(partial(system_processes.ports_to, pid, self._port()), PATIENCE)
         except asyncio.TimeoutError:
             return None
         # What the system said before the CLI connected is not what it would say now.
@@ -173,8 +173,8 @@ class HookDesk:
 def _process(event: HookEvent) -> int:
     """The CLI's process; 0 if this system does not know it, because it is one in a container, or
     of another system on this machine."""
-    is_here = not event.namespace or event.namespace == processes.namespace()
-    return processes.of_hook(event.pid) if is_here else 0
+    is_here = not event.namespace or event.namespace == system_processes.namespace()
+    return system_processes.of_hook(event.pid) if is_here else 0
 
 
 def _running(pids: set[int]) -> set[int]:

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from ...base.background import in_thread
 from ...base.child_processes import groups_of_commands
 from ...base.log import logger
-from .hook_events import HookEvent
-from .live_clis import LiveClis
+from ..hook_events import HookEvent
+from ..live_clis import LiveClis
 
 # Seconds between looks, and for a look.
 LOOK, PATIENCE = 1.0, 5.0

@@ -24,12 +24,12 @@ from ..context import ContextStore
 from ..editor import UnaskedEdit
 from ..extension_forms import EDITS, Moment
 from ..file_content import Original, of_bytes, read_or_note, stamp, unix
+from ..hook_events import HookEvent
 from ..path_maps import is_of_windows
 from ..session import Session
 from . import git_files
 from .git_files import GitTree
 from .hook_answers import MAX_CONTEXT, NOTHING, HookAnswer, takes_context
-from .hook_events import HookEvent
 from .work_trees import WorkTrees
 
 # Seconds for the disk at each hook.

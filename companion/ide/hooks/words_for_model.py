@@ -16,13 +16,13 @@ from ...base import private_files
 from ...base.background import in_thread
 from ..editor import Editor, EditorError
 from ..extension_forms import Moment
+from ..hook_events import HookEvent
+from ..live_clis import LiveCli
 from ..path_maps import NO_MAPS
 from ..saved_state import SavedWords
 from ..session import Session
 from .hook_answers import MAX_CONTEXT, NOTHING, HookAnswer, takes_context
 from .hook_desk import HookDesk
-from .hook_events import HookEvent
-from .live_clis import LiveCli
 
 # What the model reads above the words of the user, by whether they accepted the edit.
 HEADINGS = {

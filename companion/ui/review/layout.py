@@ -10,10 +10,9 @@ from typing import Any, Dict
 
 import sublime
 
-# The places for diffs: below the user's groups, in columns beside them, or below them in one view
-# that has both texts.
-BELOW, COLUMNS, INLINE = "below", "columns", "inline"
-KINDS = (BELOW, COLUMNS, INLINE)
+from ..settings import DIFF_LAYOUTS
+
+BELOW, COLUMNS, INLINE = DIFF_LAYOUTS
 # Window settings: the cells before the first diff, the cells made for it, and the kind.
 BEFORE = "gemini_companion_cells_before"
 DURING = "gemini_companion_cells_during"

@@ -16,8 +16,7 @@ from unittest import mock
 
 from companion.base import background
 from companion.base.log import logger
-from companion.ide import context, discovery, windows  # noqa: F401 (loads all of the core)
-from companion.ide.doctor import processes
+from companion.ide import context, discovery, system_processes, windows  # noqa: F401 (loads all of the core)
 from companion.ide.hooks import open_questions
 
 from .disk import Lock, VirtualOs
@@ -97,7 +96,9 @@ class Harness:
         here = (context._milliseconds, os_here.path.isfile, str)
         patches: list[Any] = [
             mock.patch.object(discovery, "sweep", lambda pid, extra: []),
-            mock.patch.object(processes, "ports_to", lambda *of: self.world.network.ports_to(*of)),
+            mock.patch.object(
+                system_processes, "ports_to", lambda *of: self.world.network.ports_to(*of)
+            ),
             mock.patch.object(context.ContextStore.__init__, "__defaults__", here),
             mock.patch.object(open_questions, "groups_of_commands", lambda pid: frozenset()),
         ]

@@ -7,10 +7,10 @@ import posixpath
 from dataclasses import dataclass, replace
 from typing import Any, Mapping, TypeVar
 
-from ...base.jsonrpc import kind as kind_of
-from ..clis import Cli
-from ..extension_forms import EDITS, ExtensionForm, Kind, Moment
-from ..path_maps import is_of_windows
+from ..base.jsonrpc import kind as kind_of
+from .clis import Cli
+from .extension_forms import EDITS, ExtensionForm, Kind, Moment
+from .path_maps import is_of_windows
 
 # Characters kept of a prompt, a command and a name: the user reads them in one line.
 SHOWN = 500

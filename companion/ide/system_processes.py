@@ -11,13 +11,12 @@ import re
 import sys
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Iterator, Mapping
 
-from ...base import windows_processes
-from ...base.child_processes import output, stat_of
-from ..clis import Cli
-from .facts import Process
+from ..base import windows_processes
+from ..base.child_processes import output, stat_of
+from .clis import Cli
 
 # The words of a command line in which to search for the CLI's program, after an interpreter and its
 # options.
@@ -35,6 +34,20 @@ WINDOWS_LIST = (
     "@{n='Started';e={([DateTimeOffset]$_.CreationDate).ToUnixTimeSeconds()}}"
     " | ConvertTo-Json -Compress"
 )
+
+
+@dataclass(frozen=True)
+class Process:
+    """`name` is the first word of its command, without folders. `started` is in seconds since the
+    epoch, 0 if it is not known. `folder` and `environment` are None if they are not known."""
+
+    pid: int
+    parent: int
+    name: str = ""
+    command: str = ""
+    started: float = 0.0
+    folder: str | None = None
+    environment: Mapping[str, str] | None = field(default=None, repr=False)
 
 
 def running() -> dict[int, Process]:

@@ -6,8 +6,8 @@ import os
 import time
 from typing import Iterable
 
-from ...base.shown_text import shown_line
-from ..extension_forms import Kind
+from ..base.shown_text import shown_line
+from .extension_forms import Kind
 from .live_clis import Activity, LiveCli
 
 ASKS, WORKING, DONE = "Gemini: asks", "Gemini: working", "Gemini: done"

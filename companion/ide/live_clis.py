@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Callable, Collection
 
-from ..extension_forms import Kind, Moment
+from .extension_forms import Kind, Moment
 from .hook_events import HookEvent
 
 # The most CLIs of one window that are kept: more than anybody runs.
