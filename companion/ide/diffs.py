@@ -113,14 +113,10 @@ class Diffs(Desk):
     def _check(self, session: Session, path: str, sent_path: str) -> None:
         if max(len(path), len(sent_path)) > MAX_PATH:
             raise EditorError(f"Expected a path of at most {MAX_PATH} characters.")
-        if len(self._book.entries()) < MAX_OPEN_DIFFS:
-            return
-        all_open = self._book.of(OPEN)
         own = self._book.of(OPEN, session.id)
-        is_new = path not in {self._book[number].path for number in own}
-        if len(own) >= MAX_OPEN_DIFFS and is_new:
+        if len(own) >= MAX_OPEN_DIFFS and not self._book.of(OPEN, session.id, path):
             raise EditorError(f"Expected a decision on the {MAX_OPEN_DIFFS} open diffs first.")
-        if len(all_open) >= MAX_WINDOW_DIFFS:
+        if len(self._book.of(OPEN)) >= MAX_WINDOW_DIFFS:
             raise EditorError("Expected a decision on some of the window's open diffs first.")
 
     async def _open(

@@ -11,7 +11,7 @@ import sublime
 from ..ide import live_words
 from ..ide.status import Status
 from . import settings
-from .review.open_diffs import recorded
+from .review.open_diffs import diffs
 
 KEY = "gemini_companion"
 OFF, NO_CLI, CONNECTED, PAUSED = "Gemini: off", "Gemini: no CLI", "Gemini", "Gemini: paused"
@@ -110,7 +110,7 @@ class StatusBar:
     def _state(self, window: sublime.Window) -> str:
         known = (self._statuses or {}).get(window.id())
         activity = live_words.state(known.live if known is not None else (), time.time())
-        waiting = sum(1 for _view, record in recorded(window) if not record.edit_id)
+        waiting = sum(1 for _view, record in diffs(window) if not record.edit_id)
         if activity == live_words.ASKS:
             return activity
         if waiting:

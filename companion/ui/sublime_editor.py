@@ -164,7 +164,7 @@ class SublimeEditor(Editor):
             raise EditorError(WINDOW_CLOSED)
         take_focus = settings.of(window).focus_diff
         keyboard = self.keyboard_in(window)
-        if self.reviews is None or not self.reviews.has_room_for(digest):
+        if self.reviews is None or (digest is not None and not self.reviews.has_room_for(digest)):
             digest = None
         shown = large.shown(proposal, present, digest)
         is_digest = digest is not None

@@ -867,7 +867,7 @@ FAULTS = (
     Fault(
         "comments are lost with an older proposal",
         "companion/ui/review/opening.py",
-        "    words = comments.carry_over(older, right)\n",
+        '    words = comments.carry_over(older, right) if older else ""\n',
         '    words = ""\n',
         tests=("test_review_queue",),
     ),

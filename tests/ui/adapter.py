@@ -50,7 +50,7 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
     def tearDown(self) -> Generator[Any, Any, None]:
         # A question that is still open would have the keyboard in the next test.
         self.window.run_command("hide_overlay")
-        for diff in list(open_diffs.diffs(self.window)):
+        for diff, _ in list(open_diffs.diffs(self.window)):
             diff.close()
         yield lambda: not list(open_diffs.diffs(self.window))
         for cli in self.clis:

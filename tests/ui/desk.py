@@ -214,7 +214,7 @@ class DeskCase(ReviewCase):
         ],
         "groups:": lambda t: t.window.num_groups(),
         "the keyboard is in": lambda t: t.name_of(t.window.active_view()),
-        "what waits is": lambda t: [t.name_of(it) for it in open_diffs.diffs(t.window)],
+        "what waits is": lambda t: [t.name_of(it) for it, _ in open_diffs.diffs(t.window)],
         "questions:": lambda t: len(t.asked),
         "sentences:": lambda t: len(t.sentences),
         "the clipboard has": lambda t: sublime.get_clipboard(),

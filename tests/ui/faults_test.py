@@ -367,7 +367,7 @@ class Faults(RuleBasedStateMachine):
         return [cli for cli in self.clis if not cli.online]
 
     def diffs(self) -> list[sublime.View]:
-        return list(open_diffs.diffs(self.window))
+        return [it for it, _ in open_diffs.diffs(self.window)]
 
     def tabs(self) -> list[sublime.View]:
         """Those that are no part of a diff."""

@@ -309,7 +309,7 @@ class RandomSheet:
         until(lambda: reached, "a turn")
 
     def clean_up(self) -> None:
-        for view in list(open_diffs.diffs(self.window)):
+        for view, _ in list(open_diffs.diffs(self.window)):
             view.close()
         until(lambda: not list(open_diffs.diffs(self.window)), "no diffs any more")
         self.turn()

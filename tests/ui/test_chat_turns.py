@@ -208,7 +208,7 @@ class InTheSheet(SheetCase):
             (edit,) = self.running().turn_edits.of_window(self.window)
             self.running().stories.begin(self.running().written.open(self.window, edit))
             yield lambda: list(open_diffs.diffs(self.window))
-            (right,) = open_diffs.diffs(self.window)
+            ((right, _),) = open_diffs.diffs(self.window)
             comments.add(right, Comment(0, 0, words))
             if not is_open:
                 self.view.close()
@@ -264,7 +264,7 @@ class AfterRestart(SheetCase):
         yield lambda: self.on_disk() == "newer\n"
 
     def right_text(self) -> str:
-        return "".join(text_of(it) for it in open_diffs.diffs(self.window))
+        return "".join(text_of(it) for it, _ in open_diffs.diffs(self.window))
 
     def on_disk(self) -> str:
         with open(self.path, encoding="utf-8") as file:

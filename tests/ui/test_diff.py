@@ -198,7 +198,9 @@ class Diffs(DeskCase):
         "the first is a proposal:": lambda t: record.is_diff(t.view("first")),
         "the first reads": lambda t: text_of(t.view("first"))[:-1].replace("\n", "/"),
         "the first goes without a word:": lambda t: t.view("first").is_scratch(),
-        "the proposals read": lambda t: [text_of(it).strip() for it in open_diffs.diffs(t.window)],
+        "the proposals read": lambda t: [
+            text_of(it).strip() for it, _ in open_diffs.diffs(t.window)
+        ],
         "the layout is as before:": lambda t: t.window.layout() == t.before_it,
         r"the digest of (\S+) is kept:": lambda t, words: (
             hashlib.sha256(text(words).encode()).hexdigest() in saved_state()
@@ -311,7 +313,7 @@ class Diffs(DeskCase):
         self.assertFalse(open_diffs.partner(right).is_valid())
         found = restoring.adopt(self.window)
         self.assertEqual(found, [(cli.headers["Mcp-Session-Id"], path)])
-        self.assertEqual(list(open_diffs.diffs(self.window)), [right])
+        self.assertEqual([it for it, _ in open_diffs.diffs(self.window)], [right])
         self.assertEqual(open_diffs.partner(right), left)
         self.window.run_command("gemini_companion_accept_diff")
         yield lambda: cli.received("ide/diffAccepted")

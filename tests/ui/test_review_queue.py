@@ -241,13 +241,13 @@ class FromTheCode(QueueCase):
             self.assertEqual(self.window.active_view(), self.view("typing.py"))
             summary = self.review(a).summary(a)
             self.assertEqual((summary.changes, summary.seen, summary.dropped), (3, 0, 0))
-        self.assertEqual(list(open_diffs.diffs(self.window)), [a, self.view("+b")])
+        self.assertEqual([it for it, _ in open_diffs.diffs(self.window)], [a, self.view("+b")])
         path = open_diffs.path_of(a)
         yield from self.run_on("accept_diff", "a")
         yield lambda: self.cli.received("ide/diffAccepted")
         self.assertEqual(self.cli.received("ide/diffAccepted")[0]["filePath"], path)
         self.assertEqual(self.window.active_view(), self.view("typing.py"))
-        self.assertEqual(list(open_diffs.diffs(self.window)), [self.view("+b")])
+        self.assertEqual([it for it, _ in open_diffs.diffs(self.window)], [self.view("+b")])
 
 
 @rows("""

@@ -171,7 +171,7 @@ class Closing(UnaskedCase):
         self.type(view, "\nadded", " first")
         view.close()
         yield lambda: list(open_diffs.diffs(self.window))
-        (right,) = open_diffs.diffs(self.window)
+        ((right, _),) = open_diffs.diffs(self.window)
         yield from self.until_equal(lambda: text_of(right), "added first\n" + OLD)
 
     def test_windows_are_not_searched_for_each_of_many_edits(self) -> Steps:

@@ -69,7 +69,9 @@ class Proposals(UndoingCase):
         edits = f"{count} rejected edit{'s' if count > 1 else ''}"
         yield from self.confirmed(self.view, "undo_all", f"Undo {edits}?")
         yield from self.until_told(f"{count} of {edits} undone.")
-        yield from self.until_shown(self.view, *map(self.id, open_diffs.diffs(self.window)))
+        yield from self.until_shown(
+            self.view, *(self.id(it) for it, _ in open_diffs.diffs(self.window))
+        )
 
     def test_however_many_are_decided_together_the_tabs_are_looked_through_once(self) -> Steps:
         yield from self.propose_files(*[(OLD, NEW)] * 30)
@@ -108,7 +110,7 @@ class Proposals(UndoingCase):
         yield lambda: self.sheet(view).marking.undoable == "Undo 1 rejected"
         yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
         yield from self.until_told("1 of 1 rejected edit undone.")
-        (again,) = open_diffs.diffs(self.window)
+        ((again, _),) = open_diffs.diffs(self.window)
         yield from self.until_shown(view, self.id(again))
         self.assertIn("LINE 3 typed\n", text_of(view))
 
@@ -123,7 +125,7 @@ class Proposals(UndoingCase):
         yield lambda: self.sheet(view).marking.undoable
         yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
         yield lambda: list(open_diffs.diffs(self.window))
-        (again,) = open_diffs.diffs(self.window)
+        ((again, _),) = open_diffs.diffs(self.window)
         yield from self.until_shown(view, self.id(again))
         self.decide(view, "accept_file", self.id(again))
         yield lambda: os.path.exists(path)
@@ -133,7 +135,7 @@ class Proposals(UndoingCase):
         self,
     ) -> Steps:
         yield from self.rejected((OLD, NEW))
-        (again,) = open_diffs.diffs(self.window)
+        ((again, _),) = open_diffs.diffs(self.window)
         path = waiting(again).path  # type: ignore[union-attr]
         owner = self.running().returned
         accepted = owner.accepted
@@ -163,7 +165,7 @@ class Proposals(UndoingCase):
         yield lambda: self.sheet(view).marking.undoable
         yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
         yield lambda: list(open_diffs.diffs(self.window))
-        (again,) = open_diffs.diffs(self.window)
+        ((again, _),) = open_diffs.diffs(self.window)
         yield from self.until_shown(view, self.id(again))
         self.decide(view, "accept_file", self.id(again))
         expected = old.replace("line 250\n", "LINE 250\n")
@@ -173,7 +175,7 @@ class Proposals(UndoingCase):
         yield from self.rejected((OLD, NEW))
         sublime.run_command("gemini_companion_restart_companion")
         yield lambda: plugin._host.is_running
-        (again,) = open_diffs.diffs(self.window)
+        ((again, _),) = open_diffs.diffs(self.window)
         yield from self.until_shown(self.view, self.id(again))
         self.assertIn("LINE 3\n", text_of(self.view))
         self.decide(self.view, "accept_file", self.id(again))
@@ -280,7 +282,7 @@ class Unasked(UndoingCase, UnaskedCase):
         view = yield from self.show()
         self.type(view, "\nb", " typed")
         yield lambda: list(open_diffs.diffs(self.window))
-        (right,) = open_diffs.diffs(self.window)
+        ((right, _),) = open_diffs.diffs(self.window)
         yield from self.until_in("b typed\n", lambda: text_of(right))
         self.decide(view, "accept_all")
         yield lambda: self.asked

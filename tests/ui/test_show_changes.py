@@ -384,7 +384,7 @@ class Unasked(UnaskedCase):
         self.type(view, "\nadded", " first")
         self.type(view, "added first", " second")
         yield lambda: list(open_diffs.diffs(self.window))
-        (right,) = open_diffs.diffs(self.window)
+        ((right, _),) = open_diffs.diffs(self.window)
         expected = "added first second\n" + OLD
         yield from self.until_equal(lambda: text_of(right), expected)
         self.assertEqual(self.window.active_view(), view)
@@ -425,7 +425,7 @@ class Unasked(UnaskedCase):
         section = self.sheet(view).section(id)
         self.decide(view, "drop_change", id, section.file.comparison.keys[0])  # type: ignore[union-attr]
         yield lambda: list(open_diffs.diffs(self.window))
-        (right,) = open_diffs.diffs(self.window)
+        ((right, _),) = open_diffs.diffs(self.window)
         yield from self.until_equal(lambda: text_of(right), OLD + "z\n")
 
 

@@ -112,7 +112,7 @@ class Typed(DeskCase):
 
     def until_back(self) -> Steps:
         def found() -> list[sublime.View]:
-            views = open_diffs.diffs(self.window)
+            views = [it for it, _ in open_diffs.diffs(self.window)]
             return [it for it in views if open_diffs.path_of(it) == self.at("a.py")]
 
         yield found
@@ -122,7 +122,7 @@ class Typed(DeskCase):
     def crash(self) -> Steps:
         """It goes down, and no tab of a diff comes back with it."""
         plugin.plugin_unloaded()
-        for view in list(open_diffs.diffs(self.window)):
+        for view, _ in list(open_diffs.diffs(self.window)):
             view.settings().erase(record.STAMP)
             for side in (open_diffs.partner(view), view):
                 side.close()

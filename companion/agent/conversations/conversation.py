@@ -29,8 +29,7 @@ from .held_session import HeldSession
 from .hold import Hold
 from .message_queue import MessageQueue
 from .past_turns import PastTurns
-from .prompt import Message
-from .reminder import as_resources
+from .prompt import Message, as_resources
 from .reservation import Reservation
 from .transcript_reader import Summary
 from .transcripts import Stat, Transcript, on_disk

@@ -1,4 +1,5 @@
-"""A user's message in the form of the agent's protocol, with attached files."""
+"""A user's message in the form of the agent's protocol, with attached files, and what goes before
+it."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import stat
 from dataclasses import dataclass, replace
 from typing import Sequence
 
-from ..acp.messages import Block, link_block, text_block
+from ..acp.messages import AgentCapabilities, Block, link_block, resource_block, text_block
 from ..agents.cli import Cli
 from ..events.turn_events import Attachment
 from ..wording.failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
@@ -34,6 +35,18 @@ def message(text: str, files: Sequence[str], workspace: str, cli: Cli) -> Messag
     files, which may take a while. Raises AgentError."""
     links = [_link(path, workspace, cli) for path in files]
     return Message(text, tuple(files), (text_block(cli.text_for(text)), *links))
+
+
+def as_resources(texts: Sequence[str], capabilities: AgentCapabilities) -> list[Block]:
+    """The texts as parts before those of a message; they reach the model unchanged."""
+    if not capabilities.embedded_context:
+        return [text_block(text + "\n\n") for text in texts]
+    parts = [
+        resource_block(f"file:///conversation-{number}", "text/plain", text=text)
+        for number, text in enumerate(texts, 1)
+    ]
+    # The CLI joins the names of resources with the words that follow.
+    return [*parts, text_block("\n\n")] if parts else []
 
 
 def _link(path: str, workspace: str, cli: Cli) -> Block:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Iterator, Sequence
 
-from ..acp.messages import AgentCapabilities, Block, resource_block, text_block
 from ..events import turn_events as events
 from ..events.turn_events import PastTurn
 
@@ -22,18 +21,6 @@ def as_text(turns: Sequence[PastTurn]) -> str:
     parts = [text for turn in turns for text in _told(turn)]
     text = "\n\n".join(parts)
     return INTRODUCTION + text[-MAX_TEXT:] if text else ""
-
-
-def as_resources(texts: Sequence[str], capabilities: AgentCapabilities) -> list[Block]:
-    """The texts as parts before those of a message; they reach the model unchanged."""
-    if not capabilities.embedded_context:
-        return [text_block(text + "\n\n") for text in texts]
-    parts = [
-        resource_block(f"file:///conversation-{number}", "text/plain", text=text)
-        for number, text in enumerate(texts, 1)
-    ]
-    # The CLI joins the names of resources with the words that follow.
-    return [*parts, text_block("\n\n")] if parts else []
 
 
 def _told(turn: PastTurn) -> Iterator[str]:

@@ -10,7 +10,7 @@ import sublime
 from ..review.accepting import Accepting
 from ..review.actions import Actions
 from ..review.history import History
-from ..review.open_diffs import recorded
+from ..review.open_diffs import diffs
 from ..review.record import seen, waiting
 from ..review.returned import Returned, rejected
 from ..review.reviews import Reviews
@@ -40,7 +40,7 @@ class Proposals:
 
     def entries(self, window: sublime.Window) -> Iterator[Entry]:
         """Those of the window, oldest first."""
-        for view, record in recorded(window):
+        for view, record in diffs(window):
             review = self._reviews.with_id(record.id)
             if review is None or record.edit_id:
                 continue

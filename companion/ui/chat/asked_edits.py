@@ -14,7 +14,7 @@ from ...base.text_digest import text_digest
 from ...chat.question import Question
 from ...ide.file_content import Original
 from .. import texts
-from ..review.open_diffs import recorded
+from ..review.open_diffs import diffs
 from ..review.queue import show
 from ..review.record import DiffRecord, update, waiting
 
@@ -92,7 +92,7 @@ def reviews(are_kept: bool = False) -> Iterator[tuple[sublime.View, DiffRecord]]
     """All open reviews of chats whose agent waits, with their records; or those that were kept when
     the editor ended before their turns did."""
     for window in sublime.windows():
-        for view, record in list(recorded(window)):
+        for view, record in list(diffs(window)):
             if record.chat and record.is_returned == are_kept:
                 yield view, record
 

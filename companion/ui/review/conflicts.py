@@ -19,7 +19,7 @@ from ...ide.service import Companion
 from .. import file_reading, queues, texts
 from ..stories import Stories, computed
 from . import ending, pair, sight
-from .open_diffs import recorded
+from .open_diffs import diffs
 from .record import DiffRecord, update, waiting
 from .review import Review
 from .reviews import Reviews
@@ -195,7 +195,7 @@ class Conflicts:
         return True
 
     def _all(self) -> list[tuple[sublime.View, DiffRecord, Review]]:
-        all_views = (found for window in sublime.windows() for found in recorded(window))
+        all_views = (found for window in sublime.windows() for found in diffs(window))
         found = [(right, record, self._reviews.with_id(record.id)) for right, record in all_views]
         return [(right, record, review) for right, record, review in found if review is not None]
 

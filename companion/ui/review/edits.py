@@ -53,9 +53,8 @@ class Edits:
 
     def save_all(self, window: sublime.Window) -> None:
         """Save all texts, including the edits of the last moment."""
-        for view in diffs(window):
-            record = waiting(view)
-            if record is not None and record.is_whole:
+        for view, record in list(diffs(window)):
+            if record.is_whole:
                 text = texts.text_of(view)
                 self._found(view, record.id, text, text_digest(text))
 

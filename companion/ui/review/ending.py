@@ -192,7 +192,7 @@ def _go_on(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
     window = claimed.window
     if not window.is_valid():
         return
-    others = list(diffs(window))
+    others = [view for view, _record in diffs(window)]
     set_listed(window, others)
     if others:
         pair.show(window, others[-1])

@@ -14,14 +14,9 @@ from .record import PATH, DiffRecord, read, read_original, waiting
 DIFFS = "gemini_companion_diffs"
 
 
-def diffs(window: sublime.Window) -> Iterator[sublime.View]:
+def diffs(window: sublime.Window) -> Iterator[tuple[sublime.View, DiffRecord]]:
     """The right views of the undecided diffs of the window's CLIs, oldest first, wherever the views
-    are now."""
-    return (view for view, _record in recorded(window))
-
-
-def recorded(window: sublime.Window) -> Iterator[tuple[sublime.View, DiffRecord]]:
-    """The same with their records: to read those takes most of the time if there are hundreds."""
+    are now; with their records, whose reading takes most of the time if there are hundreds."""
     for view_id in listed(window):
         view = sublime.View(view_id)
         record = waiting(view)
@@ -58,7 +53,7 @@ def partner(view: sublime.View) -> sublime.View:
 
 def find(window: sublime.Window, session_id: str, path: str) -> sublime.View | None:
     """The right view of the session's open diff for the path."""
-    for view, record in recorded(window):
+    for view, record in diffs(window):
         if (record.session_id, record.path) == (session_id, path):
             return view
     return None
@@ -67,7 +62,7 @@ def find(window: sublime.Window, session_id: str, path: str) -> sublime.View | N
 def with_id(id: str) -> sublime.View | None:
     """The right view of the diff, in any window; None if it is decided, or unknown."""
     windows = sublime.windows()
-    of_windows = (found for window in windows for found in recorded(window))
+    of_windows = (found for window in windows for found in diffs(window))
     # A view that was dragged here from a window that is closed now is in no list.
     all_views = ((view, waiting(view)) for window in windows for view in window.views())
     for view, record in chain(of_windows, all_views):
@@ -78,7 +73,7 @@ def with_id(id: str) -> sublime.View | None:
 
 def ids() -> set[str]:
     """The ids of all that `diffs` finds in any window."""
-    return {record.id for window in sublime.windows() for _view, record in recorded(window)}
+    return {record.id for window in sublime.windows() for _view, record in diffs(window)}
 
 
 def ids_anywhere() -> set[str]:
@@ -94,13 +89,13 @@ def current(window: sublime.Window) -> sublime.View | None:
     for view in () if active is None else (active, partner(active)):
         if waiting(view) is not None:
             return view
-    return next((view for view in diffs(window) if is_on_top(window, view)), None)
+    return next((view for view, _record in diffs(window) if is_on_top(window, view)), None)
 
 
 def meant(window: sublime.Window) -> sublime.View | None:
     """The same, else the diff of the window that has waited longest; for a command that names
     none."""
-    return current(window) or next(diffs(window), None)
+    return current(window) or next((view for view, _record in diffs(window)), None)
 
 
 def is_on_top(window: sublime.Window, view: sublime.View) -> bool:
@@ -113,7 +108,7 @@ def group_without_diff(window: sublime.Window) -> int:
     """A group in which a new tab covers no diff: the active group, else the first one that shows no
     diff. If all show one, the active group."""
     shown = set()
-    for right in diffs(window):
+    for right, _record in diffs(window):
         both = (right, partner(right))
         shown |= {window.get_view_index(it)[0] for it in both if is_on_top(window, it)}
     groups = [window.active_group(), *range(window.num_groups())]

@@ -11,7 +11,7 @@ from ...ide.file_content import Original
 from .. import texts
 from . import comments, ending, head, pair, sight
 from .layout import take_room_back
-from .open_diffs import recorded, set_listed
+from .open_diffs import diffs, set_listed
 from .record import OF_SESSION, DiffRecord, Origin, stamp, update, waiting
 
 OLDER = "your edits of an older proposal"
@@ -35,7 +35,7 @@ def open_diff(
     head. With another `origin` than a CLI's session, nothing is replaced. `keyboard` is the view in
     which the user types, and continues to type unless `take_focus`. With a digest, both texts are
     only the changed parts."""
-    others = list(recorded(window))
+    others = list(diffs(window))
     older = [it for it, record in others if origin == OF_SESSION and _makes_way(record, proposal)]
     with ExitStack() as undo:
         if not others:
@@ -47,7 +47,7 @@ def open_diff(
         undo.pop_all()
     stamp(right)
     set_listed(window, [*(view for view, _record in others), right])
-    words = comments.carry_over(older, right)
+    words = comments.carry_over(older, right) if older else ""
     if words:
         texts.return_text(window, proposal.path, words, COMMENTS)
     for view in older:
@@ -67,7 +67,7 @@ def set_orphaned(window: sublime.Window, session_id: str, orphaned: bool) -> lis
     """Note whether the CLI of the session's diffs is connected; gives those diffs for which this
     has changed."""
     changed: list[sublime.View] = []
-    for view, record in list(recorded(window)):
+    for view, record in list(diffs(window)):
         if record.session_id == session_id and record.is_orphaned != orphaned:
             head.draw(view, update(view, record, is_orphaned=orphaned))
             changed.append(view)

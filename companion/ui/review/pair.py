@@ -112,8 +112,8 @@ def show_original(right: sublime.View, original: Original, is_digest: bool = Fal
         texts.fill(left, original.text or original.note, record.path)
         left.set_read_only(True)
     said = ". ".join(it for it in (state, original.note) if it)
-    update(right, record, file_digest=original.digest, original_state=said)
-    compare(right, original, is_digest)
+    record = update(right, record, file_digest=original.digest, original_state=said)
+    compare(right, record, original, is_digest)
 
 
 def show_digest(right: sublime.View, digest: Digest, present: Original) -> None:
@@ -124,11 +124,10 @@ def show_digest(right: sublime.View, digest: Digest, present: Original) -> None:
     show_original(right, large.shown_original(present, digest), is_digest=True)
 
 
-def compare(right: sublime.View, original: Original, is_digest: bool = False) -> None:
+def compare(
+    right: sublime.View, record: DiffRecord, original: Original, is_digest: bool = False
+) -> None:
     """Compare the proposal with this text from now on."""
-    record = read(right)
-    if record is None:
-        return
     # If a side is not complete, every line would count as changed.
     compared = (record.is_whole or is_digest) and not original.note
     if compared:

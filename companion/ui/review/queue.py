@@ -40,7 +40,8 @@ class Queue:
     def go_within(self, right: sublime.View, step: int) -> bool:
         """The same among the diffs of its window; False if there is no other one."""
         window = right.window()
-        other = _beside(list(diffs(window)) if window is not None else [], right, step)
+        here = [] if window is None else [view for view, _record in diffs(window)]
+        other = _beside(here, right, step)
         if other is not None:
             show(other)
         return other is not None
@@ -100,7 +101,7 @@ def _beside(
 
 def waiting_diffs() -> list[sublime.View]:
     """The right views of all windows' undecided diffs, oldest first in each window."""
-    return [view for window in sublime.windows() for view in diffs(window)]
+    return [view for window in sublime.windows() for view, _record in diffs(window)]
 
 
 def show(right: sublime.View) -> None:

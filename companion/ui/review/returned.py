@@ -79,7 +79,7 @@ class Returned(Owner):
         digest = await computed(partial(large.parts, present.text, text))
         if not window.is_valid():
             return NOT_KNOWN.format(name)
-        if not self._reviews.has_room_for(digest):
+        if digest is not None and not self._reviews.has_room_for(digest):
             digest = None
         proposal = Proposal("", it.path, text, client=it.client, opened_at=time.time())
         keyboard, is_digest = self._editor.keyboard_in(window), digest is not None

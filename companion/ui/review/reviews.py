@@ -85,28 +85,27 @@ class Reviews:
         if ended:
             self.on_change()
 
-    def has_room_for(self, digest: Digest | None) -> bool:
+    def has_room_for(self, digest: Digest) -> bool:
         """Whether the texts of one more large diff can be kept."""
-        if digest is None:
-            return True
         self.forget_ended()
         digests = [digest, *(review.digest for review in self._reviews.values())]
         return sum(it.size for it in digests if it is not None) <= MAX_HELD
 
     def resume(self, window: sublime.Window) -> None:
         """Review the diffs that came back with the window."""
-        for right in diffs(window):
-            record, left = waiting(right), partner(right)
+        for right, record in list(diffs(window)):
+            left = partner(right)
             if left.is_valid():
                 self.begin(right, texts.text_of(left))
-            elif record is not None and record.is_whole and not record.edit_id:
+            elif record.is_whole and not record.edit_id:
                 # The original is not in a view.
                 self._stories.begin(self._read_again(right, record.path), right)
 
     async def _read_again(self, right: sublime.View, path: str) -> None:
         present = await file_reading.content(path)
-        if waiting(right) is not None and self.of(right) is None:
-            pair.compare(right, present)
+        record = waiting(right)
+        if record is not None and self.of(right) is None:
+            pair.compare(right, record, present)
             self.begin(right, present.text)
 
     def of(self, right: sublime.View) -> Review | None:

@@ -50,9 +50,9 @@ class Scrolling:
         front without being activated."""
         for window in sublime.windows():
             if window.id() not in self._followed:
-                on_top = (it for it in diffs(window) if _left_of_pair(window, it) is not None)
-                for right in on_top:
-                    self.follow(right)
+                for right, _record in list(diffs(window)):
+                    if _left_of_pair(window, right) is not None:
+                        self.follow(right)
 
     def follow(self, right: sublime.View) -> None:
         """Scroll both sides together as long as they are in front."""

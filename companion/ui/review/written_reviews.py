@@ -23,7 +23,7 @@ from ..stories import computed
 from ..sublime_editor import SublimeEditor
 from . import comments, ending, large, opening, pair, written_files
 from .edit_book import EditBook
-from .open_diffs import name_of, partner, recorded
+from .open_diffs import diffs, name_of, partner
 from .queue import show
 from .record import DiffRecord, Origin, update, waiting
 from .reviews import Reviews
@@ -74,7 +74,7 @@ class WrittenReviews:
         if self._view_of(edit) is not None or self._book.find(edit.id) is None:
             # Meanwhile it was opened, or it went on or was undone.
             return
-        if not self._reviews.has_room_for(digest):
+        if digest is not None and not self._reviews.has_room_for(digest):
             digest = None
         proposal = Proposal("", edit.path, edit.after or "", client=edit.client, opened_at=edit.at)
         shown = large.shown(proposal, edit.before, digest)
@@ -160,11 +160,11 @@ class WrittenReviews:
     def resume(self) -> None:
         """The edits from before a restart are known: go on with reviews that lack a left side."""
         for window in sublime.windows():
-            for view, record in list(recorded(window)):
+            for view, record in list(diffs(window)):
                 edit = self._book.find(record.edit_id)
                 is_alone = self._reviews.of(view) is None and not partner(view).is_valid()
                 if edit is not None and not edit.problem and is_alone:
-                    pair.compare(view, edit.before)
+                    pair.compare(view, record, edit.before)
                     self._reviews.begin(view, edit.before.text)
 
     def is_open(self, edit: Edit) -> bool:
@@ -251,7 +251,7 @@ class WrittenReviews:
         """The right views of all reviews, by the ids of their edits."""
         found: dict[str, sublime.View] = {}
         for window in sublime.windows():
-            for view, record in recorded(window):
+            for view, record in diffs(window):
                 if record.edit_id:
                     found.setdefault(record.edit_id, view)
         return found
