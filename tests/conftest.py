@@ -4,6 +4,7 @@ end what was skipped."""
 from __future__ import annotations
 
 import collections
+import gc
 import importlib.util
 import os
 import sys
@@ -35,6 +36,10 @@ settings.load_profile("steady")
 if importlib.util.find_spec("sublime") is None:
     collect_ignore_glob = ["ui/*"]
 
+# The collector looks through all that pytest and the libraries hold. What is made in a test is
+# looked through in time this way, too, and a test that counts what is left collects by itself.
+gc.set_threshold(50_000, 20, 100)
+
 # The real CLI runs in a pseudo-terminal, and Windows has none of this kind.
 HAS_TERMINALS = importlib.util.find_spec("fcntl") is not None
 if not HAS_TERMINALS:
@@ -50,6 +55,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.timeout = config.option.timeout or TIME_LIMIT
         # The other way, a signal, does not work in the editor's threads.
         config.option.timeout_method = "thread"
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
