@@ -22,7 +22,7 @@ from headless import running
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from load import Held, Ticker, watched  # noqa: E402
+from load import Costs, Ticker, watched  # noqa: E402
 
 MIB = 1024 * 1024
 LINE = "def add(a, b): return a + b  # one more line of an ordinary source file, this one\n"
@@ -65,7 +65,7 @@ def main(report: str) -> None:
         json.dump(rows, output)
 
 
-def _measure(held: List[Held], path: str, proposal: str) -> Tuple[float, float, float]:
+def _measure(held: Costs, path: str, proposal: str) -> Tuple[float, float, float]:
     window = sublime.active_window()
     _wait(lambda: bool(plugin._host.environment(window)))
     environment = plugin._host.environment(window)

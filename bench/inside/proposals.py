@@ -26,7 +26,7 @@ from headless import running
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from changes import CHANGES, REGIONS, changed_text, ready, wait  # noqa: E402
-from load import Held, timed, watched  # noqa: E402
+from load import Costs, timed, watched  # noqa: E402
 
 CLIENT = "bench.proposals_client"
 # How many of the first and of the last answers are told.
@@ -72,7 +72,7 @@ def _are_compared(window: sublime.Window) -> bool:
     return len(known) == MAX_WINDOW_DIFFS
 
 
-def _sheet(window: sublime.Window, held: List[Held]) -> Dict[str, float]:
+def _sheet(window: sublime.Window, held: Costs) -> Dict[str, float]:
     held.clear()
     began = time.perf_counter()
     timed(lambda: window.run_command("gemini_companion_show_changes"))

@@ -29,7 +29,7 @@ from headless.views import View
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from load import PATIENCE, Held, timed, watched  # noqa: E402
+from load import PATIENCE, Costs, timed, watched  # noqa: E402
 
 MIB = 1024 * 1024
 CASES = {"1 MiB, 1,000 changes": MIB, "2 MiB, 1,000 changes": 2 * MIB - 64 * 1024}
@@ -74,7 +74,7 @@ def main(report: str) -> None:
         json.dump(found, file)
 
 
-def _opened(window: sublime.Window, held: List[Held], old: str, new: str) -> Dict[str, float]:
+def _opened(window: sublime.Window, held: Costs, old: str, new: str) -> Dict[str, float]:
     """Open a diff; one of the case before makes way for it. `held` gets what callbacks cost."""
     path = os.path.join(window.folders()[0], "reviewed.py")
     with open(path, "w") as file:
