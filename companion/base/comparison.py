@@ -13,7 +13,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, islice
-from typing import Any, Iterator, Optional, Sequence, Tuple
+from typing import Any, Iterator, Optional, Sequence, Tuple, overload
 
 from .changes import ROWS, Change, Span, changed_characters, changes_between, counts, rows_of
 
@@ -26,16 +26,44 @@ Region = Tuple[int, int]
 Numbers = Sequence[Optional[int]]
 
 
+class Rows(Sequence[str]):
+    """The rows of a text, each cut out when it is asked for. The garbage collector would walk
+    through a list of them, in any thread, and freeing one takes long."""
+
+    def __init__(self, text: str, starts: Sequence[int]) -> None:
+        self._text = text
+        self._starts = starts
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        if isinstance(at, slice):
+            return [self._row(it) for it in range(len(self))[at]]
+        return self._row(range(len(self))[at])
+
+    def _row(self, number: int) -> str:
+        return self._text[self._starts[number] : self._starts[number + 1]]
+
+
 @dataclass(frozen=True)
 class Side:
     """One of the texts. `starts` has the point of each row and of the end. `characters` are the
     regions that differ within altered rows. If the rows are parts of a larger text, `numbers` has
     the row of each in that text, None for one that is not part of it."""
 
-    rows: Sequence[str]
+    text: str
     starts: Sequence[int]
     characters: tuple[Region, ...]
     numbers: Numbers = ()
+
+    @property
+    def rows(self) -> Rows:
+        return Rows(self.text, self.starts)
 
     def region(self, start: int, end: int) -> Region:
         """The region of the rows from `start` to before `end`."""
@@ -170,28 +198,28 @@ class Comparison:
 
 def compare(old: str, new: str) -> Comparison:
     """Takes about a second for ten thousand changes: not on a thread that somebody waits for."""
-    old_rows, new_rows = rows_of(old), rows_of(new)
-    return comparison_of(old_rows, new_rows, tuple(changes_between(old_rows, new_rows)))
+    rows = rows_of(old), rows_of(new)
+    return comparison_of((old, new), rows, tuple(changes_between(*rows)))
 
 
 def compare_rows(old: str, new: str) -> Comparison:
     """The same without the characters that differ within rows, in a tenth of the time."""
-    old_rows, new_rows = rows_of(old), rows_of(new)
-    changes = tuple(changes_between(old_rows, new_rows))
-    return comparison_of(old_rows, new_rows, changes, is_detailed=False)
+    rows = rows_of(old), rows_of(new)
+    return comparison_of((old, new), rows, tuple(changes_between(*rows)), is_detailed=False)
 
 
 def comparison_of(
-    old_rows: Sequence[str],
-    new_rows: Sequence[str],
+    texts: tuple[str, str],
+    rows: tuple[Sequence[str], Sequence[str]],
     changes: tuple[Change, ...],
     keys: tuple[str, ...] = (),
     dropped: frozenset[str] = frozenset(),
     numbers: tuple[Numbers, Numbers] = ((), ()),
     is_detailed: bool = True,
 ) -> Comparison:
-    """The same for texts whose changes are known. `keys` are the changes' keys, if they have any
-    yet; `numbers` are the row numbers of both sides in the larger texts."""
+    """The same for texts whose rows and changes are known. `keys` are the changes' keys, if they
+    have any yet; `numbers` are the row numbers of both sides in the larger texts."""
+    old_rows, new_rows = rows
     old_starts, new_starts = _starts(old_rows), _starts(new_rows)
     before: list[Region] = []
     after: list[Region] = []
@@ -200,8 +228,8 @@ def comparison_of(
         before += _regions(removed, old_starts)
         after += _regions(added, new_starts)
     return Comparison(
-        Side(old_rows, old_starts, tuple(before), numbers[0]),
-        Side(new_rows, new_starts, tuple(after), numbers[1]),
+        Side(texts[0], old_starts, tuple(before), numbers[0]),
+        Side(texts[1], new_starts, tuple(after), numbers[1]),
         changes,
         keys or tuple(_keys(old_rows, new_rows, changes)),
         dropped,

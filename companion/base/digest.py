@@ -55,15 +55,16 @@ class Digest:
     def merged_with(self, theirs: str, present: str, dropped: frozenset[str]) -> MergedDigest:
         """Leaves out the changes of these keys and adds the changes from the old text to `theirs`;
         compares the result with the text `present`."""
-        old, new = with_changes(self.whole.old.rows, (), ()), self.without(dropped)[1]
-        found = merged(old, self.new_text if new is None else new, theirs, "", "")
+        new = self.without(dropped)[1]
+        yours = self.new_text if new is None else new
+        found = merged(self.whole.old.text, yours, theirs, "", "")
         if found.conflicts:
             return None, len(found.conflicts)
         return replace(digest_of(present, found.text), is_merged=True), 0
 
     @property
     def new_text(self) -> str:
-        return with_changes(self.whole.new.rows, (), ())
+        return self.whole.new.text
 
     def without(self, dropped: frozenset[str]) -> Compared:
         """The same with the changes of these keys dropped."""
@@ -108,7 +109,9 @@ def digest(whole: Comparison) -> Comparison:
     for side in (old, new):
         side.add_equal(len(side.whole), CONTEXT if changes else 0, 0)
     numbers = old.numbers, new.numbers
-    return comparison_of(old.rows, new.rows, tuple(changes), whole.keys, numbers=numbers)
+    rows = old.rows, new.rows
+    texts = "".join(old.rows), "".join(new.rows)
+    return comparison_of(texts, rows, tuple(changes), whole.keys, numbers=numbers)
 
 
 class _Parts:
@@ -173,8 +176,10 @@ def _with_dropped(shown: Comparison, dropped: frozenset[str]) -> Comparison:
             new += shown.new.rows[change.new_start : change.new_end]
             numbers += shown.new.numbers[change.new_start : change.new_end]
         changes.append(Change(change.old_start, change.old_end, start, len(new)))
-    rows, both = [*new, *old[at:]], (shown.old.numbers, [*numbers, *shown.new.numbers[new_at:]])
-    return comparison_of(old, rows, tuple(changes), shown.keys, dropped, both)
+    new += old[at:]
+    both = shown.old.numbers, [*numbers, *shown.new.numbers[new_at:]]
+    texts = shown.old.text, "".join(new)
+    return comparison_of(texts, (old, new), tuple(changes), shown.keys, dropped, both)
 
 
 def _cut_rows(removed: Sequence[str], added: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import unittest
+from typing import Any
 
 from GeminiCompanion.companion.base.comparison import Comparison, Filler, compare
 from hypothesis import given
@@ -21,7 +23,26 @@ def heights(rows: int, fillers: list[Filler]) -> list[int]:
     return found
 
 
+def walked(thing: Any) -> int:
+    """The references that the garbage collector walks through for it."""
+    count, seen, left = 0, set(), [thing]
+    while left:
+        for each in gc.get_referents(left.pop()):
+            count += 1
+            if not isinstance(each, type) and id(each) not in seen:
+                seen.add(id(each))
+                left.append(each)
+    return count
+
+
 class Marks(unittest.TestCase):
+    def test_the_garbage_collector_walks_through_no_more_of_longer_texts(self) -> None:
+        counts = []
+        for size in (10, 10_000):
+            text = "".join(f"{row}\n" for row in range(size))
+            counts.append(walked(compare("old\n" + text, "new\n" + text)))
+        self.assertEqual(counts[0], counts[1])
+
     def test_rows_and_characters_are_told_in_points_of_their_text(self) -> None:
         old, new = "same\nx = 1\ngone\n", "same\nx = 23\n\U0001f600 new\n"
         found = compare(old, new)

@@ -45,7 +45,7 @@ def shown(
 ) -> tuple[Proposal, Original]:
     """The two texts as far as the views show them."""
     if digest is not None:
-        content = "".join(digest.shown.new.rows)
+        content = digest.shown.new.text
         return proposal._replace(content=content, is_whole=False), shown_original(original, digest)
     if len(proposal.content) > LARGE:
         proposal = proposal._replace(content=proposal.content[:TRUNCATED_TO], is_whole=False)
@@ -53,7 +53,7 @@ def shown(
 
 
 def shown_original(original: Original, digest: Digest) -> Original:
-    text = "".join(digest.shown.old.rows)
+    text = digest.shown.old.text
     return replace(original, text=text, traits=(*original.traits, PARTS))
 
 

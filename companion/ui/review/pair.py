@@ -119,7 +119,7 @@ def show_original(right: sublime.View, original: Original, is_digest: bool = Fal
 def show_digest(right: sublime.View, digest: Digest, present: Original) -> None:
     """Show the digest in both views; it is one against the present file."""
     right.set_read_only(False)
-    comments.replace_text(right, "".join(digest.shown.new.rows))
+    comments.replace_text(right, digest.shown.new.text)
     right.set_read_only(True)
     show_original(right, large.shown_original(present, digest), is_digest=True)
 
