@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Callable, Iterable, Mapping, Sequence
 
 import sublime
@@ -73,6 +74,11 @@ class WindowWatch:
         self._report_problems(problem for _, mine in found.values() for problem in mine)
         log.set_level(settings.of().log_level)
         for look in self._looks:
+            # One by one, so that keystrokes come between.
+            queues.on_ui_thread(partial(self._look_on, look))
+
+    def _look_on(self, look: Callable[[], None]) -> None:
+        if not self._is_stopped:
             look()
 
     def _check_folders(self, windows: list[sublime.Window]) -> None:

@@ -305,6 +305,16 @@ class Changing(AdapterTestCase):
         told = tell.call_args[0][0]
         self.assertTrue(any(told in line for line in plugin._host.log.lines()))
 
+    def test_what_is_looked_at_each_second_lets_other_work_come_between(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        order: list[str] = []
+        looks = [partial(order.append, "look")] * 2
+        with mock.patch.object(plugin._host.running.windows, "_looks", looks):
+            sublime.set_timeout(partial(order.append, "key"), 0)
+            plugin._host.running.windows.look()
+        yield lambda: len(order) > 2
+        self.assertEqual(order, ["key", "look", "look"])
+
     def test_of_several_bad_values_one_is_told_and_the_log_has_all(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
         with mock.patch.object(plugin._host.editor, "tell") as tell:

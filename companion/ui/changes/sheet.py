@@ -17,7 +17,7 @@ from ...base.change_sheet import ChangeStart, FileChanges, Section, Sheet, plain
 from ...base.sheet_typing import equal_ends, typed
 from .. import texts
 from ..review.reviews import FAILED, Reviews
-from ..stories import Stories, computed, sleep
+from ..stories import Slices, Stories, computed, sleep
 from .marking import Marking
 from .sources import Entry, Source
 from .typed_edits import TypedEdits
@@ -161,7 +161,7 @@ class ChangeSheet:
         counts = {it.id: it.change_count for it in todo}
         shown = [made.get(it.id) or kept.get(it.id) for it in entries]
         sections = [it for it in shown if it is not None]
-        head = plain_section(HEAD, [self._summary(sections), ""])
+        head = plain_section(HEAD, [await self._summary(sections), ""])
         await self._draw([head, *sections], counts)
 
     async def _draw(self, wanted: Sequence[Section], counts: dict[str, int | None]) -> None:
@@ -206,16 +206,18 @@ class ChangeSheet:
             self._view = views[0]
         return views[0] if views else None
 
-    def _summary(self, sections: Sequence[Section]) -> str:
+    async def _summary(self, sections: Sequence[Section]) -> str:
         if not sections:
             return NOTHING
         said = extent(self.counted(sections)) + ": " + lines([it.file for it in sections])
-        changes = sum(len(it.file.comparison.keys) for it in sections if it.file.comparison)
-        kept = sum(
-            len(self._decided(it.file.id).intersection(it.file.comparison.keys))
-            for it in sections
-            if it.file.comparison
-        )
+        changes = kept = 0
+        slices = Slices()
+        for it in sections:
+            if it.file.comparison is not None:
+                keys = it.file.comparison.keys
+                changes += len(keys)
+                kept += len(self._decided(it.file.id).intersection(keys))
+                await slices.rest()
         return f"{said}, {kept:,} of {changes:,} changes kept" if kept else said
 
     def counted(self, sections: Sequence[Section]) -> list[tuple[str, Source]]:

@@ -91,10 +91,12 @@ class EditReviews(Owner):
     def look(self) -> None:
         """Keep or give back what is left from before a restart: no agent waits for it. To be
         called from time to time."""
-        for view, record in list(reviews()):
-            if key_of(record) not in self._asked:
-                self._restored(view, record)
         views = list(reviews())
+        left = [it for it in views if key_of(it[1]) not in self._asked]
+        for view, record in left:
+            self._restored(view, record)
+        if left:
+            views = list(reviews())
         self._look_at(views)
         known = {record.id for _, record in views}
         known.update(id for asked in self._asked.values() for id in asked.typed)

@@ -85,11 +85,16 @@ def ids_anywhere() -> set[str]:
 def current(window: sublime.Window) -> sublime.View | None:
     """The right view of the diff that the user means: the one with the keyboard on either side,
     else the one that is visible. So commands work while a terminal has the keyboard."""
-    active = window.active_view()
-    for view in () if active is None else (active, partner(active)):
-        if waiting(view) is not None:
-            return view
+    shown = _of_side(window.active_view())
+    if shown is not None:
+        return shown
     return next((view for view, _record in diffs(window) if is_on_top(window, view)), None)
+
+
+def _of_side(view: sublime.View | None) -> sublime.View | None:
+    """The right view of the undecided diff that has the view on either side."""
+    sides = () if view is None else (view, partner(view))
+    return next((it for it in sides if waiting(it) is not None), None)
 
 
 def meant(window: sublime.Window) -> sublime.View | None:
@@ -107,12 +112,10 @@ def is_on_top(window: sublime.Window, view: sublime.View) -> bool:
 def group_without_diff(window: sublime.Window) -> int:
     """A group in which a new tab covers no diff: the active group, else the first one that shows no
     diff. If all show one, the active group."""
-    shown = set()
-    for right, _record in diffs(window):
-        both = (right, partner(right))
-        shown |= {window.get_view_index(it)[0] for it in both if is_on_top(window, it)}
     groups = [window.active_group(), *range(window.num_groups())]
-    return next((group for group in groups if group not in shown), groups[0])
+    # There may be hundreds of diffs, and few groups.
+    free = (it for it in groups if _of_side(window.active_view_in_group(it)) is None)
+    return next(free, groups[0])
 
 
 def path_of(view: sublime.View) -> str:
