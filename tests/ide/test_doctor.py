@@ -14,12 +14,12 @@ from GeminiCompanion.companion.ide.doctor.checks import CHECKS, Failed, Ok
 from GeminiCompanion.companion.ide.doctor.facts import (
     DiscoveryFile,
     Facts,
-    Process,
     Program,
     Window,
 )
 from GeminiCompanion.companion.ide.hooks.extension import Installed
 from GeminiCompanion.companion.ide.surroundings import Surrounding
+from GeminiCompanion.companion.ide.system_processes import Process
 
 PLACE = "/tmp/gemini/ide"
 EDITOR, SHELL, CLI = 100, 300, 400
