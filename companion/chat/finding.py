@@ -18,8 +18,8 @@ from .chat_update import STARTING, ChatUpdate
 from .problems import DAMAGED, FOLDER_GONE
 
 KEYS_INSIDE = sentence(
-    "The agents' keys lie within {workspace}, where a model may read everything. Open a folder of"
-    " yours that is smaller."
+    "{workspace} contains the agents' keys, and a model may read everything in it. Open a folder"
+    " that does not contain them."
 )
 
 

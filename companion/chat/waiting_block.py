@@ -25,7 +25,9 @@ from .rendered import (
 
 # Code points of a command at its beginning: what is left out of a longer one has to be looked at.
 MAX_COMMAND = 256 * 1024
-NO_REVIEWS = f"More than {MOST_REVIEWS} files have no reviews: a name shows all of it in a tab."
+NO_REVIEWS = (
+    f"More than {MOST_REVIEWS} files have no reviews: a file's name shows its edit in a tab."
+)
 # Fields of a form that are named in the document.
 MAX_FIELDS = 20
 Key = Tuple[str, str, str]

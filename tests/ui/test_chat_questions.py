@@ -317,7 +317,8 @@ class Commands(QuestionCase):
         yield from self.until_turn()
         self.assertEqual(self.decided(), [])
         self.assertIn(
-            "Allow Always is no answer to this question. These are: Yes, No.", self.sentences[-1]
+            "Allow Always is no answer to this question. You can answer: Yes, No.",
+            self.sentences[-1],
         )
 
     def test_several_ways_to_allow_always_are_asked_for(self) -> Steps:
@@ -442,7 +443,7 @@ class Ends(QuestionCase):
         yield from self.until_turn()
         self.assertEqual(self.decided(), [("c", ONCE)])
         self.service.asked[0][1].fail(Unanswered("The agent has ended."))
-        yield lambda: "has not got your answer: The agent has ended." in self.sentences[-1]
+        yield lambda: "did not reach the agent: The agent has ended." in self.sentences[-1]
         self.run_command("deny")
         yield from self.until_turn()
         self.assertEqual(self.decided(), [("c", ONCE), ("c", CANCEL)])

@@ -81,7 +81,7 @@ class Files(KeepingCase):
         yield lambda: not (is_diff(first) or is_diff(second))
         yield from self.until_rejected()
         self.assertEqual(len(self.cli.received("ide/diffAccepted")), 1)
-        told = "1 of 1 accepted. 1 rejected, of which all was dropped."
+        told = "1 of 1 accepted. 1 rejected, because all was dropped."
         yield lambda: any(it.endswith(told) for it in self.sentences)
         self.assertEqual(self.sheet(self.view).marking.undoable, "Undo 1 accepted")
 
@@ -216,7 +216,7 @@ class Unasked(KeepingCase, UnaskedCase):
         view = yield from self.show()
         self.decide(view, "drop_all")
         yield lambda: self.asked
-        self.assertIn("1 edit made already will be open", str(self.asked[0]["items"][0]))
+        self.assertIn("1 edit made already will open in tabs", str(self.asked[0]["items"][0]))
         self.asked.pop()["on_select"](1)
         yield from self.until_turn()
         self.assertEqual(list(open_diffs.diffs(self.window)), [])

@@ -317,7 +317,7 @@ class Deciding(SheetCase):
         yield lambda: self.cli.received("ide/diffAccepted")
         self.assertFalse(is_diff(second))
         panels[0]["on_select"](-1)
-        yield lambda: any("1 of 2 accepted. Not 0.py:" in it for it in told)
+        yield lambda: any("1 of 2 accepted. Not decided: 0.py." in it for it in told)
         self.assertTrue(is_diff(first))
 
     def test_saving_the_sheet_asks_whether_to_accept_all(self) -> Steps:
@@ -416,7 +416,7 @@ class Unasked(UnaskedCase):
         self.decide(view, "reject_all")
         yield lambda: panels
         panels[0]["on_select"](0)
-        yield lambda: any("1 of 2 rejected. Not a.py:" in it for it in told)
+        yield lambda: any("1 of 2 rejected. Not decided: a.py." in it for it in told)
         self.assertEqual([self.on_disk("a.py"), self.on_disk("b.py")], ["another\n", OLD])
 
     def test_a_change_of_one_is_dropped_in_its_review(self) -> Steps:

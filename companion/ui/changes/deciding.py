@@ -23,16 +23,16 @@ from .undoing import Undoing
 # The possible answers, and what each does.
 ALL = {
     True: ("Accept all", "What is proposed is written; edits that are made already stay."),
-    False: ("Reject all", "CLIs are told so; edits that are made already are undone."),
+    False: ("Reject all", "The CLIs are told; edits that are made already are undone."),
 }
 # Files that are named in a sentence.
 NAMED = 3
-NOT_DECIDED = "Not {}: decide there alone, to be told why."
+NOT_DECIDED = "Not decided: {}. Decide on one alone to see why."
 STAY = ["Go back", "Nothing is decided."]
 # About files for which several proposals wait.
-DROPPED = "{} more, of which you have dropped all, will be rejected."
+DROPPED = "{} more will be rejected, because you have dropped all their changes."
 HIDDEN = "{} cannot be shown here, and will wait."
-OTHERS = "{} more for the same files would replace these, and must wait."
+OTHERS = "{} more must wait: they are for the same files, and would replace these."
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def _decided(
     dropped = sum(1 for it in counted if accept and it.is_dropped)
     what = "accepted" if accept else "rejected"
     said = [f"{len(takes[accept])} of {len(counted) - dropped} {what}."]
-    return said + ([f"{len(takes[False])} rejected, of which all was dropped."] if dropped else [])
+    return said + ([f"{len(takes[False])} rejected, because all was dropped."] if dropped else [])
 
 
 def _left_said(changed: int, came: int, left: int) -> list[str]:

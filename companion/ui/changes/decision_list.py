@@ -18,7 +18,7 @@ MEANS = {
     "Keep": "They are marked as seen; nothing is decided yet.",
     "Drop": "The file's own lines are put back; nothing is decided yet.",
     head.ACCEPT: "What is proposed is written; edits that are made already stay.",
-    head.REJECT: "CLIs are told so; edits that are made already are undone.",
+    head.REJECT: "The CLIs are told; edits that are made already are undone.",
     head.UNDO: "The file becomes what it was before.",
 }
 

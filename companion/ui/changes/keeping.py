@@ -20,7 +20,7 @@ from .steps import DropStep, EditStep, KeepStep, Step, Steps
 
 DECIDED = "Those changes are decided already."
 AGAIN = "That file has changed meanwhile: decide on what is shown now."
-ALL_DECIDED = "All changes here are decided on: accept all now, or reject them."
+ALL_DECIDED = "All changes here are kept or dropped: now accept all, or reject all."
 NOTHING = "There are no changes to decide on here."
 # What is told after several were kept, or dropped.
 KEPT = "{} kept; nothing is decided yet."
@@ -28,7 +28,7 @@ DROPPED = "{} dropped; nothing is decided yet, and undo brings them back."
 DROP_ALL = (
     "The files' own lines are put in their place. Nothing is decided yet, and undo goes back."
 )
-OPENS = " {} made already will be open."
+OPENS = " {} made already will open in tabs."
 STAY = ["Go back", "Nothing is dropped."]
 
 

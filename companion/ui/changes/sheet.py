@@ -29,7 +29,7 @@ AT_ONCE = 20
 # Milliseconds between two looks at all files, if they change meanwhile.
 PAUSE = 100
 NOTHING = "No changes wait for you here."
-NOT_HERE = "Only added lines can be changed here; Enter goes to the others in their own review."
+NOT_HERE = "Only added lines can be changed here. Enter on another line goes to its own review."
 CHANGED = "{} has changed meanwhile, so what you typed there was taken back."
 
 

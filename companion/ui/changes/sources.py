@@ -22,11 +22,11 @@ from ..review.reviews import not_compared
 
 # By whether the file has the changes already.
 DROPPED = {
-    False: "You have dropped all changes: with Accept all, this is rejected.",
+    False: "You have dropped all changes: Accept all rejects this.",
     True: "You have dropped all changes: Accept undoes the edit.",
 }
-NO_CHANGES = "No line is another one."
-NOT_UNDONE = "The others are as they were."
+NO_CHANGES = "No line changes."
+NOT_UNDONE = "The others stay as they were."
 
 
 @dataclass(frozen=True)

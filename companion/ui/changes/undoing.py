@@ -22,10 +22,10 @@ GO_BACK = ["Go back", "Nothing is undone."]
 # What a decision is called, by whether it accepts; and what it means to undo that.
 NAMES = {True: "accepted", False: "rejected"}
 DETAILS = {
-    True: "The old texts are put back where the files are still what you accepted. Edits that were"
-    " made already only wait here again.",
-    False: "Edits that were made already are made again. Proposals wait here again, but not their"
-    " CLIs, which were told: if you accept one, it is written here.",
+    True: "The old texts are put back if the files are still what you accepted. Edits that were"
+    " made already stay, and wait here again.",
+    False: "Edits that were made already are made again. Proposals wait here again. Their CLIs do"
+    " not wait any more, so Sublime Text writes what you accept.",
 }
 # In the settings of the sheet's view: the ids of the edits that were accepted last.
 ACCEPTED = "gemini_companion_changes_accepted"

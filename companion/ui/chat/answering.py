@@ -30,9 +30,9 @@ OUTCOMES: Mapping[str, tuple[str, ...]] = {
 }
 NONE_WAITS = "No question of an agent waits in this window."
 ON_ITS_WAY = "That is answered already."
-OVER = "That question waits no more."
+OVER = "That question does not wait any more."
 SHOWN = "{} was not in sight until now, or not all of it. Read it, then choose {} again."
-NO_SUCH = "{} is no answer to this question. These are: {}."
+NO_SUCH = "{} is no answer to this question. You can answer: {}."
 TOO_LONG = "That is too much for the chat. A tab shows all of it: look at it, and decide then."
 MAX_TITLE = 60
 

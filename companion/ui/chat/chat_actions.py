@@ -37,8 +37,8 @@ QUESTION_ACTIONS = (DECIDE, ANSWER, DECLINE)
 T = TypeVar("T")
 NAME = "Chat"
 NOTHING = "There is nothing to send: write a message at the end of the chat."
-NO_WORDS = "Write a message: what is attached goes with it."
-ON_ITS_WAY = "The message before is still on its way; send this one in a moment."
+NO_WORDS = "Write a message first: what is attached is sent with it."
+ON_ITS_WAY = "Your last message is still on its way; send this one in a moment."
 NO_LIBRARIES = "The chat cannot start: {}."
 
 

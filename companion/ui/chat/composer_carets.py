@@ -8,7 +8,7 @@ import sys
 import sublime
 
 KEY = "gemini_companion_chat_read_only"
-READ_ONLY = "What you type goes to the end of the chat ({} goes there, too)."
+READ_ONLY = "What you type goes to the end of the chat. {} goes there, too."
 END = "Cmd+Down" if sys.platform == "darwin" else "Ctrl+End"
 
 

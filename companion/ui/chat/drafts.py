@@ -27,8 +27,8 @@ from .. import queues, views
 # Milliseconds after a change within which it is given to the writer.
 SOON = 400
 REFUSED = (
-    "What is written in chats is not saved: {}. It stays in its tabs; make room on the disk before"
-    " Sublime Text quits."
+    "What you have written in chats cannot be saved: {}. It stays in its tabs; make room on the"
+    " disk before you quit Sublime Text."
 )
 # The most conversations with an unsent text; those that were typed longest ago go.
 MOST = 200

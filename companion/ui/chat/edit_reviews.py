@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 # The name of a tab for the text of a review whose question is over.
 OVER = "your edits of a chat's proposal"
-KEPT = "{} asked before the editor ended: its edit of {} stays in the review, for you to accept."
+KEPT = "{} asked before the editor ended. Its edit of {} is written if you accept it in the review."
 LOST = "The edit of {} was too large to be kept when the editor ended: ask for it again."
-NOT_WRITTEN = "{} does not hold your text: the chat says why, and the text is in a tab."
+NOT_WRITTEN = "Your text was not written to {}: the chat says why, and a tab has the text."
 TOO_LATE = "The agent does not wait for {} any more: nothing is written."
 NO_SERVICE = "The chat is not there."
 AS_LEFT = "The edits are allowed as you left them in the review."

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 A_FOLDER = "{} is a folder."
 NO_FILE = "{} is not there any more."
 SILENT = "{} cannot be opened: its disk does not answer."
-NOT_YET = "This link has no action in this version."
+NOT_YET = "This version cannot follow that link."
 TURN_CHANGES = "gemini_companion_turn_changes"
 
 

@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 Followed = Callable[[ChatView], Awaitable["ChatService | None"]]
 
 GONE = "This message does not wait any more."
-IS_BACK = "It is taken back. Up in the empty end of the chat brings its text."
+IS_BACK = "It is taken back. Press Up in an empty message to get its text."
 NONE = "No message waits, and nothing is attached."
 # What a list offers for a message that waits, and for what is attached.
 FOR_MESSAGES = (
-    ("Change it", CHANGE, "Its text goes to the end of the chat, before what stands there."),
-    ("Send it now", SEND_NOW, "Before all others, within the turn that runs where the agent can."),
-    ("Take it back", TAKE_BACK, "Up in the empty end of the chat brings its text."),
+    ("Change it", CHANGE, "Its text goes to the end of the chat, before what you have written."),
+    (
+        "Send it now",
+        SEND_NOW,
+        "It goes before all others, within the running turn if the agent can.",
+    ),
+    ("Take it back", TAKE_BACK, "Press Up in an empty message to get its text."),
 )
 PUT, BACK = "Put it into the text", "Take it back"
 

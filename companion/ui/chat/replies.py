@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 WHICH = "Which of these, for {}?"
 NOTE = "Deny, and tell the agent:"
 SAID = "{}: {}."
-LOST = "The agent has not got your answer: {}"
-OVER = "That question was answered elsewhere, or waits no more."
+LOST = "Your answer did not reach the agent: {}"
+OVER = "That question was answered elsewhere, or does not wait any more."
 NO_REVIEW = "There is no review of this edit."
 STILL = "The question still waits in the chat."
 DECLINED = "Declined: {}"
-CLOSED = Option(CANCEL, "Denied with its tab")
+CLOSED = Option(CANCEL, "Denied: its tab was closed")
 
 FullKey = Tuple[str, Key]
 

@@ -37,16 +37,17 @@ NOTHING = {
     False: "No turn of this chat changed files that can be undone.",
     True: "No turn of this chat was undone, or its files have changed since.",
 }
-NO_CHANGES = "That turn has changed no files, or what they were is not kept any more."
-NO_EDIT = "{} was not changed by that turn, or what it was is not kept: this is the file."
+NO_CHANGES = "That turn has changed no files, or their texts before it are not kept any more."
+NO_EDIT = "{} as it is now: that turn did not change it, or its text before that is not kept."
 NOTED = "Your words are at the end of the chat, for your next message."
 NO_MESSAGES = "Nothing was said in this chat yet."
-LEFT = " {} changed since: what undoing would change there is in a tab."
-NOT_LEFT = " {} changed since, and stays."
+# Behind what was done, about the files that have changed since.
+LEFT = " Left alone: {}, changed since. A tab shows what undoing would change there."
+NOT_LEFT = " Left alone: {}, changed since."
 GO_BACK = ["Go back", "Nothing is changed."]
 REWIND = (
-    "Files are put back where they are as the agent left them. A new chat has what was said"
-    " before; this one stays in the list."
+    "What the agent changed is undone in files that are still as it left them. A new chat has what"
+    " was said before; this one stays in the list."
 )
 # Characters of a message in a list.
 SHOWN = 80
@@ -107,8 +108,9 @@ class TurnActions:
         others = [it for it in files or () if it.state == OTHER]
         if not again:
             self._edits.forget(turn_id(chat.conversation, turn), [it.path for it in done])
-        said = f"{many(len(done), 'file')} {'as the turn left them' if again else 'put back'}."
-        self._tell(said + (NOT_LEFT if again else LEFT).format(len(others)) if others else said)
+        said = f"{'Made again' if again else 'Undone'}: {many(len(done), 'file')}."
+        left = (NOT_LEFT if again else LEFT).format(many(len(others), "file")) if others else ""
+        self._tell(said + left)
         if others and not again:
             await self._show_left(window, chat, turn, others)
 
