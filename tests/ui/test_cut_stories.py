@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import Any, Callable, Generator
 from unittest import mock
 
@@ -18,57 +17,17 @@ from GeminiCompanion.companion.ui.review import accepting, open_diffs, record
 from GeminiCompanion.companion.ui.stories import Story
 
 from .adapter import text_of
+from .cutting import CuttingCase, Panels
 from .reviewing import ReviewCase, Steps
 
 OLD, NEW = "1\n2\n3\n4\n5\n", "1\ntwo\n3\n4\n5\n"
 
 
-class Panels:
-    """The one that is open, as the editor has it; `open` is what ends it with an answer."""
-
-    def __init__(self, case: ReviewCase) -> None:
-        self.open: Callable[[Any], None] | None = None
-        self.shown = 0
-        run = sublime.Window.run_command
-        case.replace(sublime.Window, "show_quick_panel", self._choose)
-        case.replace(sublime.Window, "show_input_panel", self._type)
-
-        def run_command(window: sublime.Window, name: str, arguments: Any = None) -> None:
-            if name in ("hide_overlay", "hide_panel") and self.open is not None:
-                self._cancel()
-            else:
-                run(window, name, arguments)
-
-        case.replace(sublime.Window, "run_command", run_command)
-
-    def _choose(self, _items: Any, on_select: Any, *_more: Any, **_options: Any) -> None:
-        self._show(on_select, partial(on_select, -1))
-
-    def _type(self, _caption: str, _text: str, done: Any, _change: Any, cancel: Any) -> None:
-        self._show(done, cancel)
-
-    def _show(self, done: Callable[[Any], None], cancel: Callable[[], None]) -> None:
-        if self.open is not None:
-            self._cancel()
-        self.open, self._on_cancel = done, cancel
-        self.shown += 1
-
-    def _cancel(self) -> None:
-        self.open = None
-        self._on_cancel()
-
-    def answer(self, value: Any) -> None:
-        done, self.open = self.open, None
-        if done is not None:
-            done(value)
-
-
-class Cut(ReviewCase):
+class Cut(CuttingCase):
     """`answers` are given to the panels of a story, one after the other."""
 
     def setUp(self) -> None:
         super().setUp()
-        self.panels_open = Panels(self)
         self.set("keep_goes_on", True)
 
     def went(self, story: Story, awaits: int, answers: list[Any]) -> Generator[Any, Any, bool]:

@@ -7,8 +7,8 @@ when the user was asked; what came or changed meanwhile waits, and the user is t
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Callable, Dict, List, Mapping, Sequence
 
 import sublime
 
@@ -18,8 +18,10 @@ from ..review.reviews import Reviews
 from .keeping import DECIDED, NOTHING
 from .sheet import HEAD, ChangeSheet, extent, lines
 from .sources import Source, TakeBack
-from .undoing import Undoing
+from .undoing import Decision, Undoing
 
+# How to undo what was decided, by whether it was accepted.
+Takes = Dict[bool, List[TakeBack]]
 # The possible answers, and what each does.
 ALL = {
     True: ("Accept all", "What is proposed is written; edits that are made already stay."),
@@ -54,6 +56,20 @@ class Counted:
         return self.section.file.is_dropped
 
 
+def no_takes() -> Takes:
+    return {False: [], True: []}
+
+
+@dataclass(eq=False)
+class Press:
+    """What the user has pressed, and what of it is done."""
+
+    sheet: ChangeSheet
+    window: sublime.Window
+    accept: bool
+    takes: Takes = field(default_factory=no_takes)
+
+
 class Deciding:
     """The decisions in the sheets of one companion."""
 
@@ -78,7 +94,7 @@ class Deciding:
             self._tell(DECIDED)
         else:
             take = await (source.accept(window, id) if accept else source.reject(window, id))
-            self.undoing.decided(sheet, accept, [] if take is None else [take])
+            self.undoing.decided(sheet, Decision(accept, [] if take is None else [take]))
         sheet.refresh()
 
     async def all(self, sheet: ChangeSheet, accept: bool) -> None:
@@ -127,17 +143,10 @@ class Deciding:
         known = set(sheet.model.numbers)
         # Edits that are made already are undone from the last one on.
         left = list(counted if accept else counted[::-1])
-        # By whether they were accepted.
-        takes: dict[bool, list[TakeBack]] = {False: [], True: []}
+        press = Press(sheet, window, accept)
         # The user is asked about doubts last, so that these keep nothing else waiting.
         for asks in (False, True):
-            order, left = left, []
-            for each in order:
-                take = await self._decide_one(window, each, accept, asks)
-                takes[accept and not each.is_dropped] += [] if take is None else [take]
-                left += [each] if take is None else []
-        for is_accepted, done in takes.items():
-            self.undoing.decided(sheet, is_accepted, done)
+            left = await self._decide_each(press, left, asks)
         await sheet.refresh()
         left = [it for it in left if it.id in sheet.model.numbers]
         same = [it for it in left if self._is_as_counted(it)]
@@ -145,8 +154,26 @@ class Deciding:
         files = [it.file for it in sheet.model.sections if it.file.id != HEAD]
         came = sum(1 for it in files if it.id not in known)
         hidden = sum(1 for it in files if it.id in known and it.comparison is None)
-        said = _decided(accept, counted, takes) + _left_said(changed, came, hidden)
+        said = _decided(accept, counted, press.takes) + _left_said(changed, came, hidden)
         self._tell(" ".join([*said, *_not_decided(same)]))
+
+    async def _decide_each(
+        self, press: Press, order: Sequence[Counted], asks: bool
+    ) -> list[Counted]:
+        """Gives those that are not decided. Wherever it is cut, what is decided can be undone."""
+        left, takes = [], no_takes()
+        try:
+            for each in order:
+                take = await self._decide_one(press.window, each, press.accept, asks)
+                if take is None:
+                    left.append(each)
+                else:
+                    takes[press.accept and not each.is_dropped].append(take)
+        finally:
+            for is_accepted, done in takes.items():
+                press.takes[is_accepted] += done
+                self.undoing.decided(press.sheet, Decision(is_accepted, done, press))
+        return left
 
     async def _decide_one(
         self, window: sublime.Window, each: Counted, accept: bool, asks: bool

@@ -98,23 +98,29 @@ class Keeping:
         """Gives how many changes are kept or dropped that were not before."""
         steps: list[Step] = []
         changes = 0
-        for id in ids:
-            source, section = sheet.source(id), sheet.section(id)
-            comparison = section.file.comparison if section is not None else None
-            if source is None or section is None or comparison is None:
-                continue
-            keys = frozenset(comparison.keys) - comparison.dropped
-            if is_kept:
-                keys -= source.kept(id)
-                step = self._keep(sheet, source, section.file, keys) if keys else None
-            else:
-                step = await self._drop(sheet, source, section.file)
-            if step is not None:
-                steps.append(step)
-                changes += len(keys)
-        if steps:
-            sheet.edits.did(Steps(steps))
+        try:
+            for id in ids:
+                step, count = await self._all_of(sheet, id, is_kept)
+                if step is not None:
+                    steps.append(step)
+                    changes += count
+        finally:
+            if steps:
+                sheet.edits.did(Steps(steps))
         return changes
+
+    async def _all_of(self, sheet: ChangeSheet, id: str, is_kept: bool) -> tuple[Step | None, int]:
+        """The step of one file, and how many changes are meant."""
+        source, section = sheet.source(id), sheet.section(id)
+        comparison = section.file.comparison if section is not None else None
+        if source is None or section is None or comparison is None:
+            return None, 0
+        keys = frozenset(comparison.keys) - comparison.dropped
+        if not is_kept:
+            return await self._drop(sheet, source, section.file), len(keys)
+        keys -= source.kept(id)
+        step = self._keep(sheet, source, section.file, keys) if keys else None
+        return step, len(keys)
 
     async def _keep_one(
         self, sheet: ChangeSheet, source: Source, file: FileChanges, key: str

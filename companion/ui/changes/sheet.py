@@ -51,7 +51,7 @@ class ChangeSheet:
         self._stories = stories
         self._tell = tell
         self._source_of: dict[str, Source] = {}
-        self.edits = TypedEdits(self._source_of, stories, self._came_back)
+        self.edits = TypedEdits(self._source_of, stories, self._came_back, self.section)
         # That of the view when its text was the model's.
         self._change_count = -1
         self._refreshing: Answer[None] | None = None

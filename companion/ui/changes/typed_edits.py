@@ -7,30 +7,37 @@ and what is typed meanwhile waits for it.
 
 from __future__ import annotations
 
-from typing import Callable, Mapping
+from typing import Callable, Mapping, Sequence
 
 import sublime
 
+from ...base.change_sheet import Section
 from ...base.sheet_typing import TypedEdit
 from .. import texts
 from ..stories import Stories
 from .sources import Source
 from .steps import EditStep, Step
 
+# Names a tab with what was typed.
+YOURS = "your edits"
+
 
 class TypedEdits:
     """Of one sheet. `source_of` has the sources of its files. `opened` is called when a review was
-    opened: with the file, and whether its text has all that was typed."""
+    opened: with the file, and whether its text has all that was typed; `section`
+    gives what the sheet shows of the file."""
 
     def __init__(
         self,
         source_of: Mapping[str, Source],
         stories: Stories,
         opened: Callable[[str, bool], None],
+        section: Callable[[str], Section | None],
     ) -> None:
         self._source_of = source_of
         self._stories = stories
         self._opened = opened
+        self._section = section
         # The change counts of the reviews whose texts the sheet shows, None for those not open.
         self.counts: dict[str, int | None] = {}
         # What the user has done in the sheet, the last one last; and what of that was undone.
@@ -97,11 +104,27 @@ class TypedEdits:
         return True
 
     async def _open(self, id: str, source: Source, sheet: sublime.View) -> None:
-        view, window = None, sheet.window()
+        view, window, is_over = None, sheet.window(), False
         try:
             if window is not None:
                 view = await source.open(window, id)
+            is_over = True
         finally:
             edits = self._waiting.pop(id)
-        # The story is cut if the package is unloaded; then nobody draws any more.
+            if not is_over:
+                _give_back(window, self._section(id), edits)
         self._opened(id, view is not None and all([self._put(view, it) for it in edits]))
+
+
+def _give_back(
+    window: sublime.Window | None, section: Section | None, edits: Sequence[TypedEdit]
+) -> None:
+    """The file's review did not open, and nobody draws the sheet any more: the file's text, with
+    what was typed, is a tab of the user."""
+    comparison = section.file.comparison if section is not None else None
+    if section is None or comparison is None:
+        return
+    text = "".join(comparison.new.rows)
+    for it in edits:
+        text = text[: it.start] + it.new + text[it.start + len(it.old) :]
+    texts.return_text(window or sublime.active_window(), section.file.title, text, YOURS)

@@ -5,7 +5,7 @@ A decision on all is one, as is that on a file. After a restart only the last ac
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Callable, Sequence
 
 import sublime
@@ -35,10 +35,12 @@ MOST = 20
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided at once; `takes` are in the order in which that was done."""
+    """What was decided at once; `takes` are in the order in which that was done. `press` is another
+    object for each press of the user."""
 
     is_accepted: bool
     takes: Sequence[TakeBack]
+    press: object = field(default_factory=object)
 
 
 class Undoing:
@@ -52,13 +54,17 @@ class Undoing:
         # Those in which the user is asked, or something is being undone.
         self._busy: set[int] = set()
 
-    def decided(self, sheet: ChangeSheet, is_accepted: bool, takes: Sequence[TakeBack]) -> None:
-        """The user has decided this in the sheet."""
-        if not takes:
+    def decided(self, sheet: ChangeSheet, decision: Decision) -> None:
+        """The user has decided this in the sheet; one of the same press and kind is continued."""
+        if not decision.takes:
             return
         known = self._of(sheet)
-        known.append(Decision(is_accepted, takes))
-        del known[:-MOST]
+        at = _place(known, decision)
+        if at is None:
+            known.append(decision)
+            del known[:-MOST]
+        else:
+            known[at] = replace(decision, takes=(*known[at].takes, *decision.takes))
         self._remember(sheet)
         self.look(sheet)
 
@@ -93,24 +99,27 @@ class Undoing:
         items = [[f"Undo {what}", DETAILS[last.is_accepted]], GO_BACK]
         if await panels.choice(window, items, f"Undo {what}?") != 0:
             return
-        left, problems = [], []
-        for take in reversed(takes):
-            # Some do not wait for anything.
-            await sleep()
-            problem = await take.back(window)
-            if problem:
-                left.append(take)
-                problems.append(problem)
-        done = f"{len(takes) - len(left)} of {what} undone."
-        self._tell(" ".join([done, *problems[:1]]))
-        self._replace(sheet, last, left[::-1])
+        # Those that are undone, and those that are not possible any more.
+        over, problems = [it for it in last.takes if it not in takes], []
+        try:
+            for take in reversed(takes):
+                # Some do not wait for anything.
+                await sleep()
+                problem = await take.back(window)
+                if problem:
+                    problems.append(problem)
+                else:
+                    over.append(take)
+        finally:
+            self._remove(sheet, last, over)
+        self._tell(" ".join([f"{len(takes) - len(problems)} of {what} undone.", *problems[:1]]))
 
-    def _replace(self, sheet: ChangeSheet, last: Decision, left: Sequence[TakeBack]) -> None:
-        """Only this is left of the decision of which something could be undone; what was decided
-        meanwhile stays."""
+    def _remove(self, sheet: ChangeSheet, last: Decision, over: Sequence[TakeBack]) -> None:
+        """Nothing of this can be undone any more; what was decided meanwhile stays."""
         known = self._of(sheet)
-        at = next((at for at, it in enumerate(known) if it is last), None)
+        at = _place(known, last)
         if at is not None:
+            left = [it for it in known[at].takes if it not in over]
             known[at : at + 1] = [replace(last, takes=left)] if left else []
         self._remember(sheet)
         self.look(sheet)
@@ -142,3 +151,9 @@ class Undoing:
         for view in sheet.views:
             if ids or view.settings().has(ACCEPTED):
                 view.settings().set(ACCEPTED, ids)
+
+
+def _place(known: Sequence[Decision], decision: Decision) -> int | None:
+    """Where the decision of this press and kind stands; None if it is not known."""
+    of = decision.press, decision.is_accepted
+    return next((at for at, it in enumerate(known) if (it.press, it.is_accepted) == of), None)

@@ -95,10 +95,11 @@ class Accepting:
             raise
         finally:
             self._pressed.discard(record.id)
-        claimed = self._actions.decide(view, accept=True, before=present.known_digest)
+        before = present.known_digest
+        claimed = self._actions.decide(view, accept=True, before=before, large=after)
         if claimed is None:
             return None
-        edit = _edit(claimed, present, after if claimed.text is None else claimed.text)
+        edit = _edit(claimed, present)
         self._history.add(edit)
         return edit
 
@@ -202,13 +203,13 @@ def _new_text(digest: Digest) -> str:
     return digest.new_text
 
 
-def _edit(claimed: ClaimedDiff, present: Original, text: str | None) -> Edit:
+def _edit(claimed: ClaimedDiff, present: Original) -> Edit:
     record, window = claimed.record, claimed.window
     return Edit(
         record.window_id,
         record.path,
         present,
-        text,
+        claimed.accepted,
         record.client,
         time.time(),
         tuple(window.folders()),

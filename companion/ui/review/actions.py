@@ -96,10 +96,15 @@ class Actions:
             queues.on_ui_thread(partial(ending.put_away, claimed, None, YOURS))
 
     def decide(
-        self, view: sublime.View, accept: bool, note: str = "", before: str | None = None
+        self,
+        view: sublime.View,
+        accept: bool,
+        note: str = "",
+        before: str | None = None,
+        large: str | None = None,
     ) -> ClaimedDiff | None:
         """Gives the diff with the accepted text; None if somebody else has decided. `before` is as
-        in DiffAccepted."""
+        in DiffAccepted; `large` is the accepted text if the view shows only parts of it."""
         review = self._reviews.of(view)
         words = comments.words(view, review, note)
         claimed = self._claim(view) if self.can_decide() else None
@@ -109,6 +114,8 @@ class Actions:
         if accept:
             if review is not None and review.text is not None:
                 claimed = replace(claimed, text=review.text)
+            accepted = large if claimed.text is None else claimed.text
+            claimed = replace(claimed, accepted=accepted)
             owner.accepted(claimed, words, before)
             close = ending.close
         else:

@@ -40,13 +40,15 @@ REJECTED = "rejected, your edits"
 class ClaimedDiff:
     """A diff whose decision belongs to whoever claimed it.
 
-    `text` is the proposal as the user had it, None if the view has only the beginning.
+    `text` is the proposal as the user had it, None if the view has only the beginning. `accepted`
+    is all of the text that they accepted; None if they did not, or if it is not known.
     """
 
     record: DiffRecord
     view: sublime.View
     original: sublime.View
     text: str | None
+    accepted: str | None = None
 
     @property
     def window(self) -> sublime.Window:

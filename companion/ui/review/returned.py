@@ -23,6 +23,7 @@ from .record import DiffRecord, Origin, waiting
 from .reviews import Reviews
 
 WRITTEN = "{} has the accepted text."
+NOT_DONE = "{} could not be written."
 NOT_KNOWN = "Not all of the text for {} is known any more: nothing was written."
 IN_TAB = " The accepted text is in a tab."
 ACCEPTED = "accepted, not written"
@@ -90,11 +91,11 @@ class Returned(Owner):
 
     def accepted(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
         self._words.give(claimed.record, words, is_accepted=None)
-        review = self._reviews.with_id(claimed.record.id)
-        digest = review.digest if review is not None else None
-        record = claimed.record
-        accepted = Rejected(record.path, record.client, claimed.text, digest)
-        self._editor.stories.begin(self._write(claimed.window, accepted, before))
+        window, path, text = claimed.window, claimed.record.path, claimed.accepted
+        if text is None:
+            self._editor.tell(NOT_KNOWN.format(os.path.basename(path)))
+        else:
+            self._editor.stories.begin(self._write(window, path, text, before))
 
     def rejected(self, claimed: ClaimedDiff, words: str) -> None:
         self._words.give(claimed.record, words, is_accepted=None)
@@ -102,16 +103,17 @@ class Returned(Owner):
     def typed(self, record: DiffRecord, text: str) -> None:
         """The view has it, also after a restart."""
 
-    async def _write(self, window: sublime.Window, it: Rejected, before: str | None) -> None:
-        name, text = os.path.basename(it.path), await computed(lambda: it.whole_text)
-        if text is None:
-            self._editor.tell(NOT_KNOWN.format(name))
-            return
-        is_written = False
+    async def _write(
+        self, window: sublime.Window, path: str, text: str, before: str | None
+    ) -> None:
+        """Wherever it ends, the text is in the file or in a tab."""
+        is_written, problem = False, NOT_DONE.format(os.path.basename(path))
         try:
-            problem = await written_files.put(window, it.path, text, before)
+            problem = await written_files.put(window, path, text, before)
             is_written = not problem
-            self._editor.tell(problem + IN_TAB if problem else WRITTEN.format(name))
         finally:
-            if not is_written:
-                texts.return_text(window, it.path, text, ACCEPTED)
+            if is_written:
+                self._editor.tell(WRITTEN.format(os.path.basename(path)))
+            else:
+                self._editor.tell(problem + IN_TAB)
+                texts.return_text(window, path, text, ACCEPTED)

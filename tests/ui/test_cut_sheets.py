@@ -1,0 +1,239 @@
+"""Stories of the sheet of all changes that are cut: what is decided can be undone, what is typed is
+somewhere, and all else waits as it did."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Callable, Generator
+from unittest import mock
+
+import sublime
+from GeminiCompanion.companion.ui.changes.proposals import Proposals
+from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
+from GeminiCompanion.companion.ui.review import open_diffs
+from GeminiCompanion.companion.ui.review.record import is_diff, waiting
+
+from .adapter import text_of
+from .cutting import Cut, CuttingCase
+from .reviewing import Steps
+from .test_show_changes import OLD, SheetCase, UnaskedCase
+
+NEW = OLD.replace("line 3\n", "LINE 3\n")
+TYPED = NEW.replace("LINE 3\n", "LINE 3 typed\n")
+
+
+class CutSheet(CuttingCase, SheetCase):
+    def undoable(self, view: sublime.View) -> str:
+        return self.sheet(view).marking.undoable
+
+    def away(self) -> Steps:
+        """All proposals go, and the tabs; the CLI is told."""
+        for right in list(open_diffs.diffs(self.window)):
+            found = waiting(right)
+            if found is not None and not found.is_returned:
+                yield self.cli.call("closeDiff", filePath=found.path).done
+            else:
+                right.close()
+            yield lambda right=right: not right.is_valid() or not is_diff(right)
+        for cli in self.clis:
+            cli.close()
+        yield from self.until_connected(0)
+        self.close_tabs()
+
+
+class Proposed(CutSheet):
+    def on_disk(self, name: str) -> str:
+        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+            return file.read()
+
+    def decided(self, action: str, method: str, done: str) -> Callable[[Cut], Steps]:
+        def go(cut: Cut) -> Steps:
+            rights = yield from self.propose_files((OLD, NEW), (OLD, NEW), (OLD, NEW))
+            view = yield from self.show()
+            cut.next_story()
+            self.decide(view, action)
+            yield from self.until_over(cut)
+            over = [it for it in rights if not it.is_valid() or not is_diff(it)]
+            yield lambda: len(self.cli.received(method)) == len(over)
+            expected = f"Undo {len(over)} {done}" if over else ""
+            self.assertEqual(self.undoable(view), expected, f"after await {cut.at}")
+            if len(over) < len(rights):
+                self.decide(view, action)
+                yield lambda: self.panels_open.open
+                self.panels_open.answer(-1)
+            yield from self.away()
+
+        return go
+
+    def test_accepting_and_rejecting_all(self) -> Steps:
+        for action, method, done in (
+            ("accept_all", "ide/diffAccepted", "accepted"),
+            ("reject_all", "ide/diffRejected", "rejected"),
+        ):
+            go = self.decided(action, method, done)
+            yield from self.each_await("SheetCommands.decide", go, 3, [0])
+
+    def test_an_acceptance_that_fails_leaves_the_others_to_be_undone(self) -> Steps:
+        rights = yield from self.propose_files((OLD, NEW), (OLD, NEW), (OLD, NEW))
+        view = yield from self.show()
+        accept = Proposals.accept
+
+        async def fail(self: Proposals, window: sublime.Window, id: str, *more: Any) -> Any:
+            if id == failing:
+                raise ValueError("of the test")
+            return await accept(self, window, id, *more)
+
+        failing = self.id(rights[2])
+        with mock.patch.object(Proposals, "accept", fail), self.assertLogs("GeminiCompanion"):
+            self.decide(view, "accept_all")
+            yield lambda: self.panels_open.open
+            self.panels_open.answer(0)
+            yield lambda: self.undoable(view) == "Undo 2 accepted"
+        self.assertEqual([is_diff(it) for it in rights if it.is_valid()][-1:], [True])
+
+    def test_keeping_and_dropping_all(self) -> Steps:
+        def decided(action: str, cut: Cut) -> Steps:
+            rights = yield from self.propose_files((OLD, NEW), (OLD, NEW))
+            view = yield from self.show()
+            cut.next_story()
+            self.decide(view, action)
+            yield from self.until_over(cut)
+            for right in rights:
+                self.assertTrue(is_diff(right))
+                self.assertIn(text_of(right), (NEW, OLD))
+            changed = [it for it in rights if text_of(it) == OLD]
+            undone = self.sheet(view).edits.go_back(is_undo=True)
+            self.assertEqual(undone, changed[::-1])
+            self.assertEqual([text_of(it) for it in rights], [NEW, NEW])
+            yield from self.away()
+
+        for action, answers in (("keep_all", ()), ("drop_all", (0,))):
+            go = partial(decided, action)
+            yield from self.each_await("SheetCommands.decide", go, 1, answers)
+
+    def test_undoing_a_rejection(self) -> Steps:
+        def go(cut: Cut) -> Steps:
+            yield from self.propose_files((OLD, NEW), (OLD, NEW))
+            view = yield from self.show()
+            self.decide(view, "reject_all")
+            yield lambda: self.panels_open.open
+            self.panels_open.answer(0)
+            yield lambda: self.undoable(view) == "Undo 2 rejected"
+            cut.next_story()
+            self.decide(view, "undo_all")
+            yield from self.until_over(cut)
+            there = len(list(open_diffs.diffs(self.window)))
+            left = f"Undo {2 - there} rejected" if there < 2 else ""
+            self.assertEqual(self.undoable(view), left, f"after await {cut.at}")
+            yield from self.away()
+
+        yield from self.each_await("SheetCommands.decide", go, 4, [0])
+
+    def returned(self) -> Steps:
+        """`self.view` shows two proposals whose rejection is taken back; the user has typed into
+        the first one."""
+        yield from self.propose_files((OLD, NEW), (OLD, NEW))
+        self.view = yield from self.show()
+        self.decide(self.view, "reject_all")
+        yield lambda: self.panels_open.open
+        self.panels_open.answer(0)
+        yield lambda: self.undoable(self.view) == "Undo 2 rejected"
+        self.decide(self.view, "undo_all")
+        yield lambda: self.panels_open.open
+        self.panels_open.answer(0)
+        yield lambda: len(list(open_diffs.diffs(self.window))) == 2
+        self.rights = list(open_diffs.diffs(self.window))
+        self.rights[0].run_command("append", {"characters": "typed\n"})
+        yield from self.until_computed(self.rights[0])
+
+    def test_writing_an_accepted_text_that_no_cli_waits_for(self) -> Steps:
+        def go(cut: Cut) -> Steps:
+            yield from self.returned()
+            cut.next_story()
+            self.run_command("accept_diff", id=self.id(self.rights[0]))
+            yield from self.until_over(cut)
+            yield lambda: not self.rights[0].is_valid()
+            names = "0.py", "1.py"
+            kept = [*map(self.on_disk, names)]
+            kept += [self.tabs().get(f"{it} (accepted, not written)") for it in names]
+            self.assertIn(NEW + "typed\n", kept, f"after await {cut.at}")
+            yield from self.away()
+
+        yield from self.each_await("Returned._write", go, 1)
+
+
+class Unasked(CutSheet, UnaskedCase):
+    """Edits that are made already."""
+
+    def test_what_is_typed_while_its_review_opens_is_in_the_review_or_in_a_tab(self) -> Steps:
+        def go(cut: Cut) -> Steps:
+            self.made("a.py", OLD, NEW)
+            view = yield from self.show()
+            cut.next_story()
+            self.type(view, "LINE 3", " typed")
+            self.sheet(view).take_typed()
+            yield from self.until_over(cut)
+            rights = list(open_diffs.diffs(self.window))
+            kept = [*map(text_of, rights), self.tabs().get("a.py (your edits)")]
+            self.assertIn(TYPED, kept, f"after await {cut.at}")
+            yield from self.forgotten()
+
+        yield from self.each_await("TypedEdits._open", go, 2)
+
+    def test_undoing_and_keeping_one(self) -> Steps:
+        def decided(action: str, text: str, cut: Cut) -> Steps:
+            id = self.made("a.py", OLD, NEW)
+            view = yield from self.show()
+            cut.next_story()
+            self.decide(view, action, id)
+            yield from self.until_over(cut)
+            yield from self.pressed_again(view, action, id)
+            self.assertEqual(self.on_disk("a.py"), text)
+            yield from self.forgotten()
+
+        for action, text in (("reject_file", OLD), ("accept_file", NEW)):
+            go = partial(decided, action, text)
+            yield from self.each_await("SheetCommands.decide", go, 1)
+
+    def pressed_again(self, view: sublime.View, action: str, id: str) -> Steps:
+        """What a cut decision left undone is done then."""
+        self.decide(view, action, id)
+        book, edit = self.running().history, id[len(PREFIX) :]
+        yield lambda: book.find(edit) is None or book.find(edit).is_seen  # type: ignore[union-attr]
+
+    def test_keeping_what_was_typed_in_a_review(self) -> Steps:
+        def go(cut: Cut) -> Steps:
+            self.made("a.py", OLD, NEW)
+            right = yield from self.opened()
+            right.run_command("append", {"characters": "typed\n"})
+            yield from self.until_computed(right)
+            cut.next_story()
+            self.run_command("accept_diff", id=self.id(right))
+            yield from self.until_over(cut)
+            kept = [self.on_disk("a.py"), *map(text_of, open_diffs.diffs(self.window))]
+            self.assertIn(NEW + "typed\n", kept, f"after await {cut.at}")
+            yield from self.forgotten()
+
+        yield from self.each_await("Accepting.accept", go, 2)
+
+    def opened(self) -> Generator[Any, Any, sublime.View]:
+        """The review of the one edit."""
+        (edit,) = [it for it in self.running().history.of_window(self.window) if it.turn]
+        self.begin(self.running().written.open(self.window, edit))
+        yield lambda: list(open_diffs.diffs(self.window))
+        (right,) = open_diffs.diffs(self.window)
+        yield from self.until_computed(right)
+        return right
+
+    def forgotten(self) -> Steps:
+        """The edits, their reviews and the tabs."""
+        history = self.running().history
+        for edit in history.of_window(self.window):
+            history.replace(edit, None)
+        for right in list(open_diffs.diffs(self.window)):
+            right.set_scratch(True)
+            right.close()
+        yield lambda: not list(open_diffs.diffs(self.window))
+        yield from self.until_turn()
+        self.close_tabs()
