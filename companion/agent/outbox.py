@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 from typing import AsyncContextManager, Callable, Sequence
 
@@ -45,13 +46,16 @@ class Outbox:
         files: Sequence[str],
         attachments: Sequence[str],
         asks: bool,
+        additions: tuple[events.Addition, ...] = (),
     ) -> Turn:
         """Send a message now. Raises AgentError."""
         conversation.reserve()
         conversation.queue.release()
         before, is_sent = conversation.turn, False
         try:
-            turn = await self._send(conversation, message, files, attachments, asks)
+            turn = await self._send(
+                conversation, message, files, attachments, asks, additions=additions
+            )
             is_sent = True
             return turn
         finally:
@@ -94,11 +98,9 @@ class Outbox:
         task.add_done_callback(self._sending.discard)
 
     async def _send_queued(self, conversation: Conversation, first: events.QueuedMessage) -> None:
-        attachments = [each.id for each in first.attachments]
+        ids, said = [each.id for each in first.attachments], (first.text, first.files)
         try:
-            await self._send(
-                conversation, first.text, first.files, attachments, asks=True, queued=first.id
-            )
+            await self._send(conversation, *said, ids, True, first.id, first.additions)
         except AgentError as error:
             conversation.queue.hold(error.message)
         finally:
@@ -115,10 +117,11 @@ class Outbox:
         attachments: Sequence[str],
         asks: bool,
         queued: str = "",
+        additions: tuple[events.Addition, ...] = (),
     ) -> Turn:
         make = partial(prompt.message, message, files, conversation.workspace, conversation.cli)
         # Without files, a thread would only delay the message.
-        said = await in_thread(make) if files else make()
+        said = replace(await in_thread(make) if files else make(), additions=additions)
         connected = AsyncExitStack()
         async with connected:
             entering = connected.enter_async_context(self._connected(conversation))

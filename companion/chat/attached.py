@@ -1,25 +1,38 @@
-"""What the user attaches to a message that they write, as frozen values."""
+"""What goes with the words of a message, as frozen values: joined to them here when it is sent, and
+parted from them here when it comes back. Nothing else looks for the end of the words."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 
-from ..agent.events.turn_events import QueuedMessage
+from ..agent.events.turn_events import (
+    Addition,
+    Message,
+    MessageAdded,
+    PastTurn,
+    QueuedMessage,
+)
+
+Said = Union[Message, MessageAdded, PastTurn, QueuedMessage]
 
 FILE, FOLDER, IMAGE = "file", "folder", "image"
 SELECTION, DIAGNOSTICS, BUILD_RESULTS = "selection", "diagnostics", "build results"
 # They are files that the agent reads; the others go along as a text.
 READ = (FILE, FOLDER)
 KINDS = (*READ, IMAGE, SELECTION, DIAGNOSTICS, BUILD_RESULTS)
+# What the editor adds by itself, as a text; it is told anew with another message.
+CONTEXT = "context"
+TOLD = (CONTEXT,)
+BETWEEN = "\n\n"
 
 
 @dataclass(frozen=True)
 class Attached:
-    """`kind` is one of KINDS, `name` says of what. Of files, folders and images `path` is absolute;
-    of an image that the conversation has already, `id` is that of its attachment instead. Of all
-    others `text` is what goes along."""
+    """`kind` is one of KINDS or TOLD, `name` says of what. Of files, folders and images `path` is
+    absolute; of an image that the conversation has already, `id` is that of its attachment instead.
+    Of all others `text` is what goes along."""
 
     kind: str
     name: str
@@ -27,14 +40,21 @@ class Attached:
     text: str = ""
     id: str = ""
 
+    @property
+    def label(self) -> str:
+        return f"{self.kind} {self.name}"
+
 
 @dataclass(frozen=True)
 class Outgoing:
-    """A message as it is sent. `files` and `images` are absolute paths, `attachments` ids."""
+    """A message as it is sent. `users` is the part of its text that may name files. `files` are
+    absolute paths, `attachments` ids."""
 
     text: str
+    additions: tuple[Addition, ...] = ()
+    users: str = ""
     files: tuple[str, ...] = ()
-    images: tuple[str, ...] = ()
+    images: tuple[Attached, ...] = ()
     attachments: tuple[str, ...] = ()
 
 
@@ -44,19 +64,68 @@ def outgoing(words: str, attached: Sequence[Attached]) -> Outgoing:
     >>> outgoing("Why?", [Attached(SELECTION, "a.py", text="@a.py#L1")]).text
     'Why?\\n\\n@a.py#L1'
     """
-    texts = [words.strip(), *(it.text.strip() for it in attached)]
+    words = words.strip()
+    texts = [(it, it.text.strip()) for it in attached if it.text.strip()]
+    users = [text for it, text in texts if it.kind not in TOLD]
     return Outgoing(
-        "\n\n".join(filter(None, texts)),
+        _joined([words, *(text for _, text in texts)]),
+        tuple(Addition(it.kind, it.name, len(text)) for it, text in texts),
+        _joined([words, *users]),
         tuple(dict.fromkeys(it.path for it in attached if it.kind in READ)),
-        tuple(dict.fromkeys(it.path for it in attached if it.kind == IMAGE and it.path)),
+        tuple(dict.fromkeys(it for it in attached if it.kind == IMAGE and it.path)),
         tuple(dict.fromkeys(it.id for it in attached if it.id)),
     )
 
 
+def parted(said: Said) -> tuple[str, tuple[Attached, ...]]:
+    """The words of the user, and the texts that went with them."""
+    text, end, found = said.text, len(said.text), []
+    for it in reversed(said.additions):
+        start = end - it.size
+        begin = max(start - len(BETWEEN), 0)
+        if it.size < 1 or start < 0 or text[begin:start] not in ("", BETWEEN):
+            # Somebody has changed it.
+            return text, ()
+        found.append(Attached(it.kind, it.name, text=text[start:end]))
+        end = begin
+    return text[:end], tuple(reversed(found))
+
+
+def words_of(said: Said) -> str:
+    """What the user has written in the message themselves."""
+    return parted(said)[0]
+
+
 def returned(message: QueuedMessage) -> tuple[Attached, ...]:
-    """What went with a message that was taken back."""
-    files = (Attached(FILE, os.path.basename(it) or it, it) for it in message.given)
-    return (*files, *(Attached(IMAGE, it.name, id=it.id) for it in message.attachments))
+    """What the user gave along with a message that waits."""
+    images = (Attached(IMAGE, it.name, id=it.id) for it in message.attachments)
+    return (*_files(message.given), *images, *_own(message))
+
+
+def again(turn: PastTurn) -> tuple[str, tuple[Attached, ...]]:
+    """The words of a message that was said, and all that went with them, for its conversation."""
+    words, texts = parted(turn)
+    images = (Attached(IMAGE, it.name, id=it.id) for it in turn.attachments)
+    return words, (*_files(turn.files), *images, *texts)
+
+
+def said_with(turn: PastTurn, path_of: Callable[[str], str]) -> tuple[Attached, ...]:
+    """What the user gave along with a message that was said, for any conversation; `path_of` gives
+    the file of an attachment, or nothing if that is gone."""
+    images = (Attached(IMAGE, it.name, path_of(it.id)) for it in turn.attachments)
+    return (*_files(turn.files), *(it for it in images if it.path), *_own(turn))
+
+
+def _own(said: Said) -> Iterable[Attached]:
+    return (it for it in parted(said)[1] if it.kind not in TOLD)
+
+
+def _files(paths: Iterable[str]) -> Iterable[Attached]:
+    return (Attached(FILE, os.path.basename(it) or it, it) for it in paths)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return BETWEEN.join(filter(None, texts))
 
 
 def added(before: Sequence[Attached], new: Iterable[Attached]) -> tuple[Attached, ...]:

@@ -10,16 +10,20 @@ from datetime import datetime
 from functools import partial
 from typing import Sequence
 
+from ..agent.conversations.attachments import Attachments
+from ..agent.conversations.conversation import Conversation
 from ..agent.conversations.transcripts import on_disk
 from ..agent.conversations.turn_undo import UNDONE, FileChange, FileTexts
-from ..agent.events.turn_events import Diff, ToolResult
+from ..agent.events.turn_events import Diff, PastTurn, ToolResult
 from ..agent.turn.edited_file import plain, read_file
 from ..agent.turn.outcomes import Decision
 from ..agent.turn.turn import Turn
 from ..agent.wording import failure
 from ..agent.wording.failure import VALIDATION_ERROR, AgentError
 from ..base.background import in_thread
+from .attached import FILE, Attached, said_with, words_of
 from .chats import Chats
+from .enclosed import named_files
 from .requests import NO_TURN, Request
 
 
@@ -72,7 +76,7 @@ class Checkpoints(Request["tuple[Checkpoint, ...]"]):
         files = conversation.edits.files
         found = await on_disk(lambda: [tuple(files(it.id)) for it in turns], None)
         pairs = zip(turns, found)
-        made = [Checkpoint(it.id, it.text, it.time, changes) for it, changes in pairs]
+        made = [Checkpoint(it.id, words_of(it), it.time, changes) for it, changes in pairs]
         return tuple(reversed(made))
 
 
@@ -105,13 +109,16 @@ class TellChanged(Request[None]):
 
 @dataclass(frozen=True)
 class Rewound:
-    """`conversation` is the id of the new one, which may still have to be begun; `text` is the
-    message; `left` are the files that are still as a turn after it left them, or something else."""
+    """`conversation` is the id of the new one, which may still have to be begun, by that `agent` in
+    that `workspace`. `words` are those of the message, with what was attached to them. `left` are
+    the files that are still as a turn after it left them, or something else."""
 
     conversation: str
     agent: str
-    text: str
-    left: tuple[FileChange, ...]
+    workspace: str
+    words: str
+    attached: tuple[Attached, ...] = ()
+    left: tuple[FileChange, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,23 @@ class Rewind(Request[Rewound]):
             found.update((it.path, it) for it in await conversation.undo(turn) or ())
         chats.agent.outbox.go_on(conversation)
         left = tuple(it for it in found.values() if it.state != UNDONE)
-        return Rewound(id, conversation.cli.id, turns[at].text, left)
+        words, attached = await in_thread(partial(_taken_back, conversation, turns[at]))
+        cli, workspace = conversation.cli, conversation.workspace
+        return Rewound(id, cli.id, workspace, words, attached, left)
+
+
+def _taken_back(conversation: Conversation, said: PastTurn) -> tuple[str, tuple[Attached, ...]]:
+    """Looks at the disk: a file that the text names goes along with that."""
+    words, attached = words_of(said), said_with(said, partial(_file, conversation.attachments))
+    texts = (it.text for it in attached if it.text)
+    named = named_files("\n".join([words, *texts]), conversation.workspace)
+    return words, tuple(it for it in attached if it.kind != FILE or it.path not in named)
+
+
+def _file(attachments: Attachments, id: str) -> str:
+    with suppress(AgentError):
+        return attachments.path_of(id)
+    return ""
 
 
 async def _end_of_call(turn: Turn, call_id: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Mapping, Sequence
 from .amounts import path_in
 from .markdown import fenced
 
-# How it begins; no message of a user is likely to have such a line.
+# How it begins.
 HEAD = "[From the editor] "
 
 
@@ -34,16 +34,6 @@ def as_text(open_files: Sequence[Mapping[str, Any]], folder: str) -> str:
     if selected.strip():
         told.append(f"Selected:\n{fenced(selected)}")
     return (HEAD + " ".join(told)).rstrip() if told else ""
-
-
-def joined(words: str, context: str) -> str:
-    """The whole message."""
-    return f"{words}\n\n{context}" if context else words
-
-
-def without(message: str) -> str:
-    """The user's own words of a message."""
-    return message.partition(f"\n\n{HEAD}")[0]
 
 
 def _name(entry: Mapping[str, Any], folder: str) -> str:

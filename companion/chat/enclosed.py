@@ -15,6 +15,7 @@ from ..agent.conversations.mentions import mentioned
 from ..agent.wording.failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
 from ..agent.wording.sentence import sentence
 from ..base.background import in_thread
+from .attached import Attached
 
 LINES = re.compile(r"#L\d+(-\d+)?$")
 # Words rather than the folder or the one above it.
@@ -30,7 +31,7 @@ class Enclosed:
 
 
 async def enclose(
-    text: str, images: Sequence[str], folder: str, attachments: Attachments
+    text: str, images: Sequence[Attached], folder: str, attachments: Attachments
 ) -> Enclosed:
     """Look for the files that the text names, and put the images to the attachments of the
     conversation, which works in the folder. Raises AgentError; then it has put none."""
@@ -51,11 +52,13 @@ def named_files(text: str, folder: str) -> tuple[str, ...]:
     return tuple(mentioned(text, partial(_found, folder)))
 
 
-def _enclosed(text: str, images: Sequence[str], folder: str, attachments: Attachments) -> Enclosed:
+def _enclosed(
+    text: str, images: Sequence[Attached], folder: str, attachments: Attachments
+) -> Enclosed:
     added: list[str] = []
     try:
-        for path in images:
-            added.append(attachments.add(os.path.basename(path), _content(path)).id)
+        for path, name in ((it.path, it.name) for it in images):
+            added.append(attachments.add(os.path.basename(name), _content(path)).id)
     except AgentError:
         _discard(added, attachments)
         raise

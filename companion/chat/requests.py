@@ -27,8 +27,8 @@ from ..agent.wording.failure import SESSION_NOT_FOUND, VALIDATION_ERROR, AgentEr
 from ..agent.wording.sentence import ENGLISH, sentence
 from ..base.background import in_thread
 from . import enclosed, finding, problems
+from .attached import Attached, Outgoing, outgoing, words_of
 from .chats import Chats
-from .editor_context import joined, without
 from .finding import Wanted
 from .open_chat import OpenChat
 
@@ -79,17 +79,13 @@ class Sent:
 
 @dataclass(frozen=True)
 class Send(Request[Sent]):
-    """Send a message; while a turn runs, it waits for the end of that. `files` are absolute paths
-    of files and folders for the model to read, `attachments` are ids of attachments. What the text
-    names as `@path` is read as well. `images` are absolute paths of images and PDF documents, which
-    become attachments. `context` is what the editor tells, below the text; it names no files."""
+    """Send the words of the user, with what is attached; while a turn runs, they wait for the end
+    of that. What the words and the attached texts name as `@path` is read as well; what the editor
+    adds names no files. Images and PDF documents become attachments."""
 
     chat: str
-    text: str
-    files: tuple[str, ...] = ()
-    attachments: tuple[str, ...] = ()
-    images: tuple[str, ...] = ()
-    context: str = ""
+    words: str
+    attached: tuple[Attached, ...] = ()
 
     async def done(self, chats: Chats) -> Sent:
         chat = chats.of(self.chat)
@@ -114,37 +110,21 @@ class Send(Request[Sent]):
     ) -> Sent:
         await finding.check_folder(conversation)
         folder, attachments = conversation.workspace, conversation.attachments
+        given = outgoing(self.words, self.attached)
         # Before anything is said: an image that cannot be read begins nothing.
-        more = await enclosed.enclose(self.text, self.images, folder, attachments)
-        files = tuple(dict.fromkeys([*self.files, *more.files]))
-        text, attached = joined(self.text, self.context), (*self.attachments, *more.attachments)
-        whole = replace(self, text=text, files=files, attachments=attached)
+        more = await enclosed.enclose(given.users, given.images, folder, attachments)
+        files = tuple(dict.fromkeys([*given.files, *more.files]))
+        whole = replace(given, files=files, attachments=(*given.attachments, *more.attachments))
         try:
             if chat.unsaid is not None:
                 await chat.unsaid.end()
             check()
             if conversation.is_busy:
-                return await whole._queue(chats, conversation, self.files)
-            return await whole._send(chats, conversation)
+                return await _queue(chats, conversation, whole, given.files)
+            return await _send(chats, conversation, whole)
         except AgentError:
             await enclosed.discard(more, attachments)
             raise
-
-    async def _send(self, chats: Chats, conversation: Conversation) -> Sent:
-        outbox = chats.agent.outbox
-        turn = await outbox.send(conversation, self.text, self.files, self.attachments, asks=True)
-        # The front end hears it by the feed, which nobody counts.
-        turn.is_detached = True
-        return Sent(turn=turn.id)
-
-    async def _queue(self, chats: Chats, conversation: Conversation, given: Sequence[str]) -> Sent:
-        attached: Sequence[Attachment] = ()
-        if self.attachments:
-            attached = await on_disk(partial(_all, conversation.attachments, self.attachments))
-        async with conversation.hold.held():
-            added = conversation.queue.add(self.text, given, self.files, attached)
-            chats.agent.outbox.go_on(conversation)
-        return Sent(queued=added.id)
 
 
 @dataclass(frozen=True)
@@ -416,12 +396,32 @@ async def _row(backend: Backend, is_usual: bool) -> AgentRow:
     )
 
 
+async def _send(chats: Chats, conversation: Conversation, it: Outgoing) -> Sent:
+    outbox = chats.agent.outbox
+    turn = await outbox.send(conversation, it.text, it.files, it.attachments, True, it.additions)
+    # The front end hears it by the feed, which nobody counts.
+    turn.is_detached = True
+    return Sent(turn=turn.id)
+
+
+async def _queue(
+    chats: Chats, conversation: Conversation, it: Outgoing, given: Sequence[str]
+) -> Sent:
+    attached: Sequence[Attachment] = ()
+    if it.attachments:
+        attached = await on_disk(partial(_all, conversation.attachments, it.attachments))
+    async with conversation.hold.held():
+        added = conversation.queue.add(it.text, given, it.files, attached, it.additions)
+        chats.agent.outbox.go_on(conversation)
+    return Sent(queued=added.id)
+
+
 def _said(turns: Sequence[PastTurn]) -> Iterator[str]:
     """The user's own words."""
     for turn in turns:
         bodies = (it.body for it in turn.events)
-        texts = [turn.text, *(it.text for it in bodies if isinstance(it, MessageAdded))]
-        yield from filter(None, map(without, texts))
+        messages = (it for it in bodies if isinstance(it, MessageAdded))
+        yield from filter(None, [words_of(turn), *map(words_of, messages)])
 
 
 def _all(attachments: Attachments, ids: Sequence[str]) -> list[Attachment]:

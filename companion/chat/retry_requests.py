@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..agent.wording.failure import VALIDATION_ERROR, AgentError
+from .attached import again
 from .chats import Chats
 from .requests import NO_TURN, Request, Send, Sent
 
@@ -32,5 +33,4 @@ class SendAgain(Request[Sent]):
         if not turns or not turns[0].text:
             raise AgentError(VALIDATION_ERROR, NO_TURN)
         said = turns[0]
-        attached = tuple(it.id for it in said.attachments)
-        return await Send(self.chat, said.text, said.files, attached).done(chats)
+        return await Send(self.chat, *again(said)).done(chats)

@@ -14,6 +14,7 @@ from ..agent.events import turn_events as events
 from ..agent.wording.failure import AUTH_NOT_SET, AUTH_REQUIRED
 from ..base.shown_text import shown, shown_line, spelled
 from .amounts import clock, duration, many, one_line, path_in, short
+from .attached import Attached, parted
 from .block import Block, Drawing
 from .markdown import FENCE_LINE, Prose, closed, fenced, lined
 from .pen import Pen
@@ -46,8 +47,8 @@ UNTITLED = "Message"
 
 
 class MessageBlock(Block):
-    """What the user said. The heading is its first line, because symbols are read without the text
-    below them."""
+    """What the user said, with the texts that went along folded below. The heading is its first
+    line, because symbols are read without the text below them."""
 
     def __init__(self, id: str, turn: str, message: events.Message, folder: str) -> None:
         super().__init__(id, turn)
@@ -56,22 +57,27 @@ class MessageBlock(Block):
 
     def rendered(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
-        heading, rest = _parted(self._message.text)
+        words, texts = parted(self._message)
+        heading, rest = _parted(words or next((it.label for it in texts), ""))
         pen.write(f"{MESSAGE} {heading}", HEADING)
         pen.write("\n")
         pen.write(closed(rest) if rest else "")
-        self._enclosed(pen)
+        self._enclosed(pen, texts)
+        start = pen.at
+        for each in texts:
+            pen.write(closed(each.text))
+        pen.fold(start)
         return pen.rendered()
 
-    def _enclosed(self, pen: Pen) -> None:
+    def _enclosed(self, pen: Pen, texts: Sequence[Attached]) -> None:
         """What went with it."""
         message, before = self._message, f"{LINE} with "
         for path in message.files:
             pen.write(before, DIM)
             pen.link(shown_line(path_in(self._folder, path)), OPEN_FILE, DIM, path=path)
             before = ", "
-        for each in message.attachments:
-            pen.write(before + shown_line(each.name), DIM)
+        for name in (*(it.name for it in message.attachments), *(it.label for it in texts)):
+            pen.write(before + shown_line(name), DIM)
             before = ", "
         pen.write("\n" if before == ", " else "")
 

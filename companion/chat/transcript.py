@@ -46,7 +46,7 @@ class Transcript:
         """Past turns, the oldest first, after what is there; their messages included."""
         for turn in turns:
             text = turn.text or ("" if turn.is_whole else LOST)
-            message = Message(text, turn.files, turn.attachments)
+            message = Message(text, turn.files, turn.attachments, turn.additions)
             is_new = turn.id not in self._seen
             self.add(TurnEvent(0, turn.time, "", turn.id, message))
             for event in turn.events:

@@ -85,7 +85,8 @@ class TurnBlocks:
         self._blocks.show(MessageBlock(id, self.id, body, self._folder))
 
     def _message_added(self, id: str, event: TurnEvent, body: events.MessageAdded) -> None:
-        self._blocks.show(MessageBlock(id, self.id, Message(body.text), self._folder))
+        message = Message(body.text, additions=body.additions)
+        self._blocks.show(MessageBlock(id, self.id, message, self._folder))
 
     def _content(self, id: str, event: TurnEvent, body: events.Content) -> None:
         answer = self._growing

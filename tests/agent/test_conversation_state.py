@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import unittest
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime, timezone
 
 from GeminiCompanion.companion.agent.acp import tool_servers
-from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
-from GeminiCompanion.companion.agent.events.turn_events import Attachment, QueuedMessage
+from GeminiCompanion.companion.agent.conversations.conversation_state import (
+    ConversationState,
+    queue_of,
+    queue_text,
+)
+from GeminiCompanion.companion.agent.events.turn_events import Addition, Attachment, QueuedMessage
 
 SERVERS = tool_servers.read([{"name": "sums", "command": "node", "args": ["sums.js"]}])
 # As files of earlier releases have it.
@@ -47,6 +51,10 @@ class State(unittest.TestCase):
     def test_a_file_of_an_earlier_release_is_read_and_written_in_the_same_words(self) -> None:
         self.assertEqual(ConversationState.of(WRITTEN), FULL)
         self.assertEqual(FULL.changes_since(ConversationState()), WRITTEN)
+
+    def test_what_the_user_has_not_typed_is_known_after_a_restart(self) -> None:
+        more = replace(QUEUED, text="a\n\nb", additions=(Addition("selection", "of b", 1),))
+        self.assertEqual(queue_of(queue_text([more, QUEUED])), (more, QUEUED))
 
     def test_each_field_outlives_the_file(self) -> None:
         for field in fields(ConversationState):

@@ -43,6 +43,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
 from GeminiCompanion.companion.agent.wording.sentence import sentence
 from GeminiCompanion.companion.base.changes import changes_between, counts, rows_of
 from GeminiCompanion.companion.chat import amounts
+from GeminiCompanion.companion.chat.attached import CONTEXT, SELECTION, Attached, outgoing
 from GeminiCompanion.companion.chat.edit_counts import counted
 from GeminiCompanion.companion.chat.question import MOST_REVIEWS
 from GeminiCompanion.companion.chat.rendered import (
@@ -68,6 +69,7 @@ from GeminiCompanion.companion.chat.transcript import Transcript
 from .drawing import Drawing
 from .events import BEGIN, FOLDER, drawn, numbered
 
+A_CONTEXT = Attached(CONTEXT, "of the editor", text="[From the editor] Open: b.py.")
 HELLO = "▎ Hello\n"
 OPTIONS = (Option(CANCEL, "No"), Option(ALWAYS, "Always"), Option(ONCE, "Yes"))
 EDIT = Diff(f"{FOLDER}/src/a.py", "a\nb\nc\n", "a\nx\nc\nd\n")
@@ -145,9 +147,27 @@ class Messages(unittest.TestCase):
             [("a.py", {"path": f"{FOLDER}/a.py"}), ("/b.py", {"path": "/b.py"})],
         )
 
+    def test_texts_that_went_with_it_have_their_names_there_and_are_folded_below(self) -> None:
+        texts = (Attached(SELECTION, "of a.py (1 line)", text="@a.py#L1\n```\nx"), A_CONTEXT)
+        sent = outgoing("See", texts)
+        drawing = message(sent.text, additions=sent.additions)
+        first = "▎ See\n▏ with selection of a.py (1 line), context of the editor"
+        folded = "\n@a.py#L1\n```\nx\n```\n[From the editor] Open: b.py."
+        self.assertEqual(drawing.text, f"{first}{folded}\n")
+        (fold,) = (it for it in drawing.items if isinstance(it, Fold))
+        self.assertEqual(drawing.text[fold.start : fold.end], folded)
+
+    def test_one_of_texts_alone_is_called_as_they_are(self) -> None:
+        sent = outgoing("", (A_CONTEXT,))
+        drawing = message(sent.text, additions=sent.additions)
+        self.assertTrue(drawing.text.startswith("▎ context of the editor\n▏ with context"))
+
     def test_a_message_that_is_passed_into_the_turn_is_one_too(self) -> None:
-        _transcript, drawing = drawn(Content("a"), events.MessageAdded("q", "Stop"), Content("b"))
-        self.assertEqual(below(drawing), "a\n\n▎ Stop\n\nb\n")
+        sent = outgoing("Stop", (A_CONTEXT,))
+        added = events.MessageAdded("q", sent.text, sent.additions)
+        _transcript, drawing = drawn(Content("a"), added, Content("b"))
+        told = f"▏ with context of the editor\n{A_CONTEXT.text}\n"
+        self.assertEqual(below(drawing), f"a\n\n▎ Stop\n{told}\nb\n")
 
 
 class Answers(unittest.TestCase):

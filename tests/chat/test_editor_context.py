@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from GeminiCompanion.companion.chat.editor_context import HEAD, as_text, joined, without
+from GeminiCompanion.companion.chat.editor_context import HEAD, as_text
 
 FRONT = {"path": "/w/src/a.py", "isActive": True, "cursor": {"line": 3, "character": 7}}
 
@@ -22,8 +22,4 @@ class Text(unittest.TestCase):
         self.assertEqual(as_text([{"path": "/w/a\n# b"}], "/w"), f"{HEAD}Open: a # b.")
 
     def test_without_files_there_is_nothing(self) -> None:
-        self.assertEqual((as_text([], "/w"), joined("words", "")), ("", "words"))
-
-    def test_the_users_own_words_can_be_had_again(self) -> None:
-        whole = joined("my\n\nwords", as_text([FRONT], "/w"))
-        self.assertEqual((without(whole), without("others")), ("my\n\nwords", "others"))
+        self.assertEqual(as_text([], "/w"), "")

@@ -11,10 +11,16 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 
 from GeminiCompanion.companion.agent.conversations.attachments import MAX_BYTES, Attachments
-from GeminiCompanion.companion.agent.events.turn_events import Attachment, QueuedMessage
+from GeminiCompanion.companion.agent.events.turn_events import (
+    Addition,
+    Attachment,
+    Message,
+    QueuedMessage,
+)
 from GeminiCompanion.companion.agent.wording.failure import AgentError
 from GeminiCompanion.companion.chat.attached import (
     BUILD_RESULTS,
+    CONTEXT,
     FILE,
     FOLDER,
     IMAGE,
@@ -23,10 +29,15 @@ from GeminiCompanion.companion.chat.attached import (
     added,
     from_json,
     outgoing,
+    parted,
     returned,
+    words_of,
 )
+from GeminiCompanion.companion.chat.editor_context import HEAD
 from GeminiCompanion.companion.chat.enclosed import Enclosed, discard, enclose, named_files
 
+A_SELECTION = Attached(SELECTION, "a.py", text="@a.py#L1\n\nx = 1")
+A_CONTEXT = Attached(CONTEXT, "of the editor", text=f"{HEAD}In front: a.py.")
 PNG = b"\x89PNG\r\n\x1a\n" + b"picture"
 
 
@@ -43,7 +54,7 @@ class Attaching(unittest.TestCase):
         made = outgoing("  Why?\n", attached)
         self.assertEqual(made.text, "Why?\n\none\n\ntwo")
         self.assertEqual(made.files, ("/w/a.py", "/w/src"))
-        self.assertEqual((made.images, made.attachments), (("/w/a.png",), ("b" * 32,)))
+        self.assertEqual((made.images, made.attachments), ((attached[3],), ("b" * 32,)))
 
     def test_what_is_attached_twice_is_attached_once(self) -> None:
         one, two = Attached(FILE, "a", "/a"), Attached(FILE, "b", "/b")
@@ -62,9 +73,28 @@ class Attaching(unittest.TestCase):
     def test_a_message_that_was_taken_back_has_what_went_with_it(self) -> None:
         image = Attachment("c" * 32, "c.png", "image/png", 3)
         now = datetime.now(timezone.utc)
-        message = QueuedMessage("1", "@b", now, ("/w/a",), ("/w/a", "/w/b"), (image,))
+        files, sent = ("/w/a",), outgoing("@b", (A_SELECTION, A_CONTEXT))
+        message = QueuedMessage(
+            "1", sent.text, now, files, (*files, "/w/b"), (image,), sent.additions
+        )
         expected = (Attached(FILE, "a", "/w/a"), Attached(IMAGE, "c.png", id="c" * 32))
-        self.assertEqual(returned(message), expected)
+        self.assertEqual(returned(message), (*expected, A_SELECTION))
+        self.assertEqual(words_of(message), "@b")
+
+    def test_words_are_parted_from_what_goes_along_whatever_they_are_like(self) -> None:
+        for words in ("Why?", f"one\n\n{HEAD}mine", "", "two\n\n\n\nthree"):
+            for texts in ((), (A_CONTEXT,), (A_SELECTION, A_CONTEXT)):
+                with self.subTest(words, texts=texts):
+                    sent = outgoing(words, texts)
+                    said = Message(sent.text, additions=sent.additions)
+                    self.assertEqual(parted(said), (words, texts))
+                    self.assertNotIn(A_CONTEXT.text, sent.users)
+
+    def test_a_text_that_somebody_has_changed_is_all_words(self) -> None:
+        for size in (-1, 0, 3, 400):
+            with self.subTest(size):
+                said = Message("Why?\n\nmore", additions=(Addition(SELECTION, "a", size),))
+                self.assertEqual(parted(said), ("Why?\n\nmore", ()))
 
 
 class Enclosing(unittest.TestCase):
@@ -80,7 +110,8 @@ class Enclosing(unittest.TestCase):
         return path
 
     def enclose(self, text: str, *images: str) -> Enclosed:
-        return asyncio.run(enclose(text, images, self.folder, self.attachments))
+        given = [Attached(IMAGE, os.path.basename(it), it) for it in images]
+        return asyncio.run(enclose(text, given, self.folder, self.attachments))
 
     def test_a_message_names_files_with_and_without_their_lines(self) -> None:
         for name in ("a.py", "b c.py", "d#L1"):

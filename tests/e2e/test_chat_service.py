@@ -38,6 +38,7 @@ from GeminiCompanion.companion.api import editor_server
 from GeminiCompanion.companion.api.editor_server import Service, ServiceOptions
 from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat import chat_service, problems
+from GeminiCompanion.companion.chat.attached import CONTEXT, FILE, IMAGE, SELECTION, Attached
 from GeminiCompanion.companion.chat.chat_service import ChatService
 from GeminiCompanion.companion.chat.chat_update import (
     FAILED,
@@ -46,6 +47,7 @@ from GeminiCompanion.companion.chat.chat_update import (
     WORKING,
     ChatUpdate,
 )
+from GeminiCompanion.companion.chat.edit_requests import Checkpoints, Rewind
 from GeminiCompanion.companion.chat.login_requests import Configure
 from GeminiCompanion.companion.chat.requests import (
     Agents,
@@ -270,11 +272,44 @@ class Talking(ChatCase):
         id = self.open()
         self.assertEqual(self.ask(SaidBefore(id)), ())
         text = "What is @a\\ b.txt#L1?"
-        self.ask(Send(id, text, images=(image,)))
+        self.ask(Send(id, text, (Attached(IMAGE, "a.png", image),)))
         self.until_text(id, "A picture.")
         self.assertIn("with a b.txt, a.png", self.front.texts[id])
         self.until_state(id, READY)
         self.assertEqual(self.ask(SaidBefore(id)), (text,))
+
+    def test_a_message_that_is_gone_back_to_is_as_it_was_written(self) -> None:
+        path, image = self.path("a.txt"), self.path("a.png")
+        for name, content in ((path, b"text"), (image, b"\x89PNG\r\n\x1a\n" + bytes(40))):
+            with open(name, "wb") as file:
+                file.write(content)
+        words = "What is @other.txt?\n\n[From the editor] mine"
+        shutil.copy(path, self.path("other.txt"))
+        given = (
+            Attached(FILE, "a.txt", path),
+            Attached(IMAGE, "a.png", image),
+            Attached(SELECTION, "of b.py", text="x = 1"),
+        )
+        self.model.will_play("What is", ["A picture."])
+        id = self.open()
+        context = Attached(CONTEXT, "of the editor", text="[From the editor] Open: a.txt.")
+        turn = self.ask(Send(id, words, (*given, context))).turn
+        shown = self.until_text(id, "A picture.")
+        self.assertIn("a.png, selection of b.py, context of the editor\nx = 1\n[From", shown)
+        self.assertIn("Open: a.txt.", json.dumps(self.model.last_request()["contents"]))
+        self.until_state(id, READY)
+        self.assertEqual(self.ask(SaidBefore(id)), (words,))
+        self.assertEqual(self.ask(Checkpoints(id))[0].text, words)
+        rewound = self.ask(Rewind(id, turn))
+        self.assertEqual((rewound.words, rewound.workspace), (words, self.workspace))
+        kinds = [(it.kind, it.name, it.text) for it in rewound.attached]
+        self.assertEqual(kinds, [(it.kind, it.name, it.text) for it in given])
+        # The image is that of the old conversation.
+        os.unlink(image)
+        self.open(rewound.conversation)
+        self.ask(Send(rewound.conversation, rewound.words, rewound.attached))
+        shown = self.until_text(rewound.conversation, "A picture.")
+        self.assertIn("other.txt, a.png, selection of b.py\nx = 1\n\nA picture.", shown)
 
     def test_a_message_that_waits_can_be_sent_now(self) -> None:
         gate = Gate()
@@ -520,7 +555,7 @@ class Failing(ChatCase):
             file.write("one\n")
         self.model.will_play("look", ["First."])
         id = self.open()
-        turn = self.ask(Send(id, "look", (self.path("a.txt"),))).turn
+        turn = self.ask(Send(id, "look", (Attached(FILE, "a.txt", self.path("a.txt")),))).turn
         self.until_text(id, "First.")
         self.until_state(id, READY)
         self.model.will_play("look", ["Second."])
@@ -569,7 +604,7 @@ class Failing(ChatCase):
         for request in (
             Send(id, "  "),
             Send("0" * 32, "hello"),
-            Send(id, "hello", (self.path("no such file"),)),
+            Send(id, "hello", (Attached(FILE, "gone", self.path("gone")),)),
             Decide(id, "no call", ONCE),
             Fork(id, "no turn"),
             UndoTurn(id, "no turn"),

@@ -159,7 +159,7 @@ class Naming(AttachingCase):
             yield from self.until_turn()
         self.assertEqual(self.unsent(view), "read @.env")
         yield lambda: self.service.asked
-        self.assertEqual(self.asked_last().text, "read @.env")
+        self.assertEqual(self.asked_last().words, "read @.env")
 
     def test_a_message_that_names_any_other_file_is_sent_without_one(self) -> Steps:
         self.write("a.py", "x")

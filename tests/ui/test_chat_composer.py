@@ -9,7 +9,14 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.agent.events.turn_events import Attachment, Queue, QueuedMessage
 from GeminiCompanion.companion.base.answer import Unanswered
-from GeminiCompanion.companion.chat.attached import FILE, IMAGE, SELECTION, Attached
+from GeminiCompanion.companion.chat.attached import (
+    CONTEXT,
+    FILE,
+    IMAGE,
+    SELECTION,
+    Attached,
+    outgoing,
+)
 from GeminiCompanion.companion.chat.chat_update import WORKING
 from GeminiCompanion.companion.chat.rendered import Patch, Rendered
 from GeminiCompanion.companion.chat.requests import SaidBefore, Send, SendNow, TakeBack
@@ -72,10 +79,8 @@ class GoingAlong(ComposerCase):
             self.assertIn(part, self.above(view))
         self.type(view, "Why?")
         self.run_command("send")
-        text = "Why?\n\n" + A_SELECTION.text
-        files, images = (A_FILE.path,), (AN_IMAGE.path,)
         id = str(view.settings().get(CONVERSATION))
-        self.assertEqual(self.asked_last(), Send(id, text, files, (), images))
+        self.assertEqual(self.asked_last(), Send(id, "Why?", (A_FILE, A_SELECTION, AN_IMAGE)))
         self.of(view).above.attach([Attached(FILE, "later", "/w/later")])
         yield from self.answer()
         self.assertEqual([it.name for it in self.of(view).above.attached], ["later"])
@@ -101,7 +106,7 @@ class GoingAlong(ComposerCase):
         self.assertEqual(self.sentences, [PREFIX + NOTHING, PREFIX + NO_WORDS])
         self.of(view).above.attach([A_SELECTION])
         self.run_command("send")
-        self.assertEqual(self.asked_last().text, A_SELECTION.text)
+        self.assertEqual(self.asked_last().attached, (A_FILE, A_SELECTION))
 
     def test_a_crash_after_a_message_was_sent_does_not_bring_it_into_the_composer_again(
         self,
@@ -120,7 +125,7 @@ class GoingAlong(ComposerCase):
         text = "word " * 200_000 + "end"
         self.of(view).composer.write(view, text)
         self.run_command("send")
-        self.assertEqual(self.asked_last().text, text)
+        self.assertEqual(self.asked_last().words, text)
         yield from self.answer()
         self.assertEqual(self.unsent(view), "")
 
@@ -142,7 +147,7 @@ class GoingAlong(ComposerCase):
         view = yield from self.chat()
         self.of(view).above.attach([A_FILE])
         self.run_command("send", text="run the tests")
-        self.assertEqual(self.asked_last().files, ())
+        self.assertEqual(self.asked_last().attached, ())
         yield from self.answer()
         self.assertEqual(self.of(view).above.attached, (A_FILE,))
 
@@ -200,7 +205,9 @@ class TheQueue(ComposerCase):
 
     def test_a_changed_one_comes_before_what_stands_in_the_composer(self) -> Steps:
         image = Attachment("f" * 32, "b.png", "image/png", 3)
-        message = queued("1", "first", given=("/w/a.py",), attachments=(image,))
+        sent = outgoing("first", [A_SELECTION, Attached(CONTEXT, "of the editor", text="told")])
+        files: Any = {"given": ("/w/a.py",), "attachments": (image,)}
+        message = queued("1", sent.text, additions=sent.additions, **files)
         view = yield from self.waiting(message)
         self.type(view, "half a thought")
         self.press(view, "change 1")
@@ -211,9 +218,9 @@ class TheQueue(ComposerCase):
         yield from self.answer(message)
         self.assertEqual(self.unsent(view), "first\n\nhalf a thought")
         expected = (Attached(FILE, "a.py", "/w/a.py"), Attached(IMAGE, "b.png", id="f" * 32))
-        self.assertEqual(self.of(view).above.attached, expected)
+        self.assertEqual(self.of(view).above.attached, (*expected, A_SELECTION))
         self.run_command("send")
-        self.assertEqual(self.asked_last().attachments, ("f" * 32,))
+        self.assertEqual(self.asked_last().attached, (*expected, A_SELECTION))
 
     def test_a_changed_one_is_on_the_disk_before_it_does_not_wait_any_more(self) -> Steps:
         self.replace(drafts, "SOON", 1_000_000)
@@ -240,7 +247,9 @@ class TheQueue(ComposerCase):
         self.assertEqual((self.unsent(view), self.of(view).above.attached), ("half a thought", ()))
 
     def test_what_is_taken_back_is_brought_by_the_history(self) -> Steps:
-        view = yield from self.waiting(queued("1", "first"))
+        sent = outgoing("first", [Attached(CONTEXT, "of the editor", text="told")])
+        view = yield from self.waiting(queued("1", sent.text, additions=sent.additions))
+        self.assertNotIn("…", self.above(view))
         self.press(view, "take_back 1")
         yield from self.answer(None)
         self.run_command("previous_message")

@@ -3,9 +3,13 @@ CLIs of the window are told."""
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import Any, Generator
 
 import sublime
+from GeminiCompanion.companion.agent.events.turn_events import Queue, QueuedMessage
+from GeminiCompanion.companion.chat.attached import outgoing
+from GeminiCompanion.companion.chat.chat_update import WORKING
 from GeminiCompanion.companion.ui.settings import parse
 
 from .reviewing import Steps
@@ -25,8 +29,8 @@ class Context(ChatCase):
         request, answer = self.service.asked[-1]
         answer.give(None)
         yield from self.until_turn()
-        self.assertEqual(request.text, words)
-        return str(request.context)
+        self.assertEqual(request.words, words)
+        return "\n".join(it.text for it in request.attached)
 
     def look_at(self, name: str, text: str) -> Generator[Any, Any, sublime.View]:
         """A file that the companion has heard of."""
@@ -70,6 +74,23 @@ class Context(ChatCase):
         self.assertIn("a.py, line 1.", told)
         self.assertIn("Selected:\n```\none\n```", told)
         self.assertEqual((yield from self.sent("again")), "")
+
+    def test_what_went_with_a_message_that_is_taken_back_is_told_with_the_next(self) -> Steps:
+        self.set("chat_context", True)
+        yield from self.look_at("a.py", "one two\n")
+        view = yield from self.chat()
+        told = yield from self.sent("hello")
+        sent = outgoing("hello", self.service.asked[-1][0].attached)
+        now = datetime.now(timezone.utc)
+        message = QueuedMessage("1", sent.text, now, additions=sent.additions)
+        yield from self.update(view, state=WORKING, queue=Queue((message,), False))
+        chat = self.chats.tabs.of(view)
+        assert chat is not None
+        self.chats.tabs.on_pressed(chat, "take_back 1")
+        self.service.asked[-1][1].give(message)
+        yield from self.until_turn()
+        self.assertEqual((yield from self.sent("again")), told)
+        self.assertEqual((yield from self.sent("once more")), "")
 
     def test_neither_excluded_files_are_told_nor_any_during_a_pause(self) -> Steps:
         self.set("chat_context", True)

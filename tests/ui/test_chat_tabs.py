@@ -50,6 +50,8 @@ class Service:
 
     def __init__(self) -> None:
         self.opened: list[str] = []
+        # The ids with the agents and the folders.
+        self.wanted: list[tuple[str, str, str]] = []
         self.opens = 0
         self.asked: list[tuple[Any, Answer[Any]]] = []
 
@@ -57,6 +59,7 @@ class Service:
         self, workspace: str, agent: str = "", conversation_id: str = "", tools: Any = ()
     ) -> ChatUpdate:
         self.opened.append(conversation_id)
+        self.wanted.append((conversation_id, agent, workspace))
         self.opens += 1
         return ChatUpdate(conversation_id, STARTING, workspace=workspace)
 
@@ -332,7 +335,7 @@ class Sending(ChatCase):
         ((request, answer),) = self.service.asked
         answer.give(None)
         yield from self.until_turn()
-        self.assertEqual((request.text, self.unsent(view)), ("run the tests", "unfinished"))
+        self.assertEqual((request.words, self.unsent(view)), ("run the tests", "unfinished"))
 
     def test_a_tab_that_nobody_has_looked_at_is_opened_before_it_is_sent(self) -> Steps:
         view = yield from self.chat()

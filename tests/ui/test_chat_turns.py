@@ -16,6 +16,7 @@ from GeminiCompanion.companion.agent.conversations.turn_undo import (
     FileTexts,
 )
 from GeminiCompanion.companion.base.answer import Unanswered
+from GeminiCompanion.companion.chat.attached import IMAGE, Attached
 from GeminiCompanion.companion.chat.edit_requests import (
     Checkpoint,
     Checkpoints,
@@ -140,11 +141,17 @@ class Rewinding(TurnCase):
         asked.pop()["on_select"](0)
         yield lambda: asked
         asked.pop()["on_select"](0)
-        made = Rewound("f" * 32, "gemini", "message of t2", ())
+        image = Attached(IMAGE, "a.png", "/w/attachments/1")
+        made = Rewound("f" * 32, "qwen", "/other", "message of t2", (image,))
         request = yield from self.given(Rewind, made)
         self.assertEqual(request, Rewind(self.id, "t2"))
         yield lambda: self.window.active_view().settings().get(CONVERSATION) == "f" * 32
-        self.assertEqual(self.unsent(self.window.active_view()), "message of t2")
+        view = self.window.active_view()
+        self.assertEqual(self.unsent(view), "message of t2")
+        chat = self.chats.tabs.of(view)
+        self.assertEqual(chat and chat.above.attached, (image,))
+        # Also where the conversation has still to be begun.
+        yield lambda: ("f" * 32, "qwen", "/other") in self.service.wanted
         self.assertTrue(self.view.is_valid())
 
     def test_nothing_is_changed_without_a_second_word(self) -> Steps:

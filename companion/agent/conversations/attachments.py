@@ -132,6 +132,11 @@ class Attachments:
         if not removed:
             raise _unknown(id)
 
+    def path_of(self, id: str) -> str:
+        """The file with its content."""
+        self.get(id)
+        return self._path(id)
+
     def parts(self, ids: Sequence[str], admitted: AgentCapabilities) -> Parts:
         """The attachments as parts of a message, for an agent with these capabilities."""
         found = [self.get(id) for id in ids]

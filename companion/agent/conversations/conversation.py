@@ -191,7 +191,7 @@ class Conversation:
         # Given back with the end of the turn.
         self.hold.keep()
         turn = self.turn = Turn(log, agent, limits, asks, ended, note)
-        message = events.Message(said.text, said.files, said.attachments)
+        message = events.Message(said.text, said.files, said.attachments, said.additions)
         self.record.begin_turn(turn.id, message, queued)
         self._told(log.note(message))
         if queued:

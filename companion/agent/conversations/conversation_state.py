@@ -8,11 +8,11 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 from ..acp import tool_servers
 from ..acp.tool_servers import ToolServer
-from ..events.turn_events import Attachment, QueuedMessage
+from ..events.turn_events import Addition, Attachment, QueuedMessage
 
 # The value in the file for something that is true.
 YES = "yes"
@@ -116,10 +116,26 @@ def queue_of(text: str) -> tuple[QueuedMessage, ...]:
             files = {name: tuple(map(str, each[name])) for name in texts}
             attached = tuple(Attachment(**it) for it in each["attachments"])
             id, said = str(each["id"]), str(each["text"])
-            messages.append(QueuedMessage(id, said, time, **files, attachments=attached))
+            added = additions_of(each)
+            messages.append(
+                QueuedMessage(id, said, time, **files, attachments=attached, additions=added)
+            )
     return tuple(messages)
 
 
+def additions_of(stored: Mapping[str, Any]) -> tuple[Addition, ...]:
+    """Those of a message from a file. Raises KeyError, TypeError, ValueError."""
+    found = stored.get("additions", ())
+    return tuple(Addition(str(it["kind"]), str(it["name"]), int(it["size"])) for it in found)
+
+
 def queue_text(messages: Sequence[QueuedMessage]) -> str:
-    found = [{**dataclasses.asdict(each), "time": each.time.isoformat()} for each in messages]
-    return json.dumps(found, ensure_ascii=False)
+    return json.dumps([_values(each) for each in messages], ensure_ascii=False)
+
+
+def _values(message: QueuedMessage) -> dict[str, Any]:
+    values = {**dataclasses.asdict(message), "time": message.time.isoformat()}
+    if not message.additions:
+        # As earlier releases write it.
+        del values["additions"]
+    return values

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Callable, Sequence
 
-from ..events.turn_events import Attachment, Body, Queue, QueuedMessage
+from ..events.turn_events import Addition, Attachment, Body, Queue, QueuedMessage
 from ..wording import failure
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import Words, sentence
@@ -61,11 +61,13 @@ class MessageQueue:
         given: Sequence[str],
         files: Sequence[str],
         attachments: Sequence[Attachment],
+        additions: tuple[Addition, ...] = (),
     ) -> QueuedMessage:
-        """At the end. `given` and `files` are as in QueuedMessage. Raises AgentError."""
-        now = datetime.now(timezone.utc)
+        """At the end. `given`, `files` and `additions` are as in QueuedMessage. Raises
+        AgentError."""
+        now, id = datetime.now(timezone.utc), secrets.token_hex(8)
         added = QueuedMessage(
-            secrets.token_hex(8), text, now, tuple(given), tuple(files), tuple(attachments)
+            id, text, now, tuple(given), tuple(files), tuple(attachments), additions
         )
         self._set((*self.messages, added))
         return added
@@ -74,7 +76,7 @@ class MessageQueue:
         """Another text, with which these files go. Raises AgentError."""
         self._loose(id)
         changed = (
-            replace(each, text=text, files=tuple(files)) if each.id == id else each
+            replace(each, text=text, files=tuple(files), additions=()) if each.id == id else each
             for each in self.messages
         )
         self._set(tuple(changed))

@@ -10,7 +10,7 @@ from typing import Sequence
 
 from ..acp.messages import AgentCapabilities, Block, link_block, resource_block, text_block
 from ..agents.cli import Cli
-from ..events.turn_events import Attachment
+from ..events.turn_events import Addition, Attachment
 from ..wording.failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .attachments import Parts
@@ -24,6 +24,7 @@ class Message:
     files: tuple[str, ...]
     parts: tuple[Block, ...]
     attachments: tuple[Attachment, ...] = ()
+    additions: tuple[Addition, ...] = ()
 
     def attaching(self, added: Parts) -> Message:
         """The message with these attachments added."""

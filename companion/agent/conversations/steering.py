@@ -29,7 +29,7 @@ async def passed(conversation: Conversation) -> list[str]:
     except AgentError as error:
         queue.hold(error.message)
         return []
-    log.add(MessageAdded(message.id, message.text))
+    log.add(MessageAdded(message.id, message.text, message.additions))
     queue.taken(message.id)
     # If the server is killed, the message is either in the queue or was said, never both.
     with suppress(AgentError):

@@ -18,7 +18,7 @@ from ..acp.session_state import Choice, ContextUsage, Cost, Plan, PlanEntry
 from ..events import turn_events as events
 from ..events.turn_events import Attachment, Body, PastTurn, TurnEvent, Usage, sum_of
 from ..wording.sentence import restored
-from .conversation_state import ConversationState, queue_of, queue_text
+from .conversation_state import ConversationState, additions_of, queue_of, queue_text
 from .text_search import Words
 
 VERSION = 1
@@ -342,6 +342,7 @@ def _take(history: History, line: Mapping[str, Any]) -> None:
         attached = tuple(Attachment(**each) for each in line.get("attachments", ()))
         time, text = _time(line["time"]), str(line["text"])
         turn = PastTurn(str(line["turn"]), time, text, files, attached)
+        turn.additions = additions_of(line)
         history.turns.append(turn)
         if "queued" in line:
             _take_from_queue(history.changes, str(line["queued"]))
@@ -384,6 +385,8 @@ def _body(value: dict[str, Any]) -> Body:
         given["entries"] = tuple(PlanEntry(**each) for each in given["entries"])
     elif kind is ContextUsage:
         given["cost"] = Cost(**given["cost"]) if given.get("cost") else None
+    elif kind is events.MessageAdded:
+        given["additions"] = additions_of(given)
     elif kind is events.Elicitation:
         given["fields"] = tuple(_field(each) for each in given["fields"])
     elif kind is events.Complete:

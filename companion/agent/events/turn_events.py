@@ -206,6 +206,16 @@ class Attachment:
 
 
 @dataclass(frozen=True)
+class Addition:
+    """A part of a message's text that the user has not typed: those of a message stand at its end,
+    each after a blank line. `kind` and `name` say what it is, `size` is in code points."""
+
+    kind: str
+    name: str
+    size: int
+
+
+@dataclass(frozen=True)
 class Message:
     """The user's message, which begins a turn; not among the events of the turn itself. `files` are
     the paths of the files to read with it."""
@@ -214,6 +224,7 @@ class Message:
     text: str
     files: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    additions: tuple[Addition, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -248,6 +259,7 @@ class MessageAdded:
     type: ClassVar[str] = "message_added"
     id: str
     text: str
+    additions: tuple[Addition, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -261,6 +273,7 @@ class QueuedMessage:
     given: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    additions: tuple[Addition, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -333,6 +346,7 @@ class PastTurn:
     attachments: tuple[Attachment, ...] = ()
     events: list[TurnEvent] = field(default_factory=list)
     is_whole: bool = True
+    additions: tuple[Addition, ...] = ()
 
     @property
     def is_over(self) -> bool:

@@ -11,7 +11,7 @@ import sublime
 
 from ...agent.events.turn_events import Queue, QueuedMessage
 from ...base.shown_text import shown_line
-from ...chat.attached import Attached, added
+from ...chat.attached import Attached, added, words_of
 from .. import wrapping
 
 KEY = "gemini_companion_chat_above"
@@ -97,9 +97,9 @@ def _rows(queue: Queue, attached: Sequence[Attached]) -> tuple[Row, ...]:
 
 def summary(message: QueuedMessage) -> str:
     """A message that waits, in a line."""
-    count = len(message.given) + len(message.attachments)
+    words, count = words_of(message), len(message.given) + len(message.attachments)
     more = f" (with {count} {'file' if count == 1 else 'files'})" if count else ""
-    return short(message.text) + more
+    return short(words or message.text) + more
 
 
 def short(text: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Callable, Iterable, TypeVar
+from typing import TYPE_CHECKING, Callable, Iterable, Mapping, TypeVar
 
 import sublime
 
 from ...base.answer import Answer
-from ...chat.attached import Attached, Outgoing, outgoing
+from ...chat.attached import Attached
 from ...chat.chat_update import FAILED, ChatUpdate
 from ...chat.rendered import ANSWER, DECIDE, DECLINE, OPEN_EDIT, SHOW_OUTPUT, Link
 from ..review import open_diffs
@@ -17,7 +17,7 @@ from . import chat_places, link_actions
 from .answering import Answering
 from .chat_drawing import ChatDrawing
 from .chat_tabs import ChatTabs
-from .chat_view import AGENT, CONVERSATION, ChatView
+from .chat_view import AGENT, CONVERSATION, WORKSPACE, ChatView
 from .composing import Composing
 from .drafts import Drafts, folder_of
 from .edit_reviews import EditReviews
@@ -67,7 +67,9 @@ class ChatActions:
             lambda: self.tabs.chats, stories.begin, self._updated, (self._left, self._seen)
         )
         self.tabs.on_clone, self.tabs.on_closing = self.drawing.finish, self._closing
-        self.composing = Composing(self.tabs, self._followed, drafts, stories, tell)
+        self.composing = Composing(
+            self.tabs, self._followed, context.taken_back, drafts, stories, tell
+        )
         self._edits, edits.needed = edits, self.needed
         edits.show_question = self.answering.show_call
         # Called with each update, and the window of its tab.
@@ -116,12 +118,14 @@ class ChatActions:
             self.drafts.put(conversation, words, folder_of(window), attached)
         self.open(window, conversation, agent)
 
-    def open(self, window: sublime.Window, conversation: str, agent: str = "") -> None:
-        """Go to the tab of the conversation, wherever it is, or open one. `agent` is for a new
-        conversation."""
+    def open(
+        self, window: sublime.Window, conversation: str, agent: str = "", workspace: str = ""
+    ) -> None:
+        """Go to the tab of the conversation, wherever it is, or open one. `agent` and `workspace`
+        are for a new conversation."""
         view = chat_places.view_of(conversation, window)
         if view is None:
-            view = self._open(window, conversation, agent)
+            view = self._open(window, conversation, {AGENT: agent, WORKSPACE: workspace})
         home = view.window() or window
         if home != window:
             home.bring_to_front()
@@ -130,12 +134,14 @@ class ChatActions:
         if chat is not None:
             chat.composer.go_to_end(view)
 
-    def _open(self, window: sublime.Window, conversation: str, agent: str) -> sublime.View:
+    def _open(
+        self, window: sublime.Window, conversation: str, wanted: Mapping[str, str]
+    ) -> sublime.View:
         window.focus_group(open_diffs.group_without_diff(window))
         view = window.new_file()
         view.set_name(NAME)
-        if agent:
-            view.settings().set(AGENT, agent)
+        for name in filter(wanted.get, wanted):
+            view.settings().set(name, wanted[name])
         view.settings().set(CONVERSATION, conversation)
         self.tabs.activated(view)
         return view
@@ -158,8 +164,10 @@ class ChatActions:
         tools = () if chat.conversation in self._opened else await self.context.tools(window)
         if chat.conversation not in self._opened and chat.views:
             self._opened.add(chat.conversation)
-            agent = str(chat.views[0].settings().get(AGENT) or "")
-            chat.update(service.open(folder_of(window), agent, chat.conversation, tools))
+            told = chat.views[0].settings()
+            agent, folder = str(told.get(AGENT) or ""), str(told.get(WORKSPACE) or "")
+            folder = folder or folder_of(window)
+            chat.update(service.open(folder, agent, chat.conversation, tools))
         return service
 
     def _left(self, chat: ChatView) -> None:
@@ -210,15 +218,14 @@ class ChatActions:
             return
         words = chat.composer.text if text is None else text
         attached = chat.above.attached if text is None else ()
-        message = outgoing(words, attached)
-        if message.text:
+        if words.strip() or any(it.text.strip() for it in attached):
             written = words if text is None else ""
-            self._stories.begin(self._send(chat, message, written, attached))
+            self._stories.begin(self._send(chat, words, written, attached))
         else:
             self._tell(NO_WORDS if attached else NOTHING)
 
     async def _send(
-        self, chat: ChatView, message: Outgoing, written: str, attached: tuple[Attached, ...]
+        self, chat: ChatView, words: str, written: str, attached: tuple[Attached, ...]
     ) -> None:
         """The composer keeps what is written and attached until the message is on its way."""
         from ...chat.requests import Send
@@ -226,13 +233,9 @@ class ChatActions:
         self._sending.add(chat.conversation)
         try:
             service = await self._followed(chat)
-            if service is not None and await self.composing.may_send(chat, written or message.text):
-                files, images = message.files, message.images
+            if service is not None and await self.composing.may_send(chat, words):
                 context = await self.context.of(chat)
-                send = Send(
-                    chat.conversation, message.text, files, message.attachments, images, context
-                )
-                await service.ask(send)
+                await service.ask(Send(chat.conversation, words.strip(), (*attached, *context)))
                 self.context.sent(chat.conversation, context)
                 # Its tab may be closed meanwhile, or be another one.
                 all_tabs = [it for it in self.tabs.chats if it.conversation == chat.conversation]

@@ -31,6 +31,8 @@ from .unsent import difference
 CONVERSATION = "gemini_companion_chat"
 # The id of the agent that a new conversation is to have, on its first view.
 AGENT = "gemini_companion_chat_agent"
+# The folder in which its agent is to work, if that is not the window's.
+WORKSPACE = "gemini_companion_chat_workspace"
 SYNTAX = "Packages/GeminiCompanion/Gemini Companion Chat.sublime-syntax"
 # The line above the composer. No line of a transcript is like it: LINE is followed by words there.
 COMPOSER = LINE + "━" * 40 + "\n"

@@ -20,7 +20,7 @@ from .completing import Completing
 from .drafts import Drafts, folder_of
 from .last_texts import LastTexts
 from .project_lists import ProjectLists
-from .queued import Followed, Queued
+from .queued import Followed, Queued, Untold
 from .said_before import SAID_BEFORE, History
 
 # The contexts that key bindings ask for: the keyboard is in a chat, and there above the composer.
@@ -35,6 +35,7 @@ class Composing:
         self,
         tabs: ChatTabs,
         followed: Followed,
+        untold: Untold,
         drafts: Drafts,
         stories: Stories,
         tell: Callable[[str], None],
@@ -48,7 +49,7 @@ class Composing:
         tabs.on_typed = self.completing.typed
         self._code = CodeTaking(self.texts, tell)
         self.history = History(followed, stories)
-        self.queued = Queued(followed, self.history.keep, drafts.saved, stories, tell)
+        self.queued = Queued(followed, self.history.keep, untold, drafts.saved, stories, tell)
         tabs.on_pressed = self.queued.pressed
 
     async def may_send(self, chat: ChatView, text: str) -> bool:

@@ -9,7 +9,7 @@ import sublime
 
 from ...agent.events.turn_events import QueuedMessage
 from ...base.answer import Unanswered
-from ...chat.attached import Attached, returned
+from ...chat.attached import Attached, returned, words_of
 from .. import panels
 from ..stories import Stories
 from .above import CHANGE, DETACH, PUT_IN, SEND_NOW, TAKE_BACK, summary
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # The service in which the chat is open; None if there is none, which the user was told.
 Followed = Callable[[ChatView], Awaitable["ChatService | None"]]
+# Hears, for a conversation, of a message that its agent does not get.
+Untold = Callable[[str, QueuedMessage], None]
 
 GONE = "This message does not wait any more."
 IS_BACK = "It is taken back. Press Up in an empty message to get its text."
@@ -38,19 +40,21 @@ PUT, BACK = "Put it into the text", "Take it back"
 
 
 class Queued:
-    """`said` keeps, for a conversation, a text that is not to be lost; `saved` answers when what is
-    in the composers is on the disk."""
+    """`said` keeps, for a conversation, a text that is not to be lost; `untold` hears of a message
+    that its agent does not get. `saved` answers when what is in the composers is on the disk."""
 
     def __init__(
         self,
         followed: Followed,
         said: Callable[[str, str], None],
+        untold: Untold,
         saved: Callable[[], Awaitable[None]],
         stories: Stories,
         tell: Callable[[str], None],
     ) -> None:
         self._followed = followed
         self._said = said
+        self._untold = untold
         self._saved = saved
         self._stories = stories
         self._tell = tell
@@ -93,13 +97,14 @@ class Queued:
         if not chat.views:
             return
         before, files = chat.composer.text, returned(message)
-        put = message.text + ("\n\n" if before.strip() else "")
+        put = words_of(message) + ("\n\n" if before.strip() else "")
         new = [it for it in files if it not in chat.above.attached]
         chat.composer.write(chat.views[0], put + before)
         chat.above.attach(files)
         try:
             await self._saved()
             await service.ask(TakeBack(chat.conversation, message.id))
+            self._untold(chat.conversation, message)
         except Unanswered:
             chat.composer.take(put)
             chat.above.detach(new)
@@ -110,8 +115,9 @@ class Queued:
     ) -> None:
         from ...chat.requests import TakeBack
 
-        self._said(chat.conversation, message.text)
+        self._said(chat.conversation, words_of(message))
         await service.ask(TakeBack(chat.conversation, message.id))
+        self._untold(chat.conversation, message)
         self._tell(IS_BACK)
 
     async def choose(self, window: sublime.Window, chat: ChatView) -> None:

@@ -3,11 +3,13 @@ the same rules, where the setting `chat_context` wants it. UI thread only."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Sequence
 
 import sublime
 
+from ...agent.events.turn_events import QueuedMessage
 from ...base.answer import Unanswered
+from ...chat.attached import CONTEXT, Attached, parted
 from ...chat.editor_context import as_text
 from ...ide.clis import GEMINI_CLI
 from ...ide.questions import ContextShared
@@ -32,8 +34,13 @@ class ToldContext:
         # The last one of each conversation: what has not changed is not told again.
         self._told: dict[str, str] = {}
 
-    async def of(self, chat: ChatView) -> str:
-        """The text for the next message of the chat; empty if there is nothing new."""
+    async def of(self, chat: ChatView) -> tuple[Attached, ...]:
+        """What goes along with the next message of the chat."""
+        text = await self._text(chat)
+        is_new = text and text != self._told.get(chat.conversation)
+        return (Attached(CONTEXT, "of the editor", text=text),) if is_new else ()
+
+    async def _text(self, chat: ChatView) -> str:
         window = chat.views[0].window() if chat.views else None
         if window is None or not settings.of(window).chat_context:
             return ""
@@ -46,8 +53,7 @@ class ToldContext:
             return ""
         maps = sharing_settings.path_maps(window)
         files = [{**it, "path": maps.to_local(str(it["path"]))} for it in shared.update.open_files]
-        text = as_text(files, folder_of(window))
-        return text if text != self._told.get(chat.conversation) else ""
+        return as_text(files, folder_of(window))
 
     async def tools(self, window: sublime.Window) -> tuple[ToolServer, ...]:
         """The server `editor` of the window, with tools that ask it about code."""
@@ -66,7 +72,12 @@ class ToldContext:
         url = f"http://127.0.0.1:{port}{TOOLS}"
         return read([{"type": HTTP, "name": EDITOR, "url": url, "headers": headers}])
 
-    def sent(self, conversation: str, text: str) -> None:
-        """The text is on its way."""
-        if text:
-            self._told[conversation] = text
+    def sent(self, conversation: str, told: Sequence[Attached]) -> None:
+        """This is on its way."""
+        for each in told:
+            self._told[conversation] = each.text
+
+    def taken_back(self, conversation: str, message: QueuedMessage) -> None:
+        """The agent does not get the message, nor what it is told with it."""
+        if any(it.kind == CONTEXT for it in parted(message)[1]):
+            self._told.pop(conversation, None)

@@ -223,8 +223,9 @@ class TurnActions:
 
     def _open(self, window: sublime.Window, rewound: Rewound) -> None:
         """The new chat, with the message in its composer."""
-        self._chats.drafts.put(rewound.conversation, rewound.text, folder_of(window))
-        self._chats.open(window, rewound.conversation)
+        draft = rewound.words, folder_of(window), rewound.attached
+        self._chats.drafts.put(rewound.conversation, *draft)
+        self._chats.open(window, rewound.conversation, rewound.agent, rewound.workspace)
         if rewound.left:
             names = ", ".join(os.path.basename(it.path) for it in rewound.left)
             self._tell(NOT_LEFT.format(names).strip())
