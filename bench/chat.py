@@ -139,7 +139,7 @@ def _growing_rows(shorts: List[Dict[str, Any]], longs: List[Dict[str, Any]]) -> 
     held = [max(own for _, own in it) for it in opened]
     yield _seconds_row("  longest without the editor's API and the collector", held, HELD_AIM)
     collected = statistics.median(each["collected"] for each in longs)
-    detail = f"through {longs[0]['objects']:,} objects of the editor's and the chat's"
+    detail = f"through {longs[0]['objects']:,} objects of the editor and all packages"
     yield millisecond_row("  longest collection of garbage meanwhile", collected, detail)
 
 

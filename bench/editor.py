@@ -162,9 +162,12 @@ def _proposal_rows(run: Dict[str, Any]) -> Iterator[Row]:
         ("busy", "  of that with a processor", None),
         ("open", "sheet of all drawn", SHEET_AIM),
         ("sheet held", "longest callback of that", HELD_AIM),
+        ("sheet busy", "  of that with a processor", None),
     ):
         name = f"256 proposals of four CLIs: {what}"
-        yield _round_row(name if key != "busy" else what, [run[key]], aim)
+        yield _round_row(what if key.endswith("busy") else name, [run[key]], aim)
+    detail = f"through {run['objects']:,} objects of the editor and all packages"
+    yield millisecond_row("  longest collection of garbage beside these", run["collected"], detail)
 
 
 def _round_row(name: str, seconds: List[float], aim: Optional[Aim]) -> Row:

@@ -56,14 +56,12 @@ from headless.queues import Queue
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from load import timed, watched  # noqa: E402
+from load import collections, timed, watched  # noqa: E402
 
 # Seconds for an answer.
 PATIENCE = 90.0
 LOOK, SETTLED = 0.001, 1.0
 CHATS, TURNS = 10, 10
-# The generation of the garbage collector that has all objects.
-OLDEST = 2
 # Lines of a turn, and how often one more comes.
 TURN, PATCHES = 25, 50
 STATE = "gemini_companion_chat_state"
@@ -139,7 +137,7 @@ def growing(lines: str) -> Dict[str, Any]:
     opened = [own.of(lambda: chats[0].update(first.pop()))]
     while not chats[0].is_whole:
         opened.append(own.of(lambda: chats[0].go_on()))
-    collected = own.collected
+    collected = collections.longest
     patches: List[Tuple[float, float]] = []
     added: List[float] = []
     # Where everything stands is much to find out in a long text, and leaves the processor's caches
@@ -190,14 +188,12 @@ def _said_often(message: str) -> int:
 
 class OwnTime:
     """What callbacks cost the editor's thread without the time in Sublime's API, which is the
-    headless editor's, and without that of the garbage collector in the oldest generation: all
-    objects of all packages, at moments of Python's choice. `collected` is the longest of these."""
+    headless editor's, and without full collections of garbage."""
 
     CLASSES = (sublime.View, sublime.Selection, sublime.Settings, sublime.Window, sublime.Buffer)
 
     def __init__(self) -> None:
-        self.collected = 0.0
-        self._outside = self._collecting_since = 0.0
+        self._outside = 0.0
         self._is_outside = False
         # Of each callback, where a queue is watched.
         self.costs: List[float] = []
@@ -205,7 +201,6 @@ class OwnTime:
             for name, function in list(vars(kind).items()):
                 if callable(function) and not name.startswith("__"):
                     setattr(kind, name, self._timed(function))
-        gc.callbacks.append(self._collecting)
 
     def of(self, run: Callable[[], object]) -> Tuple[float, float]:
         """Seconds with it, and without."""
@@ -222,29 +217,24 @@ class OwnTime:
         queue.run_one = measured  # type: ignore[method-assign]
 
     def _cost(self, run: Callable[[], object]) -> Tuple[float, float]:
-        self._outside, began = 0.0, time.perf_counter()
+        self._outside, began, own = 0.0, time.perf_counter(), self._now()
         run()
-        whole = time.perf_counter() - began
-        return whole, whole - self._outside
+        return time.perf_counter() - began, self._now() - own - self._outside
 
-    def _collecting(self, phase: str, info: Dict[str, int]) -> None:
-        if phase == "start":
-            self._collecting_since = time.perf_counter()
-        elif info["generation"] == OLDEST:
-            lasted = time.perf_counter() - self._collecting_since
-            self.collected = max(self.collected, lasted)
-            self._outside += 0.0 if self._is_outside else lasted
+    @staticmethod
+    def _now() -> float:
+        return time.perf_counter() - float(collections.seconds)
 
     def _timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             if self._is_outside or not running.current().queues.ui.is_here():
                 return function(*args, **kwargs)
-            self._is_outside, began = True, time.perf_counter()
+            self._is_outside, began = True, self._now()
             try:
                 return function(*args, **kwargs)
             finally:
                 self._is_outside = False
-                self._outside += time.perf_counter() - began
+                self._outside += self._now() - began
 
         return call
 

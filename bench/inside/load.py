@@ -7,6 +7,7 @@ own API is how the package is loaded, for which Sublime has none.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -52,10 +53,36 @@ class Ticker:
 
 class Held(NamedTuple):
     """Seconds for which something held the editor's thread, and those of them in which that had a
-    processor: on a machine with other work, or beside a busy thread, it waits for one."""
+    processor: on a machine with other work, or beside a busy thread, it waits for one; and those
+    of full collections of garbage meanwhile, in any thread."""
 
     wall: float
     busy: float
+    collected: float
+
+
+class Collections:
+    """Full collections of garbage: they walk through all objects of the editor and its packages, at
+    moments of Python's choice. The `seconds` of all of them, and of the longest."""
+
+    OLDEST_GENERATION = 2
+
+    def __init__(self) -> None:
+        self.seconds = self.longest = self._began = 0.0
+        gc.callbacks.append(self._collecting)
+
+    def _collecting(self, phase: str, info: Dict[str, int]) -> None:
+        if info["generation"] != self.OLDEST_GENERATION:
+            return
+        if phase == "start":
+            self._began = time.perf_counter()
+        else:
+            lasted = time.perf_counter() - self._began
+            self.seconds += lasted
+            self.longest = max(self.longest, lasted)
+
+
+collections = Collections()
 
 
 class Costs:
@@ -66,7 +93,8 @@ class Costs:
         self._seconds = array("d")
 
     def __iter__(self) -> Iterator[Held]:
-        return (Held(wall, busy) for wall, busy in zip(self._seconds[::2], self._seconds[1::2]))
+        found = self._seconds
+        return (Held(*found[at : at + 3]) for at in range(0, len(found), 3))
 
     def append(self, cost: Held) -> None:
         self._seconds.extend(cost)
@@ -122,9 +150,10 @@ def watched(queue: Queue, but: Optional[Callable[[], object]] = None) -> Costs:
 
 
 def _cost(run: Callable[[], object]) -> Held:
-    wall, busy = time.perf_counter(), time.thread_time()
+    wall, busy, collected = time.perf_counter(), time.thread_time(), collections.seconds
     run()
-    return Held(time.perf_counter() - wall, time.thread_time() - busy)
+    collected = collections.seconds - collected
+    return Held(time.perf_counter() - wall, time.thread_time() - busy, collected)
 
 
 def timed(run: Callable[[], object]) -> Held:

@@ -3,12 +3,14 @@ what the sheet of all of them costs.
 
 `python -m headless FOLDER --exec bench/inside/proposals.py -- REPORT`: writes REPORT, a JSON object
 of seconds: `first` and `last` of some openDiff each, until they were answered; `held` the longest
-callback meanwhile and `busy` how much of that had a processor; `open` and `sheet held` as in
-`changes`.
+callback meanwhile, of those without a full collection of garbage, and `busy` the longest with a
+processor; `open`, `sheet held` and `sheet busy` as in `changes`; `collected` the longest full
+collection, through so many `objects`.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -26,7 +28,7 @@ from headless import running
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from changes import CHANGES, REGIONS, changed_text, ready, wait  # noqa: E402
-from load import Costs, timed, watched  # noqa: E402
+from load import Costs, collections, timed, watched  # noqa: E402
 
 CLIENT = "bench.proposals_client"
 # How many of the first and of the last answers are told.
@@ -58,16 +60,22 @@ def _measured(window: sublime.Window, arguments: List[str]) -> Dict[str, Any]:
             raise RuntimeError("the client has no pipes")
         answered = [float(client.stdout.readline()) for _ in range(MAX_WINDOW_DIFFS)]
         wait(lambda: _are_compared(window))
-        longest, busy = max(it.wall for it in held), max(it.busy for it in held)
+        opened = _longest(held)
         sheet = _sheet(window, held)
         client.stdin.close()
     answers = {"first": answered[:SOME], "last": answered[-SOME:]}
-    return {**answers, "held": longest, "busy": busy, **sheet}
+    collected = {"collected": collections.longest, "objects": len(gc.get_objects())}
+    return {**answers, **opened, **sheet, **collected}
+
+
+def _longest(held: Costs) -> Dict[str, float]:
+    own = [it for it in held if not it.collected]
+    return {"held": max(it.wall for it in own), "busy": max(it.busy for it in own)}
 
 
 def _are_compared(window: sublime.Window) -> bool:
     reviews = ready().reviews
-    found = [reviews.of(view) for view in open_diffs.diffs(window)]
+    found = [reviews.of(view) for view, _record in open_diffs.diffs(window)]
     known = [it for it in found if it is not None and it.comparison is not None]
     return len(known) == MAX_WINDOW_DIFFS
 
@@ -83,7 +91,8 @@ def _sheet(window: sublime.Window, held: Costs) -> Dict[str, float]:
     keys = [f"{REGIONS}_{number}" for number in range(MAX_WINDOW_DIFFS)]
     all_changes = MAX_WINDOW_DIFFS * CHANGES
     wait(lambda: sum(len(shown.get_regions(it)) for it in keys) == all_changes)
-    return {"open": time.perf_counter() - began, "sheet held": max(it.wall for it in held)}
+    lasted = time.perf_counter() - began
+    return {"open": lasted, **{f"sheet {key}": it for key, it in _longest(held).items()}}
 
 
 if __name__ == "__main__":
