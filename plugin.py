@@ -68,6 +68,7 @@ from .companion.ui.commands.conversation_commands import (  # noqa: E402
     GeminiCompanionLogInCommand,
     GeminiCompanionModeCommand,
     GeminiCompanionModelCommand,
+    GeminiCompanionTakeOverSessionCommand,
 )
 from .companion.ui.commands.diff_commands import (  # noqa: E402
     GeminiCompanionAcceptDiffAndNextCommand,
@@ -117,6 +118,7 @@ __all__ = [
     "GeminiCompanionChatCommand",
     "GeminiCompanionNewChatCommand",
     "GeminiCompanionChatsCommand",
+    "GeminiCompanionTakeOverSessionCommand",
     "GeminiCompanionExportChatCommand",
     "GeminiCompanionChatRemedyCommand",
     "GeminiCompanionLogInCommand",

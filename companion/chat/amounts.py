@@ -19,6 +19,15 @@ def duration(span: timedelta) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def age(span: timedelta) -> str:
+    """just now, 5 min ago, 3 h ago, 1 day ago, 12 days ago."""
+    minutes = max(int(span.total_seconds()), 0) // 60
+    if minutes < 60:
+        return f"{minutes} min ago" if minutes else "just now"
+    hours = minutes // 60
+    return f"{hours} h ago" if hours < 24 else f"{many(hours // 24, 'day')} ago"
+
+
 def clock(time: datetime) -> str:
     """The time of day where the user is."""
     return time.astimezone().strftime("%H:%M")

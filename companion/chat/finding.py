@@ -44,19 +44,25 @@ async def find(agent: Agent, wanted: Wanted) -> Conversation:
     id, known = wanted.id, agent.conversations
     await shared_folder.look(known, id)
     if id not in known:
-        await _check_there(wanted.workspace)
-        await _check_apart(agent, wanted.workspace)
+        folder = await folder_for(agent, wanted.workspace)
         cli = agent.backends[wanted.agent or None].cli
-        made = known.new(folder_of(wanted.workspace), cli, id)
+        made = known.new(folder, cli, id)
         if made.id != id:
             # There is a file of this name, and nobody can read it.
-            folder, name = os.path.split(made.record.transcript.path)
-            path = os.path.join(folder, name.replace(made.id, id))
+            place, name = os.path.split(made.record.transcript.path)
+            path = os.path.join(place, name.replace(made.id, id))
             raise AgentError(VALIDATION_ERROR, DAMAGED.format(path))
         return made
     found = known.known(id)
     await found.own()
     return found
+
+
+async def folder_for(agent: Agent, workspace: str) -> str:
+    """The folder of a new conversation in the workspace. Raises AgentError."""
+    await _check_there(workspace)
+    await _check_apart(agent, workspace)
+    return folder_of(workspace)
 
 
 async def check_folder(conversation: Conversation) -> None:

@@ -26,6 +26,9 @@ from .said_blocks import (
 )
 from .waiting_block import WaitingBlock
 
+# The end of a turn that was taken over: of when and how it was, nothing is known.
+NOTHING_TOLD = events.Complete(events.END_TURN, events.Usage())
+
 
 class TurnBlocks:
     """`blocks` and `waiting` are those of the whole conversation."""
@@ -178,6 +181,8 @@ class TurnBlocks:
 
     def _complete(self, id: str, event: TurnEvent, body: events.Complete) -> None:
         self.end()
+        if self._begun == event.time and body == NOTHING_TOLD:
+            return
         facts = TurnFacts(self._begun, event.time, self._usage)
         self._blocks.show(EndBlock(id, self.id, body, facts))
 

@@ -1,8 +1,9 @@
 """An agent that speaks the protocol and nothing else.
 
-    python plain_agent.py [--login] [--version-2] [--resume | --load]
+    python plain_agent.py [--login] [--version-2] [--resume | --load] [--list]
 
-With --login it opens no session before `authenticate`.
+With --login it opens no session before `authenticate`. With --list it lists its SESSIONS, two on a
+page; where it loads one of them it repeats what was SAID, and one without a title is never opened.
 
 A message "write PATH" makes it write a file unasked. To all others it says which methods it was
 asked, in order, and the parameters of `authenticate`.
@@ -16,6 +17,24 @@ import sys
 from typing import Any
 
 AUTH_REQUIRED = {"code": -32000, "message": "Authentication required"}
+# Their titles by their ids, the oldest first; all of one minute, but for the last.
+SESSIONS = {"elsewhere": "Another folder", "first": "The word", "bare": "", "last": "Last one"}
+SAID: tuple[dict[str, Any], ...] = (
+    {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "The word is "}},
+    {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "plum."}},
+    {"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": "A fruit."}},
+    {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "ls", "kind": "execute"},
+    {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "1",
+        "status": "completed",
+        "content": [{"type": "content", "content": {"type": "text", "text": "file.txt"}}],
+    },
+    {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "I see"}},
+    {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "."}},
+    {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "And now?"}},
+    {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Now."}},
+)
 METHODS = [{"id": "api-key", "name": "API Key"}, {"id": "other", "name": "Another way"}]
 
 
@@ -43,19 +62,46 @@ class PlainAgent:
         if method in ("session/new", "session/load", "session/resume"):
             if not self.is_known:
                 return {"error": AUTH_REQUIRED}
-            return {"result": {"sessionId": "a-session"} if method == "session/new" else {}}
+            return self.opened(method, params)
+        if method == "session/list" and "--list" in self.options:
+            return {"result": self.listed(params)}
         if method == "session/prompt":
             self.prompted(params)
             return {"result": {"stopReason": "end_turn"}}
         return {"error": {"code": -32601, "message": "Method not found"}}
 
+    def opened(self, method: str, params: Any) -> dict[str, Any]:
+        if method == "session/new":
+            return {"result": {"sessionId": "a-session"}}
+        if SESSIONS.get(params["sessionId"]) == "":
+            return {"error": {"code": -32603, "message": "It cannot be read"}}
+        if method == "session/load" and params["sessionId"] in SESSIONS:
+            for each in SAID:
+                self.update(params["sessionId"], **each)
+        return {"result": {}}
+
+    @staticmethod
+    def listed(params: Any) -> dict[str, Any]:
+        start = int(params.get("cursor") or 0)
+        page = [
+            {
+                "sessionId": id,
+                "cwd": params["cwd"] if id != "elsewhere" else os.path.dirname(params["cwd"]),
+                **({"title": title} if title else {}),
+                "updatedAt": f"2026-01-02T03:0{number // 3}:00.000Z",
+            }
+            for number, (id, title) in enumerate(SESSIONS.items())
+        ][start : start + 2]
+        more = {"nextCursor": str(start + 2)} if start + 2 < len(SESSIONS) else {}
+        return {"sessions": [*page, {"title": "no id"}], **more}
+
     def initialized(self) -> dict[str, Any]:
         version = 2 if "--version-2" in self.options else 1
-        resumes: dict[str, Any] = {"resume": {}} if "--resume" in self.options else {}
+        can: dict[str, Any] = {it: {} for it in ("resume", "list") if f"--{it}" in self.options}
         return {
             "protocolVersion": version,
             "agentCapabilities": {
-                "loadSession": "--load" in self.options, "sessionCapabilities": resumes,
+                "loadSession": "--load" in self.options, "sessionCapabilities": can,
             },
             "authMethods": METHODS,
         }  # fmt: skip
@@ -66,18 +112,23 @@ class PlainAgent:
             self.write(text[len("write ") :])
         told = [*self.heard, json.dumps(self.authentication), text, os.environ.get("SHOWN", "")]
         content = {"type": "text", "text": "\n".join(told)}
-        self.update(sessionUpdate="agent_message_chunk", content=content)
+        self.update(params["sessionId"], sessionUpdate="agent_message_chunk", content=content)
 
     def write(self, path: str) -> None:
         diff = {"type": "diff", "path": path, "oldText": None, "newText": "hers\n"}
-        call = {"toolCallId": "1", "title": "Write", "kind": "edit", "content": [diff]}
+        call: dict[str, Any] = {
+            "toolCallId": "1",
+            "title": "Write",
+            "kind": "edit",
+            "content": [diff],
+        }
         self.update(sessionUpdate="tool_call", status="in_progress", **call)
         with open(path, "w", encoding="utf-8") as file:
             file.write("hers\n")
         self.update(sessionUpdate="tool_call_update", toolCallId="1", status="completed")
 
-    def update(self, **update: Any) -> None:
-        self.send(method="session/update", params={"sessionId": "a-session", "update": update})
+    def update(self, session: str = "a-session", **update: Any) -> None:
+        self.send(method="session/update", params={"sessionId": session, "update": update})
 
     @staticmethod
     def send(**message: Any) -> None:

@@ -541,6 +541,14 @@ class Ends(unittest.TestCase):
         self.assertEqual(below(drawing), f"▏ {line}\n")
         self.assertEqual(drawing.marked(DIM), [line])
 
+    def test_a_turn_without_times_ends_without_a_line(self) -> None:
+        transcript, drawing = Transcript(), Drawing()
+        said: list[events.Body] = [Message("Hello"), Content("Hi."), Complete("end_turn", Usage())]
+        for number, body in enumerate(said):
+            transcript.add(TurnEvent(number, BEGIN, "s", "t", body))
+        drawing.apply(transcript.take())
+        self.assertEqual(below(drawing), "Hi.\n")
+
     def test_one_token_is_no_plural(self) -> None:
         transcript, drawing = Transcript(), Drawing()
         end = Complete("end_turn", Usage(1, 5))
@@ -556,6 +564,20 @@ class Ends(unittest.TestCase):
 
 
 class Amounts(unittest.TestCase):
+    def test_how_long_ago_something_was_is_told_in_one_unit(self) -> None:
+        for seconds, words in (
+            (-1, "just now"),
+            (59, "just now"),
+            (60, "1 min ago"),
+            (3599, "59 min ago"),
+            (3600, "1 h ago"),
+            (86399, "23 h ago"),
+            (86400, "1 day ago"),
+            (40 * 86400, "40 days ago"),
+        ):
+            with self.subTest(words):
+                self.assertEqual(amounts.age(timedelta(seconds=seconds)), words)
+
     def test_durations_are_as_exact_as_somebody_reads_them(self) -> None:
         for seconds, words in (
             (0, "0.0 s"),

@@ -6,22 +6,32 @@ still ask before they write. Each one unmodified; one that is not set up is skip
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
+import tempfile
 import unittest
+from datetime import datetime, timedelta, timezone
 from typing import Any, Mapping
 from unittest import mock
 
 from agent_case import AgentCase, of, text
-from agent_rows import AGENTS, CODEX_MODEL, Agent, Proxy
+from agent_rows import AGENTS, CODEX_MODEL, Proxy
+from agent_rows import Agent as Row
 from any_model_server import MODEL
+from editor import Editor
+from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.agents.cli_home import inherited
 from GeminiCompanion.companion.agent.agents.credentials import OWN, Credentials
 from GeminiCompanion.companion.agent.conversations.held_session import REMINDED
-from GeminiCompanion.companion.agent.events.turn_events import Thought, ToolConfirmation
+from GeminiCompanion.companion.agent.conversations.repeated_turns import TAKEN_OVER
+from GeminiCompanion.companion.agent.events.turn_events import Thought, ToolConfirmation, ToolResult
+from GeminiCompanion.companion.agent.processes import own_sessions
 from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.agent.turn.outcomes import Decision
 from GeminiCompanion.companion.agent.wording.failure import AgentError
+from served import until, write_settings
 
 OF_USER = "the-users-key"
 LOGIN = Credentials(OWN)
@@ -82,10 +92,37 @@ requires_openai_auth = true
 HOMES = {"claude": claude_home, "opencode": opencode_home, "codex": codex_home}
 
 
+def make_home(row: Row, home: str, url: str, proxy: Proxy) -> Any:
+    """The user's home, with a login for the model at the URL, and settings by which nobody is
+    asked. Gives what is to be patched for the agent to find it."""
+    for name, content in HOMES[row.id](url).items():
+        path = os.path.join(home, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+    # What else there is on this machine may be for another agent.
+    variables = {**inherited(), "HOME": home, **proxy.variables}
+    return mock.patch.dict(os.environ, variables, clear=True)
+
+
+async def in_terminal(launch: Launch, root: str, folder: str, words: str) -> None:
+    """Somebody else says it in the user's home, and allows everything."""
+    state = os.path.join(tempfile.mkdtemp(dir=root), "state")
+    other = Agent(Options(launch, state))
+    try:
+        await other.account.configure(LOGIN)
+        turn = await other.chat(folder, words)
+        async for event in turn.events():
+            if isinstance(event.body, ToolConfirmation):
+                other.turns.confirm(event.body.call_id, Decision(ONCE))
+    finally:
+        await other.stop()
+
+
 class WithOwnLogin(AgentCase):
     """The user's home has a login, and settings by which nobody is asked."""
 
-    row: Agent
+    row: Row
     home: str
     proxy: Proxy
     real = True
@@ -107,14 +144,7 @@ class WithOwnLogin(AgentCase):
         """With the user's home as it is before the agent has run in it."""
         cls.home = os.path.join(cls.root, "home")
         shutil.rmtree(cls.home, True)
-        for name, content in HOMES[cls.row.id](cls.model.url).items():
-            path = os.path.join(cls.home, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(content if isinstance(content, str) else json.dumps(content))
-        # What else there is on this machine may be for another agent.
-        variables = {**inherited(), "HOME": cls.home, **cls.proxy.variables}
-        patch = mock.patch.dict(os.environ, variables, clear=True)
+        patch = make_home(cls.row, cls.home, cls.model.url, cls.proxy)
         patch.start()
         cls.addClassCleanup(patch.stop)
         return await super().another_agent(credentials=LOGIN)
@@ -160,6 +190,27 @@ class WithOwnLogin(AgentCase):
             self.assertIn("the word is plum", str(self.model.told()))
             self.assertIn(REMINDED, [it.description for it in of(Thought, story)])
 
+    async def test_a_session_of_the_terminal_goes_on_as_a_conversation(self) -> None:
+        writes = self.row.write(self.file, "plum\n")
+        self.model.will_play("the word is plum", [writes], ["I see."])
+        await in_terminal(self.launch(), self.root, self.workspace, "the word is plum")
+        self.assertTrue(os.path.exists(self.file))
+        backend, known = self.agent.backends[None], self.agent.conversations
+        (session,) = await own_sessions.listed(backend, known, self.workspace)
+        self.assertTrue(session.title)
+        assert session.updated is not None
+        self.assertLess(datetime.now(timezone.utc) - session.updated, timedelta(minutes=5))
+        taken = await own_sessions.take_over(backend, known, self.workspace, session)
+        (turn,) = (await taken.past.history()).turns
+        self.assertEqual(turn.text, "the word is plum")
+        bodies = [it.body for it in turn.events]
+        self.assertEqual(text(bodies), "I see.")
+        self.assertEqual(len(of(ToolResult, bodies)), 1)
+        story = await self.say("and now", ["Here."], session_id=taken.id)
+        self.assertEqual((text(story), of(Thought, story)), ("Here.", []))
+        self.assertIn("the word is plum", str(self.model.told()))
+        self.assertEqual(await own_sessions.listed(backend, known, self.workspace), ())
+
     async def test_the_users_settings_and_login_stay_as_they_are(self) -> None:
         await self.say("hello", ["Hi."])
         for name, content in HOMES[self.row.id](self.model.url).items():
@@ -178,6 +229,67 @@ class OpenCode(WithOwnLogin):
 
 class Codex(WithOwnLogin):
     row = AGENTS["codex"]
+
+
+class InTab(unittest.TestCase):
+    """What a user does in the editor, from the login to the session of their terminal."""
+
+    row = AGENTS["claude"]
+
+    def setUp(self) -> None:
+        try:
+            command = self.row.launch("", {}).command
+        except AgentError:
+            raise unittest.SkipTest(f"{self.row.name} is not installed: {self.row.setup}") from None
+        self.root = os.path.realpath(tempfile.mkdtemp(prefix="own login-"))
+        self.addCleanup(shutil.rmtree, self.root, True)
+        self.folder, self.temp, self.data, home = (
+            os.path.join(self.root, it) for it in ("work", "tmp", "data", "home")
+        )
+        for folder in (self.folder, self.temp, self.data, home):
+            os.mkdir(folder)
+        self.model = self.row.server()
+        self.model.__enter__()
+        self.addCleanup(self.model.__exit__, None, None, None)
+        proxy = Proxy()
+        self.addCleanup(proxy.server_close)
+        self.addCleanup(proxy.shutdown)
+        patch = make_home(self.row, home, self.model.url, proxy)
+        patch.start()
+        self.addCleanup(patch.stop)
+        agents = {self.row.id: {"command": command}}
+        write_settings(self.data, {"usual_agent": self.row.id, "agents": agents})
+        self.launch = Launch(command, agent=self.row.id)
+
+    def until_shown(self, *words: str) -> str:
+        def found() -> str:
+            text = str(self.editor.do("chat") or "")
+            return text if all(it in text for it in words) else ""
+
+        return str(until(found))
+
+    def choose_command(self, caption: str) -> None:
+        until(lambda: self.editor.do("choose_in_palette", f"Gemini Companion: {caption}"))
+
+    def test_a_session_of_the_terminal_goes_on_in_a_tab_and_remembers(self) -> None:
+        self.model.will_play("the word is plum", ["I see."])
+        asyncio.run(in_terminal(self.launch, self.root, self.folder, "the word is plum"))
+        self.editor = Editor(self.folder, self.data, self.temp)
+        self.addCleanup(self.editor.close)
+        self.choose_command("New Chat")
+        until(lambda: "your own login" in str(self.editor.do("chat_state")))
+        self.choose_command("Log In to Agent")
+        self.editor.do("choose", 1)
+        until(lambda: "Log in" not in str(self.editor.do("chat_state")))
+        self.choose_command("Continue a Session of the Terminal")
+        self.editor.do("choose", 0)
+        self.until_shown("▎ the word is plum", "I see.", str(TAKEN_OVER))
+        self.model.will_play("and now", ["Here."])
+        self.editor.do("type_in_chat", "and now")
+        self.editor.do("command", "gemini_companion_send")
+        self.until_shown("▎ and now", "Here.", " token")
+        self.assertIn("the word is plum", str(self.model.told()))
+        self.assertEqual(set(self.model.keys), {OF_USER})
 
 
 del WithOwnLogin

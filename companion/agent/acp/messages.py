@@ -240,13 +240,14 @@ class Withdrawal:
 @dataclass(frozen=True)
 class AgentCapabilities:
     """What the agent accepts: images and embedded resources in a message, tool servers over HTTP,
-    and LOAD or RESUME of a session."""
+    and LOAD or RESUME of a session. Whether it `lists` its sessions."""
 
     image: bool = False
     embedded_context: bool = False
     mcp_http: bool = False
     load: bool = False
     resume: bool = False
+    lists: bool = False
 
 
 @dataclass(frozen=True)
@@ -413,12 +414,14 @@ def initialized(result: Mapping[str, Any]) -> Initialized:
     """The answer to `initialize`."""
     told = object_of(result, "agentCapabilities")
     said, servers = object_of(told, "promptCapabilities"), object_of(told, "mcpCapabilities")
+    sessions = object_of(told, "sessionCapabilities")
     capabilities = AgentCapabilities(
         bool(said.get("image")),
         bool(said.get("embeddedContext")),
         bool(servers.get("http")),
         bool(told.get("loadSession")),
-        isinstance(object_of(told, "sessionCapabilities").get("resume"), dict),
+        isinstance(sessions.get("resume"), dict),
+        isinstance(sessions.get("list"), dict),
     )
     methods = tuple(
         AuthMethod(string(each, "id"), clean(string(each, "name")))

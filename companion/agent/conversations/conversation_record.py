@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from typing import Callable, Sequence
 
 from ..events import turn_events as events
+from ..events.turn_events import PastTurn
 from .conversation_state import ConversationState
 from .transcript_reader import Summary, title_of
 from .transcripts import Transcript
@@ -57,6 +58,17 @@ class ConversationRecord:
         self.last_used = datetime.now(timezone.utc)
         self.transcript.message(turn, message, queued)
         self._changed()
+
+    def take_over(self, session: str, title: str, agent: str, turns: Sequence[PastTurn]) -> None:
+        """It goes on with a session that the agent with this id has held elsewhere, and with the
+        turns of that, at least one."""
+        self.begin()
+        for turn in turns:
+            self.transcript.past(turn)
+        self.turns = len(turns)
+        self.title = title or title_of(turns[0].text)
+        told = replace(self.state, session=session, agent=agent, agent_title=title)
+        self.change(replace(told, is_owned=True, in_chat=True))
 
     def change(self, state: ConversationState) -> None:
         self.state = state

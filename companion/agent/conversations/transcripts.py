@@ -44,7 +44,7 @@ from ...base.log import logger
 from ...base.unwritten_lines import AFTER_ALL_OTHERS, FIRST, NEVER, UnwrittenLimit, UnwrittenLines
 from ...base.write_behind import WriteBehind
 from ..events import turn_events as events
-from ..events.turn_events import TurnEvent
+from ..events.turn_events import PastTurn, TurnEvent
 from ..wording.failure import INTERNAL_ERROR, AgentError
 from ..wording.sentence import sentence
 from ..wording.surrogates import clean
@@ -133,16 +133,15 @@ class Transcript:
     def message(self, turn: str, said: events.Message, queued: str = "") -> None:
         """Written with the next event, or by `write_soon`, so that it does not delay the
         message."""
-        now = datetime.now(timezone.utc).isoformat()
-        self._pending.append(
-            {
-                "type": "message",
-                "turn": turn,
-                "time": now,
-                **dataclasses.asdict(said),
-                **({"queued": queued} if queued else {}),
-            }
-        )
+        line = _message(turn, datetime.now(timezone.utc), said)
+        self._pending.append({**line, **({"queued": queued} if queued else {})})
+
+    def past(self, turn: PastTurn) -> None:
+        """A turn that is over already."""
+        said = events.Message(turn.text, turn.files, turn.attachments)
+        self._pending.append(_message(turn.id, turn.time, said))
+        for event in turn.events:
+            self._add(event)
 
     def event(self, event: TurnEvent) -> None:
         self._add(event)
@@ -293,6 +292,11 @@ class Transcripts:
     def write(self) -> None:
         """Write everything so far of all of them."""
         self._writer.finish()
+
+
+def _message(turn: str, time: datetime, said: events.Message) -> dict[str, Any]:
+    line = {"type": "message", "turn": turn, "time": time.isoformat()}
+    return {**line, **dataclasses.asdict(said)}
 
 
 def _values(event: TurnEvent) -> dict[str, Any]:

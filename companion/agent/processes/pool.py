@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Iterator
+from typing import AsyncIterator, Iterator
 
 from ...base import jsonrpc
 from ...base.log import logger
@@ -184,9 +185,16 @@ class Pool:
 
     async def prepare(self, credentials: Credentials) -> None:
         """Start the first process."""
+        async with self.client(credentials):
+            pass
+
+    @asynccontextmanager
+    async def client(self, credentials: Credentials) -> AsyncIterator[Client]:
+        """The first process, started if it does not run, for what belongs to no session. Raises
+        AgentError."""
         place = self._places[0]
         with place.idle.using():
-            await place.runner.client(credentials)
+            yield await place.runner.client(credentials)
 
     async def connect(self, credentials: Credentials, listener: Listener) -> Client:
         """A process apart from those of the places. Raises AgentError."""

@@ -166,6 +166,20 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     '{cli} needs your own login: run "{command}" in a terminal, and send the message again.': (
         "{cli} 需要您自己的登录：请在终端中运行“{command}”，然后重新发送消息。"
     ),
+    "{cli} does not list its sessions.": "{cli} 不列出其会话。",
+    "{cli} does not open sessions again.": "{cli} 不能重新打开会话。",
+    "{cli} needs a login before it opens the session: begin a chat with it, which says how.": (
+        "{cli} 需要先登录才能打开会话：请与它开始聊天，其中会说明如何登录。"
+    ),
+    "This session is a conversation here already.": "此会话在这里已是一个对话。",
+    "What is above was said in a terminal; the conversation goes on here.": (
+        "以上内容是在终端中说的；对话在这里继续。"
+    ),
+    "This conversation was begun in a terminal. What was said there is known to the agent, and is"
+    " not shown here.": "此对话始于终端。代理知道在那里所说的内容，此处不显示。",
+    "What was said before that in the terminal is known to the agent, and is not shown here.": (
+        "代理知道此前在终端中所说的内容，此处不显示。"
+    ),
     "{cli} can be given the own login of its computer's user only by them, in the editor.": (
         "{cli} 要使用电脑用户自己的登录，只能由该用户在编辑器中设置。"
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Sequence
 
 import sublime
 
@@ -30,20 +30,30 @@ async def chosen(window: sublime.Window, chats: ChatActions) -> str | None:
 
 
 async def chosen_row(window: sublime.Window, chats: ChatActions) -> AgentRow | None:
-    """The agent that the user chooses, those of their settings first; None for none. Raises
-    Unanswered."""
+    """The agent that the user chooses; None for none. Raises Unanswered."""
+    found = await rows(chats)
+    return await chosen_of(window, found) if found else None
+
+
+async def rows(chats: ChatActions) -> Sequence[AgentRow]:
+    """All agents, those of the user's settings first; none if there is no service, which the user
+    is told. Raises Unanswered."""
     from ...chat.requests import Agents
 
     service = await chats.needed()
     if service is None:
-        return None
+        return ()
     # Those of the settings as they are now.
     await chats.engines.needed()
     named = {each.id for each in settings.of().agents}
-    rows = await service.ask(Agents())
-    ordered = sorted(rows, key=lambda it: (not it.is_usual, it.id not in named, not it.is_there))
-    number = await panels.choice(window, [_item(it) for it in ordered], WHICH)
-    return ordered[number] if number >= 0 else None
+    found = await service.ask(Agents())
+    return sorted(found, key=lambda it: (not it.is_usual, it.id not in named, not it.is_there))
+
+
+async def chosen_of(window: sublime.Window, found: Sequence[AgentRow]) -> AgentRow | None:
+    """The one of these that the user chooses; None for none."""
+    number = await panels.choice(window, [_item(it) for it in found], WHICH)
+    return found[number] if number >= 0 else None
 
 
 def _item(row: AgentRow) -> sublime.QuickPanelItem:

@@ -24,6 +24,20 @@ class GeminiCompanionChatsCommand(sublime_plugin.WindowCommand):
             host.running.stories.begin(found.show(self.window, action), self.window)
 
 
+class GeminiCompanionTakeOverSessionCommand(sublime_plugin.WindowCommand):
+    """Go on in a chat with a session that an agent has held in a terminal."""
+
+    def is_enabled(self) -> bool:
+        return host.running is not None
+
+    def run(self) -> None:
+        from ..chat.taking_over import TakingOver
+
+        if host.running is not None:
+            found = TakingOver(host.running.chats, host.tell)
+            host.running.stories.begin(found.show(self.window), self.window)
+
+
 class GeminiCompanionExportChatCommand(sublime_plugin.WindowCommand):
     """Put the conversation of the chat in front into a new tab, as Markdown."""
 

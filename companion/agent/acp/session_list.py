@@ -1,0 +1,61 @@
+"""The sessions that an agent has beside those that were opened here, as it lists them.
+
+Source: the Agent Client Protocol's schema, version 1: `session/list`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, Mapping
+
+from .members import objects, string
+from .messages import Request
+
+
+@dataclass(frozen=True)
+class ListedSession:
+    """`folder` is where it was begun, `title` may be empty. `updated` is when something was said in
+    it last, in UTC; None if the agent does not tell that."""
+
+    id: str
+    folder: str
+    title: str = ""
+    updated: datetime | None = None
+
+
+@dataclass(frozen=True)
+class SessionPage:
+    """`next` is the cursor of the next page, empty if there is none."""
+
+    sessions: tuple[ListedSession, ...]
+    next: str = ""
+
+
+def list_sessions(folder: str, cursor: str = "") -> Request[SessionPage]:
+    """Those of a folder. Only for an agent that `lists`; which page is up to it."""
+    params = {"cwd": folder, **({"cursor": cursor} if cursor else {})}
+    return Request("session/list", params, _page)
+
+
+def _page(result: Mapping[str, Any]) -> SessionPage:
+    found = (_session(each) for each in objects(result, "sessions"))
+    return SessionPage(tuple(it for it in found if it.id), string(result, "nextCursor"))
+
+
+def _session(told: Mapping[str, Any]) -> ListedSession:
+    return ListedSession(
+        string(told, "sessionId"),
+        string(told, "cwd"),
+        string(told, "title").strip(),
+        _time(string(told, "updatedAt")),
+    )
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        # Before Python 3.11, "Z" is not read.
+        time = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)

@@ -1,0 +1,129 @@
+"""The turns of a session that was held elsewhere, made of the updates by which the agent repeats
+them. What the protocol does not tell of them is missing: when they were, and what they used."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Sequence
+
+from ..acp import messages
+from ..acp.messages import ToolCallUpdate
+from ..agents.cli import Cli
+from ..events import tool_call
+from ..events.event_log import EventLog
+from ..events.tool_call import Call
+from ..events.turn_events import (
+    COMPLETED,
+    END_TURN,
+    FAILED,
+    WARNING,
+    Complete,
+    PastTurn,
+    Thought,
+    ToolCall,
+    ToolExecution,
+    Usage,
+)
+from ..wording.sentence import sentence
+
+# Turns that are kept, the last ones; and characters of the result of a call.
+MAX_TURNS, MAX_RESULT = 100, 20_000
+TAKEN_OVER = sentence("What is above was said in a terminal; the conversation goes on here.")
+NOT_SHOWN = sentence(
+    "This conversation was begun in a terminal. What was said there is known to the agent, and is"
+    " not shown here."
+)
+OLDER = sentence(
+    "What was said before that in the terminal is known to the agent, and is not shown here."
+)
+
+
+@dataclass
+class _Turn:
+    """One turn as far as it was repeated, with its calls, and the ids of those that are over."""
+
+    log: EventLog
+    past: PastTurn
+    calls: dict[str, ToolCallUpdate] = field(default_factory=dict)
+    over: set[str] = field(default_factory=set)
+
+    @property
+    def is_answered(self) -> bool:
+        return bool(self.log.has_answer or self.calls)
+
+
+class RepeatedTurns:
+    """`conversation` is the id of the one that goes on with them, `time` (in UTC) the time that all
+    of them get."""
+
+    def __init__(self, cli: Cli, conversation: str, time: datetime) -> None:
+        self._cli = cli
+        self._conversation, self._time = conversation, time
+        self._turns: deque[_Turn] = deque(maxlen=MAX_TURNS)
+        self._count = 0
+
+    def take(self, update: messages.SessionUpdate) -> None:
+        """The next update of the session."""
+        if isinstance(update, messages.UserMessageChunk):
+            turn = self._turns[-1] if self._turns else None
+            if turn is None or turn.is_answered:
+                turn = self._begin()
+            turn.past.text += update.text
+            return
+        turn = self._turns[-1] if self._turns else self._begin()
+        if isinstance(update, messages.AgentMessageChunk):
+            if not self._cli.own_mark.fullmatch(update.text):
+                turn.log.say(update.text)
+        elif isinstance(update, messages.AgentThoughtChunk):
+            if update.text:
+                turn.log.add(Thought("", update.text))
+        elif isinstance(update, ToolCallUpdate):
+            self._take_call(turn, update)
+
+    def finished(self, title: str) -> Sequence[PastTurn]:
+        """All turns, the oldest first, with a notice of where they are from. If nothing was
+        repeated, it is one turn, of which only the title of the session is known."""
+        is_shown = bool(self._turns)
+        if not is_shown:
+            self._begin().past.text = title
+        if self._count > MAX_TURNS:
+            self._turns[0].log.add(Thought(WARNING, OLDER))
+        for turn in self._turns:
+            for id in turn.calls.keys() - turn.over:
+                self._introduce(turn, turn.calls[id])
+            if turn is self._turns[-1]:
+                turn.log.add(Thought(WARNING, TAKEN_OVER if is_shown else NOT_SHOWN))
+            turn.log.add(Complete(END_TURN, Usage()))
+        return [turn.past for turn in self._turns]
+
+    def _begin(self) -> _Turn:
+        self._count += 1
+        past = PastTurn("", self._time, "")
+        log = EventLog(
+            self._conversation, lambda it: past.events.append(replace(it, time=self._time))
+        )
+        past.id = log.turn_id
+        self._turns.append(_Turn(log, past))
+        return self._turns[-1]
+
+    def _take_call(self, turn: _Turn, news: ToolCallUpdate) -> None:
+        """A call is told with its end, when all of it is known."""
+        told = turn.calls[news.id] = messages.joined(turn.calls.get(news.id), news)
+        if told.is_over and news.id not in turn.over:
+            turn.over.add(news.id)
+            call = self._introduce(turn, told)
+            is_done = told.status == "completed"
+            turn.log.add(ToolExecution(call.id, call.name, COMPLETED if is_done else FAILED))
+            short = replace(call, text=_cut(call.text))
+            turn.log.add(tool_call.result(short, None, None, is_done))
+
+    def _introduce(self, turn: _Turn, told: ToolCallUpdate) -> Call:
+        call = self._cli.read_call(told)
+        turn.log.add(ToolCall(call.id, call.name, call.display_name, call.title, call.args, False))
+        return call
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_RESULT else text[:MAX_RESULT] + " …"

@@ -1,0 +1,162 @@
+"""The sessions that an agent has held elsewhere with the user, in a terminal: listed, and taken
+over by a conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from datetime import datetime, timezone
+from functools import partial
+from typing import Iterable, Iterator
+
+from ...base.background import in_thread
+from ..acp import elicitation, messages
+from ..acp.acp_client import Client, Listener
+from ..acp.elicitation import ElicitationRequest
+from ..acp.session_list import ListedSession, list_sessions
+from ..agents.cli import Cli
+from ..conversations.conversation import Conversation
+from ..conversations.index import agent_of
+from ..conversations.registry import Conversations
+from ..conversations.repeated_turns import RepeatedTurns
+from ..conversations.transcripts import on_disk
+from ..wording.failure import AUTH_REQUIRED, VALIDATION_ERROR, AgentError
+from ..wording.sentence import sentence
+from .backend import Backend
+
+# Seconds for a page of the list, and for a session to be repeated.
+LISTING, REPEATING = 30.0, 120.0
+# Pages that are asked for, and sessions that are listed.
+MAX_PAGES, MOST = 10, 200
+# Sorts before all times that an agent tells.
+NEVER = datetime.min.replace(tzinfo=timezone.utc)
+CANNOT_LIST = sentence("{cli} does not list its sessions.")
+CANNOT_OPEN = sentence("{cli} does not open sessions again.")
+NEEDS_LOGIN = sentence(
+    "{cli} needs a login before it opens the session: begin a chat with it, which says how."
+)
+TAKEN = sentence("This session is a conversation here already.")
+
+
+async def listed(
+    backend: Backend, conversations: Conversations, folder: str
+) -> tuple[ListedSession, ...]:
+    """Those of the folder (a real path) that are no conversations here, the last used ones first.
+    Raises AgentError."""
+    # Some agents run what a workspace names as soon as they look at it.
+    await in_thread(partial(backend.cli.session_meta, folder))
+    await backend.account.look()
+    async with backend.pool.client(backend.account.credentials) as client:
+        if not client.capabilities.lists:
+            raise AgentError(VALIDATION_ERROR, CANNOT_LIST.filled(cli=backend.cli.name))
+        told = await _pages(client, folder)
+    await conversations.index.waited()
+    known = set(_known(conversations, backend.cli))
+    # Some list those of other folders as well.
+    there = await in_thread(lambda: [it for it in told if _real(it.folder) == _real(folder)])
+    found = {it.id: it for it in there if it.id not in known}
+    return tuple(sorted(found.values(), key=lambda it: it.updated or NEVER, reverse=True)[:MOST])
+
+
+async def take_over(
+    backend: Backend, conversations: Conversations, folder: str, session: ListedSession
+) -> Conversation:
+    """A new conversation that goes on with the session, with its turns as far as the agent repeats
+    them. Raises AgentError."""
+    cli = backend.cli
+    if session.id in set(_known(conversations, cli)):
+        raise AgentError(VALIDATION_ERROR, TAKEN)
+    made = conversations.new(folder, cli)
+    turns = RepeatedTurns(cli, made.id, session.updated or datetime.now(timezone.utc))
+    await _repeat(backend, folder, session.id, turns)
+    title = session.title
+    async with made.hold.held():
+        made.record.take_over(session.id, title, cli.id, turns.finished(title))
+        conversations.remember(made)
+        await on_disk(made.record.transcript.write)
+    return made
+
+
+def _real(folder: str) -> str:
+    return os.path.normcase(os.path.realpath(folder))
+
+
+async def _pages(client: Client, folder: str) -> list[ListedSession]:
+    found: list[ListedSession] = []
+    cursor = ""
+    for _page in range(MAX_PAGES):
+        told = await client.request(list_sessions(folder, cursor), LISTING)
+        found += told.sessions
+        if not told.next or told.next == cursor or len(found) >= MOST:
+            break
+        cursor = told.next
+    return found
+
+
+async def _repeat(backend: Backend, folder: str, session: str, turns: RepeatedTurns) -> None:
+    """In a process apart, so that nobody hears of it twice: the conversation opens the session
+    again in its own. Raises AgentError."""
+    cli = backend.cli
+    meta = await in_thread(partial(cli.session_meta, folder))
+    listener = _Repeating(session, turns)
+    client = listener.client = await backend.pool.connect(backend.account.credentials, listener)
+    try:
+        told = client.capabilities
+        if told.load:
+            asked = messages.reopen_session(messages.LOAD, session, folder, (), meta)
+            await client.request(asked, REPEATING)
+        elif not told.resume:
+            raise AgentError(VALIDATION_ERROR, CANNOT_OPEN.filled(cli=cli.name))
+    except AgentError as error:
+        if error.code != AUTH_REQUIRED:
+            raise
+        raise AgentError(AUTH_REQUIRED, NEEDS_LOGIN.filled(cli=cli.name)) from error
+    finally:
+        await asyncio.shield(client.stop())
+
+
+def _known(conversations: Conversations, cli: Cli) -> Iterator[str]:
+    """The sessions of the agent that are conversations here."""
+    used: Iterable[str] = (it.session.id or "" for it in conversations if it.cli is cli)
+    yield from used
+    for summary in conversations.index.summaries.values():
+        if agent_of(summary) == cli.id:
+            yield summary.state.session
+
+
+class _Repeating(Listener):
+    """Hears of one session that is loaded, and answers nothing."""
+
+    def __init__(self, session: str, turns: RepeatedTurns) -> None:
+        self.client: Client | None = None
+        self._session, self._turns = session, turns
+
+    def update(self, session: str, update: messages.SessionUpdate) -> None:
+        if session == self._session:
+            self._turns.take(update)
+
+    def permission(self, request: messages.PermissionRequest) -> None:
+        if self.client is not None:
+            self.client.answer(request.id, messages.decision(None))
+
+    def elicitation(self, request: ElicitationRequest) -> None:
+        if self.client is not None:
+            self.client.answer(request.id, elicitation.answer(elicitation.CANCEL))
+
+    def withdrawn(self, withdrawal: messages.Withdrawal) -> None:
+        """Nothing waits."""
+
+    def read_file(self, request: messages.ReadTextFile) -> None:
+        """It was not offered."""
+
+    def write_file(self, request: messages.WriteTextFile) -> None:
+        """It was not offered."""
+
+    def noise(self, text: str) -> None:
+        """Nobody looks."""
+
+    def logged(self, text: str) -> None:
+        """Nobody looks."""
+
+    def ended(self) -> None:
+        """The request fails, which reports it."""

@@ -1,0 +1,86 @@
+"""The sessions of a terminal in a panel; the chosen one goes on in a chat. UI thread only."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Callable, Sequence
+
+import sublime
+
+from ...agent.agents.credentials import OWN
+from ...base.shown_text import shown_line
+from ...chat.amounts import age
+from .. import panels
+from . import agent_choice
+from .chat_actions import ChatActions
+from .drafts import folder_of
+
+if TYPE_CHECKING:
+    from ...agent.acp.session_list import ListedSession
+    from ...chat.requests import AgentRow
+
+WHICH = "Which session of {}?"
+UNTITLED = "Session without a title"
+# A session that was used since so long may still be open in its terminal.
+JUST_USED = timedelta(minutes=2)
+MAY_BE_OPEN = "it may still be open in a terminal: end it there first"
+NO_OWN_LOGIN = (
+    "No agent here knows the sessions of your terminal: with a key it has a home of its own. Choose"
+    ' your own login for Claude Code, opencode or Codex with "Gemini Companion: Log In to Agent".'
+)
+ASKING, TAKING = "Asking {} for its sessions …", "Asking {} what was said in the session …"
+NONE = "{} has no session of a terminal in {} that is not a chat here already."
+
+
+class TakingOver:
+    """`chats` opens the tabs; `tell` shows a sentence."""
+
+    def __init__(self, chats: ChatActions, tell: Callable[[str], None]) -> None:
+        self._chats = chats
+        self._tell = tell
+
+    async def show(self, window: sublime.Window) -> None:
+        """Let the user choose a session of the window's folder, and open it in a chat. Raises
+        Unanswered."""
+        from ...chat.session_requests import OwnSessions, TakeOver
+
+        service = await self._chats.needed()
+        row = await self._agent(window) if service is not None else None
+        if service is None or row is None:
+            return
+        folder = folder_of(window)
+        self._tell(ASKING.format(row.name))
+        found = await service.ask(OwnSessions(row.id, folder))
+        if not found:
+            self._tell(NONE.format(row.name, shown_line(folder)))
+            return
+        number = await panels.choice(window, _items(found), WHICH.format(row.name))
+        if number >= 0:
+            self._tell(TAKING.format(row.name))
+            made = await service.ask(TakeOver(row.id, folder, found[number]))
+            self._chats.open(window, made)
+
+    async def _agent(self, window: sublime.Window) -> AgentRow | None:
+        """The only agent that has the user's own login, or the one that they choose of several;
+        None for none. Raises Unanswered."""
+        rows = [it for it in await agent_choice.rows(self._chats) if _knows_terminal(it)]
+        if not rows:
+            self._tell(NO_OWN_LOGIN)
+            return None
+        return rows[0] if len(rows) == 1 else await agent_choice.chosen_of(window, rows)
+
+
+def _knows_terminal(row: AgentRow) -> bool:
+    return row.is_there and row.login.kind == OWN
+
+
+def _items(sessions: Sequence[ListedSession]) -> list[sublime.QuickPanelItem]:
+    now = datetime.now(timezone.utc)
+    return [panels.item(it.title or UNTITLED, *_facts(it.updated, now)) for it in sessions]
+
+
+def _facts(updated: datetime | None, now: datetime) -> tuple[str, str]:
+    """What is below the title, and beside it."""
+    if updated is None:
+        return "", ""
+    return (MAY_BE_OPEN if now - updated < JUST_USED else ""), age(now - updated)
