@@ -173,7 +173,7 @@ def _look(entry: Entry, last: Sight | None) -> Sight:
     stamp = file_content.stamp(entry.path)
     if last is not None and stamp == last.stamp:
         return last
-    present = file_content.read_or_note(entry.path)
+    present = file_content.read(entry.path)
     is_other = present.digest not in ("", entry.before) and entry.before is not None
     return Sight(stamp, is_in(entry.text or "", present), is_other)
 

@@ -34,10 +34,6 @@ LATE = "The file cannot be read in time."
 SOON = 1.0
 
 
-class NoTextFile(Exception):
-    """The path can never be that of a text file; the text is a sentence for the user of the CLI."""
-
-
 # When a file was written, in nanoseconds since the epoch, and its size; None if there is no file.
 Stamp = Optional[Tuple[int, int]]
 
@@ -56,7 +52,8 @@ class Original:
     """The content of a file on disk. `text` always has `\\n` line ends (docs/protocol.md 2.16).
 
     `exists` is False for a new file. `note` is a sentence if the text is missing or only its
-    beginning is there. `warning` is a sentence if the CLI would damage the file. `traits` are
+    beginning is there. `is_file` is False for what can never become a text file (a folder, a
+    device); `note` says so. `warning` is a sentence if the CLI would damage the file. `traits` are
     properties that an edit has to keep and that a view does not show, such as "CRLF". `digest` is
     the digest of the bytes, empty if there are none; equal digests mean that the file has not
     changed. `data` are the bytes, None if not all of them are known.
@@ -69,6 +66,7 @@ class Original:
     traits: tuple[str, ...] = ()
     digest: str = ""
     data: bytes | None = None
+    is_file: bool = True
 
     @property
     def known_digest(self) -> str | None:
@@ -87,16 +85,11 @@ class Original:
 
 
 def read(path: str) -> Original:
-    """Read the file at an absolute path.
-
-    Raises NoTextFile for something that can never become a text file (a folder, a device). Any
-    other problem becomes a note, because an error would end the CLI's edit (docs/protocol.md 1.6).
-    The boundary of reading: a bug here costs the comparison, not the diff.
-    """
+    """Read the file at an absolute path. Each problem becomes a note, because an error would end
+    the CLI's edit (docs/protocol.md 1.6). The boundary of reading: a bug here costs the comparison,
+    not the diff."""
     try:
         return _read(path)
-    except NoTextFile:
-        raise
     except FileNotFoundError:
         return Original("", exists=False)
     except OSError as error:
@@ -147,7 +140,7 @@ def put_back(path: str, before: Original, after: str | None) -> tuple[str, Origi
     Gives a sentence about what went wrong; and the present file if it has become something else,
     which then stays. The file keeps its mode, and a symbolic link stays a link.
     """
-    present = read_or_note(path)
+    present = read(path)
     mark = "\ufeff"
     found = present.text.lstrip(mark) if present.exists else None
     if found != (after.lstrip(mark) if after is not None else None) or present.note:
@@ -183,16 +176,8 @@ def _replace(path: str, data: bytes) -> None:
         raise
 
 
-def read_or_note(path: str) -> Original:
-    """The same, but a path that can never be a text file gives a note as well."""
-    try:
-        return read(path)
-    except NoTextFile as error:
-        return Original("", exists=True, note=str(error))
-
-
 async def in_time(path: str) -> Original:
-    """The result of `read`, or a note after PATIENCE seconds. Raises NoTextFile."""
+    """The result of `read`, or a note after PATIENCE seconds."""
     try:
         return await in_thread(partial(read, path), PATIENCE)
     except (asyncio.TimeoutError, RuntimeError):
@@ -201,11 +186,12 @@ async def in_time(path: str) -> Original:
 
 
 def _read(path: str) -> Original:
-    """Raises NoTextFile, OSError, UnicodeEncodeError."""
+    """Raises OSError, UnicodeEncodeError."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "a device"
-        raise NoTextFile(f"Expected filePath to name a file; {path} is {kind}.")
+        note = f"Expected filePath to name a file; {path} is {kind}."
+        return Original("", exists=True, note=note, is_file=False)
     with open(path, "rb") as file:
         original = _in_pieces(file)
     if os.access(path, os.W_OK):

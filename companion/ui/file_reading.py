@@ -19,7 +19,7 @@ def content(path: str) -> Answer[Original]:
     """The content of the file at the absolute path, to be awaited; a note if it cannot be read, or
     not in time."""
     late = Original("", exists=True, note=file_content.LATE)
-    return in_time(partial(file_content.read_or_note, path), late)
+    return in_time(partial(file_content.read, path), late)
 
 
 def in_time(work: Callable[[], T], late: T) -> Answer[T]:

@@ -88,10 +88,9 @@ class SublimeEditor(Editor):
         return window.active_view()
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
-        try:
-            present = await file_content.in_time(proposal.path)
-        except file_content.NoTextFile as error:
-            raise EditorError(str(error)) from error
+        present = await file_content.in_time(proposal.path)
+        if not present.is_file:
+            raise EditorError(present.note)
         digest = await large.digest_for(proposal, present)
         await self._ask(partial(self.show_proposal, window_id, proposal, present, digest))
 

@@ -147,7 +147,7 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         turn = self.started()
         with mock.patch.object(self.stage.agent.cli, "usage", side_effect=ZeroDivisionError):
             with self.assertLogs(logger, "ERROR"):
-                turn.update(messages.AgentMessageChunk("Hello"))
+                turn.update(messages.AgentMessageChunk("Hello", {"quota": {}}))
                 last = await self.over(turn)
         self.assertEqual(last.code, failure.INTERNAL_ERROR)
         self.assertIn(("cancel",), self.session.told)

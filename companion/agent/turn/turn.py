@@ -219,7 +219,8 @@ class Turn:
             self._calls.withdraw(said)
             self.elicitations.withdraw(said)
         elif isinstance(said, messages.AgentMessageChunk):
-            self.usage = sum_of([self.usage, self._agent.cli.usage(said.meta)])
+            if said.meta:
+                self.usage = sum_of([self.usage, self._agent.cli.usage(said.meta)])
             if not self._agent.cli.own_mark.fullmatch(said.text):
                 self._log.say(said.text)
         elif isinstance(said, messages.AgentThoughtChunk):

@@ -44,12 +44,14 @@ class Table:
     def asked(self, method: str, path: str) -> Asked:
         """HEAD counts as GET."""
         method = "GET" if method == "HEAD" else method
-        fitting = (asked for asked in self._fitting(path) if asked.name[0] == method)
-        return next(fitting, Asked())
+        for route, fields in self._fitting(path):
+            if route.method == method:
+                return Asked(route, fields)
+        return Asked()
 
     def allowed(self, path: str) -> str:
         """The methods of a path, for the header Allow; empty if there is no such path."""
-        methods = [asked.name[0] for asked in self._fitting(path)]
+        methods = [route.method for route, _fields in self._fitting(path)]
         return ", ".join([*methods, "OPTIONS"]) if methods else ""
 
     def refusal(self, path: str) -> Refusal:
@@ -59,15 +61,16 @@ class Table:
             return Refusal(METHOD_NOT_ALLOWED, allowed=allowed)
         return Refusal(NOT_FOUND, path=path[:200])
 
-    def _fitting(self, path: str) -> Iterator[Asked]:
-        """The routes of this path, for whichever method."""
+    def _fitting(self, path: str) -> Iterator[tuple[Route[Handler], Mapping[str, str]]]:
+        """The routes of this path, for whichever method, each with the fields in the path."""
         if path in self._plain:
-            yield from map(Asked, self._plain[path])
+            for route in self._plain[path]:
+                yield route, {}
             return
         for pattern, route in self._patterns:
             fields = _matched(pattern, _parts(path, pattern, route))
             if fields is not None:
-                yield Asked(route, fields)
+                yield route, fields
 
 
 def _parts(path: str, pattern: list[str], route: Route[Handler]) -> list[str]:

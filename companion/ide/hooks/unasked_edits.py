@@ -23,7 +23,7 @@ from ...base.log import logger
 from ..context import ContextStore
 from ..editor import UnaskedEdit
 from ..extension_forms import EDITS, Moment
-from ..file_content import Original, of_bytes, read_or_note, stamp, unix
+from ..file_content import Original, of_bytes, read, stamp, unix
 from ..hook_events import HookEvent
 from ..path_maps import is_of_windows
 from ..session import Session
@@ -326,7 +326,7 @@ def _read_all(paths: Iterable[str], room: int) -> dict[str, Original]:
         size = (stamp(path) or (0, 0))[1]
         if size <= room:
             room -= size
-            found[path] = read_or_note(path)
+            found[path] = read(path)
     return found
 
 

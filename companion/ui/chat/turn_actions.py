@@ -18,7 +18,7 @@ from ...base.text_digest import text_digest
 from ...base.unified import unified
 from ...chat.amounts import many
 from ...ide.accepted_edits import Edit
-from ...ide.file_content import Original, of_bytes, read_or_note
+from ...ide.file_content import Original, of_bytes, read
 from .. import panels, sharing_settings, texts
 from ..file_reading import in_time
 from ..review.edit_book import EditBook
@@ -291,7 +291,7 @@ def _undoing(left: Sequence[FileTexts]) -> str:
     parts = []
     for it in left:
         name = os.path.basename(it.change.path)
-        found = compare(read_or_note(it.change.path).text, _original(it.before).text)
+        found = compare(read(it.change.path).text, _original(it.before).text)
         parts.append(unified(found, f"{name} now", f"{name} before the turn"))
     return "".join(parts)
 
