@@ -297,7 +297,7 @@ class Agent:
         if not conversation.workspace:
             raise AgentError(failure.VALIDATION_ERROR, NO_FOLDER)
         backend = self.backends[conversation.cli.id]
-        await backend.account.look()
+        await backend.account.refresh()
         self.conversations.remember(conversation)
         place = backend.pool.place_of(conversation)
         try:

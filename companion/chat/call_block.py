@@ -111,7 +111,7 @@ class CallBlock(Block):
         self._output, self._live = excerpt("" if text == self._error else text, spelled), None
         self.is_over = True
 
-    def look(self, body: ToolOutput) -> None:
+    def put_out(self, body: ToolOutput) -> None:
         """What it has put out so far."""
         self._live = body
 

@@ -49,7 +49,7 @@ class Chats:
         """The conversation, also if it is not open. Raises AgentError."""
         if id in self._open:
             return await self._open[id].ready()
-        await shared_folder.look(self.agent.conversations, id)
+        await shared_folder.learn(self.agent.conversations, id)
         return self.agent.conversations.known(id)
 
     def touch(self, id: str) -> None:

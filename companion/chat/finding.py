@@ -42,7 +42,7 @@ class Wanted:
 async def find(agent: Agent, wanted: Wanted) -> Conversation:
     """The one that is wanted, or a new one that gets its id. Raises AgentError."""
     id, known = wanted.id, agent.conversations
-    await shared_folder.look(known, id)
+    await shared_folder.learn(known, id)
     if id not in known:
         folder = await folder_for(agent, wanted.workspace)
         cli = agent.backends[wanted.agent or None].cli

@@ -326,7 +326,7 @@ class Delete(Request[None]):
 
     async def done(self, chats: Chats) -> None:
         agent, id = chats.agent, self.conversation
-        await shared_folder.look(agent.conversations, id)
+        await shared_folder.learn(agent.conversations, id)
         if id not in agent.conversations:
             raise failure.no_session(id)
         agent.turns.cancel(id)

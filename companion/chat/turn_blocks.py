@@ -52,7 +52,7 @@ class TurnBlocks:
         if isinstance(event.body, events.ToolOutput):
             call = self._calls.get(event.body.call_id)
             if call is not None:
-                call.look(event.body)
+                call.put_out(event.body)
                 self._blocks.show(call)
             return
         handler = self._HANDLERS.get(type(event.body))

@@ -87,7 +87,7 @@ def _found() -> Found:
     home = os.path.expanduser("~")
     paths = {it: extension.folder(it, os.environ, home) for it in CLIS if it.extension is not None}
     wanted = [it for it, path in paths.items() if _has_home(path)] or list(paths)[:1]
-    return {it: extension.look(it, paths[it]) for it in wanted}
+    return {it: extension.installed_at(it, paths[it]) for it in wanted}
 
 
 def _has_home(path: str) -> bool:
@@ -101,7 +101,7 @@ def _install(cli: Cli, path: str, folder: str, data: bytes) -> str:
         extension.install(cli, path, data)
     except NotChanged as error:
         return str(error)
-    if not extension.look(cli, path, folder).is_enabled:
+    if not extension.installed_at(cli, path, folder).is_enabled:
         return OFF.format(cli.name, cli.command, NAME)
     if is_ahead and cli.extension is not None:
         return AHEAD.format(cli.name, ".".join(map(str, cli.extension.since)))

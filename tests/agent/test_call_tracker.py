@@ -241,13 +241,13 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         tracker, path = self.tracker(), os.path.join(self.folder, "a")
         await tracker.ask(self.stage.asked(edit(path)))
         tracker.confirm(WRITE, Decision("proceed_always"))
-        look = tracker.writes.look
+        look = tracker.writes.read_before
 
         async def cancelled(call: Call, again: bool = False) -> Call:
             tracker.cancel()
             return await look(call, again)
 
-        with mock.patch.object(tracker.writes, "look", cancelled):
+        with mock.patch.object(tracker.writes, "read_before", cancelled):
             await tracker.ask(self.stage.asked(edit(path, "2")))
         self.assertEqual(self.session.told[1:], [(2, None)])
 

@@ -190,7 +190,7 @@ class WithoutACli(OnDisk):
                     await agent.change(ID, "A title", None, None)
                 self.assertTrue(known.hold.is_used)
             await until(lambda: not known.hold.is_used)
-        await shared_folder.look(other.conversations, ID)
+        await shared_folder.learn(other.conversations, ID)
         self.assertEqual(other.conversations.known(ID).info.title, "A title")
 
     async def test_at_the_end_it_is_tried_once_more_and_what_is_lost_is_logged(self) -> None:
@@ -256,13 +256,13 @@ class WithoutACli(OnDisk):
         first, second = await self.started(), await self.started()
         self.written()
         for agent in (first, second):
-            await shared_folder.look(agent.conversations, ID)
+            await shared_folder.learn(agent.conversations, ID)
             self.assertEqual(agent.conversations.known(ID).info.title, "hello")
         await first.change(ID, "another", None, None)
-        await shared_folder.look(second.conversations, ID)
+        await shared_folder.learn(second.conversations, ID)
         self.assertEqual(second.conversations.known(ID).info.title, "another")
         await second.remove(ID)
-        await shared_folder.look(first.conversations, ID)
+        await shared_folder.learn(first.conversations, ID)
         with self.assertRaises(AgentError) as caught:
             first.conversations.known(ID)
         self.assertEqual(caught.exception.code, failure.SESSION_NOT_FOUND)
@@ -318,7 +318,7 @@ class WithoutACli(OnDisk):
         with mock.patch.object(index, "MOMENT", 0):
             for id in (ID, "b" * 32):
                 await first.change(id, "first", None, None)
-            await shared_folder.look(second.conversations, ID)
+            await shared_folder.learn(second.conversations, ID)
             await second.change(ID, "second", None, None)
             await second.remove("b" * 32)
             await shared_folder.look_at_all(first.conversations)
@@ -356,7 +356,7 @@ class WithoutACli(OnDisk):
         self.addCleanup(answers.set)
         write = mock.patch.object(Transcript, "write", lambda _: answers.wait(PATIENCE))
         with write, mock.patch.object(conversations, "WRITING", 0.01):
-            await shared_folder.look(agent.conversations, ID)
+            await shared_folder.learn(agent.conversations, ID)
             held = agent.conversations.known(ID).hold.held()
             await held.__aenter__()
             with self.assertRaises(AgentError):
@@ -478,7 +478,7 @@ class WithSessions(OnDisk):
         await first.models(self.workspace, ID)
         place = first.backends[None].pool.place_of(first.conversations.known(ID))
         await second.remove(ID)
-        await shared_folder.look(first.conversations, ID)
+        await shared_folder.learn(first.conversations, ID)
         self.assertEqual(len(place), 0)
 
     async def test_one_that_somebody_uses_by_its_id_at_another_server_belongs_to_them(self) -> None:

@@ -245,8 +245,8 @@ class Start(IndexCase):
             await self.index.load()
             await asyncio.wait_for(self.index.waited(), PATIENCE)
             with mock.patch.object(index, "MOMENT", 0):
-                await self.index.look(())
-                await self.index.look(())
+                await self.index.refresh(())
+                await self.index.refresh(())
         self.assertEqual(self.read.count(id_of(99)), 1)
         self.assertEqual(len(logs.output), 1)
 

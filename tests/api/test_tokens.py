@@ -361,7 +361,7 @@ class OfOneFile(unittest.IsolatedAsyncioTestCase):
         now.start()
         self.addCleanup(now.stop)
         _made, self.token = await self.first.give("shared", ["read"], self.giver)
-        await self.second.look()
+        await self.second.refresh()
 
     def loaded(self) -> tokens.Tokens:
         made = tokens.Tokens(self.path)
@@ -382,7 +382,7 @@ class OfOneFile(unittest.IsolatedAsyncioTestCase):
         with mock.patch.object(tokens, "LOOKING", 0.01):
             with mock.patch.object(tokens.Tokens, "_stat", slow):
                 for _ in range(3):
-                    await asyncio.wait_for(self.second.look(), PATIENCE / 2)
+                    await asyncio.wait_for(self.second.refresh(), PATIENCE / 2)
                 self.assertEqual(len(asked), 1)
                 self.assertNotEqual(self.second.holder(self.token), tokens.NOBODY)
                 answers.set()
@@ -407,13 +407,13 @@ class OfOneFile(unittest.IsolatedAsyncioTestCase):
         renewed, _token = await self.first.renew("shared", self.giver, lambda: None)
         with self.first.answering(renewed.caller, lambda: ended.append("at the first")):
             await self.second.withdraw("shared", lambda: None)
-            await self.first.look()
+            await self.first.refresh()
         self.assertEqual((list(self.loaded()), ended), ([], ["at the first"]))
 
     async def test_one_that_is_withdrawn_works_no_more_once_the_disk_can_be_read(self) -> None:
         await self.first.withdraw("shared", lambda: None)
         with mock.patch.object(tokens.Tokens, "_read", side_effect=OSError(5, "I/O error")):
-            await self.second.look()
+            await self.second.refresh()
         self.assertNotEqual(self.second.holder(self.token), tokens.NOBODY)
-        await self.second.look()
+        await self.second.refresh()
         self.assertEqual(self.second.holder(self.token), tokens.NOBODY)

@@ -40,9 +40,9 @@ class Extension(unittest.TestCase):
         for cli in WITH_EXTENSION:
             with self.subTest(cli.name):
                 path = self.installed(cli)
-                self.assertEqual(extension.look(cli, path).version, __version__)
+                self.assertEqual(extension.installed_at(cli, path).version, __version__)
                 self.assertTrue(extension.remove(cli, path))
-                self.assertEqual(extension.look(cli, path).version, "")
+                self.assertEqual(extension.installed_at(cli, path).version, "")
                 self.assertEqual(os.listdir(os.path.dirname(path)), [])
                 self.assertFalse(extension.remove(cli, path))
 
@@ -75,7 +75,7 @@ class Extension(unittest.TestCase):
             with open(os.path.join(os.path.dirname(path), extension.ENABLEMENT), "w") as file:
                 json.dump({extension.NAME: {"overrides": rules}, "other": {}}, file)
             with self.subTest(rules=rules, folder=folder):
-                found = extension.look(GEMINI_CLI, path, folder).is_enabled
+                found = extension.installed_at(GEMINI_CLI, path, folder).is_enabled
                 self.assertEqual(found, is_enabled)
         extension.remove(GEMINI_CLI, path)
         self.assertEqual(self.json(os.path.dirname(path), extension.ENABLEMENT), {"other": {}})

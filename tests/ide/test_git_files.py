@@ -42,7 +42,7 @@ class GitFiles(unittest.TestCase):
         os.utime(self.at(name), (at, at))
 
     def look(self, folder: str = "") -> GitTree:
-        tree = git_files.look(folder or self.folder)
+        tree = git_files.work_tree_of(folder or self.folder)
         if tree is None:
             self.fail("there is no work tree")
         return tree
@@ -135,11 +135,11 @@ class GitFiles(unittest.TestCase):
         self.assertIn(self.at("tree/a.txt"), tree.objects)
 
     def test_there_is_none_without_git_or_in_a_very_large_one(self) -> None:
-        self.assertIsNone(git_files.look(os.path.dirname(self.folder)))
+        self.assertIsNone(git_files.work_tree_of(os.path.dirname(self.folder)))
         with mock.patch.dict(os.environ, PATH=""):
-            self.assertIsNone(git_files.look(self.folder))
+            self.assertIsNone(git_files.work_tree_of(self.folder))
         with mock.patch.object(git_files, "MAX_FILES", 2):
-            self.assertIsNone(git_files.look(self.folder))
+            self.assertIsNone(git_files.work_tree_of(self.folder))
 
     def test_git_that_fails_later_makes_no_file_a_new_one(self) -> None:
         self.write("other.txt", b"mine\n")

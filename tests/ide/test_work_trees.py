@@ -36,7 +36,7 @@ class Share(InLoop):
 
     async def commands(self, count: int, pause: float, folder: str = "/w") -> None:
         for _ in range(count):
-            tree = await self.trees.look(folder)
+            tree = await self.trees.before_command(folder)
             if tree is not None:
                 await self.trees.changed(folder, tree)
             await self.clock.advance(pause)

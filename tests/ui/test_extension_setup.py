@@ -36,7 +36,7 @@ class Setup(ReviewCase):
         yield lambda: any("No CLI has the extension" in it for it in told)
         os.mkdir(os.path.join(self.home, ".gemini"))
         self.run_command("install_cli_extension")
-        yield lambda: extension.look(GEMINI_CLI, self.place()).version
+        yield lambda: extension.installed_at(GEMINI_CLI, self.place()).version
         yield lambda: any("Gemini CLI has the extension now" in it for it in told)
         self.run_command("remove_cli_extension")
         yield lambda: not os.path.exists(self.place())
@@ -45,7 +45,7 @@ class Setup(ReviewCase):
         told = self.told()
         self.run_command("install_cli_extension")
         yield lambda: any("No Gemini CLI has run here yet" in it and "0.26" in it for it in told)
-        self.assertTrue(extension.look(GEMINI_CLI, self.place()).version)
+        self.assertTrue(extension.installed_at(GEMINI_CLI, self.place()).version)
 
     def test_one_that_is_switched_off_in_the_cli_is_said_to_be(self) -> Steps:
         told = self.told()
@@ -81,7 +81,7 @@ class Setup(ReviewCase):
         yield lambda: panels
         self.assertEqual([item[0] for item in panels[0]["items"]], ["Gemini CLI", "Qwen Code"])
         panels[0]["on_select"](1)
-        yield lambda: extension.look(QWEN_CODE, self.place(QWEN_CODE)).version
+        yield lambda: extension.installed_at(QWEN_CODE, self.place(QWEN_CODE)).version
         self.assertFalse(os.path.exists(self.place()))
 
 

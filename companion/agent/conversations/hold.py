@@ -94,7 +94,7 @@ class Hold:
         else:
             self._begin(self._held_for(work))
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Read the transcript again if another server has changed it. Raises AgentError as `held`,
         but not if another server has it."""
         async with self._changing:

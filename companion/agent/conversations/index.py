@@ -97,7 +97,7 @@ class Index:
         if id in self._unread:
             await self._take([id])
 
-    async def look(self, used: Container[str]) -> Mapping[str, Stat] | None:
+    async def refresh(self, used: Container[str]) -> Mapping[str, Stat] | None:
         """Learn what other servers have changed, except of those in `used`. Gives all that are
         there; None if that was looked at a moment ago. Raises OSError."""
         loop = asyncio.get_running_loop()

@@ -15,12 +15,12 @@ from .transcripts import NO_FILE, Stat
 OTHER_AGENT = sentence("This conversation belongs to {cli}; begin another one for another agent.")
 
 
-async def look(conversations: Conversations, session_id: str) -> None:
+async def learn(conversations: Conversations, session_id: str) -> None:
     """Learn what has become of this conversation, as far as it is on disk. Raises AgentError."""
     await conversations.index.ready(session_id)
     if session_id in conversations:
         try:
-            await conversations.known(session_id).hold.look()
+            await conversations.known(session_id).hold.refresh()
         except AgentError as error:
             if error.code != SESSION_NOT_FOUND:
                 raise
@@ -32,13 +32,13 @@ async def look_at_all(conversations: Conversations) -> None:
     that cannot be read stays as it was."""
     there: Mapping[str, Stat] | None = None
     with suppress(OSError):
-        there = await conversations.index.look({it.id for it in conversations})
+        there = await conversations.index.refresh({it.id for it in conversations})
     if there is None:
         return
     for each in conversations:
         if not each.hold.knows(there.get(each.id, NO_FILE)):
             with suppress(AgentError):
-                await look(conversations, each.id)
+                await learn(conversations, each.id)
 
 
 async def open_to_all(conversations: Conversations, folder: str, cli: Cli) -> Conversation | None:
@@ -50,7 +50,7 @@ async def open_to_all(conversations: Conversations, folder: str, cli: Cli) -> Co
         found = conversations.open_to_all(folder, cli)
         if found is None or not found.record.has_begun:
             return found
-        await look(conversations, found.id)
+        await learn(conversations, found.id)
         if found.id in conversations and not found.record.state.is_owned:
             return found
 
@@ -58,7 +58,7 @@ async def open_to_all(conversations: Conversations, folder: str, cli: Cli) -> Co
 async def owned(conversations: Conversations, session_id: str, agent: str | None) -> Conversation:
     """The conversation with this id, which from now on belongs to somebody. Raises AgentError, also
     if it is another one's than the given CLI's."""
-    await look(conversations, session_id)
+    await learn(conversations, session_id)
     found = conversations.known(session_id)
     if agent not in (None, found.cli.id):
         raise AgentError(VALIDATION_ERROR, OTHER_AGENT.filled(cli=found.cli.name))

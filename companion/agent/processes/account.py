@@ -50,7 +50,7 @@ class Account:
             raise AgentError(failure.AUTH_NOT_SET, told)
         return self._credentials
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Use what another server with the same folder has configured, if there is nothing here
         that counts."""
         if self._credentials is not None and not self._is_refused:

@@ -69,7 +69,7 @@ class CallEvents:
             self._states[call.id] = state
             self._log.add(ToolExecution(call.id, call.name, state, rejected))
 
-    def look(self, call: Call, news: ToolCallUpdate) -> None:
+    def output_of(self, call: Call, news: ToolCallUpdate) -> None:
         """What the call has put out, if the agent tells that while it runs: in pieces, or all of it
         again and again as the call's content, which before it runs is about the call itself."""
         is_all = (

@@ -126,7 +126,7 @@ class CallTracker:
                 self._settle(pending)
                 self._answer(pending, "")
             # The last piece of its output, or all of it.
-            self._calls.look(call, told)
+            self._calls.output_of(call, told)
             await self._end(call)
             return
         if pending is not None:
@@ -134,10 +134,10 @@ class CallTracker:
         # Of a call that it still prepares, it may have told nothing yet.
         if call.status != PREPARED or call.args or call.diffs:
             self._calls.introduce(call)
-            await self.writes.look(call)
+            await self.writes.read_before(call)
         if call.status not in (PREPARED, ""):
             self._calls.state(call, EXECUTING)
-        self._calls.look(call, told)
+        self._calls.output_of(call, told)
 
     async def ask(self, request: PermissionRequest) -> None:
         """The agent asks whether a call may run."""
@@ -145,7 +145,7 @@ class CallTracker:
         if call is None or self.is_cancelled:
             self._session.decide(request, None)
             return
-        call = await self.writes.look(call, again=True)
+        call = await self.writes.read_before(call, again=True)
         choices = choices_of(request.options, self._agent.cli.outcome_of)
         is_changeable = _is_changeable(self._agent, call, choices)
         pending = PendingPermission(request, call, choices, is_changeable)

@@ -124,7 +124,7 @@ class FileWrites:
         self._written: dict[str, Ended] = {}
         self._ours: dict[str, Ours] = {}
 
-    async def look(self, call: Call, again: bool = False) -> Call:
+    async def read_before(self, call: Call, again: bool = False) -> Call:
         """Remember the files of a call before it runs, if the agent will write them by itself;
         `again` although they were looked at before. Gives the call with what it replaces."""
         for path in _paths(call):

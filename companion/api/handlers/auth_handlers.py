@@ -64,7 +64,7 @@ async def google_login(services: Services, inputs: Inputs) -> Answer:
 
 
 async def status(services: Services, inputs: Inputs) -> Answer:
-    await _account(services, inputs).look()
+    await _account(services, inputs).refresh()
     known = _account(services, inputs).status()
     data = {
         "isAuthenticated": known.is_authenticated,

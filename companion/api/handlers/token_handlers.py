@@ -13,7 +13,7 @@ from .handler_types import Answer, Inputs, Services
 
 async def tokens(services: Services, inputs: Inputs) -> Answer:
     """The named tokens with their scopes, never the tokens themselves."""
-    await services.tokens.look()
+    await services.tokens.refresh()
     return Answer("tokens_told", {"tokens": [_as_json(it) for it in services.tokens]})
 
 

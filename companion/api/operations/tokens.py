@@ -103,7 +103,7 @@ class Tokens:
                 os.remove(self._path)
         self._seen, self._by_digest = self._stat(), self._read()
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Learn what another server has changed, a second ago at the latest. What is known counts
         while the disk fails, or does not answer."""
         loop = asyncio.get_running_loop()
@@ -224,7 +224,7 @@ class Tokens:
     async def withdraw(self, name: str, own: Callable[[], None]) -> None:
         """The token stops working at once, and its requests end, but the one that `own` would end.
         Raises Refusal; if the disk failed, the token works again after a restart."""
-        await self.look()
+        await self.refresh()
         before = self._named(name)
         self._by_digest = {it.digest: it for it in self if it is not before}
         self._end(before, own)

@@ -149,7 +149,7 @@ class Dispatcher:
             fields = await _fields(request, route, exchange.asked.fields, memory)
             if "sessionId" in fields:
                 audit_log.note(sessionId=fields["sessionId"])
-                await shared_folder.look(self._services.agent.conversations, fields["sessionId"])
+                await shared_folder.learn(self._services.agent.conversations, fields["sessionId"])
                 self._services.visible.check(fields["sessionId"])
         caller.check(*(scope for name, scope in route.narrower.items() if name in fields))
         inputs = Inputs(fields, language, headers, request, memory, caller, end)

@@ -64,7 +64,7 @@ class Guard(http_server.Guard):
             caller = CALLERS[self._names[self.check_token(headers)]]
         # Another server may have given this token, or withdrawn one whose requests run here.
         if caller == NOBODY or any(self._named):
-            await self._named.look()
+            await self._named.refresh()
         if caller == NOBODY:
             caller = self._named.holder(http_server.bearer(headers.get("Authorization", "")))
         return caller

@@ -190,7 +190,7 @@ def _extension(
 ) -> Installed | None:
     if cli.extension is None:
         return None
-    return extension.look(cli, extension.folder(cli, environment, home), folder)
+    return extension.installed_at(cli, extension.folder(cli, environment, home), folder)
 
 
 def _wrapper(command: tuple[str, ...]) -> str:

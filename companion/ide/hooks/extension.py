@@ -62,7 +62,7 @@ def folder(cli: Cli, environ: Mapping[str, str], user_home: str) -> str:
     return os.path.join(home, "extensions", NAME)
 
 
-def look(cli: Cli, path: str, cwd: str = "") -> Installed:
+def installed_at(cli: Cli, path: str, cwd: str = "") -> Installed:
     """The extension at the path, as a CLI in the folder `cwd` sees it."""
     form = _form(cli)
     told = _json(os.path.join(path, form.manifest))
@@ -121,7 +121,7 @@ def remove(cli: Cli, path: str) -> bool:
 def renew(cli: Cli, path: str, program: bytes) -> bool:
     """Write the extension again if an older package has written it; gives whether it did. Raises
     NotChanged."""
-    found = look(cli, path)
+    found = installed_at(cli, path)
     if not found.version or _numbers(found.version) >= _numbers(VERSION):
         return False
     install(cli, path, program)

@@ -48,7 +48,7 @@ class GitTree(NamedTuple):
     others: frozenset[str]
 
 
-def look(folder: str) -> GitTree | None:
+def work_tree_of(folder: str) -> GitTree | None:
     """The work tree that holds the folder; None if there is none, or it is too large, or git does
     not answer in time."""
     root = _root(folder)

@@ -243,7 +243,7 @@ class UnaskedEdits:
 
     async def _dirty(self, event: HookEvent, turn: _Turn) -> list[str]:
         """The files of the command's work tree that only the disk knows."""
-        tree = await self._work_trees.look(self._context.path_maps.to_local(event.folder))
+        tree = await self._work_trees.before_command(self._context.path_maps.to_local(event.folder))
         turn.trees.pop(event.subject, None)
         if tree is None:
             return []

@@ -33,11 +33,11 @@ class WorkTrees:
         # When git may be asked again, by the loop's time.
         self._rests: OrderedDict[str, float] = OrderedDict()
 
-    async def look(self, folder: str) -> GitTree | None:
+    async def before_command(self, folder: str) -> GitTree | None:
         """The work tree before a command; None if there is none, or if git is too slow for it."""
         if self._rests.get(folder, 0.0) > asyncio.get_running_loop().time():
             return None
-        return await self._timed(folder, partial(git_files.look, folder), None)
+        return await self._timed(folder, partial(git_files.work_tree_of, folder), None)
 
     async def changed(self, folder: str, tree: GitTree) -> Mapping[str, Original]:
         """The files that have changed since, as they were then."""

@@ -85,7 +85,7 @@ class ChangeSheets:
         for id, sheet in list(self._sheets.items()):
             if sheet.views:
                 sheet.marking.follow()
-                self._undoing.look(sheet)
+                self._undoing.show_undo(sheet)
             else:
                 del self._sheets[id]
                 self._undoing.forget(id)

@@ -66,9 +66,9 @@ class Undoing:
         else:
             known[at] = replace(decision, takes=(*known[at].takes, *decision.takes))
         self._remember(sheet)
-        self.look(sheet)
+        self.show_undo(sheet)
 
-    def look(self, sheet: ChangeSheet) -> None:
+    def show_undo(self, sheet: ChangeSheet) -> None:
         """Let the sheet say what can be undone."""
         last, takes = self._last(sheet)
         words = f"Undo {len(takes)} {NAMES[last.is_accepted]}" if last is not None else ""
@@ -122,7 +122,7 @@ class Undoing:
             left = [it for it in known[at].takes if it not in over]
             known[at : at + 1] = [replace(last, takes=left)] if left else []
         self._remember(sheet)
-        self.look(sheet)
+        self.show_undo(sheet)
 
     def _last(self, sheet: ChangeSheet) -> tuple[Decision | None, Sequence[TakeBack]]:
         """The last decision of which something can be undone still, and what that is."""

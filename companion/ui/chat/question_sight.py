@@ -45,7 +45,7 @@ class Sight:
             if key in keys:
                 seen.since = self._now()
 
-    def look(self, view: sublime.View, key: Hashable, start: int, end: int) -> None:
+    def see(self, view: sublime.View, key: Hashable, start: int, end: int) -> None:
         """What is visible of the range now counts as seen, if all before it was seen, too; and all
         of it, where its end is visible after its beginning was: the user has scrolled through."""
         window, visible = view.window(), view.visible_region()
@@ -67,7 +67,7 @@ class Sight:
 
     def show(self, view: sublime.View, key: Hashable, start: int, end: int) -> None:
         """Scroll to what was not seen yet, or to all of it, as far as there is room."""
-        self.look(view, key, start, end)
+        self.see(view, key, start, end)
         visible, seen = view.visible_region(), self._seen.get(key)
         reached = seen.end if seen is not None else 0
         if reached >= end - start:
@@ -77,4 +77,4 @@ class Sight:
         left, _top = view.viewport_position()
         top = view.text_to_layout(start + reached)[1]
         view.set_viewport_position((left, max(0.0, top)), False)
-        self.look(view, key, start, end)
+        self.see(view, key, start, end)

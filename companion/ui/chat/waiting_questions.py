@@ -123,7 +123,7 @@ class WaitingQuestions:
         view, place = asked.view_in(window), asked.place
         if view is None or place is None or not is_on_top(window, view):
             return False
-        self.sight.look(view, asked.key, *place)
+        self.sight.see(view, asked.key, *place)
         is_here = view.visible_region().intersects(sublime.Region(*place))
         return is_here and self.sight.is_whole(asked.key, place[1] - place[0])
 
@@ -146,7 +146,7 @@ class WaitingQuestions:
         found = places(chat.document, chat.waiting)
         for view in chat.views:
             for key, (start, end) in found.items():
-                self.sight.look(view, (chat.conversation, key), start, end)
+                self.sight.see(view, (chat.conversation, key), start, end)
 
     def _tell(self, chat: ChatView, keys: frozenset[Key]) -> None:
         window = chat.views[0].window() if chat.views else None
