@@ -143,15 +143,20 @@ def _review_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
 
 
 def _sheet_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
-    for key, what, aim in (
-        ("open", "all drawn", SHEET_AIM),
-        ("held", "longest callback", HELD_AIM),
-        ("busy", "  of that with a processor", None),
-    ):
-        name = f"sheet of 300 files, 10,000 changed lines: {what}"
-        yield _round_row(name if key != "busy" else what, [run[key] for run in runs], aim)
+    yield from _drawn_rows("sheet of 300 files, 10,000 changed lines", runs)
     keystrokes = [seconds for run in runs for seconds in run["keystroke"]]
     yield _round_row("keystroke in that sheet", keystrokes, REVIEW_AIM)
+    unasked = [run["unasked"] for run in runs]
+    yield from _drawn_rows("the same of edits made without asking", unasked)
+
+
+def _drawn_rows(name: str, runs: List[Dict[str, Any]]) -> Iterator[Row]:
+    for key, what, aim in (
+        ("open", f"{name}: all drawn", SHEET_AIM),
+        ("held", f"{name}: longest callback", HELD_AIM),
+        ("busy", "  of that with a processor", None),
+    ):
+        yield _round_row(what, [run[key] for run in runs], aim)
 
 
 def _proposal_rows(run: Dict[str, Any]) -> Iterator[Row]:

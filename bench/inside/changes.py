@@ -2,7 +2,8 @@
 
 `python -m headless FOLDER --exec bench/inside/changes.py -- REPORT`: writes REPORT, a JSON object
 of seconds: `open` until all of the sheet is drawn, `held` the longest callback meanwhile and `busy`
-how much of that had a processor, `keystroke` what it costs to pass on each one in an added line.
+how much of that had a processor, `keystroke` what it costs to pass on each one in an added line;
+`unasked` has `open`, `held` and `busy` of as many edits that a CLI has made without asking.
 
 The files are those of a source of its own: 300 proposals are more than may wait (`proposals`).
 """
@@ -14,12 +15,15 @@ import os
 import sys
 import time
 from functools import partial
-from typing import Callable, FrozenSet, List, Tuple
+from typing import Callable, Dict, FrozenSet, List, Tuple
 
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.change_sheet import FileChanges
 from GeminiCompanion.companion.base.comparison import compare_rows
+from GeminiCompanion.companion.ide.clis import GEMINI_CLI
+from GeminiCompanion.companion.ide.editor import UnaskedEdit
+from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ui.changes.sheet import ChangeSheet
 from GeminiCompanion.companion.ui.changes.sources import Entry
 from GeminiCompanion.companion.ui.running import Running
@@ -28,7 +32,7 @@ from headless import running
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from load import timed, watched  # noqa: E402
+from load import Costs, timed, watched  # noqa: E402
 
 FILES, CHANGES, LINES, EVERY = 300, 11, 3, 30
 LINE = "def add_%06d(a, b): return a + b  # one more line of an ordinary source file\n"
@@ -92,13 +96,28 @@ def main(report: str) -> None:
     review.style_for_scope("")
     review.run_command("append", {"characters": source.texts[1]})
     sheets = ready().sheets
-    sheets._sources = (source,)
+    sources, sheets._sources = sheets._sources, (source,)
     held = watched(running.current().queues.ui)
+    found, view = _opened(window, held)
+    sheet = sheets.of(view)
+    if sheet is None:
+        raise RuntimeError("no sheet is shown")
+    keystrokes = _keystrokes(sheet, view)
+    timed(view.close)
+    sheets._sources = sources
+    timed(lambda: _gather(window, *source.texts))
+    unasked, _view = _opened(window, held)
+    with open(report, "w") as file:
+        json.dump({**found, "keystroke": keystrokes, "unasked": unasked}, file)
+
+
+def _opened(window: sublime.Window, held: Costs) -> Tuple[Dict[str, float], sublime.View]:
+    """What the sheet of all changes of the window costs, and its view."""
+    held.clear()
     began = time.perf_counter()
     timed(lambda: window.run_command("gemini_companion_show_changes"))
     view = window.active_view()
-    sheet = sheets.of(view) if view is not None else None
-    if sheet is None or view is None:
+    if view is None:
         raise RuntimeError("no sheet is shown")
     shown: sublime.View = view
     keys = [f"{REGIONS}_{number}" for number in range(FILES)]
@@ -107,10 +126,18 @@ def main(report: str) -> None:
         "open": time.perf_counter() - began,
         "held": max(it.wall for it in held),
         "busy": max(it.busy for it in held),
-        "keystroke": _keystrokes(sheet, shown),
     }
-    with open(report, "w") as file:
-        json.dump(found, file)
+    return found, shown
+
+
+def _gather(window: sublime.Window, before: str, after: str) -> None:
+    """A CLI has made edits of so many files without asking."""
+    folder = window.folders()[0]
+    for number in range(FILES):
+        path = os.path.join(folder, f"{number}.py")
+        originals = Original(before, exists=True), Original(after, exists=True)
+        edit = UnaskedEdit(path, *originals, GEMINI_CLI.name, "turn", "Do it.", time.time())
+        ready().unasked.gather(window.id(), edit)
 
 
 def _keystrokes(sheet: ChangeSheet, view: sublime.View) -> List[float]:

@@ -15,6 +15,7 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import Iterable, Sequence, Tuple
 
 # Pairs of equal rows that difflib may look at in one gap between rows that are sure to be equal:
@@ -100,9 +101,9 @@ def changes_between(old: Sequence[str], new: Sequence[str]) -> list[Change]:
         if old_start == old_end or new_start == new_end or left < 0:
             found += [Change(*part)] if part[0] < part[1] or part[2] < part[3] else []
         else:
-            gaps = _gaps_between(part, _anchors(old, new, part))
-            if len(gaps) > 1:
-                work += gaps
+            anchors = _anchors(old, new, part)
+            if anchors:
+                work += _gaps_between(part, anchors)
             else:
                 found += _compared(old, new, part)
     return _joined(sorted(found, key=lambda it: (it.old_start, it.new_start)))
@@ -178,6 +179,9 @@ def _counted(rows: Sequence[str], start: int, end: int) -> Counter[str]:
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The most pairs whose second numbers rise; the pairs come in the order of their first
     numbers."""
+    if all(one[1] < other[1] for one, other in zip(pairs, islice(pairs, 1, None))):
+        # As in most texts.
+        return list(pairs)
     ends: list[int] = []
     chains: list[int] = []
     before: list[int] = []
@@ -194,11 +198,12 @@ def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _gaps_between(part: Range, anchors: Sequence[tuple[int, int]]) -> list[Range]:
-    """The parts between the anchors; the part itself if there are none."""
+    """The parts between the anchors, those that have rows."""
     old_start, old_end, new_start, new_end = part
     gaps: list[Range] = []
     for old_row, new_row in [*anchors, (old_end, new_end)]:
-        gaps.append((old_start, old_row, new_start, new_row))
+        if old_start < old_row or new_start < new_row:
+            gaps.append((old_start, old_row, new_start, new_row))
         old_start, new_start = old_row + 1, new_row + 1
     return gaps
 
