@@ -3,12 +3,14 @@ and what phantoms say, and where the caret is."""
 
 from __future__ import annotations
 
-from typing import Any, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from . import clicks, proposals
 from .sides import columns, printable, wrapped
 
 FOLD = "…"
+# By a part of the scope that colours a row.
+SIGNS = {"inserted": "+", "deleted": "-"}
 # Of a list of completions.
 MOST_OFFERS = 6
 
@@ -17,7 +19,7 @@ class Tab(NamedTuple):
     """`text` is shown with FOLD for what is folded. `notes` are the rows of it, from 0, below which
     a phantom stands, and what that says. `caret` is a point of `text`, None where there is none;
     `is_at_end` whether that is its end. `links` are those of the phantoms; `offers` what completes
-    the word at the caret."""
+    the word at the caret; `signs` the rows that are coloured as added or as deleted."""
 
     title: str
     text: str
@@ -26,6 +28,7 @@ class Tab(NamedTuple):
     is_at_end: bool
     links: Tuple[clicks.Link, ...]
     offers: Tuple[str, ...]
+    signs: Mapping[int, str]
 
 
 class Lines(NamedTuple):
@@ -61,7 +64,20 @@ def read(view: Any) -> Optional[Tab]:
         caret == len(text),
         tuple(it for it in clicks.links(view) if it.where == "phantom"),
         tuple(it.trigger for it in offers[:MOST_OFFERS]),
+        _signs(view, folded, folds),
     )
+
+
+def _signs(view: Any, folded: str, folds: List[Tuple[int, int]]) -> Mapping[int, str]:
+    found: Dict[int, str] = {}
+    for marks in list(view.marks.values()):
+        sign = next((SIGNS[it] for it in SIGNS if it in marks.scope.split(".")), "")
+        for region in marks.regions if sign else ():
+            begin, end = (_place(it, folds) for it in (min(region), max(region)))
+            first = folded.count("\n", 0, begin)
+            last = first + folded.count("\n", begin, max(begin, end - 1))
+            found.update(dict.fromkeys(range(first, last + 1), sign))
+    return found
 
 
 def lines(tab: Tab, width: int) -> Lines:
@@ -71,14 +87,15 @@ def lines(tab: Tab, width: int) -> Lines:
     at_row = tab.text.count("\n", 0, tab.caret) if tab.caret is not None else -1
     caret = None
     for number, row in enumerate(rows):
+        head = tab.signs.get(number, " ") + " " if tab.signs else ""
         if number == at_row and tab.caret is not None:
             before = tab.text[: tab.caret].rpartition("\n")[2]
-            caret = len(found), columns(printable(before))
-            hard = _chunks(printable(row), width)
+            caret = len(found), columns(head + printable(before))
+            hard = _chunks(head + printable(row), width)
             caret = (caret[0] + caret[1] // width, caret[1] % width)
             found += hard + [""] * (caret[0] - len(found) - len(hard) + 1)
         else:
-            found += wrapped(row, width)
+            found += wrapped(head + row, width)
         while notes and notes[0][0] == number:
             found += wrapped("  " + notes.pop(0)[1], width)
     return Lines(found, caret)

@@ -476,7 +476,12 @@ class Front:
     def _review(self, key: str, next_key: LineKeys) -> None:
         state = self._state()
         if state.proposal is None:
-            self.say("No diff waits for a decision.")
+            # In a sheet of changes the commands act on what is at its caret.
+            view = self._tab()
+            if view is None or key not in COMMANDS:
+                self.say("No diff waits for a decision.")
+            else:
+                self._run("gemini_companion_" + COMMANDS[key])
             return
         proposal, view = state.proposal, self.editor.views[state.proposal.view]
         if key in PAGE_KEYS:

@@ -275,14 +275,16 @@ class Running:
     def key_context(
         self, view: sublime.View, key: str, operator: int, operand: object
     ) -> bool | None:
-        """The answer to a key binding that asks whether a diff of the view's window waits, or
-        one about chats; None for every other key binding."""
+        """The answer to a key binding that asks whether a diff of the view's window waits, or a
+        sheet of changes has the keyboard, or to one about chats; None for every other one."""
         if key in CONTEXTS:
             return self.chats.composing.key_context(view, key, operator, operand)
         if key != DIFF_WAITS or operator not in (sublime.OP_EQUAL, sublime.OP_NOT_EQUAL):
             return None
         window = view.window()
-        waits = window is not None and open_diffs.meant(window) is not None
+        waits = window is not None and (
+            open_diffs.meant(window) is not None or self.sheet_commands.has_keyboard(window)
+        )
         return waits == (bool(operand) == (operator == sublime.OP_EQUAL))
 
     def _show_status(self, statuses: tuple[Status, ...]) -> None:

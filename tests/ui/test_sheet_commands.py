@@ -7,6 +7,7 @@ from typing import Any, Iterator
 from unittest import mock
 
 import sublime
+from GeminiCompanion import plugin
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.changes import deciding, keeping, sheet_commands, sources
 from GeminiCompanion.companion.ui.changes import sheet as sheet_module
@@ -15,6 +16,7 @@ from GeminiCompanion.companion.ui.changes.sources import Entry
 from GeminiCompanion.companion.ui.review import large, open_diffs, record
 from GeminiCompanion.companion.ui.review.record import DiffRecord, is_diff, read, seen, waiting
 from GeminiCompanion.companion.ui.review.written_reviews import WrittenReviews
+from GeminiCompanion.companion.ui.running import DIFF_WAITS
 
 from .adapter import text_of
 from .reviewing import Steps
@@ -186,6 +188,20 @@ class Closing(UnaskedCase):
 
         self.replace(WrittenReviews, "views", views)
         self.assertEqual((len(self.sheet(view).undecided()), searched), (5, []))
+
+    def test_keys_go_through_edits_made_without_asking_though_no_proposal_waits(self) -> Steps:
+        self.made("a.py", OLD, NEW)
+        command = plugin.GeminiCompanionNextChangeCommand(self.window)
+        self.assertFalse(command.is_enabled())
+        view = yield from self.show()
+        asked = self.running().key_context
+        self.assertTrue(command.is_enabled())
+        self.assertTrue(asked(view, DIFF_WAITS, sublime.OP_EQUAL, True))
+        self.run_command("next_change")
+        starts = self.sheet(view).model.change_starts
+        self.assertEqual(view.rowcol(view.sel()[0].b)[0], starts[0].row)
+        other = yield from self.open("other.py", "x\n")
+        self.assertFalse(asked(other, DIFF_WAITS, sublime.OP_EQUAL, True))
 
 
 class GoingOn(CommandCase):

@@ -114,6 +114,11 @@ class SheetCommands:
         source = sheet.source(file.id)
         return AtCaret(sheet, source, file, place) if source is not None else None
 
+    def has_keyboard(self, window: sublime.Window) -> bool:
+        """Whether a sheet does."""
+        view = window.active_view()
+        return view is not None and self.sheets.of(view) is not None
+
     def decide_at_caret(self, window: sublime.Window, action: str) -> bool:
         """Do what the link of that action would, on the file or the change at the caret; False if
         there is none."""

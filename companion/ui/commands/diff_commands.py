@@ -20,6 +20,10 @@ OUT_OF_SIGHT = " was out of sight, and is shown now. Run the command again to de
 SMALL = ("and", "on", "with")
 
 
+def _is_in_sheet(window: sublime.Window) -> bool:
+    return host.running is not None and host.running.sheet_commands.has_keyboard(window)
+
+
 class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
     """Base of the commands on one diff. With an `id` it is that diff, wherever it is. Without one,
     it is the diff that has the keyboard on either side, else the one that is visible in the window,
@@ -116,6 +120,9 @@ class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
 class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
     """Go to the next change of the proposal, or of the sheet of changes in front."""
 
+    def is_enabled(self, id: str | None = None) -> bool:
+        return super().is_enabled(id) or _is_in_sheet(self.window)
+
     def run(self, id: str | None = None) -> None:
         if (
             id is not None
@@ -131,6 +138,9 @@ class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
 
 class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
     """Go to the previous change of the proposal, or of the sheet of changes in front."""
+
+    def is_enabled(self, id: str | None = None) -> bool:
+        return super().is_enabled(id) or _is_in_sheet(self.window)
 
     def run(self, id: str | None = None) -> None:
         if (
