@@ -18,6 +18,8 @@ from .sides import Numbers
 STAMP, PATH = "gemini_companion_diff", "gemini_companion_diff_path"
 RECORD, ORIGINAL = "gemini_companion_diff_record", "gemini_companion_diff_original"
 HEAD = "gemini_companion_diff"
+# Of a tab with the changes of several files.
+SHEET = "gemini_companion_changes"
 NUMBER = "gemini_companion_line_number"
 CHARACTERS = "gemini_companion_characters"
 _BETWEEN = re.compile('<div class="gemini-companion-(change|comment)"[^>]*>(.*?)</div>')

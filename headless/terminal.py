@@ -204,7 +204,7 @@ class Front:
 
     def go_on(self, next_key: LineKeys) -> bool:
         """Wait a moment for a key and do what it says; False where the user quits."""
-        self.is_writing = self.is_writing and self._tab() is not None
+        self.is_writing = self.is_writing and self._shown_tab() is not None
         next_key.tell_apart(self.is_writing and self._question() is None)
         key = next_key(LOOK)
         if key is None:
@@ -255,11 +255,11 @@ class Front:
         elif key == "f":
             self._run("prompt_add_folder")
         elif key == "t":
-            if isinstance(self.screen, Screen) and self._tab() is not None:
+            if isinstance(self.screen, Screen) and self._shown_tab() is not None:
                 self.is_writing = True
             else:
                 self._type(next_key)
-        elif key == "enter" and self._tab() is not None:
+        elif key == "enter" and self._shown_tab() is not None:
             self.editor.ui(self._list_links)
         elif key == ":":
             self._choose_command(next_key)
@@ -474,14 +474,13 @@ class Front:
             self.decided[self.current] = "Rejected"
 
     def _review(self, key: str, next_key: LineKeys) -> None:
-        state = self._state()
+        state, tab = self._state(), self._shown_tab()
+        if tab is not None and tab.settings.get(proposals.SHEET) and key in COMMANDS:
+            # They act on what is at its caret.
+            self._run("gemini_companion_" + COMMANDS[key])
+            return
         if state.proposal is None:
-            # In a sheet of changes the commands act on what is at its caret.
-            view = self._tab()
-            if view is None or key not in COMMANDS:
-                self.say("No diff waits for a decision.")
-            else:
-                self._run("gemini_companion_" + COMMANDS[key])
+            self.say("No diff waits for a decision.")
             return
         proposal, view = state.proposal, self.editor.views[state.proposal.view]
         if key in PAGE_KEYS:
@@ -585,15 +584,19 @@ class Front:
         for character in line or "":
             self.editor.ui(self.editor.type_text, view, character)
 
+    def _shown_tab(self) -> Optional[Any]:
+        """Not while something that opens another tab still runs."""
+        return self.editor.ui(self._tab)
+
     def _tab(self) -> Optional[Any]:
-        """The view before the user, where it is no file."""
+        """On the UI thread: the view before the user, where it is no file."""
         window = self.editor.active_window
         view = window.active_view() if window is not None else None
         return view if proposals.shown_only(view) is not None else None
 
     def _write(self, key: str) -> None:
         """What a key as the terminal sends it does in the tab."""
-        view, name = self._tab(), bound(key)
+        view, name = self._shown_tab(), bound(key)
         is_free = not self.keyboard.begun and (view is None or view.completing is None)
         if view is None or name == "ctrl+c" or (name == "escape" and is_free):
             self.is_writing = False
