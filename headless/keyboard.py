@@ -85,9 +85,10 @@ class Keyboard:
             self._press_own(view, key)
 
     def paste(self, view: Any, text: str) -> None:
-        """What a terminal says was pasted."""
-        self.editor.clipboard = text
+        """What a terminal says was pasted: its clipboard is another one."""
+        before, self.editor.clipboard = self.editor.clipboard, text
         self._run(view, "paste", None)
+        self.editor.clipboard = before
 
     def _press_own(self, view: Any, key: str) -> None:
         completing = _completes(view)

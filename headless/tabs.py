@@ -74,6 +74,9 @@ def _signs(view: Any, folded: str, folds: List[Tuple[int, int]]) -> Mapping[int,
         sign = next((SIGNS[it] for it in SIGNS if it in marks.scope.split(".")), "")
         for region in marks.regions if sign else ():
             begin, end = (_place(it, folds) for it in (min(region), max(region)))
+            if begin and folded[begin - 1] != "\n":
+                # Only a word of the row.
+                continue
             first = folded.count("\n", 0, begin)
             last = first + folded.count("\n", begin, max(begin, end - 1))
             found.update(dict.fromkeys(range(first, last + 1), sign))

@@ -84,14 +84,16 @@ IN_CONTAINER = "REMOTE_CONTAINERS=1 "
 
 class State(NamedTuple):
     """What the editor shows at a moment. `active` is the diff with the keyboard, if it is one;
-    `question` a quick panel or an input panel; `tab` the tab with the keyboard, where that is no
-    file; `message` the status bar's; `clipboard` what was copied."""
+    `question` a quick panel or an input panel; `page` the id of the tab with HTML in front; `tab`
+    the tab with the keyboard, where that is no file; `message` the status bar's; `clipboard` what
+    was copied."""
 
     waiting: Tuple[int, ...]
     active: Optional[int]
     proposal: Optional[Proposal]
     question: Optional[Any]
     panel: str
+    page: Optional[int]
     tab: Optional[Tab]
     message: str
     clipboard: str
@@ -138,11 +140,13 @@ class Panel:
         bar: Optional[int],
         has_pages: bool,
         follows: bool = False,
+        name: str = "",
     ) -> List[str]:
-        """At most `room` lines; where that is not all, the last one says so. The one at `bar` is
-        among them, where there is one. `has_pages` says that the keys for whole pages are its. What
-        `follows` begins with its end, and shows the end as long as nobody moves."""
-        first = lines[0] if lines else ""
+        """Of what has this name, or else this first line: at most `room` lines; where that is not
+        all, the last one says so. The one at `bar` is among them, where there is one. `has_pages`
+        says that the keys for whole pages are its. What `follows` begins with its end, and shows
+        the end as long as nobody moves."""
+        first = name or (lines[0] if lines else "")
         if first != self._first:
             self._first, self.top, self._was_at_end = first, 0, follows
         if follows and self._was_at_end:
@@ -331,6 +335,7 @@ class Front:
             proposals.read(self.editor, shown) if shown is not None else None,
             self._question(),
             panel.view.text.characters if panel is not None else _page_text(page),
+            page.id if page is not None and panel is None else None,
             tabs.read(view),
             self.editor.status_message,
             self.editor.clipboard,
@@ -402,6 +407,8 @@ class Front:
             bar,
             state.question is None and not has_proposal,
             state.tab is not None and state.tab.is_at_end,
+            # Its first line has its links, which change while it is read.
+            "page %d" % state.page if state.page is not None and state.question is None else "",
         )
         if caret is not None and self.panel.is_cut:
             caret = caret[0] - self.panel.top, caret[1]
