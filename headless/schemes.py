@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import plistlib
 import sys
+import time
 from typing import Any, Dict, List, Optional, Tuple
 
 from . import colours, files, selectors, values
@@ -18,6 +19,8 @@ _FONT_STYLES = (
     "stippled_underline",
     "squiggly_underline",
 )
+# Seconds after which the files behind a scheme are looked at again: it is asked about all the time.
+_AGAIN = 0.1
 # What a tmTheme calls the globals.
 _GLOBALS = {"lineHighlight": "line_highlight", "inactiveSelection": "inactive_selection"}
 
@@ -140,6 +143,8 @@ class Schemes:
     def __init__(self, editor: Any) -> None:
         self.editor = editor
         self._known: Dict[str, Tuple[Any, Scheme]] = {}
+        # When the files behind each name were looked at last.
+        self._looked: Dict[str, float] = {}
 
     def of(self, view: Any) -> Scheme:
         return self.named(self.resolved(view.settings))
@@ -153,8 +158,11 @@ class Schemes:
 
     def named(self, name: str) -> Scheme:
         """A scheme by file name or resource path; one that is not there is the default one."""
+        known, now = self._known.get(name), time.monotonic()
+        if known is not None and now - self._looked[name] < _AGAIN:
+            return known[1]
+        self._looked[name] = now
         state = self._state(name)
-        known = self._known.get(name)
         if known is None or known[0] != state:
             known = (state, self._read(name))
             self._known[name] = known

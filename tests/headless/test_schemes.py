@@ -5,8 +5,9 @@ from __future__ import annotations
 import plistlib
 import unittest
 from typing import Any
+from unittest import mock
 
-from headless import colours, selectors
+from headless import colours, schemes, selectors
 
 from .engine import EngineTestCase
 
@@ -70,6 +71,7 @@ class SchemesOfViews(EngineTestCase):
         self.write_package("User", {"Mariana.sublime-color-scheme": rule})
         self.assertEqual(self.style("diff.inserted"), ("#d8dee9", "#123456"))
 
+    @mock.patch.object(schemes, "_AGAIN", 0)
     def test_a_scheme_that_is_edited_is_read_again(self) -> None:
         self.write_package("User", {"Bare.sublime-color-scheme": BARE})
         self.use("Bare.sublime-color-scheme")
