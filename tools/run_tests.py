@@ -95,25 +95,25 @@ SET_UP = (
     set_up("browser", "node"),
     set_up("mcp", "node"),
 )
-# Those that take longest begin first.
+# Those that take longest begin first: one that begins late runs alone at the end.
 TESTS = (
     Part("the core", without(E2E, OTHERS, *TOOLS)),
     Part("the reviews in an editor", adapter(reviews=True)),
     Part("the adapter in an editor", adapter(reviews=False)),
+    Part("the chat with a CLI", with_cli(*CHAT, but=MATRIX), ("node",)),
+    Part("the real CLI beside its edits", with_cli(*BESIDE), ("node",)),
+    Part("the real CLI and what is installed", with_cli(*INSTALLED), ("node", "carried")),
+    Part("the API's page in a browser", with_cli(*PAGE), ("node", "browser")),
     Part(
         "the real CLI in its terminal",
         with_cli("test_*.py", but=(*APART, *CHAT, *BESIDE)),
         ("node",),
     ),
-    Part("the chat with a CLI", with_cli(*CHAT, but=MATRIX), ("node",)),
-    Part("the real CLI beside its edits", with_cli(*BESIDE), ("node",)),
-    Part("the API's page in a browser", with_cli(*PAGE), ("node", "browser")),
     Part("the API with a CLI", with_cli(*API, but=(*DESCRIBED, *PAGE)), ("node",)),
     Part("the engine with a CLI", with_cli(*AGENT), ("node",)),
     Part("each agent in each situation", with_cli(*MATRIX), ("node",)),
     Part("the API as it is described", with_cli(*DESCRIBED), ("node", "schema", "clients")),
     Part("tools and the editor without a screen", (*PYTEST, *TOOLS), ("node", "carried", "deploy")),
-    Part("the real CLI and what is installed", with_cli(*INSTALLED), ("node", "carried")),
     Part("the real CLI and faults", with_cli(*FAULTS), ("node",)),
     Part("the clients of others for MCP", (*PYTEST, OTHERS), ("mcp",)),
 )
@@ -126,7 +126,7 @@ FUZZ = (
     Part("the servers", ("-m", "pytest", "-s", "tests/ide/test_fuzz.py")),
 )
 # Parts that run at once: most of their time they wait, for a CLI, a browser or a timer.
-AT_ONCE = 2 * (os.cpu_count() or 2) + 1
+AT_ONCE = 3 * (os.cpu_count() or 2)
 # Seconds that a part may take: many times what it takes on an idle machine. Each test has a limit
 # of its own, in tests/conftest.py: this one is for what hangs before the first or after the last.
 LIMIT = 1800.0 * int(os.environ.get("FUZZ", "1"))
