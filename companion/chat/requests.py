@@ -319,8 +319,8 @@ class Fork(Request[SessionInfo]):
 
 @dataclass(frozen=True)
 class Delete(Request[None]):
-    """Delete a conversation for good, here and in the agent's own files; a turn that runs is ended
-    first."""
+    """Delete a conversation for good, also in the own files of an agent that `removes_sessions`; a
+    turn that runs is ended first."""
 
     conversation: str
 

@@ -36,6 +36,8 @@ from GeminiCompanion.companion.ui.chat.conversation_list import (
     IS_OPEN,
     NONE,
     OLDER,
+    OWN_FILES_GO,
+    OWN_FILES_STAY,
     PAGE,
 )
 from GeminiCompanion.companion.ui.chat.drafts import folder_of
@@ -212,6 +214,22 @@ class Acting(ListCase):
         yield from self.answer(None)
         yield lambda: not view.is_valid()
         self.assertIsNone(self.chats.drafts.text(conversation))
+
+    def test_a_deletion_says_whether_the_agent_keeps_its_session(self) -> Steps:
+        for agent, words in (
+            ("qwen", OWN_FILES_GO),
+            ("claude", OWN_FILES_STAY),
+            ("mine", OWN_FILES_STAY),
+        ):
+            before = len(self.shown)
+            self.run_command("chats", action="delete")
+            yield from self.answer(Found((info("a", agent=agent),), {}, ""))
+            yield lambda before=before: len(self.shown) > before
+            yield from self.choose(1)
+            yield lambda before=before: len(self.shown) > before + 1
+            self.assertIn(words, self.shown[-1]["items"][1].details)
+            yield from self.choose(0)
+            yield from self.answer(Found((), {}, ""))
 
     def test_what_cannot_be_deleted_is_told_and_stays_open(self) -> Steps:
         view = yield from self.chat()

@@ -140,7 +140,8 @@ class Cli:
     `authenticates_first` if it needs that before anything else, not only where it asks for it. It
     `asks_to_write` if its writes of files come through us; it is then also offered to read them
     through us, where there are `open_files` of an editor. `asking_mode` is the mode for sessions
-    for which nobody chose one, if that could be one in which nobody is asked. `asks_for_messages`
+    for which nobody chose one, if that could be one in which nobody is asked. It `removes_sessions`
+    if its own files of a conversation go with that. `asks_for_messages`
     is the method by which it asks, during a turn, what the user has said meanwhile, or empty. A
     piece of an answer that is an `own_mark` is not for the user. `key_files` are the files that
     have the key, as paths in its home; each is written again when it is needed.
@@ -154,7 +155,7 @@ class Cli:
     own_login = ""
     login = NoGoogleLogin()
     session_files = SessionFiles()
-    authenticates_first = asks_to_write = False
+    authenticates_first = asks_to_write = removes_sessions = False
     asking_mode = asks_for_messages = ""
     key_files: tuple[str, ...] = ()
     own_mark = NO_MARK

@@ -64,7 +64,7 @@ class GeminiCli(Cli):
     id = "gemini"
     program = Program("Gemini CLI", "gemini", "@google/gemini-cli", "bundle/gemini.js")
     kinds = (API_KEY, GOOGLE, VERTEX)
-    authenticates_first = asks_to_write = True
+    authenticates_first = asks_to_write = removes_sessions = True
     own_mark = MODE_UPDATE
 
     def __init__(self, folder: str, trusted: bool) -> None:

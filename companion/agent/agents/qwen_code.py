@@ -45,7 +45,7 @@ class QwenCode(Cli):
     id = "qwen"
     program = Program("Qwen Code", "qwen", "@qwen-code/qwen-code", "cli-entry.js")
     kinds = (OPENAI,)
-    authenticates_first = asks_to_write = True
+    authenticates_first = asks_to_write = removes_sessions = True
     asks_for_messages = "craft/drainMidTurnQueue"
     key_files = (os.path.join(".qwen", "settings.json"),)
 

@@ -118,7 +118,7 @@ async def change(services: Services, inputs: Inputs) -> Answer:
 
 
 async def remove(services: Services, inputs: Inputs) -> Answer:
-    """Delete a conversation for good, here and in the agent's own files."""
+    """Delete a conversation for good; see `Agent.remove`."""
     outlive_client(inputs.request)
     await services.agent.remove(inputs.fields["sessionId"])
     return Answer("session_removed")

@@ -34,9 +34,10 @@ NOT_FOUND = "No conversation of these folders has “{}”."
 TITLE = "Title:"
 KEEP, DELETE = "Keep it", "Delete it for good"
 WHAT_IS_DELETED = (
-    "{}, with images and what could undo the edits: here, and in the agent's own files."
-    " Files of the project stay as they are."
+    "{}, with images and what could undo the edits. Files of the project stay as they are."
 )
+OWN_FILES_GO = "The agent's own files of it go as well."
+OWN_FILES_STAY = "The agent keeps its own session of it."
 IS_BUSY = "The agent is working in it, and is stopped first."
 IS_OPEN = "It is open in a tab, which closes."
 HAS_DRAFT = "What you have written in it and not sent goes as well."
@@ -198,7 +199,11 @@ class ConversationList:
         return True
 
     def _deleted(self, info: SessionInfo) -> list[str]:
+        from ...agent.agents.supported import CLIS
+
+        row = CLIS.get(info.agent)
         told = [WHAT_IS_DELETED.format(many(info.turns, "message"))]
+        told += [OWN_FILES_GO if row is not None and row.removes_sessions else OWN_FILES_STAY]
         told += [IS_BUSY] if info.is_busy else []
         told += [IS_OPEN] if chat_places.views_of(info.id) else []
         has_draft = (self._chats.drafts.text(info.id) or "").strip()
