@@ -29,7 +29,7 @@ class CutSheet(CuttingCase, SheetCase):
 
     def away(self) -> Steps:
         """All proposals go, and the tabs; the CLI is told."""
-        for right in list(open_diffs.diffs(self.window)):
+        for right, _ in list(open_diffs.diffs(self.window)):
             found = waiting(right)
             if found is not None and not found.is_returned:
                 yield self.cli.call("closeDiff", filePath=found.path).done
@@ -143,7 +143,7 @@ class Proposed(CutSheet):
         yield lambda: self.panels_open.open
         self.panels_open.answer(0)
         yield lambda: len(list(open_diffs.diffs(self.window))) == 2
-        self.rights = list(open_diffs.diffs(self.window))
+        self.rights = [it for it, _ in open_diffs.diffs(self.window)]
         self.rights[0].run_command("append", {"characters": "typed\n"})
         yield from self.until_computed(self.rights[0])
 
@@ -174,7 +174,7 @@ class Unasked(CutSheet, UnaskedCase):
             self.type(view, "LINE 3", " typed")
             self.sheet(view).take_typed()
             yield from self.until_over(cut)
-            rights = list(open_diffs.diffs(self.window))
+            rights = [it for it, _ in open_diffs.diffs(self.window)]
             kept = [*map(text_of, rights), self.tabs().get("a.py (your edits)")]
             self.assertIn(TYPED, kept, f"after await {cut.at}")
             yield from self.forgotten()
@@ -211,7 +211,7 @@ class Unasked(CutSheet, UnaskedCase):
             cut.next_story()
             self.run_command("accept_diff", id=self.id(right))
             yield from self.until_over(cut)
-            kept = [self.on_disk("a.py"), *map(text_of, open_diffs.diffs(self.window))]
+            kept = [self.on_disk("a.py"), *(text_of(it) for it, _ in open_diffs.diffs(self.window))]
             self.assertIn(NEW + "typed\n", kept, f"after await {cut.at}")
             yield from self.forgotten()
 
@@ -222,7 +222,7 @@ class Unasked(CutSheet, UnaskedCase):
         (edit,) = [it for it in self.running().history.of_window(self.window) if it.turn]
         self.begin(self.running().written.open(self.window, edit))
         yield lambda: list(open_diffs.diffs(self.window))
-        (right,) = open_diffs.diffs(self.window)
+        ((right, _),) = open_diffs.diffs(self.window)
         yield from self.until_computed(right)
         return right
 
@@ -231,7 +231,7 @@ class Unasked(CutSheet, UnaskedCase):
         history = self.running().history
         for edit in history.of_window(self.window):
             history.replace(edit, None)
-        for right in list(open_diffs.diffs(self.window)):
+        for right, _ in list(open_diffs.diffs(self.window)):
             right.set_scratch(True)
             right.close()
         yield lambda: not list(open_diffs.diffs(self.window))

@@ -45,7 +45,7 @@ async def listed(
     Raises AgentError."""
     # Some agents run what a workspace names as soon as they look at it.
     await in_thread(partial(backend.cli.session_meta, folder))
-    await backend.account.look()
+    await backend.account.refresh()
     async with backend.pool.client(backend.account.credentials) as client:
         if not client.capabilities.lists:
             raise AgentError(VALIDATION_ERROR, CANNOT_LIST.filled(cli=backend.cli.name))
