@@ -26,8 +26,8 @@ KEYS_INSIDE = sentence(
 @dataclass(frozen=True)
 class Wanted:
     """What a front end wants to be open. `agent` and `workspace` are for a conversation that does
-    not exist yet; an empty `agent` is the usual one. `tools` are servers of ours; its agent gets
-    them where the workspace is trusted."""
+    not exist yet; an empty `agent` is the usual one. `tools` are servers of ours, which its agent
+    may use."""
 
     id: str
     agent: str

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from functools import partial
-from typing import AsyncContextManager, Callable, Sequence
+from typing import AsyncContextManager, Callable
 
-from ..agent.acp.tool_servers import ToolServer
 from ..agent.agent import Agent
 from ..agent.conversations.conversation import Conversation
 from ..agent.wording.failure import NOT_SENT, SESSION_NOT_FOUND
-from ..base.background import in_thread
 from . import finding, problems
 from .chat_update import FAILED, READY, STARTING, STOPPING, WORKING, ChatUpdate
 from .chat_work import Sending, Tasks
@@ -158,7 +156,7 @@ class OpenChat:
         await _end_of(self._after)
         found = await finding.find(self._agent, wanted)
         self.unsaid = Unsaid(found)
-        await _lend(found, wanted.tools)
+        found.session.lend(wanted.tools)
         await self._follow(found)
         _detach(found)
         return found
@@ -232,11 +230,3 @@ def _detach(conversation: Conversation | None) -> None:
     """A turn that a tab follows goes on where a client of the API leaves it."""
     if conversation is not None and conversation.turn is not None:
         conversation.turn.is_detached = True
-
-
-async def _lend(conversation: Conversation, tools: Sequence[ToolServer]) -> None:
-    """To its next session. In a workspace that is not trusted, Gemini CLI starts no tool servers,
-    and the others are to do the same."""
-    cli, workspace = conversation.cli, conversation.workspace
-    is_trusted = bool(tools) and await in_thread(lambda: cli.trusts(workspace))
-    conversation.session.lend(tools if is_trusted else ())

@@ -61,7 +61,8 @@ class Agent:
     it asks about; and a plan with one step. `unasking` is a mode in which it writes unasked.
     `tokens` are what the model counts for each request, `asks` the begin of the only hosts that it
     asks for beside the model. Whether it `sees_skills` of the user, and `tells_output` of
-    a command while that runs."""
+    a command while that runs. `asks_editor` is a call of the editor's tool `open_files`, where the
+    agent starts tool servers in a folder that is not trusted."""
 
     id: str
     key: Callable[[str], Credentials]
@@ -76,6 +77,7 @@ class Agent:
     asks: str = ""
     sees_skills: bool = False
     tells_output: bool = False
+    asks_editor: Call | None = None
     server: Callable[[], Any] = AnyModelServer
     tokens: tuple[int, int] = TOKENS
 
@@ -179,6 +181,7 @@ ROWS = (
         lambda line: call("Bash", command=line, description="Run it"),
         call("TaskCreate", subject=STEP, description=STEP),
         unasking="acceptEdits",
+        asks_editor=call("mcp__editor__open_files"),
     ),
     Agent(
         "opencode",
@@ -192,6 +195,7 @@ ROWS = (
         call("todowrite", todos=[{"content": STEP, "status": "pending", "priority": "high"}]),
         asks="registry.",
         tells_output=True,
+        asks_editor=call("editor_open_files"),
     ),
     Agent(
         "codex",
@@ -202,6 +206,7 @@ ROWS = (
         in_code("update_plan", {"plan": [{"step": STEP, "status": "pending"}]}),
         unasking="agent",
         sees_skills=True,
+        asks_editor=in_code("mcp__editor__open_files", {}),
     ),
 )
 AGENTS = {row.id: row for row in ROWS}

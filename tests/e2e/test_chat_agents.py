@@ -1,4 +1,4 @@
-"""What agents of the chat get of the editor: its tools where the folder is trusted, and what the
+"""What Gemini CLI gets of the editor: its tools where the folder is trusted, and what the
 user looks at where the settings say so. With the real Gemini CLI in the headless editor."""
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class WithTrust(EditorsTools):
 class WithoutTrust(EditorsTools):
     is_trusted = False
 
-    def test_the_tools_of_the_editor_are_there_only_where_the_folder_is_trusted(self) -> None:
+    def test_gemini_cli_has_the_tools_of_the_editor_only_where_the_folder_is_trusted(self) -> None:
         self.new_chat()
         self.model.will_play("hello", ["Hi."])
         self.say("hello")

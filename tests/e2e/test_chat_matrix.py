@@ -154,6 +154,21 @@ class InTab(unittest.TestCase):
         gate.set()
         self.until_over("▎ count", "One and two.")
 
+    def test_the_model_has_the_tools_of_the_editor_where_the_agent_starts_them(self) -> None:
+        asked = self.row.asks_editor
+        self.say("which files", *([[asked]] if asked else []), ["None."])
+
+        def is_over() -> bool:
+            self.editor.do("command", "gemini_companion_allow")
+            return "None." in self.shown()
+
+        until(is_over)
+        told = self.until_over("▎ which files", "None.")
+        if asked:
+            self.assertRegex(told, r"▏ ✓ .*open_files")
+        else:
+            self.assertNotIn("open_files", str(self.model.last_request()))
+
     def test_a_command_is_run_once_it_was_allowed(self) -> None:
         line = f"echo plum > '{self.path}'"
         self.say("run it", [self.row.run(line)], ["It ran."])
