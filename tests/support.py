@@ -11,10 +11,8 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import tempfile
 import threading
-import time
 import unittest
 from concurrent.futures import Future
 from contextlib import suppress
@@ -35,8 +33,12 @@ from GeminiCompanion.companion.ide.editor import (
 from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.status import Status
 
-# Seconds after which whatever is waited for will not come any more.
-PATIENCE = 90.0
+from .waiting import PATIENCE as PATIENCE
+from .waiting import begun as begun
+from .waiting import is_alive as is_alive
+from .waiting import until as until
+from .waiting import wait_for as wait_for
+
 JSON_HEADERS = {
     "Content-Type": "application/json",
     "Accept": "application/json, text/event-stream",
@@ -63,44 +65,6 @@ def patched(test: unittest.TestCase, patch: Any) -> Any:
     """Have one of `mock` until the test ends; gives what stands there now."""
     test.addCleanup(patch.stop)
     return patch.start()
-
-
-def wait_for(condition: Callable[[], Any], timeout: float = PATIENCE) -> None:
-    """Return once the condition holds. Raises AssertionError where it does not in time."""
-    end = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError(f"waited {timeout} seconds in vain")
-        time.sleep(0.002)
-
-
-def is_alive(pid: int) -> bool:
-    """Zombies, which wait for their parent, are not."""
-    if not os.path.isdir("/proc/self"):
-        state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True).stdout
-        return bool(state.strip()) and not state.startswith(b"Z")
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-async def until(condition: Callable[[], Any], timeout: float = PATIENCE) -> None:
-    """The same in a loop, also in one whose time stands still."""
-    end = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError(f"waited {timeout} seconds in vain")
-        time.sleep(0.001)
-        await asyncio.sleep(0)
-
-
-async def begun(work: Awaitable[T]) -> asyncio.Future[T]:
-    """The work as a task that has come to where it waits first."""
-    task = asyncio.ensure_future(work)
-    await asyncio.sleep(0)
-    return task
 
 
 class InLoop(unittest.TestCase):

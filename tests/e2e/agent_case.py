@@ -37,7 +37,7 @@ from GeminiCompanion.companion.agent.events import turn_events as events  # noqa
 from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
 from GeminiCompanion.companion.agent.turn.outcomes import Decision  # noqa: E402
 from GeminiCompanion.companion.agent.turn.turn import Turn  # noqa: E402
-from GeminiCompanion.tests.support import is_alive, until  # noqa: E402
+from GeminiCompanion.tests.waiting import is_alive, until  # noqa: E402
 from model_server import ModelServer, call  # noqa: E402
 from scripted import COMMAND  # noqa: E402
 
