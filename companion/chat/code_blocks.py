@@ -23,7 +23,8 @@ def code_blocks(text: str) -> list[CodeBlock]:
     >>> [it.code for it in code_blocks("a\\n```py\\nx = 1\\n```\\n")]
     ['x = 1\\n']
     """
-    found, at = [], 0
+    # Most parts of a long chat have no fence, and their lines are not looked at.
+    found, at = [], 0 if "```" in text or "~~~" in text else len(text)
     while at < len(text):
         end = _line_end(text, at)
         opening = OPENING.fullmatch(text[at:end])
