@@ -209,12 +209,13 @@ def _gaps_between(part: Range, anchors: Sequence[tuple[int, int]]) -> list[Range
 
 
 def _compared(old: Sequence[str], new: Sequence[str], part: Range) -> list[Change]:
-    """The changes of a part without anchors; a single one for the whole part if the search would
-    take long."""
+    """The changes of a part without anchors; a single one for the whole part if no rows are equal,
+    or if the search would take long."""
     old_start, old_end, new_start, new_end = part
     before, after = old[old_start:old_end], new[new_start:new_end]
     in_new = _counted(new, new_start, new_end)
-    if sum(in_new[row] for row in before) + len(before) > MAX_PAIRS:
+    pairs = sum(in_new[row] for row in before)
+    if not pairs or pairs + len(before) > MAX_PAIRS:
         return [Change(*part)]
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     return [

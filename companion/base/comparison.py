@@ -42,12 +42,11 @@ class Rows(Sequence[str]):
     @overload
     def __getitem__(self, at: slice) -> list[str]: ...
     def __getitem__(self, at: int | slice) -> str | list[str]:
+        text, starts = self._text, self._starts
         if isinstance(at, slice):
-            return [self._row(it) for it in range(len(self))[at]]
-        return self._row(range(len(self))[at])
-
-    def _row(self, number: int) -> str:
-        return self._text[self._starts[number] : self._starts[number + 1]]
+            return [text[starts[it] : starts[it + 1]] for it in range(len(self))[at]]
+        row = range(len(self))[at]
+        return text[starts[row] : starts[row + 1]]
 
 
 @dataclass(frozen=True)
