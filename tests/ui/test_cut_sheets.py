@@ -12,7 +12,7 @@ import sublime
 from GeminiCompanion.companion.ui.changes.proposals import Proposals
 from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
 from GeminiCompanion.companion.ui.review import open_diffs
-from GeminiCompanion.companion.ui.review.record import is_diff, waiting
+from GeminiCompanion.companion.ui.review.record import is_diff
 
 from .adapter import text_of
 from .cutting import Cut, CuttingCase
@@ -27,11 +27,14 @@ class CutSheet(CuttingCase, SheetCase):
     def undoable(self, view: sublime.View) -> str:
         return self.sheet(view).marking.undoable
 
+    def waiting(self) -> list[sublime.View]:
+        """The right views of what is undecided."""
+        return [right for right, _record in open_diffs.diffs(self.window)]
+
     def away(self) -> Steps:
         """All proposals go, and the tabs; the CLI is told."""
-        for right, _ in list(open_diffs.diffs(self.window)):
-            found = waiting(right)
-            if found is not None and not found.is_returned:
+        for right, found in list(open_diffs.diffs(self.window)):
+            if not found.is_returned:
                 yield self.cli.call("closeDiff", filePath=found.path).done
             else:
                 right.close()
@@ -123,7 +126,7 @@ class Proposed(CutSheet):
             cut.next_story()
             self.decide(view, "undo_all")
             yield from self.until_over(cut)
-            there = len(list(open_diffs.diffs(self.window)))
+            there = len(self.waiting())
             left = f"Undo {2 - there} rejected" if there < 2 else ""
             self.assertEqual(self.undoable(view), left, f"after await {cut.at}")
             yield from self.away()
@@ -142,8 +145,8 @@ class Proposed(CutSheet):
         self.decide(self.view, "undo_all")
         yield lambda: self.panels_open.open
         self.panels_open.answer(0)
-        yield lambda: len(list(open_diffs.diffs(self.window))) == 2
-        self.rights = [it for it, _ in open_diffs.diffs(self.window)]
+        yield lambda: len(self.waiting()) == 2
+        self.rights = self.waiting()
         self.rights[0].run_command("append", {"characters": "typed\n"})
         yield from self.until_computed(self.rights[0])
 
@@ -174,7 +177,7 @@ class Unasked(CutSheet, UnaskedCase):
             self.type(view, "LINE 3", " typed")
             self.sheet(view).take_typed()
             yield from self.until_over(cut)
-            rights = [it for it, _ in open_diffs.diffs(self.window)]
+            rights = self.waiting()
             kept = [*map(text_of, rights), self.tabs().get("a.py (your edits)")]
             self.assertIn(TYPED, kept, f"after await {cut.at}")
             yield from self.forgotten()
@@ -211,7 +214,7 @@ class Unasked(CutSheet, UnaskedCase):
             cut.next_story()
             self.run_command("accept_diff", id=self.id(right))
             yield from self.until_over(cut)
-            kept = [self.on_disk("a.py"), *(text_of(it) for it, _ in open_diffs.diffs(self.window))]
+            kept = [self.on_disk("a.py"), *map(text_of, self.waiting())]
             self.assertIn(NEW + "typed\n", kept, f"after await {cut.at}")
             yield from self.forgotten()
 
@@ -221,8 +224,8 @@ class Unasked(CutSheet, UnaskedCase):
         """The review of the one edit."""
         (edit,) = [it for it in self.running().history.of_window(self.window) if it.turn]
         self.begin(self.running().written.open(self.window, edit))
-        yield lambda: list(open_diffs.diffs(self.window))
-        ((right, _),) = open_diffs.diffs(self.window)
+        yield self.waiting
+        (right,) = self.waiting()
         yield from self.until_computed(right)
         return right
 
@@ -231,9 +234,9 @@ class Unasked(CutSheet, UnaskedCase):
         history = self.running().history
         for edit in history.of_window(self.window):
             history.replace(edit, None)
-        for right, _ in list(open_diffs.diffs(self.window)):
+        for right in self.waiting():
             right.set_scratch(True)
             right.close()
-        yield lambda: not list(open_diffs.diffs(self.window))
+        yield lambda: not self.waiting()
         yield from self.until_turn()
         self.close_tabs()

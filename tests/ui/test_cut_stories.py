@@ -160,6 +160,7 @@ class Cut(CuttingCase):
         self.before.add(secret.id())
         yield from self.cut_everywhere(send, [1], 2)
         yield from self.cut_everywhere(enable, [1], 2)
+        secret.close()
 
 
 class Closed(ReviewCase):

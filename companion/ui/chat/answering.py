@@ -101,7 +101,7 @@ class Answering:
             if option.outcome == MODIFY:
                 self._replies.edit(asked)
             elif self._is_open(asked) if is_no else self._may(asked, window, option.label):
-                self._stories.begin(self._replies.decide(asked, option))
+                self._stories.begin(self._replies.decide(asked, option), window)
 
     def show_all(self, view: sublime.View, chat: ChatView, told: Any) -> bool:
         """The link below a command that is too long for the chat; False if that waits no more."""
@@ -157,7 +157,7 @@ class Answering:
         elif decision == DENY_WITH_NOTE:
             self._stories.begin(self._replies.deny_with_note(asked, fitting[0], window), window)
         elif len(fitting) == 1:
-            self._stories.begin(self._replies.decide(asked, fitting[0]))
+            self._stories.begin(self._replies.decide(asked, fitting[0]), window)
         else:
             self._stories.begin(self._replies.decide_one_of(asked, fitting, window), window)
 
@@ -165,7 +165,7 @@ class Answering:
         if decision == ALLOW:
             self._stories.begin(self._replies.answer(asked, window), window)
         elif decision == DENY:
-            self._stories.begin(self._replies.decline(asked))
+            self._stories.begin(self._replies.decline(asked), window)
         else:
             self._tell(NO_SUCH.format(decision, f"{ALLOW}, {DENY}"))
 

@@ -22,6 +22,7 @@ from .composing import Composing
 from .drafts import Drafts, folder_of
 from .edit_reviews import EditReviews
 from .link_actions import Followed
+from .message_sending import MessageSending
 from .replies import Replies
 from .told_context import ToldContext
 from .waiting_questions import WaitingQuestions
@@ -70,14 +71,15 @@ class ChatActions:
         self.composing = Composing(
             self.tabs, self._followed, context.taken_back, drafts, stories, tell
         )
+        shown = self.tabs, self._followed, self.composing
+        self._sending = MessageSending(*shown, context, drafts, stories)
         self._edits, edits.needed = edits, self.needed
         edits.show_question = self.answering.show_call
         # Called with each update, and the window of its tab.
         self.on_unasked: Callable[[sublime.Window, ChatUpdate], None] = lambda window, update: None
         self._service: ChatService | None = None
-        # The conversations that are open in the service, and those with a message on its way.
+        # The conversations that are open in the service.
         self._opened: set[str] = set()
-        self._sending: set[str] = set()
 
     def start(self) -> None:
         self.tabs.start()
@@ -183,6 +185,7 @@ class ChatActions:
         self.answering.updated(chat)
 
     def _closing(self, chat: ChatView) -> None:
+        self.composing.closing(chat)
         self.answering.closing(chat)
         self._edits.closed(chat.conversation)
 
@@ -213,39 +216,16 @@ class ChatActions:
         chat = self.tabs.of(view) if view is not None else None
         if chat is None:
             return
-        if chat.conversation in self._sending:
+        if self._sending.is_under_way(chat.conversation):
             self._tell(ON_ITS_WAY)
             return
         words = chat.composer.text if text is None else text
         attached = chat.above.attached if text is None else ()
         if words.strip() or any(it.text.strip() for it in attached):
             written = words if text is None else ""
-            self._stories.begin(self._send(chat, words, written, attached))
+            self._sending.begin(window, chat, words, written, attached)
         else:
             self._tell(NO_WORDS if attached else NOTHING)
-
-    async def _send(
-        self, chat: ChatView, words: str, written: str, attached: tuple[Attached, ...]
-    ) -> None:
-        """The composer keeps what is written and attached until the message is on its way."""
-        from ...chat.requests import Send
-
-        self._sending.add(chat.conversation)
-        try:
-            service = await self._followed(chat)
-            if service is not None and await self.composing.may_send(chat, words):
-                context = await self.context.of(chat)
-                await service.ask(Send(chat.conversation, words.strip(), (*attached, *context)))
-                self.context.sent(chat.conversation, context)
-                # Its tab may be closed meanwhile, or be another one.
-                all_tabs = [it for it in self.tabs.chats if it.conversation == chat.conversation]
-                for each in all_tabs or [chat]:
-                    each.composer.take(written)
-                    each.above.detach(attached)
-                # After a crash, what was sent is not to stand in the composer again.
-                self.drafts.save()
-        finally:
-            self._sending.discard(chat.conversation)
 
     def stop_turn(self, window: sublime.Window) -> None:
         """End the turn that runs in the chat of the window."""

@@ -9,7 +9,8 @@ from typing import Callable
 import sublime
 
 from ...base import background
-from .. import panels, sharing_settings
+from .. import sharing_settings
+from ..panels import Panel
 from ..prompt.sending import EXCLUDED, NO, YES, Place
 from ..stories import Stories
 from .attaching import Attaching
@@ -51,6 +52,8 @@ class Composing:
         self.history = History(followed, stories)
         self.queued = Queued(followed, self.history.keep, untold, drafts.saved, stories, tell)
         tabs.on_pressed = self.queued.pressed
+        # The questions about messages, by the conversation.
+        self._panels: dict[str, Panel] = {}
 
     async def may_send(self, chat: ChatView, text: str) -> bool:
         """Asks if the text names a file that the rules exclude: the agent would read it."""
@@ -63,9 +66,20 @@ class Composing:
         named = await background.start(
             lambda: [it for it in named_files(text, folder) if is_excluded(it)]
         )
-        names = ", ".join(os.path.basename(it) for it in named)
-        question = EXCLUDED.format(names)
-        return not named or await panels.choice(window, [NO, YES], question) == 1
+        if not named:
+            return True
+        question = EXCLUDED.format(", ".join(os.path.basename(it) for it in named))
+        panel = self._panels[chat.conversation] = Panel(window)
+        try:
+            return bool(chat.views) and await panel.choice([NO, YES], question) == 1
+        finally:
+            del self._panels[chat.conversation]
+
+    def closing(self, chat: ChatView) -> None:
+        """The user closes its last view: nothing is asked about its message any more."""
+        panel = self._panels.get(chat.conversation)
+        if panel is not None:
+            panel.withdraw()
 
     def list_waiting(self, window: sublime.Window) -> None:
         """List what waits in the chat of the window, and what is attached."""

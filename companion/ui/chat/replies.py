@@ -9,7 +9,7 @@ import sublime
 
 from ...agent.acp.elicitation import ACCEPT, DECLINE, URL
 from ...agent.events.turn_events import CANCEL, Option
-from ...base.answer import Unanswered
+from ...base.answer import Answer, Unanswered
 from ...chat.question import PERMISSION
 from ..panels import Panel
 from ..stories import Stories
@@ -151,15 +151,21 @@ class Replies:
 
     async def _reply(self, asked: Asked, request: Request[None], said: str) -> bool:
         self._answered.add(asked.key)
-        service = await self._needed()
+        is_on_its_way = False
         try:
+            service = await self._needed()
             if service is None:
                 raise Unanswered("")
-            await service.ask(request)
+            answer: Answer[None] = service.ask(request)
+            is_on_its_way = True
+            await answer
         except Unanswered as error:
-            self._answered.discard(asked.key)
+            is_on_its_way = False
             self._tell(LOST.format(error))
             return False
+        finally:
+            if not is_on_its_way:
+                self._answered.discard(asked.key)
         if said:
             self._tell(said)
         return True
