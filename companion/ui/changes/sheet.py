@@ -15,6 +15,7 @@ import sublime
 from ...base.answer import Answer
 from ...base.change_sheet import ChangeStart, FileChanges, Section, Sheet, plain_section, section_of
 from ...base.sheet_typing import equal_ends, typed
+from ...chat.amounts import many
 from .. import texts
 from ..review.reviews import FAILED, Reviews
 from ..stories import Slices, Stories, computed, sleep
@@ -271,14 +272,14 @@ def extent(found: Sequence[tuple[str, Source]]) -> str:
         count = sum(1 for _title, source in found if source.names == names)
         said.append(f"{count} {names[count != 1]}")
     files = len({title for title, _source in found})
-    return f"{' and '.join(said)} in {files} file{'' if files == 1 else 's'}"
+    return f"{' and '.join(said)} in {many(files, 'file')}"
 
 
 def lines(files: Sequence[FileChanges]) -> str:
     """How many lines they add and remove."""
     added = sum(it.counts[0] for it in files)
     removed = sum(it.counts[1] for it in files)
-    return f"{added:,} line{'' if added == 1 else 's'} added, {removed:,} removed"
+    return f"{many(added, 'line')} added, {removed:,} removed"
 
 
 def _made(entries: Sequence[Entry]) -> dict[str, Section]:

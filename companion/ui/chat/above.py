@@ -11,6 +11,7 @@ import sublime
 
 from ...agent.events.turn_events import Queue, QueuedMessage
 from ...base.shown_text import shown_line
+from ...chat.amounts import many
 from ...chat.attached import Attached, added, words_of
 from .. import wrapping
 
@@ -98,7 +99,7 @@ def _rows(queue: Queue, attached: Sequence[Attached]) -> tuple[Row, ...]:
 def summary(message: QueuedMessage) -> str:
     """A message that waits, in a line."""
     words, count = words_of(message), len(message.given) + len(message.attachments)
-    more = f" (with {count} {'file' if count == 1 else 'files'})" if count else ""
+    more = f" (with {many(count, 'file')})" if count else ""
     return short(words or message.text) + more
 
 

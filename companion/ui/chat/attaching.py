@@ -12,6 +12,7 @@ import sublime
 from ...base import background
 from ...base.answer import Answer
 from ...chat import attached
+from ...chat.amounts import many
 from ...chat.attached import Attached
 from ...ide.path_maps import PathMaps
 from .. import application, panels, sharing_settings
@@ -89,7 +90,7 @@ class Attaching:
             return
         where = os.path.basename(path) if path else "an unsaved text"
         name = "of the last build" if what == "build_results" else f"of {where}"
-        lines = f"{words.count(chr(10)) + 1:,} lines" if "\n" in words else "1 line"
+        lines = many(words.count("\n") + 1, "line")
         chat.above.attach([Attached(TEXTS[what], f"{name} ({lines})", text=words)])
 
     async def _attach_open(self, window: sublime.Window, chat: ChatView) -> None:

@@ -6,6 +6,7 @@ from typing import Callable
 
 import sublime
 
+from ...chat.amounts import many
 from ...chat.code_blocks import CodeBlock, code_blocks
 from ...chat.rendered import MARKERS
 from .. import application, texts
@@ -74,4 +75,4 @@ def _at(blocks: list[CodeBlock], offset: int) -> CodeBlock | None:
 
 def _lines(code: str) -> tuple[str, str]:
     count = code.count("\n")
-    return ("1 line", "is") if count == 1 else (f"{count:,} lines", "are")
+    return many(count, "line"), "is" if count == 1 else "are"

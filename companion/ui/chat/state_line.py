@@ -9,6 +9,7 @@ from typing import Sequence
 import sublime
 
 from ...agent.acp.session_state import MODE, MODEL
+from ...chat.amounts import many
 from ...chat.chat_update import FAILED, STARTING, STOPPING, WORKING, ChatUpdate
 from ..wrapping import Piece, columns, rows, words
 from . import failure_words, question_words
@@ -66,9 +67,7 @@ def words_of(update: ChatUpdate, patience: str = "", is_empty: bool = False) -> 
         told = _joined(mode, name + where, model, WRITES if is_empty else SENDS)
     waiting = len(update.queue.messages)
     if waiting:
-        told += (
-            f" {waiting} message{'s' if waiting > 1 else ''} {'wait' if waiting > 1 else 'waits'}."
-        )
+        told += f" {many(waiting, 'message')} {'wait' if waiting > 1 else 'waits'}."
     return told
 
 
