@@ -96,7 +96,7 @@ class InTheReview(Edits):
         until(lambda: self.content() == "two\nmine\n")
 
 
-class OpenFile(Edits):
+class OpenFileCase(Edits):
     """The file is open, with a line that is not saved."""
 
     wanted = "one\nmine\ntwo\n"
@@ -111,6 +111,10 @@ class OpenFile(Edits):
         self.decide("accept")
         self.editor.do("choose", 1)
 
+
+class OpenFile(OpenFileCase):
+    """What the agent is asked for is the same with every one of them."""
+
     def test_an_edit_is_made_in_its_tab_and_saved_with_what_was_typed(self) -> None:
         self.ask_for("first", self.wanted)
         self.assertEqual(self.content(), "one\n")
@@ -121,21 +125,6 @@ class OpenFile(Edits):
         self.assertFalse(self.editor.do("is_unsaved", self.path))
         self.editor.do("undo_in_file", self.path)
         self.assertEqual(self.editor.do("text", self.path), "one\nmine\n")
-
-    def test_undoing_the_turn_leaves_what_was_typed(self) -> None:
-        self.ask_for("first", self.wanted)
-        self.accept_anyway()
-        self.until_over("first")
-        self.editor.do("command", "gemini_companion_undo_turn")
-        until(lambda: self.content() == "one\nmine\n")
-
-    def test_a_rejected_edit_leaves_it_unsaved(self) -> None:
-        self.ask_for("first", self.wanted)
-        self.decide("reject")
-        self.until_over("first")
-        self.assertEqual(self.content(), "one\n")
-        self.assertEqual(self.editor.do("text", self.path), "one\nmine\n")
-        self.assertTrue(self.editor.do("is_unsaved", self.path))
 
     def test_what_was_allowed_for_good_is_asked_about_while_there_are_unsaved_changes(self) -> None:
         self.ask_for("first", self.wanted)
@@ -157,6 +146,25 @@ class OpenFile(Edits):
         self.assertEqual(self.content(), "none\n")
         self.editor.do("undo_in_file", self.path)
         self.assertTrue(self.editor.do("text", self.path).endswith("more\n"))
+
+
+class OpenFileOfTheUser(OpenFileCase):
+    """What the editor does alone."""
+
+    def test_undoing_the_turn_leaves_what_was_typed(self) -> None:
+        self.ask_for("first", self.wanted)
+        self.accept_anyway()
+        self.until_over("first")
+        self.editor.do("command", "gemini_companion_undo_turn")
+        until(lambda: self.content() == "one\nmine\n")
+
+    def test_a_rejected_edit_leaves_it_unsaved(self) -> None:
+        self.ask_for("first", self.wanted)
+        self.decide("reject")
+        self.until_over("first")
+        self.assertEqual(self.content(), "one\n")
+        self.assertEqual(self.editor.do("text", self.path), "one\nmine\n")
+        self.assertTrue(self.editor.do("is_unsaved", self.path))
 
 
 @unittest.skipUnless(os.path.exists(PROGRAM), "Gemini CLI is not installed")
