@@ -184,7 +184,8 @@ class Server:
             settings.heartbeat,
         )
         guard = Guard(self._tokens, self._named, self.port, settings.origins, access)
-        callers = Callers(access.proxies, access.rate_limit, bool(access.audit_log))
+        must_know = access.rate_limit or access.audit_log
+        callers = Callers(access.proxies, access.rate_limit) if must_know else None
         table = Table((*routes.API, *routes.pages(list(page))))
         return Dispatcher(
             table, guard, callers, self._audit, services, settings.language, self._http

@@ -430,7 +430,7 @@ class Limited(ApiTest):
         gone = mock.Mock(headers=CIMultiDict({"X-Forwarded-For": "192.0.2.1"}))
         gone.get_extra_info.return_value = None
         proxies = [ipaddress.ip_network("127.0.0.1")]
-        counting = callers.Callers(proxies, rate_limit=1, is_logged=False)
+        counting = callers.Callers(proxies, rate_limit=1)
         counting.count("", gone)
         with self.assertRaises(rate_limit.RateLimited):
             counting.count("", gone)

@@ -293,7 +293,8 @@ class Conversation:
         undone = "\n".join(record.state.undone)
         undid = UNDID.format(undone) if undone else ""
         reminders = [it for it in (session.reminder, undid, *agent.notes) if it]
-        first = as_resources(reminders, agent.session.client.capabilities)
+        capabilities = agent.session.client.capabilities
+        first = as_resources(reminders, capabilities) if reminders else []
         turn.start([*first, *said.parts], session.take_warnings())
         self.tell_unsaved()
         record.transcript.write_soon()

@@ -39,7 +39,8 @@ def message(text: str, files: Sequence[str], workspace: str, cli: Cli) -> Messag
 
 
 def as_resources(texts: Sequence[str], capabilities: AgentCapabilities) -> list[Block]:
-    """The texts as parts before those of a message; they reach the model unchanged."""
+    """The texts, one or more, as parts before those of a message; they reach the model
+    unchanged."""
     if not capabilities.embedded_context:
         return [text_block(text + "\n\n") for text in texts]
     parts = [
@@ -47,7 +48,7 @@ def as_resources(texts: Sequence[str], capabilities: AgentCapabilities) -> list[
         for number, text in enumerate(texts, 1)
     ]
     # The CLI joins the names of resources with the words that follow.
-    return [*parts, text_block("\n\n")] if parts else []
+    return [*parts, text_block("\n\n")]
 
 
 def _link(path: str, workspace: str, cli: Cli) -> Block:

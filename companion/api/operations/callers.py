@@ -17,17 +17,14 @@ PREFIX = 64
 
 class Callers:
     """`proxies` are trusted to say for which client they ask. `rate_limit` is the most requests of
-    each caller in a minute, 0 for no limit. `is_logged` says that an audit log is kept."""
+    each caller in a minute, 0 for no limit."""
 
-    def __init__(self, proxies: Iterable[Network], rate_limit: int, is_logged: bool) -> None:
+    def __init__(self, proxies: Iterable[Network], rate_limit: int) -> None:
         self._proxies = tuple(proxies)
         self._limit = RateLimit(rate_limit) if rate_limit else None
-        self._must_know = bool(rate_limit or is_logged)
 
     def count(self, token: str, request: Any) -> None:
         """Count an HTTP request by the name of its token, "" if it has none. Raises RateLimited."""
-        if not self._must_know:
-            return
         address = self._address(request.headers, request.get_extra_info("peername"))
         audit_log.note(token=token or None, address=address)
         if self._limit is None:

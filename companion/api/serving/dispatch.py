@@ -70,13 +70,14 @@ class Exchange:
 
 
 class Dispatcher:
-    """`language` is for clients that ask for none. `audit` is None if no log is kept."""
+    """`language` is for clients that ask for none. `audit` is None if no log is kept, `callers` if
+    nobody needs to know them."""
 
     def __init__(
         self,
         table: Table,
         guard: Guard,
-        callers: Callers,
+        callers: Callers | None,
         audit: AuditLog | None,
         services: Services,
         language: str,
@@ -166,7 +167,8 @@ class Dispatcher:
         caller = await self._guard.caller_of(request.headers)
         if caller == NOBODY and request.method == "GET" and tickets.FIELD in request.query:
             caller = self._with_ticket(request)
-        self._callers.count(caller.name, request)
+        if self._callers is not None:
+            self._callers.count(caller.name, request)
         self._guard.check_place(request.raw_path, request.headers)
         return caller
 

@@ -91,7 +91,8 @@ class Drawing:
             decision[current] = list(head.decision_links(record).values())
         links = partial(_links, review, comparison, seen(right), decision)
         review.marks.between.link(comparison, {number: links(number) for number in numbers})
-        self._later(right, review, comparison, review.marks.steps_beside(comparison))
+        if review.digest is not None:
+            self._later(right, review, comparison, review.marks.steps_beside(comparison))
 
     def comments(self, right: sublime.View) -> None:
         """Draw the user's comments below their lines."""
