@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import unittest
+from typing import Any, Callable
 
 from editor import Editor
 from model_server import ModelServer
@@ -16,13 +17,30 @@ LINE = "━" * 40 + "\n"
 
 
 class EditorChatCase(unittest.TestCase):
-    """`program` is the path of a real CLI; without one, it is the scripted one."""
+    """`program` is the path of a real CLI; without one, it is the scripted one. Where `is_shared`,
+    one editor and its CLI serve all the tests of the class, each with chats of its own."""
 
     program = ""
+    is_shared = False
+    shared: dict[str, Any]
+    add_cleanup: Callable[..., object]
 
     def setUp(self) -> None:
+        if not self.is_shared:
+            self.add_cleanup = self.addCleanup
+            self.prepare()
+            return
+        if "shared" not in vars(type(self)):
+            self.add_cleanup = self.addClassCleanup
+            self.prepare()
+            names = ("root", "folder", "temp", "data", "model", "editor", "served")
+            type(self).shared = {name: getattr(self, name) for name in names}
+        vars(self).update(self.shared)
+        self.addCleanup(self.editor.do, "close_chats")
+
+    def prepare(self) -> None:
         self.root = os.path.realpath(tempfile.mkdtemp(prefix="chat editor-"))
-        self.addCleanup(shutil.rmtree, self.root, True)
+        self.add_cleanup(shutil.rmtree, self.root, True)
         self.folder, self.temp, self.data = (
             os.path.join(self.root, it) for it in ("work", "tmp", "data")
         )
@@ -30,10 +48,10 @@ class EditorChatCase(unittest.TestCase):
             os.mkdir(folder)
         self.model = ModelServer()
         self.model.__enter__()
-        self.addCleanup(self.model.__exit__, None, None, None)
+        self.add_cleanup(self.model.__exit__, None, None, None)
         patch = set_up(self.root, self.data, self.model.url, self.program)
         patch.start()
-        self.addCleanup(patch.stop)
+        self.add_cleanup(patch.stop)
         self.start()
         # The key is the engine's, for the chat and the API alike.
         self.served = Served(self.editor)
@@ -41,7 +59,7 @@ class EditorChatCase(unittest.TestCase):
 
     def start(self) -> None:
         self.editor = Editor(self.folder, self.data, self.temp)
-        self.addCleanup(self.editor.close)
+        self.add_cleanup(self.editor.close)
 
     def new_chat(self) -> None:
         until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: New Chat"))

@@ -21,7 +21,7 @@ def read(path: str) -> str:
 class Edits(EditorChatCase):
     def setUp(self) -> None:
         super().setUp()
-        self.path = os.path.join(self.folder, "a.txt")
+        self.path = os.path.join(self.folder, f"{self._testMethodName}.txt")
         self.write("one\n")
 
     def write(self, text: str) -> None:
@@ -99,6 +99,7 @@ class InTheReview(Edits):
 class OpenFileCase(Edits):
     """The file is open, with a line that is not saved."""
 
+    is_shared = True
     wanted = "one\nmine\ntwo\n"
 
     def setUp(self) -> None:
@@ -286,6 +287,7 @@ class Turns(Edits):
 @unittest.skipUnless(os.path.exists(PROGRAM), "Gemini CLI is not installed")
 class WithGeminiCli(Edits):
     program = PROGRAM
+    is_shared = True
 
     def test_edits_are_accepted_changed_rejected_and_turned_back(self) -> None:
         self.new_chat()
