@@ -21,7 +21,7 @@ class Share(InLoop):
         self.found: GitTree | None = TREE
         self.trees = WorkTrees()
         patched(self, mock.patch.object(work_trees, "in_thread", self.in_thread))
-        patched(self, mock.patch.object(git_files, "look", lambda folder: self.found))
+        patched(self, mock.patch.object(git_files, "work_tree_of", lambda folder: self.found))
         patched(self, mock.patch.object(git_files, "changed", lambda tree: {}))
 
     async def begin(self) -> None:
