@@ -252,6 +252,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
     def on_reload(self, view: sublime.View) -> None:
         if _host.running is not None:
             _host.running.editor.edit_diagnostics.loaded(view)
+            _host.running.chats.context.loaded(view)
 
     def on_post_save(self, view: sublime.View) -> None:
         if _host.running is not None:

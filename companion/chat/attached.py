@@ -23,8 +23,8 @@ SELECTION, DIAGNOSTICS, BUILD_RESULTS = "selection", "diagnostics", "build resul
 READ = (FILE, FOLDER)
 KINDS = (*READ, IMAGE, SELECTION, DIAGNOSTICS, BUILD_RESULTS)
 # What the editor adds by itself, as a text; it is told anew with another message.
-CONTEXT = "context"
-TOLD = (CONTEXT,)
+CONTEXT, PROBLEMS = "context", "new problems"
+TOLD = (CONTEXT, PROBLEMS)
 BETWEEN = "\n\n"
 
 

@@ -35,7 +35,8 @@ class ChatUpdate:
 
     `agent` is the CLI's id and `agent_name` its name for people; `mode` and `model` are the true
     ones, `options` are all that can be chosen. What is not known yet is empty, `usage` is None.
-    `unasked` are the edits that the agent has made without asking since the update before.
+    `unasked` are the edits that the agent has made without asking since the update before,
+    `changed` the paths of all files that it has changed since then.
     """
 
     conversation_id: str
@@ -57,3 +58,4 @@ class ChatUpdate:
     commands: tuple[SlashCommand, ...] = ()
     usage: ContextUsage | None = None
     unasked: tuple[UnaskedChange, ...] = ()
+    changed: tuple[str, ...] = ()

@@ -1,5 +1,5 @@
 """What the editor tells an agent with a message, as a text below the user's words: the files that
-they look at, the cursor, the selection. The transcript shows it as it was sent.
+they look at, the cursor, the selection, new problems. The transcript shows it as it was sent.
 
 Source of the entries: `ide/contextUpdate`, section II of the companion specification.
 """
@@ -13,6 +13,10 @@ from .markdown import fenced
 
 # How it begins.
 HEAD = "[From the editor] "
+NEW_PROBLEMS = "Since your edits the tools of the editor report these problems, which are new:"
+MORE = "({} more are left out.)"
+# Lines of problems, and characters of one.
+MAX_LINES, MAX_LINE = 20, 300
 
 
 def as_text(open_files: Sequence[Mapping[str, Any]], folder: str) -> str:
@@ -36,5 +40,18 @@ def as_text(open_files: Sequence[Mapping[str, Any]], folder: str) -> str:
     return (HEAD + " ".join(told)).rstrip() if told else ""
 
 
+def as_problems(found: Sequence[tuple[str, Sequence[str]]], folder: str) -> str:
+    """New problems as a text: the paths of files that the agent has edited, each with its lines.
+    Empty if there are none."""
+    lines = [f"{_line(path_in(folder, path))}, {it}" for path, told in found for it in told]
+    shown = [it if len(it) <= MAX_LINE else it[:MAX_LINE] + "..." for it in lines[:MAX_LINES]]
+    more = [MORE.format(len(lines) - MAX_LINES)] if len(lines) > MAX_LINES else []
+    return "\n".join([HEAD + NEW_PROBLEMS, *shown, *more]) if lines else ""
+
+
 def _name(entry: Mapping[str, Any], folder: str) -> str:
-    return " ".join(path_in(folder, str(entry.get("path"))).split())
+    return _line(path_in(folder, str(entry.get("path"))))
+
+
+def _line(path: str) -> str:
+    return " ".join(path.split())

@@ -36,6 +36,7 @@ class LiveDocument:
         self._past: PastTurns | None = None
         # Those that were not taken yet.
         self._unasked: tuple[UnaskedChange, ...] = ()
+        self._paths: tuple[str, ...] = ()
 
     def is_of(self, past: PastTurns) -> bool:
         """Whether it shows these turns. Not if another server has gone on with the conversation."""
@@ -87,8 +88,9 @@ class LiveDocument:
             waiting=self._transcript.waiting,
             commands=self.commands,
             unasked=self._unasked,
+            changed=self._paths,
         )
-        self._is_anew, self._unasked = False, ()
+        self._is_anew, self._unasked, self._paths = False, (), ()
         return taken
 
     def _hear(self, event: TurnEvent) -> None:
@@ -99,6 +101,7 @@ class LiveDocument:
         elif isinstance(event.body, ToolResult):
             new = (UnaskedChange(event.turn_id, it) for it in event.body.unasked)
             self._unasked = (*self._unasked, *new)
+            self._paths = (*self._paths, *event.body.changed)
         self._transcript.add(event)
         for missed in self._loading:
             missed.append(event)

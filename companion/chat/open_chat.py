@@ -186,7 +186,7 @@ class OpenChat:
             self._tasks.begin(partial(self._document.load, conversation))
         update = self._document.take(self._update())
         if update.patches or update != self._last:
-            self._last = replace(update, patches=(), is_anew=False, unasked=())
+            self._last = replace(update, patches=(), is_anew=False, unasked=(), changed=())
             self._told(update)
 
     def _update(self) -> ChatUpdate:

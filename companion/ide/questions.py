@@ -159,6 +159,21 @@ class ContextShared(Question["SharedContext | None"]):
 
 
 @dataclass(frozen=True)
+class FilesTold(Question["tuple[str, ...]"]):
+    """Those of the paths of files that the CLIs of the window may be told."""
+
+    window_id: int
+    paths: Sequence[str]
+
+    def look_up(self, windows: Windows) -> tuple[str, ...] | Awaitable[tuple[str, ...]]:
+        workspace = windows.workspaces.get(self.window_id)
+        if workspace is None:
+            return ()
+        gate = workspace.context.gate()
+        return in_thread(lambda: tuple(it for it in self.paths if not gate.reason(it)))
+
+
+@dataclass(frozen=True)
 class UnwrittenTexts(Question["tuple[tuple[str, str], ...]"]):
     """Path and text of each accepted proposal of the window that no CLI could be told of yet, or
     that none has written."""

@@ -6,19 +6,19 @@ loop asks now and then whether they have (`ide/hooks/diagnostics_after_edits`).
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Awaitable, Callable, Iterable, Iterator
+from typing import Any, Awaitable, Callable
 
 import sublime
 
 from ..ide.editor import EditWatch, NewDiagnostics
 from .prompt import diagnostics
-from .prompt.diagnostics import Diagnostic, Reports
+from .prompt.diagnostics import MAX_KNOWN, Diagnostic, Reports
 
-# Files that CLIs are about to write, and problems of a file beyond which it is left alone.
-MAX_WATCHED, MAX_KNOWN = 32, 1000
+# Files that CLIs are about to write.
+MAX_WATCHED = 32
 # The preference of whoever wants changed files to be loaded again.
 RELOADS = "reload_file_on_change"
 NOTHING = NewDiagnostics(is_final=True)
@@ -89,26 +89,5 @@ class EditDiagnostics(EditWatch):
         del self._watched[window_id, path]
         if not watched.is_loaded:
             return NOTHING
-        found = new(watched.before, diagnostics.of(window, path)[: 2 * MAX_KNOWN])
+        found = diagnostics.new(watched.before, diagnostics.of(window, path)[: 2 * MAX_KNOWN])
         return NewDiagnostics(True, tuple(each.text() for each in found))
-
-
-def new(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Those of `now` that `before` has not; lines may have moved."""
-    known: defaultdict[object, list[int]] = defaultdict(list)
-    for each in before:
-        known[_kind(each)].append(each.row)
-    groups: defaultdict[object, list[Diagnostic]] = defaultdict(list)
-    for each in now:
-        groups[_kind(each)].append(each)
-    return sorted(it for kind, group in groups.items() for it in _rest(group, known[kind]))
-
-
-def _rest(group: list[Diagnostic], rows: list[int]) -> Iterator[Diagnostic]:
-    """Without as many as were known, at first those that are where one was."""
-    there = sorted(group, key=lambda it: (it.row not in rows, it.row))
-    yield from there[len(rows) :]
-
-
-def _kind(it: Diagnostic) -> tuple[str, str, str]:
-    return it.severity, it.message, it.source

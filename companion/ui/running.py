@@ -153,6 +153,7 @@ class Running:
         self, engines: Engines, drafts: Drafts, tell: Callable[[str], None]
     ) -> ChatActions:
         context = ToldContext(self.companion)
+        engines.open_tabs.on_replace = context.loaded
         chats = ChatActions(engines, drafts, self.stories, tell, self.chat_edits, context)
         chats.questions.on_change = self.status.look
         chats.questions.notify = self.notices.show

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from GeminiCompanion.companion.chat.editor_context import HEAD, as_text
+from GeminiCompanion.companion.chat.editor_context import HEAD, as_problems, as_text
 
 FRONT = {"path": "/w/src/a.py", "isActive": True, "cursor": {"line": 3, "character": 7}}
 
@@ -20,6 +20,14 @@ class Text(unittest.TestCase):
 
     def test_a_path_stays_in_its_line(self) -> None:
         self.assertEqual(as_text([{"path": "/w/a\n# b"}], "/w"), f"{HEAD}Open: a # b.")
+
+    def test_problems_are_named_by_file_and_line_and_are_not_many(self) -> None:
+        self.assertEqual(as_problems([], "/w"), "")
+        told = as_problems([("/w/a.py", ["line 1: wrong", "x" * 400]), ("/b", ["y"] * 30)], "/w")
+        first, *lines = told.splitlines()
+        self.assertTrue(first.startswith(HEAD))
+        self.assertEqual((lines[0], lines[2], len(lines)), ("a.py, line 1: wrong", "/b, y", 21))
+        self.assertEqual((len(lines[1]), lines[-1]), (303, "(12 more are left out.)"))
 
     def test_without_files_there_is_nothing(self) -> None:
         self.assertEqual(as_text([], "/w"), "")

@@ -14,9 +14,9 @@ from typing import Any
 
 import sublime
 from GeminiCompanion.companion.ide.hooks import diagnostics_after_edits
-from GeminiCompanion.companion.ui.edit_diagnostics import EditDiagnostics, new
+from GeminiCompanion.companion.ui.edit_diagnostics import EditDiagnostics
 from GeminiCompanion.companion.ui.prompt import diagnostics
-from GeminiCompanion.companion.ui.prompt.diagnostics import Diagnostic
+from GeminiCompanion.companion.ui.prompt.diagnostics import Diagnostic, new
 
 from .adapter import text_of
 from .reviewing import ReviewCase, Steps

@@ -180,6 +180,7 @@ class ChatActions:
     def _updated(self, chat: ChatView) -> None:
         window = chat.views[0].window()
         if window is not None and chat.told is not None:
+            self.context.heard(chat.told)
             self._edits.heard(window, chat.told)
             self.on_unasked(window, chat.told)
         self.answering.updated(chat)

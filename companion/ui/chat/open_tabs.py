@@ -33,6 +33,8 @@ class OpenTabs(OpenFiles):
         # By the path of an edit, the digests of the unsaved texts that the user lets it replace, by
         # the names of their tabs. UI thread only.
         self._accepted: dict[str, dict[str, str]] = {}
+        # Called with a tab whose text is about to be replaced. UI thread only.
+        self.on_replace: Callable[[sublime.View], None] = lambda view: None
 
     def accept(self, path: str) -> None:
         """The user has accepted an edit of the file, with what is unsaved in its tab now. Which of
@@ -64,6 +66,7 @@ class OpenTabs(OpenFiles):
         before = texts.text_of(view)
         if accepted.get(name) != text_digest(before):
             raise NeedsUser
+        self.on_replace(view)
         if view.is_read_only() or not texts.replace_theirs(view, text):
             raise NotSaved
         view.run_command("save", {"async": False})

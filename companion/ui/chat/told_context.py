@@ -1,5 +1,6 @@
 """What the agents of chats are told of the editor with a message: the same as the window's CLIs, by
-the same rules, where the setting `chat_context` wants it. UI thread only."""
+the same rules. What the user looks at is told where the setting `chat_context` wants it. UI thread
+only."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import sublime
 
 from ...agent.events.turn_events import QueuedMessage
 from ...base.answer import Unanswered
-from ...chat.attached import CONTEXT, Attached, parted
+from ...chat.attached import CONTEXT, PROBLEMS, Attached, parted
 from ...chat.editor_context import as_text
 from ...ide.clis import GEMINI_CLI
 from ...ide.questions import ContextShared
@@ -17,6 +18,7 @@ from ...ide.service import Companion
 from .. import settings, sharing_settings
 from .chat_view import ChatView
 from .drafts import folder_of
+from .edit_problems import EditProblems
 
 if TYPE_CHECKING:
     from ...agent.acp.tool_servers import ToolServer
@@ -31,18 +33,23 @@ class ToldContext:
 
     def __init__(self, companion: Companion) -> None:
         self._companion = companion
+        self._problems = EditProblems(companion)
+        self.heard, self.loaded = self._problems.heard, self._problems.loaded
         # The last one of each conversation: what has not changed is not told again.
         self._told: dict[str, str] = {}
 
     async def of(self, chat: ChatView) -> tuple[Attached, ...]:
         """What goes along with the next message of the chat."""
-        text = await self._text(chat)
-        is_new = text and text != self._told.get(chat.conversation)
-        return (Attached(CONTEXT, "of the editor", text=text),) if is_new else ()
-
-    async def _text(self, chat: ChatView) -> str:
         window = chat.views[0].window() if chat.views else None
-        if window is None or not settings.of(window).chat_context:
+        if window is None:
+            return ()
+        text = await self._text(window)
+        is_new = text and text != self._told.get(chat.conversation)
+        context = (Attached(CONTEXT, "of the editor", text=text),) if is_new else ()
+        return (*context, *await self._problems.of(chat.conversation, window))
+
+    async def _text(self, window: sublime.Window) -> str:
+        if not settings.of(window).chat_context:
             return ""
         try:
             shared = await self._companion.ask(ContextShared(window.id()))
@@ -75,9 +82,14 @@ class ToldContext:
     def sent(self, conversation: str, told: Sequence[Attached]) -> None:
         """This is on its way."""
         for each in told:
-            self._told[conversation] = each.text
+            if each.kind == CONTEXT:
+                self._told[conversation] = each.text
+        self._problems.sent(conversation)
 
     def taken_back(self, conversation: str, message: QueuedMessage) -> None:
         """The agent does not get the message, nor what it is told with it."""
-        if any(it.kind == CONTEXT for it in parted(message)[1]):
+        kinds = {it.kind for it in parted(message)[1]}
+        if CONTEXT in kinds:
             self._told.pop(conversation, None)
+        if PROBLEMS in kinds:
+            self._problems.taken_back(conversation)

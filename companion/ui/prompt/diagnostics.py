@@ -7,8 +7,9 @@ Neither is imported: what they have loaded is looked up, and neither promises to
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Mapping, Optional, Tuple, TypeVar
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Tuple, TypeVar
 
 import sublime
 
@@ -18,6 +19,9 @@ LSP, LSP_URLS = "LSP.plugin.core.registry", "LSP.plugin.core.url"
 LINTER = "SublimeLinter.lint.persist"
 # By LSP's numbers; a server need not give one.
 SEVERITIES = {1: "error", 2: "warning", 3: "info", 4: "hint"}
+
+# Problems of a file beyond which those that are new are not looked for.
+MAX_KNOWN = 1000
 
 T = TypeVar("T")
 # The name of a server or linter, and its report.
@@ -77,6 +81,27 @@ def _is_new(before: tuple[Any, ...] | None, now: tuple[Any, ...] | None) -> bool
     pairs = zip(before, now)
     same = all(one == other if isinstance(one, int) else one is other for one, other in pairs)
     return len(before) != len(now) or not same
+
+
+def new(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Those of `now` that `before` has not; lines may have moved."""
+    known: defaultdict[object, list[int]] = defaultdict(list)
+    for each in before:
+        known[_kind(each)].append(each.row)
+    groups: defaultdict[object, list[Diagnostic]] = defaultdict(list)
+    for each in now:
+        groups[_kind(each)].append(each)
+    return sorted(it for kind, group in groups.items() for it in _rest(group, known[kind]))
+
+
+def _rest(group: list[Diagnostic], rows: list[int]) -> Iterator[Diagnostic]:
+    """Without as many as were known, at first those that are where one was."""
+    there = sorted(group, key=lambda it: (it.row not in rows, it.row))
+    yield from there[len(rows) :]
+
+
+def _kind(it: Diagnostic) -> tuple[str, str, str]:
+    return it.severity, it.message, it.source
 
 
 def _asked(name: str, ask: Callable[..., list[T]], *arguments: Any) -> list[T]:

@@ -1,0 +1,148 @@
+"""New problems in files that the agents of chats have edited: each is told with the next message of
+its chat, by the same rules as to a CLI (`ide/hooks/diagnostics_after_edits`). UI thread only.
+
+A file is known as it was when its tab loaded the agent's text: what LSP and SublimeLinter have
+reported until then is about the text before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import partial
+from typing import AbstractSet, Sequence
+
+import sublime
+
+from ...base.answer import Unanswered
+from ...chat.attached import PROBLEMS, Attached
+from ...chat.chat_update import STOPPING, WORKING, ChatUpdate
+from ...chat.editor_context import as_problems
+from ...ide.questions import FilesTold
+from ...ide.service import Companion
+from .. import settings
+from ..file_reading import in_time
+from ..prompt import diagnostics
+from ..prompt.diagnostics import MAX_KNOWN, Diagnostic, Reports
+from .drafts import folder_of
+
+# The most files that are known.
+MOST = 32
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """What was known of a file when its tab loaded another text."""
+
+    view: sublime.View
+    before: list[Diagnostic]
+    reports: Reports
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The paths of files of which is `told`, and of those that are still being looked at."""
+
+    told: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+
+
+class EditProblems:
+    """`companion` decides which files may be told."""
+
+    def __init__(self, companion: Companion) -> None:
+        self._companion = companion
+        # The conversations that work, and the paths that each has edited.
+        self._working: set[str] = set()
+        self._edited: dict[str, set[str]] = {}
+        # By the paths of tabs, oldest first.
+        self._loaded: OrderedDict[str, _Loaded] = OrderedDict()
+        # Of each conversation: what its next message has, and what its last one had.
+        self._found: dict[str, _Found] = {}
+        self._told: dict[str, dict[str, _Loaded]] = {}
+
+    def heard(self, update: ChatUpdate) -> None:
+        """A chat is now like this."""
+        id = update.conversation_id
+        if update.state in (WORKING, STOPPING):
+            self._working.add(id)
+        else:
+            self._working.discard(id)
+        if update.changed:
+            self._edited.setdefault(id, set()).update(update.changed)
+
+    def loaded(self, view: sublime.View) -> None:
+        """The view has the text that its file has now, or is about to get it. The result of the
+        edit may be told before or after that."""
+        path, window = view.file_name(), view.window()
+        is_awaited = bool(self._working or self._edited) and path not in self._loaded
+        reports = diagnostics.reports(window, view) if is_awaited and window is not None else {}
+        if path is None or window is None or not reports:
+            return
+        before = diagnostics.of(window, path)
+        if len(before) <= MAX_KNOWN:
+            self._loaded[path] = _Loaded(view, before, reports)
+        while len(self._loaded) > MOST:
+            self._loaded.popitem(last=False)
+
+    async def of(self, conversation: str, window: sublime.Window) -> tuple[Attached, ...]:
+        """What goes along with the next message of the conversation."""
+        self._found.pop(conversation, None)
+        edited = frozenset(self._edited.get(conversation, ()))
+        if not edited or not settings.of(window).diagnostics_after_edits:
+            return ()
+        late: tuple[str, ...] = ()
+        paths = await in_time(partial(_edited, edited, tuple(self._loaded)), late)
+        try:
+            may = await self._companion.ask(FilesTold(window.id(), paths))
+        except Unanswered:
+            # The message does not depend on it.
+            return ()
+        lines = {path: self._lines(window, path) for path in may}
+        told = [(path, found) for path, found in lines.items() if found]
+        waiting = [it for it in may if not lines[it] and self._is_awaited(window, it)]
+        self._found[conversation] = _Found(tuple(path for path, _ in told), tuple(waiting))
+        names = ", ".join(os.path.basename(path) for path, _ in told)
+        text = as_problems(told, folder_of(window))
+        return (Attached(PROBLEMS, f"in {names}", text=text),) if text else ()
+
+    def _lines(self, window: sublime.Window, path: str) -> list[str]:
+        it = self._loaded.get(path)
+        if it is None or not it.view.is_valid() or it.view.is_dirty():
+            return []
+        now = diagnostics.of(window, path)[: 2 * MAX_KNOWN]
+        return [each.text() for each in diagnostics.new(it.before, now)]
+
+    def _is_awaited(self, window: sublime.Window, path: str) -> bool:
+        """Whether somebody who watches the file has not reported about its text yet."""
+        it = self._loaded.get(path)
+        if it is None or not it.view.is_valid():
+            return False
+        return not diagnostics.are_new(it.reports, diagnostics.reports(window, it.view))
+
+    def sent(self, conversation: str) -> None:
+        """What was found is on its way."""
+        found = self._found.pop(conversation, None)
+        if found is None:
+            return
+        told = {it: self._loaded.pop(it, None) for it in found.told}
+        self._told[conversation] = {path: it for path, it in told.items() if it is not None}
+        del self._edited[conversation]
+        if found.waiting:
+            self._edited[conversation] = set(found.waiting)
+        if not self._edited and not self._working:
+            self._loaded.clear()
+
+    def taken_back(self, conversation: str) -> None:
+        """The agent does not get the last message."""
+        for path, it in self._told.pop(conversation, {}).items():
+            self._loaded.setdefault(path, it)
+            self._edited.setdefault(conversation, set()).add(path)
+
+
+def _edited(edited: AbstractSet[str], tabs: Sequence[str]) -> tuple[str, ...]:
+    """The paths of tabs whose files were edited: an agent names them by their real paths. Waits
+    for the disk."""
+    real = set(map(os.path.realpath, edited))
+    return tuple(it for it in tabs if os.path.realpath(it) in real)
