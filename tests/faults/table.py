@@ -818,8 +818,8 @@ FAULTS = (
     Fault(
         "keep does not count the change as seen",
         "companion/ui/review/single_changes.py",
-        "            self._reviews.saw(right, comparison.keys[number])\n",
-        "            pass\n",
+        "        self._reviews.saw(right, comparison.keys[number])\n",
+        "        pass\n",
         tests=("test_single_changes",),
     ),
     Fault(

@@ -124,18 +124,19 @@ class Between:
             if part in self._parts and self._parts[part].comparison is comparison:
                 self._show(part)
 
-    def comment(self, sides: tuple[Side, Side] | None, comments: Sequence[ShownComment]) -> None:
-        """Show these comments; `sides` are the texts of both views if they are compared."""
+    def comment(self, comparison: Comparison | None, comments: Sequence[ShownComment]) -> None:
+        """Show these comments below their lines; `comparison` is that of the views, if there is
+        one."""
         left, right = self._views
         ours = [(it.row, _block(COMMENT, it.lines)) for it in comments]
-        if sides is None:
+        if comparison is None:
             points = [(right.line(right.text_point(row, 0)).end(), text) for row, text in ours]
             self._comments[1].update([_phantom(*each) for each in points])
             return
-        self._comments[1].update(_phantoms(sides[1], ours))
+        self._comments[1].update(_phantoms(comparison.new, ours))
         if left.is_valid():
             rooms = [(it.left_row, _block(ROOM, [BLANK] * len(it.lines))) for it in comments]
-            self._comments[0].update(_phantoms(sides[0], rooms))
+            self._comments[0].update(_phantoms(comparison.old, rooms))
 
     def _show(self, number: int) -> None:
         part = self._parts[number]

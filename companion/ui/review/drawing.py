@@ -101,7 +101,7 @@ class Drawing:
             return
         comparison = review.comparison
         if comparison is None or review.change_count == right.change_count():
-            review.marks.comment(comparison, comments.shown(right, comparison))
+            review.marks.between.comment(comparison, comments.shown(right, comparison))
 
 
 def _links(

@@ -8,7 +8,7 @@ the lines where only parts of a file are shown. Phantoms between the lines are i
 from __future__ import annotations
 
 from functools import partial
-from typing import Callable, Sequence
+from typing import Callable
 
 import sublime
 
@@ -71,13 +71,6 @@ class Marks:
         self.between.erase()
         for each in self._numbers:
             each.erase()
-
-    def comment(
-        self, comparison: Comparison | None, comments: Sequence[between.ShownComment]
-    ) -> None:
-        """Show these comments below their lines."""
-        sides = (comparison.old, comparison.new) if comparison is not None else None
-        self.between.comment(sides, comments)
 
 
 class LineNumbers:

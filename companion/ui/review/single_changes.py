@@ -10,7 +10,6 @@ from ...base.comparison import Comparison
 from .. import panels, settings, texts
 from .open_diffs import name_of
 from .record import seen, waiting
-from .review import Drawn
 from .reviews import Reviews
 from .sight import caret_row, current, show_change
 
@@ -67,26 +66,23 @@ class SingleChanges:
     async def keep(self, right: sublime.View, key: str | None = None, goes_on: bool = True) -> None:
         """The user wants the change of that key, else the one at the caret or in sight. `goes_on`
         to the next one in the proposal's view, if the user wants that."""
-        drawn, count = self._drawn(right), right.change_count()
-        comparison = await self._reviews.comparison(right)
-        if comparison is None:
+        count = right.change_count()
+        meant = await self._meant(right, key)
+        if meant is None:
             return
-        number = self._number(right, comparison, key, drawn)
-        if number is not None:
-            self._reviews.saw(right, comparison.keys[number])
-            if goes_on:
-                await self._go_on(right, comparison.new_starts[number], count)
+        comparison, number = meant
+        self._reviews.saw(right, comparison.keys[number])
+        if goes_on:
+            await self._go_on(right, comparison.new_starts[number], count)
 
     async def drop(self, right: sublime.View, key: str | None = None, goes_on: bool = True) -> bool:
         """Restore the lines of the file, as one edit that can be undone; gives whether there is
         such an edit. `goes_on` as `keep`."""
-        drawn, count = self._drawn(right), right.change_count()
-        comparison = await self._reviews.comparison(right)
-        if comparison is None:
+        count = right.change_count()
+        meant = await self._meant(right, key)
+        if meant is None:
             return False
-        number = self._number(right, comparison, key, drawn)
-        if number is None:
-            return False
+        comparison, number = meant
         if right.is_read_only():
             await self._drop_of_large(right, comparison, number, goes_on)
             return False
@@ -125,20 +121,15 @@ class SingleChanges:
         self._reviews.refresh(right)
         return True
 
-    def _drawn(self, right: sublime.View) -> Drawn | None:
-        """What the user sees now; keys in links come from it."""
+    async def _meant(self, right: sublime.View, key: str | None) -> tuple[Comparison, int] | None:
+        """The comparison of the present text, and the number, from 0, of the change that is meant.
+        If there is none, gives None and tells the user."""
         review = self._reviews.of(right)
-        return review.drawn if review is not None else None
-
-    def _number(
-        self,
-        right: sublime.View,
-        comparison: Comparison,
-        key: str | None,
-        drawn: Drawn | None,
-    ) -> int | None:
-        """The number, from 0, of the change that is meant. If there is none, gives None and tells
-        the user."""
+        # What the user sees now; keys in links come from it.
+        drawn = review.drawn if review is not None else None
+        comparison = await self._reviews.comparison(right)
+        if comparison is None:
+            return None
         if key is None:
             number = current(right, comparison)
         elif drawn is not None:
@@ -147,7 +138,8 @@ class SingleChanges:
             number = comparison.keys.index(key) if key in comparison.keys else None
         if number is None:
             self._say(right, NO_CHANGE if comparison.changes else NO_CHANGES)
-        return number
+            return None
+        return comparison, number
 
     async def _go_on(self, right: sublime.View, row: int, count: int) -> None:
         """A change at the row was decided on: go to the next undecided one, if the user wants that
