@@ -9,21 +9,22 @@ from unittest import mock
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.answer import Answer
-from GeminiCompanion.companion.ide.clis import GEMINI_CLI
+from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE
 from GeminiCompanion.companion.ide.doctor import checks
+from GeminiCompanion.companion.ide.hooks import extension
 from GeminiCompanion.companion.ui import cli_list, unwritten_edits
 from GeminiCompanion.companion.ui.prompt.sending import Sending, Words
 from GeminiCompanion.companion.ui.review import accepting, open_diffs, record
 from GeminiCompanion.companion.ui.stories import Story
 
 from .adapter import text_of
-from .cutting import CuttingCase, Panels
+from .cutting import Cut, CuttingCase, Panels
 from .reviewing import ReviewCase, Steps
 
 OLD, NEW = "1\n2\n3\n4\n5\n", "1\ntwo\n3\n4\n5\n"
 
 
-class Cut(CuttingCase):
+class Reviews(CuttingCase):
     """`answers` are given to the panels of a story, one after the other."""
 
     def setUp(self) -> None:
@@ -161,6 +162,41 @@ class Cut(CuttingCase):
         yield from self.cut_everywhere(send, [1], 2)
         yield from self.cut_everywhere(enable, [1], 2)
         secret.close()
+
+
+class Programs(CuttingCase):
+    def test_an_extension_is_installed_whole_or_not_at_all_and_can_be_again(self) -> Steps:
+        home = os.path.join(self.folder, "home")
+        places = [extension.folder(it, {}, home) for it in (GEMINI_CLI, QWEN_CODE)]
+        for place in places:
+            os.makedirs(os.path.dirname(os.path.dirname(place)))
+        patch = mock.patch.dict(os.environ, {"HOME": home, "USERPROFILE": home})
+        patch.start()
+        self.addCleanup(patch.stop)
+
+        def go(cut: Cut) -> Steps:
+            cut.next_story()
+            self.run_command("install_cli_extension")
+            yield from self.until_over(cut)
+            self.run_command("install_cli_extension")
+            yield lambda: self.panels_open.open
+            self.panels_open.answer(0)
+            yield lambda: extension.installed_at(GEMINI_CLI, places[0]).version
+            self.assertFalse(os.path.exists(places[1]))
+            extension.remove(GEMINI_CLI, places[0])
+
+        yield from self.each_await("ExtensionSetup.install", go, 3, [0])
+
+    def test_an_api_that_is_unloaded_while_it_starts_can_be_started(self) -> None:
+        before = self.window.project_data()
+        self.addCleanup(self.window.set_project_data, before)
+        self.window.set_project_data({"folders": [{"path": self.folder}]})
+        api = plugin._host.api
+        self.replace(api._engines, "needed", Answer)
+        self.run_command("start_api_server")
+        self.assertFalse(api.can_start(self.window))
+        api.unload()
+        self.assertTrue(api.can_start(self.window))
 
 
 class Closed(ReviewCase):
