@@ -206,3 +206,79 @@ class SendingIntoChats(AttachingCase):
         self.run_command("send_selection")
         yield lambda: PREFIX + sending.NO_TEXT in self.sentences
         self.assertEqual(self.unsent(view), "")
+
+
+class BesideTerminals(AttachingCase):
+    """A CLI in a terminal that is in sight in the second group, or in a panel."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.pasted: list[str] = []
+        run = sublime.View.run_command
+
+        def record(on: sublime.View, command: str, args: Any = None) -> None:
+            if command == "terminus_paste_text":
+                self.pasted.append(args["text"])
+            else:
+                run(on, command, args)
+
+        self.replace(sublime.View, "run_command", record)
+        before = self.window.layout()
+        self.addCleanup(self.window.set_layout, before)
+        cells = [[0, 0, 1, 1], [1, 0, 2, 1]]
+        self.window.set_layout({"cols": [0, 0.5, 1], "rows": [0, 1], "cells": cells})
+
+    def dress(self, view: sublime.View, name: str) -> sublime.View:
+        view.set_name(name)
+        view.set_scratch(True)
+        view.settings().set("terminus_view", True)
+        view.settings().set("terminus_view.args", {"cwd": self.folder})
+        return view
+
+    def terminal(self, name: str) -> sublime.View:
+        view = self.dress(self.window.new_file(), name)
+        self.window.set_view_index(view, 1, 0)
+        return view
+
+    def behind(self) -> Generator[Any, Any, sublime.View]:
+        """A chat behind the file that it is beside."""
+        view = yield from self.chat_beside("a.py", "one\n")
+        self.window.set_view_index(view, 0, 0)
+        self.window.set_view_index(self.file, 0, 1)
+        self.window.focus_view(self.file)
+        return view
+
+    def test_a_cli_in_sight_gets_them_before_a_chat_that_is_behind(self) -> Steps:
+        view = yield from self.behind()
+        self.terminal("Gemini CLI")
+        self.window.focus_view(self.file)
+        self.run_command("send_file")
+        yield lambda: self.pasted == ["@a.py "]
+        self.assertEqual(self.unsent(view), "")
+
+    def test_so_does_one_in_the_panel_that_is_shown(self) -> Steps:
+        view = yield from self.behind()
+        self.dress(self.window.create_output_panel("Terminus"), "Gemini CLI")
+        self.addCleanup(self.window.destroy_output_panel, "Terminus")
+        self.window.run_command("show_panel", {"panel": "output.Terminus"})
+        self.run_command("send_file")
+        yield lambda: self.pasted == ["@a.py "]
+        self.assertEqual(self.unsent(view), "")
+
+    def test_a_chat_that_is_in_sight_as_well_gets_them(self) -> Steps:
+        view = yield from self.behind()
+        self.window.focus_view(self.terminal("Gemini CLI"))
+        self.window.focus_view(view)
+        self.run_command("send_file")
+        yield from self.until_equal(lambda: self.unsent(view), "@a.py ")
+        self.assertEqual(self.pasted, [])
+
+    def test_a_chat_behind_gets_them_before_a_cli_behind_and_a_shell(self) -> Steps:
+        view = yield from self.behind()
+        self.terminal("Gemini CLI")
+        shell = self.terminal("bash")
+        self.window.focus_view(shell)
+        self.window.focus_view(self.file)
+        self.run_command("send_file")
+        yield from self.until_equal(lambda: self.unsent(view), "@a.py ")
+        self.assertEqual((self.pasted, self.window.active_view()), ([], view))

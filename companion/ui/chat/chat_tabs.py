@@ -82,6 +82,12 @@ class ChatTabs:
         found = [view for view in window.views() if self.of(view) is not None]
         return max(found, key=lambda it: it.id()) if found else None
 
+    def in_sight(self, window: sublime.Window) -> sublime.View | None:
+        """A chat that is in front in its group; None if none is."""
+        shown = (window.active_view_in_group(group) for group in range(window.num_groups()))
+        found = [it for it in (window.active_view(), *shown) if it and self.of(it) is not None]
+        return found[0] if found else None
+
     # What happens to views
 
     def appeared(self, view: sublime.View) -> None:

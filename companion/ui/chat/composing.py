@@ -13,6 +13,7 @@ from .. import sharing_settings
 from ..panels import Panel
 from ..prompt.sending import EXCLUDED, NO, YES, Place
 from ..stories import Stories
+from ..terminals.cli_terminals import is_cli_in_sight
 from .attaching import Attaching
 from .chat_tabs import ChatTabs
 from .chat_view import ChatView
@@ -112,8 +113,12 @@ class Composing:
             self._code.insert(window, *shown)
 
     def place(self, window: sublime.Window) -> Place | None:
-        """Where the commands that send put their words; None without a chat."""
-        shown = self.shown(window)
+        """Where the commands that send put their words: a chat in sight, else another one of the
+        window; None without a chat, or if a CLI is in sight instead."""
+        seen = self._tabs.in_sight(window)
+        if seen is None and is_cli_in_sight(window):
+            return None
+        shown = self._with_chat(seen or self._tabs.in_window(window))
         return Place(folder_of(window), partial(self._put, *shown)) if shown is not None else None
 
     def _put(self, view: sublime.View, chat: ChatView, words: str) -> None:
@@ -142,6 +147,8 @@ class Composing:
 
     def shown(self, window: sublime.Window) -> tuple[sublime.View, ChatView] | None:
         """The chat of the window, and what is drawn in it."""
-        view = self._tabs.in_window(window)
+        return self._with_chat(self._tabs.in_window(window))
+
+    def _with_chat(self, view: sublime.View | None) -> tuple[sublime.View, ChatView] | None:
         chat = self._tabs.of(view) if view is not None else None
         return (view, chat) if view is not None and chat is not None else None

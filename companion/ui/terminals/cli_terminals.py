@@ -69,6 +69,15 @@ def terminals(window: sublime.Window) -> list[sublime.View]:
     return [view for view in views if view.settings().get(TERMINUS_VIEW) and _is_alive(view)]
 
 
+def is_cli_in_sight(window: sublime.Window) -> bool:
+    """Whether a terminal with a CLI is in front in its group, or in the panel that is shown."""
+    shown = [window.active_view_in_group(group) for group in range(window.num_groups())]
+    panel = window.active_panel() or ""
+    if panel.startswith("output."):
+        shown.append(window.find_output_panel(panel[len("output.") :]))
+    return any(view in shown and runs_cli(window, view) for view in terminals(window))
+
+
 def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
     """Whether a CLI runs in the terminal, as far as its title and its command show it."""
     command, title, words = settings.of(window).terminal_cli, title_of(view), _words(view)
