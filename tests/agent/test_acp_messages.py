@@ -51,6 +51,13 @@ def content(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
+class BesideTheProtocol(unittest.TestCase):
+    def test_a_request_names_its_session_as_a_text_or_none(self) -> None:
+        for params, session in (({"sessionId": "s"}, "s"), ({"sessionId": 1}, ""), ({}, "")):
+            request = jsonrpc.Request(1, "beside/it", params)
+            self.assertEqual(messages.session_of(request), session)
+
+
 class Updates(unittest.TestCase):
     def test_a_chunk_is_its_text_and_of_another_content_there_is_none(self) -> None:
         told = update(sessionUpdate="agent_message_chunk", content=content("Hi"), _meta={"a": 1})

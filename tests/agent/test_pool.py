@@ -11,6 +11,7 @@ from GeminiCompanion.companion.agent.acp.messages import AgentMessageChunk
 from GeminiCompanion.companion.agent.processes import idle, pool
 from GeminiCompanion.companion.agent.processes.pool import Place, Pool
 from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.base.jsonrpc import Request
 
 PATIENCE = 60.0
 
@@ -44,9 +45,9 @@ class PoolTest(unittest.IsolatedAsyncioTestCase):
         patch = mock.patch.object(pool, "Runner", Runner)
         patch.start()
         self.addCleanup(patch.stop)
-        cli: Any = mock.Mock()
-        cli.retry.side_effect = lambda line: mock.Mock(attempt=1, status="503")
-        self.pool = Pool(Launch((), processes=2), cli, "unused")
+        self.cli: Any = mock.Mock()
+        self.cli.retry.side_effect = lambda line: mock.Mock(attempt=1, status="503")
+        self.pool = Pool(Launch((), processes=2), self.cli, "unused")
 
     async def asyncTearDown(self) -> None:
         self.pool.stop_watching()
@@ -73,6 +74,20 @@ class PoolTest(unittest.IsolatedAsyncioTestCase):
         self.place(mine).logged("Attempt 1 failed")
         mine.turn.retried.assert_called_once_with(1, "503")
         other.turn.retried.assert_not_called()
+
+    async def test_who_asks_what_was_said_in_no_session_is_told_that_nothing_was(self) -> None:
+        # A conversation has no id of a session before that is open.
+        place: Any = self.place(Talk(""))
+        self.cli.asks_for_messages = "said"
+        self.cli.said_meanwhile.side_effect = lambda texts: {"texts": texts}
+        for number, session in enumerate(["", None, "unknown"]):
+            place.runner.running = mock.Mock()
+            answered = asyncio.Event()
+            place.runner.running.answer.side_effect = lambda *_, told=answered: told.set()
+            self.assertTrue(place.other(Request(number, "said", {"sessionId": session})))
+            await asyncio.wait_for(answered.wait(), PATIENCE)
+            place.runner.running.answer.assert_called_once_with(number, {"texts": []})
+        self.assertFalse(place.other(Request(9, "something else", {})))
 
     async def test_a_large_process_is_ended_while_another_is_at_work(self) -> None:
         resting, busy = Talk(), Talk()

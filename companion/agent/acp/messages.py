@@ -465,6 +465,11 @@ def agent_request(request: jsonrpc.Request) -> AgentRequest | None:
     return None
 
 
+def session_of(request: jsonrpc.Request) -> str:
+    """The session that a request beside the protocol is about; empty if it names none."""
+    return string(request.params, "sessionId")
+
+
 def _permission_request(request: jsonrpc.Request) -> PermissionRequest:
     params = request.params
     session = needed(params, "sessionId", request.method)

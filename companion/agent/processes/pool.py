@@ -132,7 +132,8 @@ class Place(Listener):
         logger.info("%s ended", self._cli.name)
 
     async def _pass_in(self, request: jsonrpc.Request) -> None:
-        conversation = self._of_session(str(request.params.get("sessionId")))
+        session = messages.session_of(request)
+        conversation = self._of_session(session) if session else None
         texts = [] if conversation is None else await passed(conversation)
         if self.runner.running is not None:
             self.runner.running.answer(request.id, self._cli.said_meanwhile(texts))
