@@ -132,6 +132,8 @@ AT_ONCE = 3 * (os.cpu_count() or 2)
 LIMIT = 1800.0 * int(os.environ.get("FUZZ", "1"))
 # Seconds in which a part that hangs may write the stacks of its threads.
 LAST_WORDS = 10.0
+# What was compiled is kept as long as the libraries, where they are.
+VENV = os.path.join(ROOT, ".venv")
 # What a part's line about tests that did not run begins with; see tests/conftest.py.
 SKIPPED = "skipped: "
 
@@ -257,7 +259,7 @@ def compiling(folder: str) -> Dict[str, str]:
     """An environment in which each module is compiled once: by Python, which writes into the folder
     where it is to write nothing beside the sources, and by Node, of the release that stands beside
     the CLIs, for older ones do not keep it. Else each of the hundreds of processes that the tests
-    start would compile all that it imports."""
+    start would compile all that it imports, and each run all of the CLIs."""
     found = dict(os.environ)
     found["PATH"] = os.pathsep.join([*glob.glob(NODE), found["PATH"]])
     found.setdefault("NODE_COMPILE_CACHE", os.path.join(folder, "node"))
@@ -271,12 +273,16 @@ def run_all(parts: Sequence[Part], limit: float = LIMIT) -> int:
     print(
         "Running the tests of", ", ".join(it.name for it in parts if not it.is_set_up), flush=True
     )
-    folder = tempfile.mkdtemp()
+    kept, temporary = os.path.join(VENV, "compiled"), tempfile.mkdtemp()
+    folder = kept if os.path.isdir(VENV) else temporary
     run = Run(limit, functools.partial(compiling, folder))
     try:
         run.all(parts)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
+        # What tests wrote and imported is not there any more.
+        written = os.path.splitdrive(tempfile.gettempdir())[1].lstrip(os.sep)
+        shutil.rmtree(os.path.join(folder, written), ignore_errors=True)
     print(SKIPPED + ("; ".join(run.skipped) or "nothing"))
     if run.failed:
         print("FAILED:", ", ".join(f"{name} ({why})" for name, why in run.failed.items()))

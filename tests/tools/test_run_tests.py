@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -25,7 +26,16 @@ print("child", child.pid, flush=True)
 threading.Event().wait()
 """
 
+VENV = tempfile.mkdtemp()
 HANGS = "import threading; threading.Event().wait()"
+
+
+def setUpModule() -> None:
+    """What is compiled here is kept apart from what the run of all tests uses."""
+    unittest.addModuleCleanup(shutil.rmtree, VENV, True)
+    patch = mock.patch.object(run_tests, "VENV", VENV)
+    patch.start()
+    unittest.addModuleCleanup(patch.stop)
 
 
 def run(*parts: tuple[Any, ...]) -> tuple[int, list[str]]:
@@ -166,6 +176,23 @@ class Parts(unittest.TestCase):
 
 
 class Compiling(unittest.TestCase):
+    def test_what_was_compiled_serves_the_next_run_but_for_what_tests_wrote(self) -> None:
+        with tempfile.TemporaryDirectory() as sources:
+            with open(os.path.join(sources, "a.py"), "w", encoding="utf-8"):
+                pass
+            code = f"import sys; sys.path.insert(0, {sources!r}); import a, plistlib"
+            with mock.patch.dict(os.environ, PYTHONDONTWRITEBYTECODE="1"):
+                os.environ.pop("PYTHONPYCACHEPREFIX", None)
+                run(("one", code))
+        kept = {name for _folder, _folders, names in os.walk(VENV) for name in names}
+        compiled = {name.partition(".")[0] for name in kept}
+        self.assertEqual(compiled & {"a", "plistlib"}, {"plistlib"})
+
+    def test_without_libraries_nothing_is_kept(self) -> None:
+        with mock.patch.object(run_tests, "VENV", os.path.join(VENV, "none")):
+            run(("one", "import plistlib"))
+            self.assertFalse(os.path.exists(run_tests.VENV))
+
     def test_modules_are_compiled_once_for_all_parts_and_not_beside_their_sources(self) -> None:
         with tempfile.TemporaryDirectory() as sources:
             code = f"import sys; sys.path.insert(0, {sources!r}); import a; print(a.__cached__)"
