@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 WHICH = "Which of these, for {}?"
 NOTE = "Deny, and tell the agent:"
-SAID = "{}: {}."
+SAID = '{}: you chose "{}".'
 LOST = "Your answer did not reach the agent: {}"
 OVER = "That question was answered elsewhere, or does not wait any more."
 NO_REVIEW = "There is no review of this edit."
@@ -99,7 +99,7 @@ class Replies:
         if option.outcome != CANCEL and await self._edits.allow(chat, call):
             return True
         request = Decide(chat, call, option.outcome)
-        return await self._reply(asked, request, SAID.format(option.label, asked.question.title))
+        return await self._reply(asked, request, SAID.format(asked.question.title, option.label))
 
     async def decide_one_of(
         self, asked: Asked, options: Sequence[Option], window: sublime.Window
