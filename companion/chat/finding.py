@@ -18,8 +18,8 @@ from .chat_update import STARTING, ChatUpdate
 from .problems import DAMAGED, FOLDER_GONE
 
 KEYS_INSIDE = sentence(
-    "{workspace} contains the agents' keys, and a model may read everything in it. Open a folder"
-    " that does not contain them."
+    "The agent would work in {workspace}. That contains the agents' keys, and a model may read"
+    " everything in it. Open the folder of your project, and try again."
 )
 
 

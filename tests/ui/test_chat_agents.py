@@ -129,6 +129,16 @@ class Failing(AgentCase):
         yield lambda: self.service.asked
         self.assertEqual(self.asked, Reopen(self.id_of(self.view)))
 
+    def test_a_chat_of_no_folder_is_tried_again_in_the_one_that_was_opened_since(self) -> Steps:
+        yield from self.failed(code=CLIENT_NOT_INITIALIZED, workspace="/home/of/nobody")
+        self.service.wanted.clear()
+        self.addCleanup(self.window.set_project_data, self.window.project_data())
+        self.window.set_project_data({"folders": [{"path": self.folder}]})
+        self.press("retry")
+        yield lambda: self.service.wanted
+        self.assertEqual(self.service.asked, [])
+        self.assertEqual(self.service.wanted, [(self.id_of(self.view), "", self.folder)])
+
     def test_another_agent_takes_over_what_is_written(self) -> Steps:
         yield from self.failed(code=CLIENT_NOT_INITIALIZED)
         self.type(self.view, "do it")

@@ -60,12 +60,12 @@ class ChatActions:
         self.context = context
         self.stories = self._stories = stories
         self._tell = tell
-        self.tabs = ChatTabs(drafts, self._seen, self._left, self._follow)
+        self.tabs = ChatTabs(drafts, self.seen, self.left, self._follow)
         self.questions = WaitingQuestions(self.tabs)
         replies = Replies(stories, tell, self.needed, edits)
         self.answering = Answering(self.questions, replies, stories, tell)
         self.drawing = ChatDrawing(
-            lambda: self.tabs.chats, stories.begin, self._updated, (self._left, self._seen)
+            lambda: self.tabs.chats, stories.begin, self._updated, (self.left, self.seen)
         )
         self.tabs.on_clone, self.tabs.on_closing = self.drawing.finish, self._closing
         self.composing = Composing(
@@ -148,7 +148,7 @@ class ChatActions:
         self.tabs.activated(view)
         return view
 
-    def _seen(self, chat: ChatView) -> None:
+    def seen(self, chat: ChatView) -> None:
         """Have its transcript come, once for each tab."""
         if chat.conversation not in self._opened or chat.told is None:
             chat.show_state()
@@ -162,7 +162,7 @@ class ChatActions:
             return None
         if chat.told is None and chat.conversation in self._opened:
             # Another tab shows it: all of it comes anew for both.
-            self._left(chat)
+            self.left(chat)
         tools = () if chat.conversation in self._opened else await self.context.tools(window)
         if chat.conversation not in self._opened and chat.views:
             self._opened.add(chat.conversation)
@@ -172,7 +172,8 @@ class ChatActions:
             chat.update(service.open(folder, agent, chat.conversation, tools))
         return service
 
-    def _left(self, chat: ChatView) -> None:
+    def left(self, chat: ChatView) -> None:
+        """It is not shown any more, until it is `seen` again."""
         self._opened.discard(chat.conversation)
         if self._service is not None:
             self._service.close(chat.conversation)

@@ -76,6 +76,9 @@ class Recovery:
         await self._chats.engines.needed()
         if turn:
             await self._chats.ask(chat, SendAgain(chat.conversation, turn))
+        elif _has_other_folder(chat):
+            self._chats.left(chat)
+            self._chats.seen(chat)
         else:
             await self._chats.ask(chat, Reopen(chat.conversation))
 
@@ -94,3 +97,12 @@ class Recovery:
 def terminal_command(agent: str) -> tuple[str, ...]:
     """What starts an agent of the settings in a terminal, where it asks for a login."""
     return settings.in_terminal(dict(settings.of().agents).get(agent) or (agent,))
+
+
+def _has_other_folder(chat: ChatView) -> bool:
+    """Whether its window has another one now than when the chat, in which nothing was said, was
+    opened: one was opened on our advice."""
+    told, window = chat.told, chat.views[0].window() if chat.views else None
+    if told is None or told.title or not told.workspace or window is None:
+        return False
+    return told.workspace != folder_of(window)
