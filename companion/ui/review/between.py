@@ -23,7 +23,7 @@ from ...base.comparison import Comparison, Filler, Side
 
 KEY = "gemini_companion_between"
 # Changes whose phantoms are drawn in one call, so that the UI thread is not blocked for long.
-CHANGES = 100
+CHANGES = 50
 # The most deleted lines of one phantom, characters of each, and phantoms with deleted lines.
 MAX_ROWS, MAX_LENGTH, MAX_DELETED = 200, 400, 1000
 # The most equal wrapped lines that are measured one by one, if the two sides differ in width.
@@ -112,7 +112,9 @@ class Between:
             found = _room(left, fillers[0]), _room(right, fillers[1])
         its_changes = range(len(comparison.changes))[numbers]
         self._parts[part] = Part(comparison, its_changes, *found)
-        self._show(part)
+        if left.is_valid():
+            self._show_left(part)
+        self._show_right(part)
 
     def link(self, comparison: Comparison, links: Mapping[int, str]) -> None:
         """Show these links, as HTML by the numbers of their changes. Phantoms of another comparison
@@ -122,7 +124,7 @@ class Between:
         self._links = links
         for part in changed:
             if part in self._parts and self._parts[part].comparison is comparison:
-                self._show(part)
+                self._show_right(part)
 
     def comment(self, comparison: Comparison | None, comments: Sequence[ShownComment]) -> None:
         """Show these comments below their lines; `comparison` is that of the views, if there is
@@ -138,21 +140,27 @@ class Between:
             rooms = [(it.left_row, _block(ROOM, [BLANK] * len(it.lines))) for it in comments]
             self._comments[0].update(_phantoms(comparison.old, rooms))
 
-    def _show(self, number: int) -> None:
+    def _show_left(self, number: int) -> None:
+        """Room beside the links."""
         part = self._parts[number]
-        changes = [part.comparison.changes[it] for it in part.numbers]
-        links = [self._links.get(it, BLANK) for it in part.numbers]
+        changes = (part.comparison.changes[it] for it in part.numbers)
         blanks = [(max(it.old_start - 1, 0), _block(ROOM, [BLANK])) for it in changes]
+        self._update(0, number, _phantoms(part.comparison.old, (*blanks, *part.left)))
+
+    def _show_right(self, number: int) -> None:
+        part = self._parts[number]
+        changes = zip(part.numbers, part.comparison.new_starts[part.numbers.start :])
         lines = [
-            (max(it.new_start - 1, 0), _block(CHANGE, [link])) for it, link in zip(changes, links)
+            (max(start - 1, 0), _block(CHANGE, [self._links.get(change, BLANK)]))
+            for change, start in changes
         ]
-        sides = part.comparison.old, part.comparison.new
-        for at, pieces in enumerate(((blanks, part.left), (lines, part.right))):
-            if not self._views[at].is_valid():
-                continue
-            while len(self._sets[at]) <= number:
-                self._sets[at].append(sublime.PhantomSet(self._views[at], KEY))
-            self._sets[at][number].update(_phantoms(sides[at], (*pieces[0], *pieces[1])))
+        self._update(1, number, _phantoms(part.comparison.new, (*lines, *part.right)))
+
+    def _update(self, at: int, number: int, phantoms: list[sublime.Phantom]) -> None:
+        sets = self._sets[at]
+        while len(sets) <= number:
+            sets.append(sublime.PhantomSet(self._views[at], KEY))
+        sets[number].update(phantoms)
 
     def _deleted(self, comparison: Comparison, numbers: slice) -> list[Piece]:
         styles = self._deleted_styles()
@@ -225,9 +233,10 @@ class Measured:
 
 def end_of(side: Side, row: int) -> int:
     """The point at the end of the row, before its line end."""
-    if row >= len(side.rows):
+    if row + 1 >= len(side.starts):
         return side.starts[-1]
-    return side.starts[row] + len(side.rows[row].rstrip("\n"))
+    end = side.starts[row + 1]
+    return end - (side.text[end - 1] == "\n")
 
 
 def deleted(side: Side, first: int, end: int, styles: Styles, tab_size: int = 4) -> str:
