@@ -133,6 +133,15 @@ class Resources(unittest.TestCase):
         limited = {entry["command"] for entry in entries if entry.get("context") == waits}
         self.assertEqual(limited, {command_name(name) for name in on_diffs()})
 
+    def test_the_table_of_keys_has_each_suggestion_and_no_other(self) -> None:
+        text = read("Default.sublime-keymap")
+        found = parse(re.sub(r"(?m)^(\s*)// (?=[{}\t])", r"\1", text))[len(parse(text)) :]
+        palette = parse(read("Default.sublime-commands"))
+        captions = {it["command"]: it["caption"].partition(": ")[2] for it in reversed(palette)}
+        suggested = {(it["keys"][1].title(), captions[it["command"]]) for it in found}
+        rows = re.findall(r"`([^`|]+)` \| \*([^*|]+)\* ", read("docs/commands.md"))
+        self.assertEqual({(key.title(), name) for key, name in rows}, suggested)
+
     def test_every_setting_is_explained_where_it_stands_and_in_the_readme(self) -> None:
         text = read("GeminiCompanion.sublime-settings")
         for key in parse(text):

@@ -166,6 +166,21 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         self.end()
         await self.over(turn)
 
+    async def test_a_question_that_is_left_alone_is_declined_and_the_turn_goes_on(self) -> None:
+        turn = self.started(limits=Limits(confirmation=0.01))
+        turn.ask(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
+        await until(lambda: (8, {"action": "decline"}) in self.session.told)
+        self.assertFalse(turn.is_over)
+        self.end()
+        await self.over(turn)
+
+    async def test_one_that_nobody_can_answer_is_cancelled(self) -> None:
+        turn = self.started(asks=False)
+        turn.ask(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
+        await until(lambda: (8, {"action": "cancel"}) in self.session.told)
+        self.end()
+        await self.over(turn)
+
     async def test_a_cancelled_turn_is_ended_by_the_agent(self) -> None:
         turn = self.started()
         turn.ask(self.stage.asked(shell()))

@@ -9,7 +9,7 @@ from typing import Any, Mapping
 
 from ..acp import elicitation
 from ..acp.acp_client import Session
-from ..acp.elicitation import ACCEPT, CANCEL, FORM, ElicitationRequest
+from ..acp.elicitation import ACCEPT, CANCEL, DECLINE, FORM, ElicitationRequest
 from ..acp.messages import Withdrawal
 from ..events.event_log import EventLog
 from ..events.turn_events import Elicitation, ElicitationAnswered, TurnEvent
@@ -33,7 +33,8 @@ class Asked:
 
 class Elicitations:
     """Writes events into the log and answers the agent, each question once. `patience` is the
-    seconds for an answer; None if nobody can answer: then questions are answered by CANCEL."""
+    seconds for an answer; None if nobody can answer: then questions are answered by CANCEL. One
+    that the user leaves alone is declined: agents go on without it."""
 
     def __init__(self, log: EventLog, session: Session, patience: float | None) -> None:
         self._log = log
@@ -57,8 +58,10 @@ class Elicitations:
                 id, request.mode, request.message, request.fields, request.url, request.call
             )
         )
-        patience = 0.0 if self._patience is None else self._patience
-        timer = asyncio.get_running_loop().call_later(patience, self._end, id, CANCEL)
+        patience, action = self._patience, DECLINE
+        if patience is None:
+            patience, action = 0.0, CANCEL
+        timer = asyncio.get_running_loop().call_later(patience, self._end, id, action)
         self._asked[id] = Asked(request, event, timer)
 
     def answer(self, id: str, action: str, content: Mapping[str, Any] | None = None) -> None:
