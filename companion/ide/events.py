@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Mapping, Sequence
 
-from .context import ContextStore, OpenFile
+from .context import OpenFile
 from .window_settings import WindowSettings
 
 if TYPE_CHECKING:
@@ -43,20 +43,6 @@ class _WindowEvent(Event):
 
 
 @dataclass(frozen=True)
-class _FileEvent(_WindowEvent):
-    """Something that changes the context of one window."""
-
-    file: OpenFile
-
-    def apply_to(self, workspace: Workspace) -> None:
-        self.change(workspace.context)
-        workspace.updates.changed()
-
-    @abstractmethod
-    def change(self, context: ContextStore) -> None: ...
-
-
-@dataclass(frozen=True)
 class WindowsChanged(Event):
     """These windows exist, each with its folders (absolute paths); all others are closed. New
     windows start with these settings, or with the defaults if they are not in `settings`."""
@@ -85,25 +71,37 @@ class WindowSettingsChanged(_WindowEvent):
         workspace.edit_diagnostics.is_on = self.settings.diagnostics_after_edits
 
 
-class FileAdded(_FileEvent):
+@dataclass(frozen=True)
+class FileAdded(_WindowEvent):
     """A tab has the file; the user may not have looked at it yet."""
 
-    def change(self, context: ContextStore) -> None:
-        context.add(self.file)
+    file: OpenFile
+
+    def apply_to(self, workspace: Workspace) -> None:
+        workspace.context.add(self.file)
+        workspace.updates.changed()
 
 
-class FileFocused(_FileEvent):
+@dataclass(frozen=True)
+class FileFocused(_WindowEvent):
     """The user has moved to the file."""
 
-    def change(self, context: ContextStore) -> None:
-        context.focus(self.file)
+    file: OpenFile
+
+    def apply_to(self, workspace: Workspace) -> None:
+        workspace.context.focus(self.file)
+        workspace.updates.changed()
 
 
-class SelectionChanged(_FileEvent):
+@dataclass(frozen=True)
+class SelectionChanged(_WindowEvent):
     """The cursor, the selection or the path of an open file has changed."""
 
-    def change(self, context: ContextStore) -> None:
-        context.select(self.file)
+    file: OpenFile
+
+    def apply_to(self, workspace: Workspace) -> None:
+        workspace.context.select(self.file)
+        workspace.updates.changed()
 
 
 @dataclass(frozen=True)

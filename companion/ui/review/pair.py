@@ -32,13 +32,13 @@ def create(
 ) -> sublime.View:
     """Open both views, and give the right one; it is a diff once it is stamped. `undo` gets
     functions that close them again. With a digest, both texts are only the changed parts."""
-    kind = settings.of(window).diff_layout
-    left_group, right_group = make_room(window, kind)
-    right = _new_view(window, right_group)
+    wanted = settings.of(window)
+    left_group, right_group = make_room(window, wanted.diff_layout)
+    right = _new_view(window, right_group, wanted.diff_word_wrap)
     undo.callback(right.close)
     left = sublime.View(0)
     if left_group != right_group:
-        left = _new_view(window, left_group)
+        left = _new_view(window, left_group, wanted.diff_word_wrap)
         undo.callback(left.close)
     for view in (left, right) if is_digest else ():
         # The gutter would count the lines of the parts.
@@ -156,9 +156,9 @@ def bring_into_sight(right: sublime.View, keyboard: sublime.View | None) -> None
             window.focus_view(keyboard)
 
 
-def _new_view(window: sublime.Window, group: int) -> sublime.View:
+def _new_view(window: sublime.Window, group: int, word_wrap: bool) -> sublime.View:
     window.focus_group(group)
     view = window.new_file()
     view.set_scratch(True)
-    view.settings().set("word_wrap", settings.of(window).diff_word_wrap)
+    view.settings().set("word_wrap", word_wrap)
     return view
