@@ -24,6 +24,7 @@ another rule say nothing beside them.
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import inspect
 import os
@@ -74,7 +75,7 @@ class Recorder:
         # A file's name is compared once, and the file read once.
         self._is_ours: Dict[str, bool] = {}
         self._places: Dict[str, Dict[Place, Place]] = {}
-        self._replaced: List[Tuple[type, str, Any]] = []
+        self._replaced: List[Tuple[Any, str, Any]] = []
 
     def __enter__(self) -> Recorder:
         threading.setprofile(self._event)
@@ -204,6 +205,19 @@ class Recorder:
             start(thread)
 
         self._replace(threading.Thread, "start", follow)
+        # Some begin a thread without `threading`, which would watch it.
+        begin = _thread.start_new_thread
+
+        def begin_followed(work: Callable[..., object], arguments: Tuple[Any, ...]) -> int:
+            run = self._as_step(work, self._step(), len(self._calls))
+
+            def watched() -> None:
+                self.watch_this_thread()
+                run(*arguments)
+
+            return begin(watched, ())
+
+        self._replace(_thread, "start_new_thread", begin_followed)
 
     def _follow_sockets(self) -> None:
         """What a loop calls without having been asked by a step: what comes from outside."""
@@ -211,7 +225,7 @@ class Recorder:
         from_outside = self._as_step(run)
         self._replace(asyncio.Handle, "_run", lambda handle: from_outside(handle))
 
-    def _replace(self, owner: type, name: str, method: Callable[..., Any]) -> None:
+    def _replace(self, owner: Any, name: str, method: Callable[..., Any]) -> None:
         self._replaced.append((owner, name, getattr(owner, name)))
         setattr(owner, name, method)
 
