@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from typing import Iterator
 
 from .table import FAULTS, Fault
 
@@ -29,6 +29,8 @@ RANDOM = ("test_fuzz.py", "test_simulator.py")
 EDITOR = ("-m", "headless", "--exec", os.path.join("tests", "run.py"), "--")
 # Milliseconds that a condition may take there, a minute otherwise.
 CONDITION = 15_000
+# A test in the list of those that failed.
+FAILURE = re.compile(r"\w+\.py(?:::\w+)*")
 # They notice most, and are asked before the rest of their room, beside the module's own.
 FIRST = ("test_workspace.py", "test_outliving.py", "test_conversations.py")
 
@@ -111,13 +113,9 @@ def _run(copy: str, tests: list[str]) -> str:
         return "the tests hung"
     if found.returncode == 0:
         return ""
-    return next(_failures(found.stdout), f"status {found.returncode}")
-
-
-def _failures(output: str) -> Iterator[str]:
-    for line in output.splitlines():
-        if line.startswith(("FAILED ", "ERROR ")):
-            yield line.partition(" - ")[0].rpartition("/")[2]
+    # A subtest's own words stand before its name there.
+    summary = found.stdout.rpartition("short test summary info")[2]
+    return next(iter(FAILURE.findall(summary)), f"status {found.returncode}")
 
 
 if __name__ == "__main__":
