@@ -53,6 +53,7 @@ class LoopThread(Generic[T]):
         self._on_over = on_over
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._predecessors: list[threading.Thread] = []
+        self._beginning = threading.Lock()
         # A thread that changes the state appends the new one, and the furthest counts. So no thread
         # can undo what another did.
         self._states = [State.NEW]
@@ -73,7 +74,8 @@ class LoopThread(Generic[T]):
     def start(self) -> None:
         self._predecessors = [it for it in threading.enumerate() if it.name == self._name]
         self._states.append(State.RUNNING)
-        self._thread.start()
+        with self._beginning:
+            self._thread.start()
 
     def post(self, call: Callable[[T], object]) -> None:
         """Make the call on the loop, after all calls that were posted before; never, if the thread
@@ -95,6 +97,9 @@ class LoopThread(Generic[T]):
 
     def _run(self) -> None:
         """The boundary of the thread: an error here is our bug, or a missing library."""
+        with self._beginning:
+            # The caller waits until this thread runs, and not for what it imports.
+            pass
         try:
             # A thread that is still ending has the ports, and saves the state for this one.
             for thread in self._predecessors:

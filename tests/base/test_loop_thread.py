@@ -63,6 +63,25 @@ class Life(LoopThreadTestCase):
         self.assertEqual(states, [State.NEW, State.RUNNING, State.STOPPING])
         self.assertEqual((self.seen, made.problem), (["end", "OVER"], ""))
 
+    def test_it_serves_only_when_the_caller_has_its_thread_back(self) -> None:
+        served = threading.Event()
+        seen: list[bool] = []
+        begin = threading.Thread.start
+
+        async def serve(ready: Ready) -> None:
+            served.set()
+            await self.serve(ready)
+
+        def watched(thread: threading.Thread) -> None:
+            begin(thread)
+            seen.append(served.wait(0.05))
+
+        made = self.make(serve)
+        with mock.patch.object(threading.Thread, "start", watched):
+            made.start()
+        self.assertEqual(seen, [False])
+        wait_for(served.is_set)
+
     def test_a_stop_waits_as_long_as_it_is_told_and_no_longer(self) -> None:
         made = self.make()
         made.start()
