@@ -1,9 +1,10 @@
 """An agent that speaks the protocol and nothing else.
 
-    python plain_agent.py [--login] [--version-2] [--resume | --load] [--list]
+    python plain_agent.py [--login | --login-later] [--version-2] [--resume | --load] [--list]
 
-With --login it opens no session before `authenticate`. With --list it lists its SESSIONS, two on a
-page; where it loads one of them it repeats what was SAID, and one without a title is never opened.
+With --login it opens no session before `authenticate`; with --login-later it answers no message.
+With --list it lists its SESSIONS, two on a page; where it loads one of them it repeats what was
+SAID, and one without a title is never opened.
 
 A message "write PATH" makes it write a file unasked. To all others it says which methods it was
 asked, in order, and the parameters of `authenticate`.
@@ -65,6 +66,8 @@ class PlainAgent:
             return self.opened(method, params)
         if method == "session/list" and "--list" in self.options:
             return {"result": self.listed(params)}
+        if method == "session/prompt" and "--login-later" in self.options:
+            return {"error": AUTH_REQUIRED}
         if method == "session/prompt":
             self.prompted(params)
             return {"result": {"stopReason": "end_turn"}}

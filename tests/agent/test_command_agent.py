@@ -82,6 +82,15 @@ class Plain(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
         self.assertIn('run "codex login" in a terminal', str(caught.exception))
 
+    async def test_the_same_is_told_if_it_asks_only_in_a_turn(self) -> None:
+        for id, words in (("codex", 'run "codex login" in a terminal'), ("", "offers: API Key")):
+            self.session = None
+            agent = self.agent("--login-later", id=id, fallback=Credentials(OWN))
+            last = (await self.told())[-1]
+            self.assertEqual(last.code, failure.AUTH_REQUIRED)
+            self.assertIn(words, str(last.message))
+            await agent.stop()
+
     async def test_a_row_with_the_own_login_has_the_users_environment(self) -> None:
         with mock.patch.dict(os.environ, {"SHOWN": "the user's"}):
             self.agent(id="codex", fallback=Credentials(OWN))

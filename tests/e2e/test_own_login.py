@@ -24,9 +24,15 @@ from editor import Editor
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.agents.cli_home import inherited
 from GeminiCompanion.companion.agent.agents.credentials import OWN, Credentials
+from GeminiCompanion.companion.agent.agents.supported import CLIS
 from GeminiCompanion.companion.agent.conversations.held_session import REMINDED
 from GeminiCompanion.companion.agent.conversations.repeated_turns import TAKEN_OVER
-from GeminiCompanion.companion.agent.events.turn_events import Thought, ToolConfirmation, ToolResult
+from GeminiCompanion.companion.agent.events.turn_events import (
+    Error,
+    Thought,
+    ToolConfirmation,
+    ToolResult,
+)
 from GeminiCompanion.companion.agent.processes import own_sessions
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.turn.outcomes import Decision
@@ -229,6 +235,41 @@ class OpenCode(WithOwnLogin):
 
 class Codex(WithOwnLogin):
     row = AGENTS["codex"]
+
+
+class WithoutLogin(unittest.TestCase):
+    """opencode has models for which nobody has to log in."""
+
+    def test_the_user_is_told_the_command_that_logs_in(self) -> None:
+        for id in ("claude", "codex"):
+            with self.subTest(id):
+                root = os.path.realpath(tempfile.mkdtemp(prefix="no login-"))
+                self.addCleanup(shutil.rmtree, root, True)
+                try:
+                    launch = AGENTS[id].launch("", {})
+                except AgentError:
+                    self.skipTest(f"{id} is not installed: {AGENTS[id].setup}")
+                told = asyncio.run(self.told(launch, root))
+                self.assertIn(f'run "{CLIS[id].own_login}" in a terminal', told)
+
+    async def told(self, launch: Launch, root: str) -> str:
+        """Why a message is not answered."""
+        folder = os.path.join(root, "work")
+        os.mkdir(folder)
+        with Proxy() as proxy:
+            variables = {**inherited(), "HOME": root, **proxy.variables}
+            with mock.patch.dict(os.environ, variables, clear=True):
+                agent = Agent(Options(launch, os.path.join(root, "state")))
+                await agent.account.configure(LOGIN)
+                try:
+                    turn = await agent.chat(folder, "hello")
+                    last = [event.body async for event in turn.events()][-1]
+                    return str(last.message if isinstance(last, Error) else last)
+                except AgentError as error:
+                    return str(error)
+                finally:
+                    await agent.stop()
+                    proxy.shutdown()
 
 
 class InTab(unittest.TestCase):

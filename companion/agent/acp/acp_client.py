@@ -12,13 +12,14 @@ from typing import Any, AsyncContextManager, Awaitable, Callable, Mapping, Seque
 from ...base import jsonrpc
 from ...base.log import logger
 from ..wording.failure import (
+    AUTH_REQUIRED,
     CLIENT_NOT_INITIALIZED,
     GEMINI_ERROR,
     STREAM_ERROR,
     AgentError,
     from_rpc,
 )
-from ..wording.sentence import sentence
+from ..wording.sentence import Words, sentence
 from ..wording.surrogates import clean
 from . import messages, protocol_version
 from .elicitation import ElicitationRequest
@@ -182,6 +183,8 @@ class Client:
         self.capabilities = messages.AgentCapabilities()
         self.auth_methods: tuple[messages.AuthMethod, ...] = ()
         self.log_in: Callable[[], Awaitable[None]] | None = None
+        # Told where the agent asks for a login, if the user has to log in by themselves.
+        self.advice: Words = ""
         self._writes = self._reads = False
         self.commands = OfferedCommands()
         self.early = EarlyUpdates()
@@ -324,7 +327,10 @@ class Client:
         if waiting is None or waiting.answer.done():
             return
         if message.error is not None:
-            waiting.answer.set_exception(from_rpc(message.error))
+            error = from_rpc(message.error)
+            if error.code == AUTH_REQUIRED and self.advice:
+                error = AgentError(AUTH_REQUIRED, self.advice, str(error))
+            waiting.answer.set_exception(error)
         else:
             waiting.take(message.result)
 

@@ -113,6 +113,8 @@ class Runner:
                 await self._authenticate(client, credentials)
             else:
                 client.log_in = partial(self._authenticate, client, credentials)
+            if credentials.kind == OWN:
+                client.advice = self._no_login(client, credentials)
             self._client = client
         finally:
             if self._client is not client:
