@@ -8,7 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from GeminiCompanion.companion.agent.events.event_feed import EventFeed
-from GeminiCompanion.companion.agent.events.turn_events import Message, PastTurn, TurnEvent
+from GeminiCompanion.companion.agent.events.turn_events import (
+    Message,
+    PastTurn,
+    ToolResult,
+    TurnEvent,
+)
 from GeminiCompanion.companion.chat.chat_update import READY, ChatUpdate
 from GeminiCompanion.companion.chat.live_document import LiveDocument
 
@@ -71,6 +76,18 @@ class Loading(unittest.IsolatedAsyncioTestCase):
         self.past.may_be_read.set()
         await loading
         self.assertEqual(self.messages(), ["▎ first", "▎ second", "▎ third"])
+
+    async def test_each_file_that_a_call_has_changed_is_told_once(self) -> None:
+        following = asyncio.ensure_future(
+            self.document.follow(self.conversation, self.feed.follow("c", None))
+        )
+        self.addCleanup(following.cancel)
+        result = ToolResult("1", "edit", {}, "", "", True, changed=("/w/a.py", "/w/b.py"))
+        self.feed.publish(TurnEvent(1, BEGIN, "c", "a", result))
+        await until(lambda: self.changes)
+        told = self.document.take(ChatUpdate("c", READY))
+        self.assertEqual(told.changed, ("/w/a.py", "/w/b.py"))
+        self.assertEqual(self.document.take(ChatUpdate("c", READY)).changed, ())
 
     async def test_a_past_that_is_read_late_does_not_replace_a_newer_one(self) -> None:
         before = await self.load()

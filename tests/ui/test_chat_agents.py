@@ -30,7 +30,6 @@ from GeminiCompanion.companion.chat.rendered import LOG_IN, RETRY, Link, Patch, 
 from GeminiCompanion.companion.chat.requests import AgentRow, Agents
 from GeminiCompanion.companion.chat.retry_requests import Reopen, SendAgain
 from GeminiCompanion.companion.ui.chat.agent_choice import NEEDS_LOGIN, NOT_INSTALLED, USUAL
-from GeminiCompanion.companion.ui.chat.chat_view import AGENT
 from GeminiCompanion.companion.ui.chat.recovery import terminal_command
 from GeminiCompanion.companion.ui.terminals import terminus
 
@@ -81,8 +80,7 @@ class New(AgentCase):
             [it.details for it in items[1:]], [['Install it with "x".'], [NEEDS_LOGIN]]
         )
         yield from self.choose(2)
-        yield lambda: self.window.active_view().settings().get(AGENT) == "qwen"
-        yield lambda: self.id_of(self.window.active_view()) in self.agents
+        yield lambda: self.agents.get(self.id_of(self.window.active_view())) == "qwen"
         self.assertEqual(self.agent_of(self.window.active_view()), "qwen")
 
     def test_a_key_binding_can_name_the_agent(self) -> Steps:
@@ -91,6 +89,21 @@ class New(AgentCase):
         view = self.window.active_view()
         yield lambda: self.id_of(view) in self.agents
         self.assertEqual((self.shown, self.agent_of(view)), ([], "mine"))
+
+    def test_a_chat_that_is_closed_before_its_first_message_comes_back_with_its_agent(
+        self,
+    ) -> Steps:
+        self.run_command("new_chat", agent="mine")
+        view = self.window.active_view()
+        id = self.id_of(view)
+        yield lambda: id in self.agents
+        self.type(view, "do it")
+        view.close()
+        del self.agents[id]
+        self.run_command("chat")
+        yield lambda: id in self.agents
+        self.assertEqual(self.agents[id], "mine")
+        self.assertEqual(self.unsent(self.window.active_view()), "do it")
 
     def test_the_user_can_be_asked_in_any_case(self) -> Steps:
         self.run_command("new_chat", ask=True)
@@ -150,7 +163,8 @@ class Failing(AgentCase):
         yield from self.choose(1)
         yield lambda: not self.view.is_valid()
         view = self.window.active_view()
-        self.assertEqual((self.unsent(view), view.settings().get(AGENT)), ("do it", "qwen"))
+        self.assertEqual(self.unsent(view), "do it")
+        yield lambda: self.agents.get(self.id_of(view)) == "qwen"
         self.assertEqual(self.chats.tabs.of(view).above.attached, (selection,))
 
     def test_a_chat_in_which_something_was_said_keeps_its_agent(self) -> Steps:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Callable, Iterable, Mapping, TypeVar
+from typing import TYPE_CHECKING, Callable, Iterable, TypeVar
 
 import sublime
 
@@ -17,7 +17,7 @@ from . import chat_places, link_actions
 from .answering import Answering
 from .chat_drawing import ChatDrawing
 from .chat_tabs import ChatTabs
-from .chat_view import AGENT, CONVERSATION, WORKSPACE, ChatView
+from .chat_view import CONVERSATION, ChatView
 from .composing import Composing
 from .drafts import Drafts, folder_of
 from .edit_reviews import EditReviews
@@ -127,7 +127,9 @@ class ChatActions:
         are for a new conversation."""
         view = chat_places.view_of(conversation, window)
         if view is None:
-            view = self._open(window, conversation, {AGENT: agent, WORKSPACE: workspace})
+            if agent or workspace:
+                self.drafts.want(conversation, agent, workspace)
+            view = self._open(window, conversation)
         home = view.window() or window
         if home != window:
             home.bring_to_front()
@@ -136,14 +138,10 @@ class ChatActions:
         if chat is not None:
             chat.composer.go_to_end(view)
 
-    def _open(
-        self, window: sublime.Window, conversation: str, wanted: Mapping[str, str]
-    ) -> sublime.View:
+    def _open(self, window: sublime.Window, conversation: str) -> sublime.View:
         window.focus_group(open_diffs.group_without_diff(window))
         view = window.new_file()
         view.set_name(NAME)
-        for name in filter(wanted.get, wanted):
-            view.settings().set(name, wanted[name])
         view.settings().set(CONVERSATION, conversation)
         self.tabs.activated(view)
         return view
@@ -166,9 +164,8 @@ class ChatActions:
         tools = () if chat.conversation in self._opened else await self.context.tools(window)
         if chat.conversation not in self._opened and chat.views:
             self._opened.add(chat.conversation)
-            told = chat.views[0].settings()
-            agent, folder = str(told.get(AGENT) or ""), str(told.get(WORKSPACE) or "")
-            folder = folder or folder_of(window)
+            agent, workspace = self.drafts.wanted(chat.conversation)
+            folder = workspace or folder_of(window)
             chat.update(service.open(folder, agent, chat.conversation, tools))
         return service
 

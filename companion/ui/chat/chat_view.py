@@ -29,10 +29,6 @@ from .unsent import difference
 
 # Public, for key bindings: the conversation's id, on each view of a chat.
 CONVERSATION = "gemini_companion_chat"
-# The id of the agent that a new conversation is to have, on its first view.
-AGENT = "gemini_companion_chat_agent"
-# The folder in which its agent is to work, if that is not the window's.
-WORKSPACE = "gemini_companion_chat_workspace"
 SYNTAX = "Packages/GeminiCompanion/Gemini Companion Chat.sublime-syntax"
 # The line above the composer. No line of a transcript is like it: LINE is followed by words there.
 COMPOSER = LINE + "━" * 40 + "\n"

@@ -11,7 +11,7 @@ import json
 import os
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Callable, Container, Mapping
 
@@ -36,12 +36,15 @@ MOST = 200
 
 @dataclass(frozen=True)
 class Draft:
-    """`folder` is that of the window, `at` is in seconds since the epoch."""
+    """`folder` is that of the window, `at` is in seconds since the epoch. `agent` and `workspace`
+    are for the conversation, if that has still to be begun; empty for the usual ones."""
 
     text: str
     folder: str = ""
     at: float = 0.0
     attached: tuple[Attached, ...] = ()
+    agent: str = ""
+    workspace: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -81,8 +84,20 @@ class Drafts:
         self, conversation: str, text: str, folder: str, attached: tuple[Attached, ...] = ()
     ) -> None:
         """Keep the text; an empty one, too, which a restored tab has to have."""
-        self._drafts.pop(conversation, None)
-        self._drafts[conversation] = Draft(text, folder, self._now(), attached)
+        self._keep(conversation, text=text, folder=folder, attached=attached)
+
+    def want(self, conversation: str, agent: str, workspace: str) -> None:
+        """Keep what the conversation is to have when it is begun."""
+        self._keep(conversation, agent=agent, workspace=workspace)
+
+    def wanted(self, conversation: str) -> tuple[str, str]:
+        """Agent and workspace, empty for the usual ones."""
+        draft = self._drafts.get(conversation, Draft(""))
+        return draft.agent, draft.workspace
+
+    def _keep(self, conversation: str, **members: Any) -> None:
+        known = self._drafts.pop(conversation, Draft(""))
+        self._drafts[conversation] = replace(known, at=self._now(), **members)
         while len(self._drafts) > MOST:
             del self._drafts[next(iter(self._drafts))]
         if not self._is_due:
@@ -170,7 +185,9 @@ def _draft(stored: Any) -> Draft | None:
     folder, at = stored.get("folder", ""), stored.get("at", 0.0)
     if not isinstance(folder, str) or not isinstance(at, (int, float)):
         return None
-    return Draft(stored["text"], folder, float(at), from_json(stored.get("attached")))
+    attached = from_json(stored.get("attached"))
+    wanted = [str(stored.get(name) or "") for name in ("agent", "workspace")]
+    return Draft(stored["text"], folder, float(at), attached, *wanted)
 
 
 def folder_of(window: sublime.Window) -> str:
