@@ -43,6 +43,10 @@ OF_MESSAGES = (VALIDATION_ERROR, FILE_NOT_FOUND, ATTACHMENT_NOT_FOUND, SESSION_B
 # Failures of which the agent's own last words say more.
 WITH_WORDS = (CLIENT_NOT_INITIALIZED, STREAM_ERROR)
 MAX_WORDS = 200
+# What Gemini CLI and Qwen Code say of modes in which they do not ask, in a folder that is not
+# trusted; and what there is to do.
+UNTRUSTED = "untrusted folder"
+TRUST = '{} Name the folder in the setting "trusted_folders"; it counts when the agent starts next.'
 SAYS_WHY = re.compile(r"error|cannot|not found", re.IGNORECASE)
 
 
@@ -50,6 +54,8 @@ def told(error: AgentError) -> str:
     """The sentence for the user of a chat."""
     if error.code in SENTENCES:
         return SENTENCES[error.code]
+    if UNTRUSTED in str(error):
+        return TRUST.format(error)
     words = _why(error.details) if error.code in WITH_WORDS else ""
     return f'{error} It wrote: "{words}"' if words else str(error)
 
