@@ -1,5 +1,5 @@
-"""The agents of test_matrix, one row each: how it is started against a model of this machine, and
-what its tools are called.
+"""The agents of the matrices and of test_agent_contract, one row each: how it is started against a
+model of this machine, what its tools are called, and what it does in its own way.
 
 A row's model is asked and answered by its own API. Nothing of a row reaches further than this
 machine: what does not go to the model goes to a proxy, which lets nothing through.
@@ -62,7 +62,10 @@ class Agent:
     `tokens` are what the model counts for each request, `asks` the begin of the only hosts that it
     asks for beside the model. Whether it `sees_skills` of the user, and `tells_output` of
     a command while that runs. `asks_editor` is a call of the editor's tool `open_files`, where the
-    agent starts tool servers in a folder that is not trusted."""
+    agent starts tool servers in a folder that is not trusted. `mode` is the one in which its
+    conversations begin, and `writes_as` what its calls that write are named by it. Whether its
+    model `reads_tabs`, with what is not saved; it `begins_before_it_asks`, as it tells its calls;
+    and it `tells_pieces` of a file for an edit, not all of it."""
 
     id: str
     key: Callable[[str], Credentials]
@@ -78,6 +81,11 @@ class Agent:
     sees_skills: bool = False
     tells_output: bool = False
     asks_editor: Call | None = None
+    mode: str = "default"
+    writes_as: str = "write_file"
+    reads_tabs: bool = False
+    begins_before_it_asks: bool = False
+    tells_pieces: bool = False
     server: Callable[[], Any] = AnyModelServer
     tokens: tuple[int, int] = TOKENS
 
@@ -97,14 +105,18 @@ class Agent:
         given = {name: value for name, value in told.items() if value}
         return {"agent": self.id, "authType": key.kind, **given}
 
-    def launch(self, url: str, proxy: Mapping[str, str]) -> Launch:
-        """`proxy` are the variables for it. Raises AgentError where it is not installed."""
-        command = CLIS[self.id].program.find(self.folder)
+    def command(self) -> tuple[str, ...]:
+        """Raises AgentError where it is not installed."""
+        return CLIS[self.id].program.find(self.folder)
+
+    def launch(self, url: str, proxy: Mapping[str, str], command: tuple[str, ...] = ()) -> Launch:
+        """`proxy` are the variables for it; `command` is its own where none is given. Raises
+        AgentError where it is not installed."""
         variables = dict(proxy)
         if self.server is ModelServer:
             variables["GOOGLE_GEMINI_BASE_URL"] = url
         return Launch(
-            command,
+            command or self.command(),
             variables,
             self.settings,
             self.model,
@@ -169,6 +181,7 @@ ROWS = (
         folder=HERE,
         settings=QWEN_SETTINGS,
         sees_skills=True,
+        reads_tabs=True,
     ),
     Agent(
         "claude",
@@ -181,6 +194,8 @@ ROWS = (
         lambda line: call("Bash", command=line, description="Run it"),
         call("TaskCreate", subject=STEP, description=STEP),
         unasking="acceptEdits",
+        writes_as="Write",
+        tells_pieces=True,
         asks_editor=call("mcp__editor__open_files"),
     ),
     Agent(
@@ -194,6 +209,9 @@ ROWS = (
         lambda line: call("bash", command=line, description="Run it"),
         call("todowrite", todos=[{"content": STEP, "status": "pending", "priority": "high"}]),
         asks="registry.",
+        mode="build",
+        writes_as="edit",
+        begins_before_it_asks=True,
         tells_output=True,
         asks_editor=call("editor_open_files"),
     ),
@@ -205,6 +223,9 @@ ROWS = (
         outside_of_sandbox,
         in_code("update_plan", {"plan": [{"step": STEP, "status": "pending"}]}),
         unasking="agent",
+        mode="read-only",
+        writes_as="edit",
+        begins_before_it_asks=True,
         sees_skills=True,
         asks_editor=in_code("mcp__editor__open_files", {}),
     ),

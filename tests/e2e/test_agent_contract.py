@@ -1,5 +1,7 @@
-"""What the engine relies on in each agent that it runs: the same tests for Gemini CLI, Qwen Code
-and the scripted one, so that it cannot drift. `test_agent_turns` holds it to more."""
+"""What the engine relies on in each agent that it runs: the same tests for all of them and for the
+scripted one, so that it cannot drift. `test_agent_turns` holds that to more. What an agent does in
+its own way is in its row. One that is not set up is skipped: make test-agents.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +11,16 @@ import signal
 import unittest
 from typing import Any
 
-from agent_case import HERE, AgentCase, of, text
-from any_model_server import MODEL, AnyModelServer
-from GeminiCompanion.companion.agent.agents.credentials import OPENAI, Credentials
+from agent_case import AgentCase, of, text
+from agent_rows import AGENTS, Agent, Proxy
 from GeminiCompanion.companion.agent.agents.open_files import OpenFiles, Saved
-from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.turn.outcomes import Decision
 from GeminiCompanion.companion.agent.turn.turn import Turn
 from GeminiCompanion.companion.agent.wording import failure
-from model_server import call
-
-QWEN = os.path.join(HERE, "node_modules", "@qwen-code", "qwen-code", "cli-entry.js")
+from GeminiCompanion.companion.agent.wording.failure import AgentError
+from scripted import COMMAND
 
 
 class Tab(OpenFiles):
@@ -45,27 +44,61 @@ class Tab(OpenFiles):
         return Saved(before, text)
 
 
-class ScriptedContract(AgentCase):
-    """`plan` says what the model answers to a message with these words in it: a closing text, after
-    a call that writes `file` where a content is given."""
+class Contract(AgentCase):
+    """Of one agent, which may ask for nothing but its model."""
 
     real = False
-
-    def plan(self, words: str, closing: str, content: str | None = None) -> None:
-        write = [call("write_file", file_path=self.file, content=content)]
-        self.model.will_play(words, *([] if content is None else [write]), [closing])
-
+    row: Agent
+    proxy: Proxy
     tab: Tab
 
     @classmethod
     def setUpClass(cls) -> None:
+        try:
+            cls.command()
+        except AgentError:
+            raise unittest.SkipTest(f"{cls.row.name} is not installed: {cls.row.setup}") from None
+        cls.model_server = cls.row.server
+        cls.proxy = Proxy()
+        cls.addClassCleanup(cls.proxy.server_close)
+        cls.addClassCleanup(cls.proxy.shutdown)
         cls.tab = Tab()
         cls.options = {**cls.options, "open_files": cls.tab}
         super().setUpClass()
 
+    @classmethod
+    def command(cls) -> tuple[str, ...]:
+        return cls.row.command()
+
+    @classmethod
+    def launch(cls, *_given: Any, **more: Any) -> Launch:
+        return cls.row.launch(cls.model.url, cls.proxy.variables, cls.command())
+
+    @classmethod
+    async def another_agent(cls, *_given: Any, **more: Any) -> Any:
+        return await super().another_agent(credentials=None)
+
     def setUp(self) -> None:
         super().setUp()
         self.file = self.path("file.txt")
+        self.tab.path, self.tab.text = "", None
+
+    def plan(self, words: str, closing: str, content: str | None = None) -> None:
+        """What the model answers to a message with these words in it: a closing text, after a call
+        that writes `file` where a content is given."""
+        write = [] if content is None else [[self.row.write(self.file, content)]]
+        self.model.will_play(self.own(words), *write, [closing])
+
+    def plan_edit(self, words: str, closing: str, old: str, new: str) -> None:
+        calls = [[call] for call in self.row.edit(self.file, old, new)]
+        self.model.will_play(self.own(words), *calls, [closing])
+
+    def own(self, words: str) -> str:
+        """The words as no other test says them: its model may still be asked."""
+        return f"{words} ({self._testMethodName})"
+
+    async def chat(self, message: str, **options: Any) -> Turn:
+        return await super().chat(self.own(message), **options)
 
     async def begin(self, message: str) -> tuple[Turn, str]:
         """A turn that waits for a decision, and the call's id."""
@@ -78,27 +111,10 @@ class ScriptedContract(AgentCase):
     async def test_it_says_its_version_its_models_and_its_modes(self) -> None:
         info = await self.agent.new_session(self.workspace)
         self.assertTrue(self.agent.info().version)
-        self.assertIn("default", info.modes)
-        self.assertEqual(info.mode, "default")
+        self.assertIn(self.row.mode, info.modes)
+        self.assertEqual(info.mode, self.row.mode)
         models = await self.agent.models(self.workspace, info.id)
         self.assertIn(models.current, [model.id for model in models.available])
-
-    async def test_a_tab_with_unsaved_changes_is_edited_as_it_is(self) -> None:
-        self.tab.path, self.tab.text = self.write("file.txt", "saved\n"), "saved\ntyped\n"
-        read = [call("read_file", file_path=self.file)]
-        edit = {"file_path": self.file, "old_string": "typed", "new_string": "edited"}
-        name = "edit" if isinstance(self, QwenCodeContract) else "replace"
-        self.model.will_play("edit it", read, [call(name, **edit, instruction="x")], ["Done."])
-        turn = await self.chat("edit it")
-        asked = await self.until(turn, events.ToolConfirmation)
-        # So far its model has only read: of Gemini CLI what is on disk.
-        is_qwen = isinstance(self, QwenCodeContract)
-        self.assertEqual("typed" in json.dumps(self.model.last_request()), is_qwen)
-        assert asked.diff is not None
-        self.assertEqual(asked.diff.old_text, "saved\ntyped\n")
-        self.agent.turns.confirm(asked.call_id, Decision("proceed_once"))
-        self.assert_said(await self.rest(turn), "Done.")
-        self.assertEqual((self.read("file.txt"), self.tab.text), ("saved\nedited\n", None))
 
     async def test_a_text_is_told_with_its_tokens(self) -> None:
         self.plan("greet me", "Hello to you.")
@@ -115,9 +131,10 @@ class ScriptedContract(AgentCase):
         self.assert_said(story, "Written.")
         self.assertEqual(self.read("file.txt"), "one\n")
         told = [it.status for it in of(events.ToolExecution, story)]
-        self.assertEqual(told, [events.PENDING, events.EXECUTING, events.COMPLETED])
+        begun = [events.EXECUTING] if self.row.begins_before_it_asks else []
+        self.assertEqual(told, [*begun, events.PENDING, events.EXECUTING, events.COMPLETED])
         (result,) = of(events.ToolResult, story)
-        self.assertEqual((result.name, result.success), ("write_file", True))
+        self.assertEqual((result.name, result.success), (self.row.writes_as, True))
         (asked,) = of(events.ToolConfirmation, story)
         assert asked.diff is not None
         self.assertEqual((asked.diff.path, asked.diff.new_text), (self.file, "one\n"))
@@ -155,26 +172,67 @@ class ScriptedContract(AgentCase):
         story = await self.tell("what then")
         self.assert_said(story, "I remember.")
         self.assertNotEqual(self.agent.info().pid, before)
+        self.assertIn("First answer.", json.dumps(self.model.last_request()))
         # It would warn that the agent was given a text to read instead.
         self.assertEqual(of(events.Thought, story), [])
 
 
-class GeminiCliContract(ScriptedContract):
-    real = True
+class WritesThroughUs(Contract):
+    async def test_a_tab_with_unsaved_changes_is_edited_as_it_is(self) -> None:
+        self.tab.path, self.tab.text = self.write("file.txt", "saved\n"), "saved\ntyped\n"
+        self.plan_edit("edit it", "Done.", "typed", "edited")
+        turn = await self.chat("edit it")
+        asked = await self.until(turn, events.ToolConfirmation)
+        # So far its model has only read.
+        is_read = "typed" in json.dumps(self.model.last_request())
+        self.assertEqual(is_read, self.row.reads_tabs)
+        assert asked.diff is not None
+        self.assertEqual(asked.diff.old_text, "saved\ntyped\n")
+        self.agent.turns.confirm(asked.call_id, Decision("proceed_once"))
+        self.assert_said(await self.rest(turn), "Done.")
+        self.assertEqual((self.read("file.txt"), self.tab.text), ("saved\nedited\n", None))
 
 
-@unittest.skipUnless(os.path.exists(QWEN), "Qwen Code is not installed: make setup")
-class QwenCodeContract(ScriptedContract):
-    model_server = AnyModelServer
-    # The program that it brings for this is none before the package's install script has run.
-    settings = {"tools": {"useRipgrep": False}}
+class WritesByItself(Contract):
+    async def test_a_tab_with_unsaved_changes_stays_as_it_is_and_its_file_is_edited(self) -> None:
+        self.tab.path, self.tab.text = self.write("file.txt", "saved\n"), "saved\ntyped\n"
+        self.plan_edit("edit it", "Done.", "saved", "edited")
+        turn = await self.chat("edit it")
+        asked = await self.until(turn, events.ToolConfirmation)
+        assert asked.diff is not None
+        self.assertEqual(asked.diff.old_text, "saved" if self.row.tells_pieces else "saved\n")
+        self.agent.turns.confirm(asked.call_id, Decision("proceed_once"))
+        self.assert_said(await self.rest(turn), "Done.")
+        self.assertEqual((self.read("file.txt"), self.tab.text), ("edited\n", "saved\ntyped\n"))
+
+
+class Scripted(WritesThroughUs):
+    row = AGENTS["gemini"]
 
     @classmethod
-    def launch(cls, *_given: Any, **more: Any) -> Launch:
-        key = Credentials(OPENAI, "a-key", base_url=cls.model.url + "/v1", model=MODEL)
-        command, variables = QwenCode.program.find(HERE), {"NO_PROXY": "127.0.0.1"}
-        return Launch(command, variables, cls.settings, agent=QwenCode.id, fallback=key)
+    def command(cls) -> tuple[str, ...]:
+        return COMMAND
 
-    @classmethod
-    async def another_agent(cls, *_given: Any, **more: Any) -> Any:
-        return await super().another_agent(credentials=None)
+
+class GeminiCli(WritesThroughUs):
+    row = AGENTS["gemini"]
+
+
+class QwenCode(WritesThroughUs):
+    row = AGENTS["qwen"]
+
+
+class ClaudeCode(WritesByItself):
+    row = AGENTS["claude"]
+
+
+class OpenCode(WritesByItself):
+    row = AGENTS["opencode"]
+
+
+class Codex(WritesByItself):
+    row = AGENTS["codex"]
+
+
+# The others have their tests.
+del Contract, WritesThroughUs, WritesByItself

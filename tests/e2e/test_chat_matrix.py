@@ -42,7 +42,7 @@ class InTab(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         try:
-            command = cls.row.launch("", {}).command
+            command = cls.row.command()
         except AgentError:
             raise unittest.SkipTest(f"{cls.row.name} is not installed: {cls.row.setup}") from None
         with ExitStack() as stack:

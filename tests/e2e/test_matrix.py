@@ -62,7 +62,7 @@ class Cells(ApiCase):
     @classmethod
     def setUpClass(cls) -> None:
         try:
-            cls.row.launch("", {})
+            cls.row.command()
         except AgentError:
             raise unittest.SkipTest(f"{cls.row.name} is not installed: {cls.row.setup}") from None
         cls.model_server = cls.row.server

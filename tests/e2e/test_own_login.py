@@ -136,7 +136,7 @@ class WithOwnLogin(AgentCase):
     @classmethod
     def setUpClass(cls) -> None:
         try:
-            cls.row.launch("", {})
+            cls.row.command()
         except AgentError:
             raise unittest.SkipTest(f"{cls.row.name} is not installed: {cls.row.setup}") from None
         cls.model_server = cls.row.server
@@ -279,7 +279,7 @@ class InTab(unittest.TestCase):
 
     def setUp(self) -> None:
         try:
-            command = self.row.launch("", {}).command
+            command = self.row.command()
         except AgentError:
             raise unittest.SkipTest(f"{self.row.name} is not installed: {self.row.setup}") from None
         self.root = os.path.realpath(tempfile.mkdtemp(prefix="own login-"))
