@@ -123,6 +123,7 @@ FUZZ = (
     Part("the adapter with faults", (*ADAPTER, "--", "tests/ui/faults_test.py")),
     Part("reviews in random order", (*ADAPTER, "--", "tests/ui/random_reviews_test.py")),
     Part("sheets in random order", (*ADAPTER, "--", "tests/ui/random_sheets_test.py")),
+    Part("stories cut at random", (*ADAPTER, "--", "tests/ui/test_random_cuts.py")),
     Part("the servers", ("-m", "pytest", "-s", "tests/ide/test_fuzz.py")),
 )
 # Parts that run at once: most of their time they wait, for a CLI, a browser or a timer.

@@ -138,3 +138,22 @@ class CuttingCase(ReviewCase):
         yield lambda: cut.is_over
         yield from self.until_turn()
         self.assertIsNone(self.panels_open.open, f"a panel is open after await {cut.at}")
+
+
+class Await:
+    """Awaits what a story awaits, and makes the call at each await."""
+
+    def __init__(self, story: Story, at_await: Callable[[], None]) -> None:
+        self._story, self._at_await = story, at_await
+
+    def __await__(self) -> Generator[Answer[Any], None, None]:
+        try:
+            while True:
+                try:
+                    awaited = self._story.send(None)
+                except StopIteration:
+                    return
+                self._at_await()
+                yield awaited
+        finally:
+            self._story.close()
