@@ -100,6 +100,14 @@ class EditCase(ChatCase):
         yield from self.until_computed(view)
         return view
 
+    def asked_right(self, typed: str = "") -> Generator[Any, Any, sublime.View]:
+        """The right side for the question in a new chat, once the user has typed there."""
+        yield from self.wait_for(self.question)
+        right = yield from self.right()
+        if typed:
+            yield from self.typed(right, typed)
+        return right
+
     def command(self, view: sublime.View, name: str) -> Steps:
         id = record.waiting(view).id  # type: ignore[union-attr]
         self.run_command(name, id=id)
@@ -110,10 +118,21 @@ class EditCase(ChatCase):
         yield lambda: self.service.asked
         return self.service.asked[-1][0]
 
+    def until_allowed_as(self, text: str) -> Steps:
+        """Until that is decided, for the one edit of the question."""
+        request = yield from self.sent()
+        edit = Diff(self.path, "one\n", text)
+        self.assertEqual(request, DecideEdits(self.id, "call", MODIFY, (edit,)))
+
     def tabs(self) -> dict[str, str]:
         """The user's own tabs that were given back, with their texts."""
         found = [it for it in self.window.views() if OVER in it.name()]
         return {it.name(): text_of(it) for it in found}
+
+    def until_given_back(self, text: str) -> Steps:
+        """Until the user has this text alone in a tab."""
+        yield lambda: self.tabs()
+        self.assertEqual(list(self.tabs().values()), [text])
 
     def typed(self, view: sublime.View, text: str) -> Steps:
         view.run_command("append", {"characters": text})
@@ -136,8 +155,7 @@ class EditCase(ChatCase):
 
 class Deciding(EditCase):
     def test_an_edit_that_waits_is_shown_beside_the_file(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
+        right = yield from self.asked_right()
         self.assertEqual(text_of(right), NEW)
         left = sublime.View(record.waiting(right).original_id)  # type: ignore[union-attr]
         self.assertEqual(text_of(left), "one\n")
@@ -145,16 +163,14 @@ class Deciding(EditCase):
         self.assertEqual(self.service.asked, [])
 
     def test_accepting_allows_it_once(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
+        right = yield from self.asked_right()
         yield from self.command(right, "accept_diff")
         request = yield from self.sent()
         self.assertEqual(request, DecideEdits(self.id, "call", ONCE))
         yield lambda: not self.rights()
 
     def test_an_answer_on_its_way_opens_no_second_review(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
+        right = yield from self.asked_right()
         yield from self.command(right, "accept_diff")
         yield from self.sent()
         yield from self.waits(self.question)
@@ -162,13 +178,9 @@ class Deciding(EditCase):
         self.assertEqual(self.rights(), [])
 
     def test_what_the_user_typed_is_what_is_to_be_written(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
-        yield from self.typed(right, "four\n")
+        right = yield from self.asked_right("four\n")
         yield from self.command(right, "accept_diff")
-        request = yield from self.sent()
-        edit = Diff(self.path, "one\n", NEW + "four\n")
-        self.assertEqual(request, DecideEdits(self.id, "call", MODIFY, (edit,)))
+        yield from self.until_allowed_as(NEW + "four\n")
 
     def test_a_piece_of_a_file_is_shown_within_the_file(self) -> Steps:
         self.write("a.txt", "first\none\nlast\n")
@@ -182,8 +194,7 @@ class Deciding(EditCase):
         self.assertEqual(request.edits, (edit,))
 
     def test_an_emptied_proposal_is_written_as_an_empty_file(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
+        right = yield from self.asked_right()
         right.run_command("select_all")
         right.run_command("left_delete")
         yield from self.until_computed(right)
@@ -192,8 +203,7 @@ class Deciding(EditCase):
         self.assertEqual(request.edits, (Diff(self.path, "one\n", ""),))
 
     def test_rejecting_denies_it_with_the_words_of_the_user(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
+        right = yield from self.asked_right()
         comments.add(right, record.Comment(0, 0, "not like this"))
         yield from self.command(right, "reject_diff")
         request = yield from self.sent()
@@ -233,9 +243,7 @@ class WithACommand(EditCase):
         self.question = replace(self.question, is_edit=False, command="make install")
 
     def accepted(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
-        yield from self.typed(right, "four\n")
+        right = yield from self.asked_right("four\n")
         yield from self.command(right, "accept_diff")
         yield lambda: f"{PREFIX}{COMMAND_TOO}" in self.sentences
 
@@ -245,19 +253,13 @@ class WithACommand(EditCase):
         self.assertEqual(self.service.asked, [])
 
     def test_is_allowed_once_if_that_is_pressed_twice(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
-        yield from self.typed(right, "four\n")
+        yield from self.asked_right("four\n")
         self.allow()
         self.allow()
-        request = yield from self.sent()
-        edit = Diff(self.path, "one\n", NEW + "four\n")
-        self.assertEqual(request, DecideEdits(self.id, "call", MODIFY, (edit,)))
+        yield from self.until_allowed_as(NEW + "four\n")
 
     def test_is_not_allowed_in_the_review_after_allowing_it_in_the_chat_has_failed(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
-        yield from self.typed(right, "four\n")
+        right = yield from self.asked_right("four\n")
 
         async def fails(window: sublime.Window, view: sublime.View) -> bool:
             raise Unanswered("It failed.")
@@ -272,13 +274,10 @@ class WithACommand(EditCase):
     def test_is_allowed_in_the_chat_with_what_was_accepted_in_the_review(self) -> Steps:
         yield from self.accepted()
         self.allow()
-        request = yield from self.sent()
-        edit = Diff(self.path, "one\n", NEW + "four\n")
-        self.assertEqual(request, DecideEdits(self.id, "call", MODIFY, (edit,)))
+        yield from self.until_allowed_as(NEW + "four\n")
 
     def test_is_denied_in_the_review(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
+        right = yield from self.asked_right()
         yield from self.command(right, "reject_diff")
         request = yield from self.sent()
         self.assertEqual(request, DecideEdits(self.id, "call", CANCEL))
@@ -287,49 +286,38 @@ class WithACommand(EditCase):
         yield from self.accepted()
         self.assertEqual([it[2] for it in self.edits().others(())], [NEW + "four\n"])
         yield from self.waits()
-        yield lambda: self.tabs()
-        self.assertEqual(list(self.tabs().values()), [NEW + "four\n"])
+        yield from self.until_given_back(NEW + "four\n")
         self.assertEqual(self.edits().others(()), [])
 
 
 class GivenBack(EditCase):
     def test_what_was_typed_is_a_tab_when_the_question_is_answered_in_the_chat(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
-        yield from self.typed(right, "four\n")
+        yield from self.asked_right("four\n")
         yield from self.waits()
-        yield lambda: self.tabs()
-        self.assertEqual(list(self.tabs().values()), [NEW + "four\n"])
+        yield from self.until_given_back(NEW + "four\n")
         self.assertEqual(self.rights(), [])
 
     def test_an_edit_in_which_nobody_typed_just_closes(self) -> Steps:
-        yield from self.wait_for(self.question)
-        yield from self.right()
+        yield from self.asked_right()
         yield from self.waits(state=FAILED, problem="It ended.")
         yield lambda: not self.rights()
         self.assertEqual(self.tabs(), {})
 
     def test_a_chat_that_is_being_found_again_ends_nothing(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
+        right = yield from self.asked_right()
         yield from self.waits(state=STARTING)
         yield from self.until_turn()
         self.assertEqual(self.rights(), [right])
 
     def test_a_text_that_did_not_reach_its_file_is_a_tab(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
-        yield from self.typed(right, "four\n")
+        right = yield from self.asked_right("four\n")
         yield from self.command(right, "accept_diff")
         yield from self.sent()
         self.service.asked[-1][1].give((self.path,))
-        yield lambda: self.tabs()
-        self.assertEqual(list(self.tabs().values()), [NEW + "four\n"])
+        yield from self.until_given_back(NEW + "four\n")
 
     def test_a_text_that_is_in_its_file_is_no_tab(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
-        yield from self.typed(right, "four\n")
+        right = yield from self.asked_right("four\n")
         yield from self.command(right, "accept_diff")
         yield from self.sent()
         self.service.asked[-1][1].give(())
@@ -338,9 +326,7 @@ class GivenBack(EditCase):
         self.assertEqual(self.tabs(), {})
 
     def test_a_text_that_the_agent_does_not_get_is_a_tab(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
-        yield from self.typed(right, "four\n")
+        right = yield from self.asked_right("four\n")
         yield from self.command(right, "accept_diff")
         yield from self.sent()
         self.service.asked[-1][1].fail(Unanswered("The engine ended."))
@@ -360,30 +346,25 @@ class GivenBack(EditCase):
         self.assertEqual(list(self.tabs().values()), [NEW + "four\n"])
 
     def test_a_review_from_before_a_restart_is_a_tab_with_what_was_typed_last(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
-        yield from self.typed(right, "four\n")
+        right = yield from self.asked_right("four\n")
         yield lambda: self.edits().others(())
         edits = self.running().chat_edits
         # What a restart leaves: the tab with an older text, and what was typed in a file.
         self.replace(edits, "_asked", {})
         edits.typed(record.waiting(right), NEW + "five\n")  # type: ignore[arg-type]
-        yield lambda: self.tabs()
-        self.assertEqual(list(self.tabs().values()), [NEW + "five\n"])
+        yield from self.until_given_back(NEW + "five\n")
         self.assertEqual(self.edits().others(()), [])
 
     def test_what_was_typed_in_a_review_whose_tab_did_not_come_back_is_a_tab(self) -> Steps:
         self.edits().put("gone", "typed\n", self.path)
-        yield lambda: self.tabs()
-        self.assertEqual(list(self.tabs().values()), ["typed\n"])
+        yield from self.until_given_back("typed\n")
 
 
 class Kept(EditCase):
     """Reviews that came back with the editor, whose agent ended with it."""
 
     def restored(self, typed: str = "") -> Generator[Any, Any, sublime.View]:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
+        right = yield from self.asked_right()
         edits = self.running().chat_edits
         self.replace(edits, "has_old_turns", False)
         # What a restart leaves: a tab whose view has another id, and what was typed in a file.
@@ -440,8 +421,7 @@ class Kept(EditCase):
         self.assertFalse(record.waiting(again).is_returned)  # type: ignore[union-attr]
 
     def test_are_not_kept_where_the_turns_go_on(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
+        right = yield from self.asked_right()
         edits = self.running().chat_edits
         self.replace(edits, "has_old_turns", True)
         edits._asked.clear()
@@ -473,8 +453,7 @@ class InTheChat(EditCase):
         yield from self.until_turn()
 
     def test_the_line_of_an_edit_opens_its_review(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
+        right = yield from self.asked_right()
         self.window.focus_view(self.view)
         yield from self.draw(OPEN_EDIT, call="call", path=self.path)
         yield from self.follow()
@@ -528,17 +507,12 @@ class InTheChat(EditCase):
         return list(self.running().written.views().values())
 
     def test_allowing_in_the_chat_what_was_changed_in_the_review_writes_that(self) -> Steps:
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
-        yield from self.typed(right, "four\n")
+        yield from self.asked_right("four\n")
         self.allow()
-        request = yield from self.sent()
-        edit = Diff(self.path, "one\n", NEW + "four\n")
-        self.assertEqual(request, DecideEdits(self.id, "call", MODIFY, (edit,)))
+        yield from self.until_allowed_as(NEW + "four\n")
 
     def test_allowing_in_the_chat_what_nobody_has_changed_is_that_decision(self) -> Steps:
-        yield from self.wait_for(self.question)
-        yield from self.right()
+        yield from self.asked_right()
         self.allow()
         request = yield from self.sent()
         self.assertEqual(request, Decide(self.id, "call", ONCE))
@@ -546,8 +520,7 @@ class InTheChat(EditCase):
     def test_allowing_in_the_chat_asks_about_unsaved_changes_of_the_file(self) -> Steps:
         asked = self.panels()
         file = yield from self.open("a.txt", "one\n")
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
+        right = yield from self.asked_right()
         file.run_command("append", {"characters": "unsaved\n"})
         self.allow()
         yield lambda: asked
@@ -561,8 +534,7 @@ class InTheChat(EditCase):
 class Naming(EditCase):
     def test_a_doubt_about_accepting_says_that_the_agent_writes_over_the_file(self) -> Steps:
         asked = self.panels()
-        yield from self.wait_for(self.question)
-        right = yield from self.right()
+        right = yield from self.asked_right()
         self.write("a.txt", "somebody's\n")
         yield from self.command(right, "accept_diff")
         yield lambda: asked
@@ -570,8 +542,7 @@ class Naming(EditCase):
 
     def test_where_nothing_is_left_of_an_edit_the_agent_is_the_one_that_is_told(self) -> Steps:
         asked = self.panels()
-        yield from self.wait_for(self.question)
-        yield from self.right()
+        yield from self.asked_right()
         self.run_command("drop_change")
         yield lambda: asked
         self.assertEqual(

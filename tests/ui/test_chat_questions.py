@@ -96,6 +96,10 @@ class QuestionCase(ChatCase):
     def status(self, view: sublime.View) -> str:
         return str(view.get_status(status_bar.KEY))
 
+    def press(self, command: str) -> Steps:
+        self.run_command(command)
+        yield from self.until_turn()
+
     def follow(self, view: sublime.View, words: str) -> Steps:
         """Enter on the last words like these."""
         view.sel().clear()
@@ -168,8 +172,7 @@ class Commands(QuestionCase):
             with self.subTest(command):
                 view = yield from self.chat()
                 yield from self.asks(view)
-                self.run_command(command)
-                yield from self.until_turn()
+                yield from self.press(command)
                 self.assertEqual(self.decided()[-1:], [("c", outcome)])
 
     def test_a_question_that_was_not_in_sight_is_shown_first_and_decided_the_second_time(
@@ -178,14 +181,12 @@ class Commands(QuestionCase):
         view = yield from self.chat()
         yield from self.open("a.py", "x\n")
         yield from self.asks(view)
-        self.run_command("allow")
-        yield from self.until_turn()
+        yield from self.press("allow")
         self.assertEqual(self.decided(), [])
         self.assertIn("Shell was not in sight until now", self.sentences[-1])
         self.assertEqual(self.window.active_view(), view)
         self.moments += 1
-        self.run_command("allow")
-        yield from self.until_turn()
+        yield from self.press("allow")
         self.assertEqual(self.decided(), [("c", ONCE)])
 
     def test_a_question_that_has_only_just_come_is_not_decided_by_a_key_meant_for_another(
@@ -194,12 +195,10 @@ class Commands(QuestionCase):
         view = yield from self.chat()
         yield from self.asks(view)
         self.moments -= 1
-        self.run_command("allow")
-        yield from self.until_turn()
+        yield from self.press("allow")
         self.assertEqual(self.decided(), [])
         self.moments += question_sight.MOMENT
-        self.run_command("allow")
-        yield from self.until_turn()
+        yield from self.press("allow")
         self.assertEqual(self.decided(), [("c", ONCE)])
 
     def test_a_key_meant_for_a_question_that_is_gone_does_not_decide_on_the_next_one(self) -> Steps:
@@ -207,12 +206,10 @@ class Commands(QuestionCase):
         for call in ("a", "b"):
             yield from self.asks(view, call, command=f"run {call}")
         yield from self.tell(view, ToolExecution("a", "shell", EXECUTING))
-        self.run_command("allow")
-        yield from self.until_turn()
+        yield from self.press("allow")
         self.assertEqual(self.decided(), [])
         self.moments += question_sight.MOMENT
-        self.run_command("allow")
-        yield from self.until_turn()
+        yield from self.press("allow")
         self.assertEqual(self.decided(), [("b", ONCE)])
 
     def test_a_command_that_is_longer_than_the_window_is_read_page_by_page_first(self) -> Steps:
@@ -226,8 +223,7 @@ class Commands(QuestionCase):
             self.assertLess(pages, 100)
             visible = view.substr(view.visible_region())
             self.moments += 1
-            self.run_command("allow")
-            yield from self.until_turn()
+            yield from self.press("allow")
         self.assertGreater(pages, 3)
         self.assertIn("[Yes]", visible)
 
@@ -235,12 +231,10 @@ class Commands(QuestionCase):
         view = yield from self.chat()
         yield from self.asks(view, command="\n".join(["echo"] * 200))
         bottom = view.viewport_position()
-        self.run_command("allow")
-        yield from self.until_turn()
+        yield from self.press("allow")
         self.moments += 1
         view.set_viewport_position(bottom, False)
-        self.run_command("allow")
-        yield from self.until_turn()
+        yield from self.press("allow")
         self.assertEqual(self.decided(), [("c", ONCE)])
 
     def test_a_command_that_is_too_long_for_a_chat_is_opened_in_a_tab_before_it_is_allowed(
@@ -261,8 +255,7 @@ class Commands(QuestionCase):
         self.assertIn(rows[3500], text_of(whole))
         whole.close()
         self.window.focus_view(view)
-        self.run_command("allow")
-        yield from self.until_turn()
+        yield from self.press("allow")
         self.assertEqual(self.decided(), [("c", ONCE)])
 
     def test_what_is_scrolled_away_is_not_decided(self) -> Steps:
@@ -271,11 +264,9 @@ class Commands(QuestionCase):
         yield from self.asks(view)
         self.assertTrue(self.chats.questions.is_seen(self.chats.questions.all[0], self.window))
         view.set_viewport_position((0.0, 0.0), False)
-        self.run_command("deny")
-        yield from self.until_turn()
+        yield from self.press("deny")
         self.assertEqual(self.decided(), [])
-        self.run_command("deny")
-        yield from self.until_turn()
+        yield from self.press("deny")
         self.assertEqual(self.decided(), [("c", CANCEL)])
 
     def test_the_chat_with_the_keyboard_is_meant_before_an_older_question(self) -> Steps:
@@ -284,12 +275,10 @@ class Commands(QuestionCase):
         self.now += timedelta(seconds=5)
         second = yield from self.chat()
         yield from self.asks(second, "new")
-        self.run_command("allow")
-        yield from self.until_turn()
+        yield from self.press("allow")
         self.assertEqual(self.decided(), [("new", ONCE)])
         yield from self.tell(second, ToolExecution("new", "shell", EXECUTING))
-        self.run_command("allow")
-        yield from self.until_turn()
+        yield from self.press("allow")
         self.assertEqual(self.window.active_view(), first)
         self.assertEqual(len(self.decided()), 1)
 
@@ -299,22 +288,19 @@ class Commands(QuestionCase):
             yield from self.asks(view, call, command=f"run {call}")
         view.sel().clear()
         view.sel().add(text_of(view).index("run b"))
-        self.run_command("allow")
-        yield from self.until_turn()
+        yield from self.press("allow")
         self.assertEqual(self.decided(), [("b", ONCE)])
         yield from self.tell(view, ToolExecution("b", "shell", EXECUTING))
         self.moments += 1
         view.sel().clear()
         view.sel().add(view.size())
-        self.run_command("allow")
-        yield from self.until_turn()
+        yield from self.press("allow")
         self.assertEqual(self.decided(), [("b", ONCE), ("a", ONCE)])
 
     def test_an_answer_that_the_agent_does_not_offer_is_told(self) -> Steps:
         view = yield from self.chat()
         yield from self.asks(view, outcomes=(ONCE, CANCEL))
-        self.run_command("allow_always")
-        yield from self.until_turn()
+        yield from self.press("allow_always")
         self.assertEqual(self.decided(), [])
         self.assertIn(
             "Allow Always is no answer to this question. You can answer: Yes, No.",
@@ -335,8 +321,7 @@ class Commands(QuestionCase):
     def test_without_a_question_each_command_says_so(self) -> Steps:
         yield from self.chat()
         for command in ("allow", "allow_always", "deny", "deny_with_note", "show_question"):
-            self.run_command(command)
-            yield from self.until_turn()
+            yield from self.press(command)
             self.assertIn(answering.NONE_WAITS, self.sentences.pop())
 
     def test_words_go_to_the_agent_with_a_denial_before_all_other_messages(self) -> Steps:
@@ -374,8 +359,7 @@ class Edits(QuestionCase):
         in_front = []
         for _ in range(2):
             self.window.focus_view(view)
-            self.run_command("allow")
-            yield from self.until_turn()
+            yield from self.press("allow")
             self.assertEqual(self.decided(), [])
             in_front.append(self.window.active_view().name())
         self.assertEqual(len(set(in_front)), 2)
@@ -398,8 +382,7 @@ class Edits(QuestionCase):
         for _ in range(3):
             # At first its names have to be scrolled through.
             self.moments += 1
-            self.run_command("allow")
-            yield from self.until_turn()
+            yield from self.press("allow")
         self.assertEqual(self.sentences[-1], f"{PREFIX}{answering.TOO_LONG}")
         yield lambda: self.window.active_view() != view
         whole = text_of(self.window.active_view())
@@ -437,15 +420,12 @@ class Ends(QuestionCase):
     def test_a_decision_that_fails_is_told_and_can_be_made_again(self) -> Steps:
         view = yield from self.chat()
         yield from self.asks(view)
-        self.run_command("allow")
-        yield from self.until_turn()
-        self.run_command("allow")
-        yield from self.until_turn()
+        yield from self.press("allow")
+        yield from self.press("allow")
         self.assertEqual(self.decided(), [("c", ONCE)])
         self.service.asked[0][1].fail(Unanswered("The agent has ended."))
         yield lambda: "did not reach the agent: The agent has ended." in self.sentences[-1]
-        self.run_command("deny")
-        yield from self.until_turn()
+        yield from self.press("deny")
         self.assertEqual(self.decided(), [("c", ONCE), ("c", CANCEL)])
 
     def test_a_closed_tab_denies_what_waits_in_it(self) -> Steps:
@@ -463,8 +443,7 @@ class Ends(QuestionCase):
         view = yield from self.chat()
         yield from self.tell(view, Elicitation("e", FORM, "Who?"))
         yield from self.tell(view, ElicitationAnswered("e", "cancel"))
-        self.run_command("allow")
-        yield from self.until_turn()
+        yield from self.press("allow")
         self.assertEqual(self.requests(), [])
 
 
