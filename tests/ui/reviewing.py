@@ -59,6 +59,16 @@ class ReviewCase(AdapterTestCase):
         yield from self.until_computed(right)
         return right
 
+    def restart_companion(self, then: Callable[[], object] = lambda: None) -> Steps:
+        """It ends and begins again, and its CLI comes back after `then`."""
+        plugin._host.stop()
+        yield lambda: self.cli.stream_ended.is_set()
+        plugin._host.start()
+        yield lambda: plugin._host.environment(self.window)
+        then()
+        self.cli.resume()
+        yield self.cli.connected
+
     def until_rejected(self, times: int = 1) -> Steps:
         """Until the CLI was told; what it is not told, the CLI of the next test would be."""
         yield lambda: len(self.cli.received("ide/diffRejected")) == times

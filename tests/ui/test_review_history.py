@@ -11,7 +11,6 @@ from typing import Any, Callable
 from unittest import mock
 
 import sublime
-from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ide import accepted_edits, file_content
 from GeminiCompanion.companion.ide.accepted_edits import Edit
@@ -76,13 +75,7 @@ class HistoryCase(DeskCase):
         return [it for it in accepted_edits.load(folder) if it.path == self.path]
 
     def restart(self, then: Callable[[], object] = lambda: None) -> Steps:
-        plugin._host.stop()
-        yield lambda: self.cli.stream_ended.is_set()
-        plugin._host.start()
-        yield lambda: plugin._host.environment(self.window)
-        then()
-        self.cli.resume()
-        yield self.cli.connected
+        yield from self.restart_companion(then)
         yield lambda: any(it.path == self.path for it in self.running().history._edits)
 
     @word("the companion restarts")

@@ -141,12 +141,7 @@ class UnaskedCase(DeskCase):
     @word("the package restarts")
     def restart(self) -> Steps:
         accepted_edits.writer.finish()
-        plugin._host.stop()
-        yield lambda: self.cli.stream_ended.is_set()
-        plugin._host.start()
-        yield lambda: plugin._host.environment(self.window)
-        self.cli.resume()
-        yield self.cli.connected
+        yield from self.restart_companion()
         yield self.edits
 
     @word(r"the newest (\d+) edits are kept")
@@ -470,12 +465,7 @@ class Reviewed(UnaskedCase):
 
         self.replace(accepted_edits, "load", late)
         accepted_edits.writer.finish()
-        plugin._host.stop()
-        yield lambda: self.cli.stream_ended.is_set()
-        plugin._host.start()
-        yield lambda: plugin._host.environment(self.window)
-        self.cli.resume()
-        yield self.cli.connected
+        yield from self.restart_companion()
         # All that does not wait for the edits has gone on.
         answer = self.running().companion.ask(FileStamps((self.at("a.py"),)))
         yield lambda: answer.is_there
