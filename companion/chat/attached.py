@@ -96,6 +96,11 @@ def words_of(said: Said) -> str:
     return parted(said)[0]
 
 
+def text_of(said: Said) -> str:
+    """The words, with the texts that the user gave along; without what the editor added."""
+    return _joined([words_of(said), *(it.text for it in _own(said))])
+
+
 def returned(message: QueuedMessage) -> tuple[Attached, ...]:
     """What the user gave along with a message that waits."""
     images = (Attached(IMAGE, it.name, id=it.id) for it in message.attachments)

@@ -247,14 +247,15 @@ class TheQueue(ComposerCase):
         self.assertEqual((self.unsent(view), self.of(view).above.attached), ("half a thought", ()))
 
     def test_what_is_taken_back_is_brought_by_the_history(self) -> Steps:
-        sent = outgoing("first", [Attached(CONTEXT, "of the editor", text="told")])
+        context = Attached(CONTEXT, "of the editor", text="told")
+        sent = outgoing("first", [A_SELECTION, context])
         view = yield from self.waiting(queued("1", sent.text, additions=sent.additions))
         self.assertNotIn("…", self.above(view))
         self.press(view, "take_back 1")
         yield from self.answer(None)
         self.run_command("previous_message")
         yield from self.answer(("said",))
-        self.assertEqual(self.unsent(view), "first")
+        self.assertEqual(self.unsent(view), "first\n\n" + A_SELECTION.text)
 
     def test_one_is_sent_now(self) -> Steps:
         view = yield from self.waiting(queued("1", "first"))

@@ -9,7 +9,7 @@ import sublime
 
 from ...agent.events.turn_events import QueuedMessage
 from ...base.answer import Unanswered
-from ...chat.attached import Attached, returned, words_of
+from ...chat.attached import Attached, returned, text_of, words_of
 from .. import panels
 from ..stories import Stories
 from .above import CHANGE, DETACH, PUT_IN, SEND_NOW, TAKE_BACK, summary
@@ -115,7 +115,7 @@ class Queued:
     ) -> None:
         from ...chat.requests import TakeBack
 
-        self._said(chat.conversation, words_of(message))
+        self._said(chat.conversation, text_of(message))
         await service.ask(TakeBack(chat.conversation, message.id))
         self._untold(chat.conversation, message)
         self._tell(IS_BACK)
