@@ -143,13 +143,16 @@ class Responses(Api):
 
 
 class Messages(Api):
-    """Anthropic's messages."""
+    """Anthropic's messages, without those of the system."""
 
     path = "/messages"
 
     @staticmethod
     def messages(request: Json) -> Iterator[Said]:
         for message in request["messages"]:
+            # Words of Claude Code's own, which also follow results: nobody has said them.
+            if message["role"] == "system":
+                continue
             content = message["content"]
             parts = [] if isinstance(content, str) else content
             results = [part for part in parts if part["type"] == "tool_result"]
