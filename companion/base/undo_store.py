@@ -24,6 +24,8 @@ LIST = "edits.jsonl"
 DAMAGED, MAX_DAMAGED = "damaged.jsonl", 1 << 20
 # The digest of a file that does not exist.
 MISSING = ""
+# In place of the digest of a text of which nothing is to be kept.
+UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -83,15 +85,19 @@ class UndoStore:
         lose it."""
         edit = StoredEdit(group, path, digest_of(before), digest_of(after), details or {})
         with self._working:
-            private_files.make_parents(os.path.dirname(self._folder))
-            for folder in (os.path.dirname(self._folder), self._folder):
-                private_files.make_folder(folder)
+            self._make_folders()
             for digest, text in ((edit.before, before), (edit.after, after)):
                 if text is not None and len(text) <= self._largest and self._text(digest) is None:
                     private_files.write(self._path(digest), text, lasting=True)
             self._list.append(_line(edit), is_new=True, is_lasting=True)
             if sum(self._sizes().values()) > self._limit:
                 self._make_room(self._edits())
+
+    def add_without_texts(self, group: str, path: str) -> None:
+        """Add that the group edited the file, and nothing of its texts: both are UNKNOWN."""
+        with self._working:
+            self._make_folders()
+            self._list.append(_line(StoredEdit(group, path, UNKNOWN, UNKNOWN)), True, True)
 
     def edits(self) -> list[StoredEdit]:
         """All edits, oldest first. A damaged line is left out, and `keep` puts it aside."""
@@ -106,7 +112,7 @@ class UndoStore:
                 known = found.get(edit.path)
                 first = NetChange(edit.path, edit.before, edit.after)
                 found[edit.path] = first if known is None else known.then(edit)
-        return [it for it in found.values() if it.before != it.after]
+        return [it for it in found.values() if it.before != it.after or it.after == UNKNOWN]
 
     def text(self, digest: str) -> bytes | None:
         """None for MISSING, and if the text is not kept or is damaged."""
@@ -151,6 +157,11 @@ class UndoStore:
             for digest, text in new.items() if has_room else ():
                 private_files.write(self._path(digest), text, lasting=True)
             return has_room
+
+    def _make_folders(self) -> None:
+        private_files.make_parents(os.path.dirname(self._folder))
+        for folder in (os.path.dirname(self._folder), self._folder):
+            private_files.make_folder(folder)
 
     def _make_room(self, edits: Sequence[StoredEdit]) -> None:
         """Keep the texts of these edits, newest first, up to the limit; remove all other files. On

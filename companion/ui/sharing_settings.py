@@ -28,10 +28,13 @@ def of(window: sublime.Window) -> Sharing:
     return window_settings(window, settings.of(window)).sharing
 
 
-def excluder(window: sublime.Window) -> Callable[[str], bool]:
-    """Whether the rules exclude a file or its target, to be called on any thread. A pause stops
-    what is sent by itself, and not what the user sends."""
+def excluder(window: sublime.Window, is_outside_too: bool = True) -> Callable[[str], bool]:
+    """Whether the rules exclude a file or its target, to be called on any thread; `is_outside_too`
+    if that is all that they have against it. A pause stops what is sent by itself, and not what the
+    user sends."""
     rules, folders = replace(of(window), paused=False), window.folders()
+    if not is_outside_too:
+        rules = replace(rules, only_project_files=False)
 
     def is_excluded(path: str) -> bool:
         # Agents name files by their real paths, also in a folder that is a link.

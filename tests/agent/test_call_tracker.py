@@ -48,7 +48,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         self.addCleanup(patch.stop)
 
     def tracker(self, patience: float | None = 600.0) -> CallTracker:
-        note = lambda *change: self.noted.append(change)  # noqa: E731
+        note = lambda *change: self.noted.append(change[:3])  # noqa: E731
         return CallTracker(self.stage.log, self.stage.agent, patience, note)
 
     async def end(self, tracker: CallTracker, told: messages.ToolCallUpdate) -> None:

@@ -56,7 +56,7 @@ class Story(unittest.IsolatedAsyncioTestCase):
         patch = mock.patch.object(cli_module, "PATIENCE", 0.0)
         patch.start()
         self.addCleanup(patch.stop)
-        note = lambda *change: self.noted.append(change)  # noqa: E731
+        note = lambda *change: self.noted.append(change[:3])  # noqa: E731
         self.tracker = CallTracker(self.stage.log, self.stage.agent, 600.0, note)
 
     def write(self, text: str) -> None:

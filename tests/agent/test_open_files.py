@@ -22,6 +22,12 @@ from GeminiCompanion.companion.agent.agents.open_files import (
     Withheld,
 )
 from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
+from GeminiCompanion.companion.agent.conversations.turn_undo import (
+    CHANGED,
+    NOT_STORED,
+    FileChange,
+    TurnUndo,
+)
 from GeminiCompanion.companion.agent.events.turn_events import (
     CANCEL,
     COMPLETED,
@@ -39,6 +45,7 @@ from GeminiCompanion.companion.agent.turn.call_tracker import UNATTENDED, CallTr
 from GeminiCompanion.companion.agent.turn.file_writes import LEFT_OUT
 from GeminiCompanion.companion.agent.turn.held_writes import UNSAVED
 from GeminiCompanion.companion.agent.turn.outcomes import Decision
+from GeminiCompanion.companion.base import undo_store
 
 from ..support import PATIENCE, until
 from .stage import Stage, edit
@@ -61,6 +68,9 @@ class Tab(OpenFiles):
         if self.is_excluded:
             raise Withheld
         return self.text if path == self.path else None
+
+    async def excludes(self, path: str) -> bool:
+        return path == self.path and self.is_excluded
 
     async def save(self, path: str, text: str) -> Saved | None:
         if path != self.path or self.text is None:
@@ -162,7 +172,7 @@ class Reading(OpenCase):
 
 class Writing(OpenCase):
     def tracker(self, patience: float | None = 600.0) -> CallTracker:
-        note = lambda *change: self.noted.append(change)  # noqa: E731
+        note = lambda *change: self.noted.append(change[:3])  # noqa: E731
         return CallTracker(self.stage.log, self.stage.agent, patience, note)
 
     def update(self, status: str = "", old: str = "one\ntyped\n") -> messages.ToolCallUpdate:
@@ -186,6 +196,20 @@ class Writing(OpenCase):
         self.assertEqual((self.content(), self.told()), ("new\n", (9, {})))
         # To undo it leaves what was typed.
         self.assertEqual(self.noted, [(self.path, b"one\ntyped\n", b"new\n")])
+
+    async def test_nothing_of_a_file_that_the_user_excludes_is_kept_for_undoing(self) -> None:
+        edits = TurnUndo(os.path.join(self.folder, "state"))
+        note = partial(edits.note, "turn")
+        tracker = CallTracker(self.stage.log, self.stage.agent, 600.0, note)
+        self.tab.is_excluded = True
+        await tracker.ask(self.stage.asked(self.update(old="one\n")))
+        tracker.confirm(WRITE, Decision(ONCE))
+        await self.asks_to_write(tracker)
+        self.assertEqual(self.content(), "new\n")
+        kept = os.listdir(os.path.join(self.folder, "state", "edits"))
+        self.assertEqual(kept, [undo_store.LIST])
+        expected = [FileChange(self.path, CHANGED, NOT_STORED, is_excluded=True)]
+        self.assertEqual((edits.undo("turn"), self.content()), (expected, "new\n"))
 
     async def test_a_text_of_the_user_is_saved_there_too_and_the_model_told(self) -> None:
         tracker, self.tab.text, self.tab.is_accepted = self.tracker(), "one\ntyped\n", True

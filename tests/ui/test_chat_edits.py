@@ -630,6 +630,10 @@ class WithUnsavedChanges(EditCase):
             yield from self.on_loop(self.open_tabs.unsaved(self.write("a.key", "x\n")))
         told = yield from self.on_loop(self.open_tabs.unsaved(self.write("b.txt", "x\n")))
         self.assertIsNone(told)
+        for name, is_excluded in (("a.key", True), ("b.txt", False)):
+            path = os.path.join(self.folder, name)
+            found = yield from self.on_loop(self.open_tabs.excludes(path))
+            self.assertEqual(found, is_excluded)
 
     def test_a_disk_that_does_not_answer_holds_nothing_up(self) -> Steps:
         yield from self.ask_about_typed()
@@ -671,7 +675,9 @@ class WithUnsavedChanges(EditCase):
         window: Any = SimpleNamespace(folders=lambda: [link])
         is_excluded = sharing_settings.excluder(window)
         self.assertFalse(is_excluded(os.path.realpath(self.path)))
-        self.assertTrue(is_excluded(os.path.join(os.path.dirname(self.folder), "b.txt")))
+        outside = os.path.join(os.path.dirname(self.folder), "b.txt")
+        self.assertTrue(is_excluded(outside))
+        self.assertFalse(sharing_settings.excluder(window, is_outside_too=False)(outside))
 
 
 class Unasked(EditCase):

@@ -10,6 +10,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.agent.conversations.turn_undo import (
     AS_LEFT,
     CHANGED,
+    NOT_STORED,
     OTHER,
     UNDONE,
     FileChange,
@@ -32,7 +33,7 @@ from GeminiCompanion.companion.ide.questions import WordsOnUnasked
 from GeminiCompanion.companion.ui.changes.change_sheets import CHANGES
 from GeminiCompanion.companion.ui.changes.shown_turns import LOST
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
-from GeminiCompanion.companion.ui.chat.turn_actions import NOTHING
+from GeminiCompanion.companion.ui.chat.turn_actions import EXCLUDED, NOTHING
 from GeminiCompanion.companion.ui.review import comments, open_diffs
 from GeminiCompanion.companion.ui.review.record import Comment, waiting
 from GeminiCompanion.companion.ui.review.turn_edits import turn_id
@@ -118,6 +119,19 @@ class Undoing(TurnCase):
         yield from self.given(Checkpoints, (self.turn("t1", OTHER),))
         self.assertIn(f"Gemini Companion: {NOTHING[False]}", self.sentences)
         self.assertEqual(self.service.asked, [])
+
+    def test_files_that_are_excluded_and_so_not_kept_are_named(self) -> Steps:
+        yield from self.begin_chat()
+        secret = FileChange("/w/.env", CHANGED, NOT_STORED, is_excluded=True)
+        self.run_command("undo_turn")
+        yield from self.given(Checkpoints, (self.turn("t1", AS_LEFT),))
+        yield from self.given(UndoTurn, (FileChange(self.path, CHANGED, UNDONE), secret))
+        said = "Undone: 1 file." + EXCLUDED.format(".env")
+        yield lambda: any(it.endswith(said) for it in self.sentences)
+        self.run_command("undo_turn")
+        yield from self.given(Checkpoints, (Checkpoint("t1", "message", AT, (secret,)),))
+        said = NOTHING[False] + EXCLUDED.format(".env")
+        yield lambda: any(it.endswith(said) for it in self.sentences)
 
     def test_what_could_not_be_undone_is_shown_as_a_diff(self) -> Steps:
         yield from self.begin_chat()

@@ -42,6 +42,10 @@ class OpenFiles:
         tab has unsaved changes. Raises NeedsUser, NotSaved."""
         return None
 
+    async def excludes(self, path: str) -> bool:
+        """Whether the user's rules exclude the file, so that nothing of it is kept either."""
+        return False
+
     async def holds(self, folder: str) -> bool:
         """Whether agents that work in the folder have to ask before each edit, in every mode."""
         return False

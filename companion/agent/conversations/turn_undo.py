@@ -8,24 +8,26 @@ from dataclasses import dataclass
 
 from ...base.log import logger
 from ...base.private_files import NotPrivate
-from ...base.undo_store import MISSING, NetChange, UndoStore, digest_of
+from ...base.undo_store import MISSING, UNKNOWN, NetChange, UndoStore, digest_of
 from ..turn.edited_file import read_file, write_file
 
 # The most bytes of one text, and of all texts of one conversation.
 MAX_BYTES, MAX_ALL = 10 << 20, 64 << 20
 CREATED, CHANGED = "created", "changed"
 # Where a file stands: as the turn left it; as it was before; something else; or as the turn left
-# it, with what was before not stored.
+# it, with what was before not stored. Of a file that the user excludes, only the last is known.
 AS_LEFT, UNDONE, OTHER, NOT_STORED = "as_left", "undone", "changed_since", "not_stored"
 
 
 @dataclass(frozen=True)
 class FileChange:
-    """What a turn made of a file: CREATED or CHANGED, and where that stands now."""
+    """What a turn made of a file: CREATED or CHANGED, and where that stands now. If the user's
+    rules exclude the file, nothing of its texts was stored."""
 
     path: str
     change: str
     state: str
+    is_excluded: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,24 @@ class TurnUndo:
     def __init__(self, folder: str) -> None:
         self._store = UndoStore(os.path.join(folder, "edits"), MAX_BYTES, MAX_ALL)
 
-    def note(self, turn: str, path: str, before: bytes | None, after: bytes) -> None:
-        """A turn is about to change a file from `before`, None if it does not exist, to `after`. If
-        the disk refuses to store that, the turn continues and cannot be undone."""
+    def note(
+        self,
+        turn: str,
+        path: str,
+        before: bytes | None,
+        after: bytes,
+        is_excluded: bool = False,
+    ) -> None:
+        """A turn is about to change a file from `before`, None if it does not exist, to `after`. Of
+        a file that the user excludes, neither text is stored. If the disk refuses to store that,
+        the turn continues and cannot be undone."""
         if before == after:
             return
         try:
-            self._store.add(turn, path, before, after)
+            if is_excluded:
+                self._store.add_without_texts(turn, path)
+            else:
+                self._store.add(turn, path, before, after)
         except (OSError, NotPrivate) as error:
             logger.warning("a turn cannot be undone, because the disk refuses it: %s", error)
 
@@ -90,9 +103,11 @@ class TurnUndo:
 
     def _told(self, change: NetChange) -> FileChange:
         kind = CREATED if change.before == MISSING else CHANGED
-        return FileChange(change.path, kind, self._state(change))
+        return FileChange(change.path, kind, self._state(change), _is_excluded(change))
 
     def _state(self, change: NetChange) -> str:
+        if _is_excluded(change):
+            return NOT_STORED
         try:
             now = digest_of(read_file(change.path))
         except OSError:
@@ -114,3 +129,7 @@ class TurnUndo:
                 os.unlink(path)
         except OSError as error:
             logger.warning("a file cannot be put back: %s", error)
+
+
+def _is_excluded(change: NetChange) -> bool:
+    return UNKNOWN in (change.before, change.after)

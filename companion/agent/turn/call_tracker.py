@@ -32,7 +32,7 @@ from ..wording.sentence import Words, sentence
 from .agent_session import AgentSession
 from .call_events import CallEvents
 from .edited_file import plain
-from .file_writes import BROKEN_OFF, Ended, FileWrites, Note
+from .file_writes import BROKEN_OFF, Ended, FileWrites, TurnNote
 from .held_writes import HeldWrites
 from .outcomes import REJECTED, Choices, Decision, PendingPermission, choices_of
 
@@ -55,7 +55,7 @@ class CallTracker:
         log: EventLog,
         agent: AgentSession,
         patience: float | None,
-        note: Note,
+        note: TurnNote,
     ) -> None:
         self.is_cancelled = False
         self.writes = FileWrites(agent, note)

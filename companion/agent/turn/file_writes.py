@@ -12,7 +12,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Awaitable, Callable, Optional, Sequence
+from typing import Awaitable, Callable, Iterable, Optional, Sequence
 
 from ...base.background import in_thread
 from ...base.log import logger
@@ -60,6 +60,8 @@ CANCELLED = sentence("The turn was cancelled, so nothing was written.")
 
 # Called before a file changes, with its bytes before (None if it does not exist) and after.
 Note = Callable[[str, Optional[bytes], bytes], None]
+# The same, with whether the user excludes the file.
+TurnNote = Callable[[str, Optional[bytes], bytes, bool], None]
 
 
 class NotWritten(Exception):
@@ -110,10 +112,12 @@ class FileWrites:
     """The edits of one turn, on its loop. `note` is called in a thread with each file before it
     changes; or afterwards, where the agent writes it by itself."""
 
-    def __init__(self, agent: AgentSession, note: Note) -> None:
+    def __init__(self, agent: AgentSession, note: TurnNote) -> None:
         self.is_cancelled = False
         self._agent = agent
-        self._note = note
+        self._note_turn = note
+        # Whether the user excludes the files that have been or will be noted, by the paths.
+        self._excludes: dict[str, bool] = {}
         # By the ids of the calls.
         self._asked: dict[str, Call] = {}
         self._seen: dict[str, Seen] = {}
@@ -155,6 +159,8 @@ class FileWrites:
             noted.append(before)
             self._note(path, before, after)
 
+        await self._ask_for_rules([path])
+
         async def put() -> tuple[bytes, Words]:
             files = self._agent.cli.open_files
             saved = await write_open(path, content, seen, note, files)
@@ -173,6 +179,7 @@ class FileWrites:
         """Write what the user wants in the place of edits that were refused. The agent has to be
         told what is told here."""
         self._forget(call)
+        await self._ask_for_rules(it.path for it in edits)
         # What the agent writes there later is its own.
         works = [partial(write_instead, it, self._note) for it in edits]
         puts = [(it.path, partial(_in_thread, work)) for it, work in zip(edits, works)]
@@ -191,6 +198,7 @@ class FileWrites:
         # What the user saw has the whole texts, where the report may have pieces.
         reported = self._replacing(call).diffs
         diffs = (reported or await self._untold(call)) if asked is None else asked.diffs
+        await self._ask_for_rules(it.path for it in diffs)
         written = self._written.pop(call.path, None)
         if written is not None:
             success = written.success
@@ -225,11 +233,24 @@ class FileWrites:
         """Note what an approved call has made of its files that did not end well, or not at all:
         the agent may have written before it was cancelled or ended."""
         asked = self._asked.get(call.id)
-        for path in _paths(asked) if asked is not None else ():
+        paths = _paths(asked) if asked is not None else []
+        await self._ask_for_rules(paths)
+        for path in paths:
             before = self._before.get((call.id, path))
             if before is not None:
                 with suppress(OSError, asyncio.TimeoutError):
                     await in_thread(partial(_note_left, path, before, self._note), WRITING)
+
+    def _note(self, path: str, before: bytes | None, after: bytes) -> None:
+        self._note_turn(path, before, after, self._excludes.get(path, True))
+
+    async def _ask_for_rules(self, paths: Iterable[str]) -> None:
+        """Before these are noted. Of a file of which that cannot be known, nothing is kept."""
+        for path in paths:
+            self._excludes.pop(path, None)
+            with suppress(NotSaved, OSError, asyncio.TimeoutError):
+                excludes = self._agent.cli.open_files.excludes(path)
+                self._excludes[path] = await asyncio.wait_for(excludes, WRITING)
 
     def _replacing(self, call: Call) -> Call:
         """With what its files held: some agents tell each text that they write as a new file."""

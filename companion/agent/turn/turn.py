@@ -37,7 +37,7 @@ from ..wording.sentence import Words, sentence
 from .agent_session import AgentSession
 from .call_tracker import CallTracker
 from .elicitations import Elicitations
-from .file_writes import Note
+from .file_writes import TurnNote
 from .outcomes import Decision
 
 # Seconds that the agent gets to end a cancelled turn; it needs a twentieth of one.
@@ -73,7 +73,7 @@ class Turn:
         limits: Limits,
         asks: bool,
         ended: Callable[[Body], None],
-        note: Note,
+        note: TurnNote,
     ) -> None:
         self.id, self.session_id = log.turn_id, log.session_id
         self.usage = Usage()

@@ -55,6 +55,10 @@ class OpenTabs(OpenFiles):
         name = await _name_in_tabs(path)
         return await _on_ui_thread(partial(self._save, path, name, text))
 
+    async def excludes(self, path: str) -> bool:
+        rules = await _on_ui_thread(lambda: list(map(_exclusion, _windows_of(path))))
+        return await in_thread(lambda: any(rule(path) for rule in rules), PATIENCE)
+
     async def holds(self, folder: str) -> bool:
         return await _on_ui_thread(lambda: any(map(_holds, _windows_of(folder))))
 
@@ -134,6 +138,10 @@ def _windows_of(path: str) -> list[sublime.Window]:
         if any(real.startswith(os.path.join(each, "")) for each in it.folders())
     ]
     return found or list(windows)
+
+
+def _exclusion(window: sublime.Window) -> Rule:
+    return sharing_settings.excluder(window, is_outside_too=False)
 
 
 def _holds(window: sublime.Window) -> bool:

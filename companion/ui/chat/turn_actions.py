@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Iterable, Sequence
 
 import sublime
 
@@ -44,6 +44,7 @@ NO_MESSAGES = "Nothing was said in this chat yet."
 # Behind what was done, about the files that have changed since.
 LEFT = " Left alone: {}, changed since. A tab shows what undoing would change there."
 NOT_LEFT = " Left alone: {}, changed since."
+EXCLUDED = " Cannot be undone, because it is excluded and was not kept: {}."
 GO_BACK = ["Go back", "Nothing is changed."]
 REWIND = (
     "What the agent changed is undone in files that are still as it left them. A new chat has what"
@@ -100,7 +101,8 @@ class TurnActions:
         found = await self._chats.ask(chat, Checkpoints(chat.conversation)) or ()
         turn = _to_redo(found) if again else _to_undo(found)
         if not turn:
-            self._tell(NOTHING[again])
+            newest = next((it.files for it in found if it.files), ())
+            self._tell(NOTHING[again] + _excluded(() if again else newest))
             return
         files = await self._chats.ask(chat, UndoTurn(chat.conversation, turn, again))
         wanted = AS_LEFT if again else UNDONE
@@ -110,7 +112,7 @@ class TurnActions:
             self._edits.forget(turn_id(chat.conversation, turn), [it.path for it in done])
         said = f"{'Made again' if again else 'Undone'}: {many(len(done), 'file')}."
         left = (NOT_LEFT if again else LEFT).format(many(len(others), "file")) if others else ""
-        self._tell(said + left)
+        self._tell(said + left + _excluded(() if again else files or ()))
         if others and not again:
             await self._show_left(window, chat, turn, others)
 
@@ -227,8 +229,9 @@ class TurnActions:
         self._chats.drafts.put(rewound.conversation, *draft)
         self._chats.open(window, rewound.conversation, rewound.agent, rewound.workspace)
         if rewound.left:
-            names = ", ".join(os.path.basename(it.path) for it in rewound.left)
-            self._tell(NOT_LEFT.format(names).strip())
+            changed = _names(it for it in rewound.left if not it.is_excluded)
+            said = NOT_LEFT.format(changed) if changed else ""
+            self._tell((said + _excluded(rewound.left)).strip())
 
     async def _show_left(
         self, window: sublime.Window, chat: ChatView, turn: str, others: Sequence[FileChange]
@@ -264,6 +267,16 @@ def _to_redo(found: Sequence[Checkpoint]) -> str:
             break
         turn = each.turn if UNDONE in states else turn
     return turn
+
+
+def _names(files: Iterable[FileChange]) -> str:
+    return ", ".join(shown_line(os.path.basename(it.path)) for it in files)
+
+
+def _excluded(files: Iterable[FileChange]) -> str:
+    """Which of them were not kept, because the user's rules exclude them."""
+    names = _names(it for it in files if it.is_excluded)
+    return EXCLUDED.format(names) if names else ""
 
 
 def _unseen(edits: Sequence[Edit]) -> list[Edit]:
