@@ -66,3 +66,58 @@ class WithoutTrust(EditorsTools):
         self.until_shown("Hi.")
         until(self.tools)
         self.assertFalse({it for it in self.tools() if it.startswith("mcp_")})
+
+
+LINTER = {
+    "lint/__init__.py": "",
+    "lint/persist.py": "file_errors, assigned_linters, active_procs = {}, {}, {}\n",
+    "linter.py": """
+import sublime, sublime_plugin
+from .lint import persist
+
+class Linter(sublime_plugin.EventListener):
+    def on_load(self, view):
+        persist.assigned_linters[view.buffer_id()] = {"toy"}
+        lines = view.substr(sublime.Region(0, view.size())).splitlines()
+        rows = [row for row, line in enumerate(lines) if "wrong" in line]
+        more = {"start": 0, "error_type": "error", "linter": "toy", "msg": "it is wrong"}
+        persist.file_errors[view.file_name()] = [{"line": row, **more} for row in rows]
+
+    def on_reload(self, view):
+        sublime.set_timeout(lambda: self.on_load(view), 1)
+""",
+}
+
+
+class NewProblems(EditorsTools):
+    """What a stand-in for SublimeLinter reports, which has its names and shapes."""
+
+    def start(self) -> None:
+        for name, content in LINTER.items():
+            path = os.path.join(self.data, "Packages", "SublimeLinter", name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(content)
+        super().start()
+
+    def test_what_an_edit_made_wrong_is_told_with_the_next_message_once(self) -> None:
+        path = os.path.join(self.folder, "a.py")
+        self.editor.do("open", path)
+        self.new_chat()
+        text = "one = 1\nwrong = 2\n"
+        self.model.will_play(
+            "write it", [call("write_file", file_path=path, content=text)], ["Written."]
+        )
+        self.say("write it")
+        until(lambda: self.editor.do("proposal", path) == text)
+        self.editor.do("command", "gemini_companion_accept_diff")
+        self.until_shown("Written.", "1 file changed")
+        until(lambda: self.editor.do("text", path) == text)
+        for words in ("and now", "and then"):
+            self.model.will_play(words, [f"Done with {words}."])
+            self.say(words)
+            shown = self.until_shown(f"Done with {words}.")
+        line = "a.py, line 2, column 1: error: it is wrong (toy)"
+        self.assertEqual(shown.count(line), 1)
+        self.assertIn("\n▏ with", shown[shown.index("▎ and now") : shown.index(line)])
+        self.assertIn(line, json.dumps(self.model.last_request()["contents"]))

@@ -79,6 +79,17 @@ class Problems(ChatCase):
         self.server.reports("new one", "old one")
         self.assertEqual(len((yield from self.sent())), 1)
 
+    def test_a_file_that_is_loaded_after_the_next_message_is_told_with_the_one_after(self) -> Steps:
+        yield from self.watch()
+        yield from self.update(self.view, state=WORKING)
+        yield from self.update(self.view, state=READY, changed=(self.path,))
+        self.assertEqual((yield from self.sent()), [])
+        yield from self.update(self.view, state=READY)
+        self.write(self.path, "new\n")
+        yield lambda: text_of(self.file) == "new\n"
+        self.server.reports("new one", "old one")
+        self.assertEqual(len((yield from self.sent())), 1)
+
     def test_a_file_that_is_well_is_left_alone(self) -> Steps:
         yield from self.watch()
         yield from self.edit()

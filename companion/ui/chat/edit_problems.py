@@ -8,10 +8,11 @@ reported until then is about the text before.
 from __future__ import annotations
 
 import os
+import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import partial
-from typing import AbstractSet, Sequence
+from typing import Callable, Sequence
 
 import sublime
 
@@ -27,8 +28,8 @@ from ..prompt import diagnostics
 from ..prompt.diagnostics import MAX_KNOWN, Diagnostic, Reports
 from .drafts import folder_of
 
-# The most files that are known.
-MOST = 32
+# The most files that are known, and the seconds within which Sublime loads one again.
+MOST, LOADED = 32, 10.0
 
 
 @dataclass(frozen=True)
@@ -42,20 +43,23 @@ class _Loaded:
 
 @dataclass(frozen=True)
 class _Found:
-    """The paths of files of which is `told`, and of those that are still being looked at."""
+    """The paths of tabs of which is `told`, of those that need not be looked at any more, and of
+    files of which nothing is known yet."""
 
-    told: tuple[str, ...] = ()
-    waiting: tuple[str, ...] = ()
+    told: tuple[str, ...]
+    over: frozenset[str]
+    waiting: frozenset[str]
 
 
 class EditProblems:
-    """`companion` decides which files may be told."""
+    """`companion` decides which files may be told; `now` gives seconds."""
 
-    def __init__(self, companion: Companion) -> None:
+    def __init__(self, companion: Companion, now: Callable[[], float] = time.monotonic) -> None:
         self._companion = companion
-        # The conversations that work, and the paths that each has edited.
+        self._now = now
+        # The conversations that work, and the paths that each has edited, with the times.
         self._working: set[str] = set()
-        self._edited: dict[str, set[str]] = {}
+        self._edited: dict[str, dict[str, float]] = {}
         # By the paths of tabs, oldest first.
         self._loaded: OrderedDict[str, _Loaded] = OrderedDict()
         # Of each conversation: what its next message has, and what its last one had.
@@ -70,7 +74,8 @@ class EditProblems:
         else:
             self._working.discard(id)
         if update.changed:
-            self._edited.setdefault(id, set()).update(update.changed)
+            edited = self._edited.setdefault(id, {})
+            edited.update(dict.fromkeys(update.changed, self._now()))
 
     def loaded(self, view: sublime.View) -> None:
         """The view has the text that its file has now, or is about to get it. The result of the
@@ -89,20 +94,24 @@ class EditProblems:
     async def of(self, conversation: str, window: sublime.Window) -> tuple[Attached, ...]:
         """What goes along with the next message of the conversation."""
         self._found.pop(conversation, None)
-        edited = frozenset(self._edited.get(conversation, ()))
+        edited = dict(self._edited.get(conversation, {}))
         if not edited or not settings.of(window).diagnostics_after_edits:
             return ()
-        late: tuple[str, ...] = ()
-        paths = await in_time(partial(_edited, edited, tuple(self._loaded)), late)
+        late: dict[str, str] = {}
+        tabs = await in_time(partial(_tabs_of, tuple(edited), tuple(self._loaded)), late)
         try:
-            may = await self._companion.ask(FilesTold(window.id(), paths))
+            may = await self._companion.ask(FilesTold(window.id(), tuple(tabs)))
         except Unanswered:
             # The message does not depend on it.
             return ()
         lines = {path: self._lines(window, path) for path in may}
         told = [(path, found) for path, found in lines.items() if found]
-        waiting = [it for it in may if not lines[it] and self._is_awaited(window, it)]
-        self._found[conversation] = _Found(tuple(path for path, _ in told), tuple(waiting))
+        awaited = {it for it in may if not lines[it] and self._is_awaited(window, it)}
+        # Sublime loads a file again some time after it was written.
+        soon = {path for path, at in edited.items() if self._now() - at < LOADED}
+        waiting = frozenset(awaited | soon.difference(tabs.values()))
+        over = frozenset(tabs).difference(awaited)
+        self._found[conversation] = _Found(tuple(path for path, _ in told), over, waiting)
         names = ", ".join(os.path.basename(path) for path, _ in told)
         text = as_problems(told, folder_of(window))
         return (Attached(PROBLEMS, f"in {names}", text=text),) if text else ()
@@ -126,11 +135,12 @@ class EditProblems:
         found = self._found.pop(conversation, None)
         if found is None:
             return
-        told = {it: self._loaded.pop(it, None) for it in found.told}
-        self._told[conversation] = {path: it for path, it in told.items() if it is not None}
-        del self._edited[conversation]
+        over = {it: self._loaded.pop(it, None) for it in found.over}
+        told = ((it, over[it]) for it in found.told)
+        self._told[conversation] = {path: it for path, it in told if it is not None}
+        edited = self._edited.pop(conversation, {})
         if found.waiting:
-            self._edited[conversation] = set(found.waiting)
+            self._edited[conversation] = {it: edited.get(it, 0.0) for it in found.waiting}
         if not self._edited and not self._working:
             self._loaded.clear()
 
@@ -138,11 +148,12 @@ class EditProblems:
         """The agent does not get the last message."""
         for path, it in self._told.pop(conversation, {}).items():
             self._loaded.setdefault(path, it)
-            self._edited.setdefault(conversation, set()).add(path)
+            self._edited.setdefault(conversation, {})[path] = self._now()
 
 
-def _edited(edited: AbstractSet[str], tabs: Sequence[str]) -> tuple[str, ...]:
-    """The paths of tabs whose files were edited: an agent names them by their real paths. Waits
-    for the disk."""
-    real = set(map(os.path.realpath, edited))
-    return tuple(it for it in tabs if os.path.realpath(it) in real)
+def _tabs_of(edited: Sequence[str], tabs: Sequence[str]) -> dict[str, str]:
+    """The paths of tabs whose files were edited, with those by which an agent names them: by their
+    real paths. Waits for the disk."""
+    named = {os.path.realpath(it): it for it in edited}
+    real = ((it, os.path.realpath(it)) for it in tabs)
+    return {it: named[path] for it, path in real if path in named}
