@@ -18,6 +18,7 @@ from GeminiCompanion.companion.agent.conversations.turn_undo import (
 from GeminiCompanion.companion.agent.events.turn_events import (
     CANCEL,
     EXECUTING,
+    Diff,
     Queue,
     QueuedMessage,
     ToolExecution,
@@ -47,6 +48,7 @@ from GeminiCompanion.companion.ui.chat.chat_actions import ON_ITS_WAY
 from .cutting import Cut, CuttingCase
 from .reviewing import Steps
 from .test_chat_agents import ROWS
+from .test_chat_edits import NEW, EditCase
 from .test_chat_list import OPTIONS, info
 from .test_chat_questions import QuestionCase
 from .test_chat_turns import TurnCase
@@ -215,6 +217,33 @@ class Questions(CutChat):
             self.run_command("deny")
             yield lambda: self.decided() == [(id, CANCEL)]
         yield from self.tell(view, ToolExecution(id, "shell", EXECUTING))
+
+
+class Edits(CuttingCase, EditCase):
+    def test_a_text_of_the_user_is_with_the_agent_or_in_a_tab(self) -> Steps:
+        yield from self.wait_for()
+        ask = self.service.ask
+
+        def answered(request: Any) -> Answer[Any]:
+            answer = ask(request)
+            answer.give(())
+            return answer
+
+        self.replace(self.service, "ask", answered)
+
+        def go(cut: Cut) -> Steps:
+            self.service.asked.clear()
+            yield from self.waits(self.asks(Diff(self.path, "one\n", NEW), id=f"call {cut.at}"))
+            right = yield from self.right()
+            yield from self.typed(right, "typed\n")
+            cut.next_story()
+            yield from self.command(right, "accept_diff")
+            yield from self.until_over(cut)
+            sent = [it.edits[0].new_text for it, _answer in self.service.asked]
+            self.assertIn(NEW + "typed\n", [*sent, *self.tabs().values()], f"await {cut.at}")
+            yield from self.waits()
+
+        yield from self.each_await("EditReviews._send", go, 1)
 
 
 class Turns(CutChat, TurnCase):

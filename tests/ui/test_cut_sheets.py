@@ -220,6 +220,22 @@ class Unasked(CutSheet, UnaskedCase):
 
         yield from self.each_await("Accepting.accept", go, 2)
 
+    def test_undoing_all_edits_of_a_turn(self) -> Steps:
+        def go(cut: Cut) -> Steps:
+            for name in ("a.py", "b.py"):
+                self.made(name, OLD, NEW)
+            cut.next_story()
+            self.run_command("undo_edits_of_turn")
+            yield from self.until_over(cut)
+            # The file may be undone a moment later, and what a cut left is undone then.
+            for edit in self.running().history.of_turn("t"):
+                self.begin(self.running().written.undo_and_tell(self.window, edit))
+            yield lambda: not self.running().history.of_turn("t")
+            self.assertEqual([self.on_disk(it) for it in ("a.py", "b.py")], [OLD, OLD])
+            yield from self.forgotten()
+
+        yield from self.each_await("Unasked.undo_turn", go, 3, [0])
+
     def opened(self) -> Generator[Any, Any, sublime.View]:
         """The review of the one edit."""
         (edit,) = [it for it in self.running().history.of_window(self.window) if it.turn]
