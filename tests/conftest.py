@@ -62,6 +62,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """What the tests of a file leave is collected with its last one: what runs as it goes would
+    disturb others. Of Python 3.11 `ast.parse` fails where that parses something, too."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     counts: collections.Counter[tuple[str, str]] = collections.Counter()
     for report in terminalreporter.stats.get("skipped", []):
