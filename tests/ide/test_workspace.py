@@ -345,12 +345,16 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         shown = asyncio.get_running_loop().create_future()
         with mock.patch.object(self.editor, "open_diff", lambda *_: shown):
-            asking = asyncio.shield(self.workspace.diffs.open_diff(session, PATH, "text\n"))
+            opening = asyncio.ensure_future(
+                self.workspace.diffs.open_diff(session, PATH, "text\n")
+            )
+            asking = asyncio.shield(opening)
             await self.clock.advance(0)
             asking.cancel()
             await self.clock.advance(0)
             shown.set_exception(EditorError("no"))
-            await self.clock.advance(0)
+            with self.assertRaises(EditorError):
+                await opening
         self.assertEqual(self.workspace.book.of(OPEN), [])
 
     async def test_a_decision_that_goes_out_at_this_moment_is_not_handed_out_again(self) -> None:
