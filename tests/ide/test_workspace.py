@@ -345,9 +345,7 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         shown = asyncio.get_running_loop().create_future()
         with mock.patch.object(self.editor, "open_diff", lambda *_: shown):
-            opening = asyncio.ensure_future(
-                self.workspace.diffs.open_diff(session, PATH, "text\n")
-            )
+            opening = asyncio.ensure_future(self.workspace.diffs.open_diff(session, PATH, "text\n"))
             asking = asyncio.shield(opening)
             await self.clock.advance(0)
             asking.cancel()

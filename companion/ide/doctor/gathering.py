@@ -151,8 +151,11 @@ def from_files(scope: Scope, process: Process | None = None) -> Facts:
 
 def _facts(scope: Scope, known: Mapping[int, Process], process: Process | None) -> Facts:
     cli, window = scope.cli, scope.window
+    # Before all that takes its time: the window's peers are those of a moment ago.
+    is_connected = _is_connected(process, window)
     facts = replace(
         from_files(scope, process),
+        is_connected=is_connected,
         processes=known,
         exists=_container_marks(process),
         has_own_network=process is not None and system_processes.has_own_network(process.pid),
@@ -168,7 +171,6 @@ def _facts(scope: Scope, known: Mapping[int, Process], process: Process | None) 
         real=_real_paths(facts),
         reaches_host=reaches,
         surroundings=surroundings.here(*where),
-        is_connected=_is_connected(process, window),
     )
 
 
