@@ -130,7 +130,8 @@ class Rewind(Request[Rewound]):
     turn: str
 
     async def done(self, chats: Chats) -> Rewound:
-        conversation = await chats.of(self.chat).ready()
+        chat = chats.of(self.chat)
+        conversation = await chat.ready()
         if conversation.is_busy:
             raise failure.busy()
         turns = (await conversation.past.history()).turns
@@ -143,7 +144,9 @@ class Rewind(Request[Rewound]):
             id = made.id if made is not None else id
         found: dict[str, FileChange] = {}
         for turn in reversed(ids[at:]):
-            found.update((it.path, it) for it in await conversation.undo(turn) or ())
+            files = await conversation.undo(turn) or ()
+            chat.document.undo(turn, files)
+            found.update((it.path, it) for it in files)
         chats.agent.outbox.go_on(conversation)
         left = tuple(it for it in found.values() if it.state != UNDONE)
         words, attached = await in_thread(partial(_taken_back, conversation, turns[at]))

@@ -3,18 +3,27 @@ happens. Belongs to the engine's loop."""
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import AsyncGenerator, Callable
+from itertools import islice
+from typing import AsyncGenerator, Callable, Sequence
 
 from ..agent.acp.slash_commands import Commands, SlashCommand
 from ..agent.conversations.conversation import Conversation
 from ..agent.conversations.past_turns import PastTurns
+from ..agent.conversations.turn_undo import AS_LEFT, UNDONE, FileChange, TurnUndo
 from ..agent.events.event_feed import EventFeed
-from ..agent.events.turn_events import Message, ToolResult, TurnEvent
+from ..agent.events.turn_events import Message, PastTurn, ToolResult, TurnEvent
 from ..base.background import in_thread
+from ..base.private_files import NotPrivate
 from .chat_update import ChatUpdate, UnaskedChange
 from .transcript import Transcript
+
+# So many of the last turns that changed files are looked at whether they are undone, for at most so
+# many seconds: it reads those files, and the chat waits for it.
+LOOKED_AT, LOOKING = 20, 2.0
 
 
 class LiveDocument:
@@ -37,6 +46,8 @@ class LiveDocument:
         # Those that were not taken yet.
         self._unasked: tuple[UnaskedChange, ...] = ()
         self._paths: tuple[str, ...] = ()
+        # Of the turns that were undone or redone while it is open: the files that were put back.
+        self._undone: dict[str, frozenset[str]] = {}
 
     def is_of(self, past: PastTurns) -> bool:
         """Whether it shows these turns. Not if another server has gone on with the conversation."""
@@ -46,6 +57,7 @@ class LiveDocument:
         """Show what is on disk, and what happens until that is read. Raises AgentError."""
         past = self._past = conversation.past
         made = Transcript(conversation.workspace)
+        undone: dict[str, frozenset[str]] = {}
         missed: list[TurnEvent] = []
         self._loading.append(missed)
         is_read = False
@@ -54,6 +66,7 @@ class LiveDocument:
                 turns = (await past.history()).turns
                 # Nobody else has it yet, and the loop is that of all chats.
                 await in_thread(partial(made.load, turns))
+                undone = await _undone(conversation, turns)
             is_read = True
         finally:
             self._loading.remove(missed)
@@ -64,6 +77,8 @@ class LiveDocument:
             return
         for event in missed:
             made.add(event)
+        for turn, paths in {**undone, **self._undone}.items():
+            made.undo(turn, paths)
         self._transcript, self._is_anew = made, True
         self._changed()
 
@@ -77,6 +92,12 @@ class LiveDocument:
             # So many events have come that some are no longer kept.
             coming = self._feed.follow(conversation.id, None, passing=True)
             await self.load(conversation)
+
+    def undo(self, turn: str, files: Sequence[FileChange]) -> None:
+        """The turn was undone or redone, and its files stand as these say."""
+        self._undone[turn] = _put_back(files)
+        self._transcript.undo(turn, self._undone[turn])
+        self._changed()
 
     def take(self, update: ChatUpdate) -> ChatUpdate:
         """The update with all that it tells of the document: as it is now, and what has changed
@@ -106,3 +127,32 @@ class LiveDocument:
         for missed in self._loading:
             missed.append(event)
         self._changed()
+
+
+async def _undone(
+    conversation: Conversation, turns: Sequence[PastTurn]
+) -> dict[str, frozenset[str]]:
+    """The files that were put back, of each turn that is undone; none if a disk does not tell."""
+    with suppress(OSError, NotPrivate, asyncio.TimeoutError):
+        return await in_thread(partial(_undone_of, conversation.edits, turns), LOOKING)
+    return {}
+
+
+def _undone_of(edits: TurnUndo, turns: Sequence[PastTurn]) -> dict[str, frozenset[str]]:
+    """The same, the last one first: a turn is undone after all later ones. Runs in a thread."""
+    found = {}
+    for turn in islice((it.id for it in reversed(turns) if _has_changed(it)), LOOKED_AT):
+        files = edits.files(turn)
+        if any(it.state == AS_LEFT for it in files):
+            break
+        found[turn] = _put_back(files)
+    return {turn: paths for turn, paths in found.items() if paths}
+
+
+def _has_changed(turn: PastTurn) -> bool:
+    """Whether it changed files."""
+    return any(isinstance(it.body, ToolResult) and it.body.changed for it in turn.events)
+
+
+def _put_back(files: Sequence[FileChange]) -> frozenset[str]:
+    return frozenset(it.path for it in files if it.state == UNDONE)

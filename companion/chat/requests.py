@@ -252,6 +252,7 @@ class UndoTurn(Request["tuple[FileChange, ...]"]):
             chat.touch()
         if files is None:
             raise AgentError(VALIDATION_ERROR, NO_TURN)
+        chat.document.undo(self.turn, files)
         return tuple(files)
 
 

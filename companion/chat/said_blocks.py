@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Sequence
+from typing import Iterable, Sequence
 
 from ..agent.acp.elicitation import ACCEPT, DECLINE
 from ..agent.acp.session_state import ContextUsage, Plan
@@ -223,16 +223,32 @@ class AskedBlock(Block):
 
 
 class ChangesBlock(Block):
-    """That a turn changed files."""
+    """That a turn changed files, and whether they were put back. It is never over: the user can
+    undo a turn, and redo it, at any time."""
 
-    def __init__(self, id: str, turn: str, files: int) -> None:
+    def __init__(self, id: str, turn: str, paths: Iterable[str]) -> None:
         super().__init__(id, turn)
-        self.is_over = True
-        self._files = files
+        self._paths = frozenset(paths)
+        self._undone: frozenset[str] = frozenset()
+        self._is_again = False
+
+    def undo(self, paths: Iterable[str]) -> None:
+        """These files of the turn are as they were before it, and no others."""
+        before, self._undone = self._undone, self._paths.intersection(paths)
+        self._is_again = not self._undone and (bool(before) or self._is_again)
 
     def rendered(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
-        pen.write(f"{LINE} {many(self._files, 'file')} changed  ")
+        pen.write(f"{LINE} {many(len(self._paths), 'file')} changed")
+        if self._undone == self._paths:
+            # There is nothing to show then.
+            pen.write(", then put back\n")
+            return pen.rendered()
+        if self._undone:
+            pen.write(f", {len(self._undone):,} of them put back")
+        elif self._is_again:
+            pen.write(", put back, and made again")
+        pen.write("  ")
         pen.link("[Show changes]", OPEN_CHANGES, BUTTON)
         pen.write("\n")
         return pen.rendered()

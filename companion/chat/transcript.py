@@ -3,12 +3,13 @@ Owned by one thread; what it gives out is frozen."""
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Iterable, Sequence
 
 from ..agent.events.turn_events import LOST, Message, PastTurn, ToolOutput, TurnEvent
 from .block import Blocks
 from .question import Question
 from .rendered import Patch
+from .said_blocks import ChangesBlock
 from .turn_blocks import TurnBlocks
 from .waiting_block import WaitingBlock
 
@@ -25,6 +26,8 @@ class Transcript:
         self._waiting = WaitingBlock(folder)
         self._blocks = Blocks(self._waiting)
         self._folder = folder
+        # The lines about changed files, by the ids of the turns.
+        self._changes: dict[str, list[ChangesBlock]] = {}
         self._turn = self._new_turn("")
         # The number of the newest event of each turn.
         self._seen: dict[str, int] = {}
@@ -56,6 +59,12 @@ class Transcript:
                 elif is_new:
                     self._handle(event)
 
+    def undo(self, turn: str, paths: Iterable[str]) -> None:
+        """These files of the turn, which is over, are as they were before it, and no others."""
+        for block in self._changes.get(turn, ()):
+            block.undo(paths)
+            self._blocks.show(block)
+
     def take(self) -> tuple[Patch, ...]:
         """What changed since the last call, in the order in which it has to be done."""
         return self._blocks.take()
@@ -72,4 +81,4 @@ class Transcript:
         self._turn.add(event)
 
     def _new_turn(self, id: str) -> TurnBlocks:
-        return TurnBlocks(id, self._blocks, self._waiting, self._folder)
+        return TurnBlocks(id, self._blocks, self._waiting, self._folder, self._changes)

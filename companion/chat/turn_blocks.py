@@ -31,10 +31,19 @@ NOTHING_TOLD = events.Complete(events.END_TURN, events.Usage())
 
 
 class TurnBlocks:
-    """`blocks` and `waiting` are those of the whole conversation."""
+    """`blocks` and `waiting` are those of the whole conversation, and so are `changes`: what is
+    shown of changed files, by the ids of the turns."""
 
-    def __init__(self, id: str, blocks: Blocks, waiting: WaitingBlock, folder: str) -> None:
+    def __init__(
+        self,
+        id: str,
+        blocks: Blocks,
+        waiting: WaitingBlock,
+        folder: str,
+        changes: dict[str, list[ChangesBlock]],
+    ) -> None:
         self.id = id
+        self._changes = changes
         self._blocks, self._waiting = blocks, waiting
         self._folder = folder
         self._begun: datetime | None = None
@@ -46,7 +55,6 @@ class TurnBlocks:
         self._asked: dict[str, AskedBlock] = {}
         # The paths of the files that it has changed.
         self._changed: set[str] = set()
-        self._ends = 0
 
     def add(self, event: TurnEvent) -> None:
         if isinstance(event.body, events.ToolOutput):
@@ -77,9 +85,9 @@ class TurnBlocks:
         changed, self._changed = self._changed, set()
         if changed:
             # Something may come after the end, and end as well.
-            self._ends += 1
-            id = f"{self.id}:changes:{self._ends}"
-            self._blocks.show(ChangesBlock(id, self.id, len(changed)))
+            known = self._changes.setdefault(self.id, [])
+            known.append(ChangesBlock(f"{self.id}:changes:{len(known)}", self.id, changed))
+            self._blocks.show(known[-1])
 
     # What is said.
 

@@ -381,6 +381,19 @@ class Edits(unittest.TestCase):
         _transcript, drawing = drawn(*many, Complete("end_turn", Usage()))
         self.assertIn("▏ 12 files changed  [Show changes]", drawing.text)
 
+    def test_a_turn_says_which_of_its_files_were_put_back_or_made_again(self) -> None:
+        edits = call(), result(changed=("/a", "/b")), Complete("end_turn", Usage())
+        transcript, drawing = drawn(*edits)
+        for undone, said in (
+            (["/a"], "2 files changed, 1 of them put back  [Show changes]"),
+            (["/a", "/b", "/other"], "2 files changed, then put back"),
+            ([], "2 files changed, put back, and made again  [Show changes]"),
+        ):
+            transcript.undo("t1", undone)
+            drawing.apply(transcript.take())
+            self.assertIn(f"\n▏ {said}\n", drawing.text)
+            self.assertEqual(drawing.text.count("2 files changed"), 1)
+
     def test_what_comes_after_the_end_of_a_turn_may_change_files_as_well(self) -> None:
         part = [call(), result(unasked=(EDIT,)), events.Error("STREAM_ERROR", "It ended.")]
         transcript, drawing = drawn(*part, *part)

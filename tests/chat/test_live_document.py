@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import unittest
+from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Sequence
 
+from GeminiCompanion.companion.agent.conversations.turn_undo import (
+    AS_LEFT,
+    CHANGED,
+    UNDONE,
+    FileChange,
+)
 from GeminiCompanion.companion.agent.events.event_feed import EventFeed
 from GeminiCompanion.companion.agent.events.turn_events import (
     Message,
@@ -28,12 +35,12 @@ class Past:
 
     def __init__(self, *turns: PastTurn) -> None:
         self.may_be_read, self.is_asked = asyncio.Event(), False
-        self._turns = turns
+        self.turns: Sequence[PastTurn] = turns
 
     async def history(self) -> Any:
         self.is_asked = True
         await self.may_be_read.wait()
-        return SimpleNamespace(turns=self._turns)
+        return SimpleNamespace(turns=self.turns)
 
 
 class Loading(unittest.IsolatedAsyncioTestCase):
@@ -41,6 +48,8 @@ class Loading(unittest.IsolatedAsyncioTestCase):
         self.feed = EventFeed()
         self.changes = 0
         self.document = LiveDocument(self.feed, self.changed, lambda: None)
+        # Others look at what is kept of documents.
+        self.addCleanup(delattr, self, "document")
         self.past = Past(FIRST, SECOND)
         self.conversation: Any = SimpleNamespace(
             id="c",
@@ -48,6 +57,7 @@ class Loading(unittest.IsolatedAsyncioTestCase):
             session=SimpleNamespace(state=SimpleNamespace(options=None)),
             record=SimpleNamespace(turns=2),
             past=self.past,
+            edits=SimpleNamespace(files=lambda turn: [FileChange("/w/a", CHANGED, UNDONE)]),
         )
 
     def changed(self) -> None:
@@ -59,11 +69,13 @@ class Loading(unittest.IsolatedAsyncioTestCase):
         await until(lambda: self.conversation.past.is_asked)
         return loading
 
-    def messages(self) -> list[str]:
+    def text(self) -> str:
         update = self.document.take(ChatUpdate("c", READY))
         self.assertTrue(update.is_anew)
-        text = "".join(it.rendered.text for it in update.patches)
-        return [it for it in text.split("\n") if it.startswith("▎")]
+        return "".join(it.rendered.text for it in update.patches)
+
+    def messages(self) -> list[str]:
+        return [it for it in self.text().split("\n") if it.startswith("▎")]
 
     async def test_what_happens_while_the_past_is_read_is_in_the_document(self) -> None:
         loading = await self.load()
@@ -88,6 +100,22 @@ class Loading(unittest.IsolatedAsyncioTestCase):
         told = self.document.take(ChatUpdate("c", READY))
         self.assertEqual(told.changed, ("/w/a.py", "/w/b.py"))
         self.assertEqual(self.document.take(ChatUpdate("c", READY)).changed, ())
+
+    async def test_a_turn_that_was_undone_before_a_restart_says_so(self) -> None:
+        result = ToolResult("1", "edit", {}, "", "", True, changed=("/w/a",))
+        self.past.turns = [replace(FIRST, events=[TurnEvent(1, BEGIN, "c", "a", result)]), SECOND]
+        self.past.may_be_read.set()
+        await self.document.load(self.conversation)
+        self.assertIn("▏ 1 file changed, then put back\n", self.text())
+
+    async def test_a_turn_that_is_redone_while_the_past_is_read_is_told_as_it_is(self) -> None:
+        result = ToolResult("1", "edit", {}, "", "", True, changed=("/w/a",))
+        self.past.turns = [replace(FIRST, events=[TurnEvent(1, BEGIN, "c", "a", result)]), SECOND]
+        loading = await self.load()
+        self.document.undo("a", [FileChange("/w/a", CHANGED, AS_LEFT)])
+        self.past.may_be_read.set()
+        await loading
+        self.assertIn("▏ 1 file changed  [Show changes]\n", self.text())
 
     async def test_a_past_that_is_read_late_does_not_replace_a_newer_one(self) -> None:
         before = await self.load()

@@ -33,7 +33,7 @@ from GeminiCompanion.companion.ide.questions import WordsOnUnasked
 from GeminiCompanion.companion.ui.changes.change_sheets import CHANGES
 from GeminiCompanion.companion.ui.changes.shown_turns import LOST
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
-from GeminiCompanion.companion.ui.chat.turn_actions import EXCLUDED, NOTHING
+from GeminiCompanion.companion.ui.chat.turn_actions import ALL_UNDONE, EXCLUDED, NOTHING
 from GeminiCompanion.companion.ui.review import comments, open_diffs
 from GeminiCompanion.companion.ui.review.record import Comment, waiting
 from GeminiCompanion.companion.ui.review.turn_edits import turn_id
@@ -313,6 +313,12 @@ class Elsewhere(SheetCase):
         yield from self.given(Checkpoints, (self.turn("t1", AS_LEFT),))
         yield from self.given(UndoTurn, (FileChange(self.path, CHANGED, UNDONE),))
         yield lambda: "a.txt" not in text_of(sheet)
+
+    def test_of_a_turn_that_is_undone_the_user_is_told_that_there_is_nothing_to_show(self) -> Steps:
+        yield from self.begin_chat()
+        self.run_command("turn_changes", turn="t1")
+        yield from self.given(TurnTexts, (self.file(UNDONE),))
+        self.assertIn(f"Gemini Companion: {ALL_UNDONE}", self.sentences)
 
     def test_an_edit_that_waits_as_one_made_without_asking_is_there_once(self) -> Steps:
         yield from self.begin_chat()

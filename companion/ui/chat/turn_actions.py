@@ -38,6 +38,7 @@ NOTHING = {
     True: "No turn of this chat was undone, or its files have changed since.",
 }
 NO_CHANGES = "That turn has changed no files, or their texts before it are not kept any more."
+ALL_UNDONE = "All that this turn changed was put back. Redo Turn makes it again."
 NO_EDIT = "{} as it is now: that turn did not change it, or its text before that is not kept."
 NOTED = "Your words are at the end of the chat, for your next message."
 NO_MESSAGES = "Nothing was said in this chat yet."
@@ -160,7 +161,8 @@ class TurnActions:
             self._edits.show([it for it in edits if (it.turn, it.path) not in listed])
             self._show_changes(window)
         else:
-            self._tell(NO_CHANGES)
+            is_undone = any(it.change.state == UNDONE for it in found)
+            self._tell(ALL_UNDONE if is_undone else NO_CHANGES)
 
     async def _show_file(self, window: sublime.Window, path: str, edits: Sequence[Edit]) -> None:
         unasked = [
