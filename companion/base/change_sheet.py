@@ -161,11 +161,13 @@ class Place(NamedTuple):
 
 
 class ChangeStart(NamedTuple):
-    """The first row of a change: the number of its section, and its own number there."""
+    """The first row of a change: the number of its section, and its own number there. The `caret`
+    goes to its first added row, where something can be typed, or else to the first one."""
 
     section: int
     change: int
     row: int
+    caret: int
 
 
 # A region of a text, by its ends, and what comes in its place.
@@ -208,14 +210,17 @@ class Sheet:
     @cached_property
     def change_starts(self) -> Sequence[ChangeStart]:
         """Where each change begins, in order."""
-        found = []
+        found: list[ChangeStart] = []
         for number, section in enumerate(self.sections):
-            last = None
+            last, first = None, self.rows[number]
             for run in section.runs:
                 change = run.change if run.kind != PLACE and run.start < run.end else None
+                row = first + run.start
                 if change is not None and change != last:
-                    found.append(ChangeStart(number, change, self.rows[number] + run.start))
+                    found.append(ChangeStart(number, change, row, row))
                     last = change
+                elif change is not None and run.kind == ADDED:
+                    found[-1] = found[-1]._replace(caret=row)
         return found
 
     def place(self, row: int) -> Place:

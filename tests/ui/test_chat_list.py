@@ -111,6 +111,7 @@ class Listing(ListCase):
         self.assertEqual((wanted.words, wanted.cursor, wanted.limit), ("", "", PAGE))
         self.assertIn(folder_of(self.window), wanted.workspaces)
         self.assertEqual(self.triggers, [FIND, "newer", "older<U+202E>"])
+        self.assertEqual(self.shown[-1]["selected_index"], 1)
         details = self.shown[-1]["items"][1].details[0]
         self.assertIn("Gemini CLI", details)
         self.assertIn("3 messages", details)

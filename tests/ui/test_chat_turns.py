@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any, Generator
 
 import sublime
@@ -216,6 +217,31 @@ class InTheSheet(SheetCase):
         arguments = {"sheet": str(sheet.buffer_id()), "action": "accept_file"}
         self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)
         yield lambda: "a.txt" not in text_of(sheet)
+
+    def is_shown(self, sheet: sublime.View, names: list[str], wanted: list[str]) -> bool:
+        """Whether the sheet shows these and no others, wherever they stand."""
+        turns, text = self.running().turn_edits.shown(self.window), text_of(sheet)
+        count = sum(len(it.paths) for it in turns)
+        return [it for it in names if it in text] == wanted and count == len(wanted)
+
+    def test_files_that_come_back_are_where_they_were(self) -> Steps:
+        yield from self.begin_chat()
+        names = ["a.txt", "b.txt", "c.txt"]
+        paths = [self.write(it, "new\n") for it in names]
+        changes = [FileChange(it, CHANGED, AS_LEFT) for it in paths]
+        self.run_command("turn_changes", turn="t1")
+        texts = tuple(FileTexts(it, b"old\n", b"new\n", True) for it in changes)
+        yield from self.given(TurnTexts, texts)
+        sheet, asked = (yield from self.sheet()), self.panels()
+        for action in ("accept_all", "undo_all", "reject_all", "undo_all"):
+            arguments = {"sheet": str(sheet.buffer_id()), "action": action}
+            self.run_command("decide_changes", file="", **arguments)
+            yield lambda: asked
+            asked.pop()["on_select"](0)
+            there = names if action == "undo_all" else []
+            yield partial(self.is_shown, sheet, names, there)
+            yield from self.until_turn()
+        self.assertEqual(sorted(names, key=text_of(sheet).index), names)
 
     def test_what_is_said_about_it_stands_in_the_chat_and_goes_to_no_cli(self) -> Steps:
         cli = self.running().companion

@@ -199,9 +199,26 @@ class Closing(UnaskedCase):
         self.assertTrue(asked(view, DIFF_WAITS, sublime.OP_EQUAL, True))
         self.run_command("next_change")
         starts = self.sheet(view).model.change_starts
-        self.assertEqual(view.rowcol(view.sel()[0].b)[0], starts[0].row)
+        self.assertEqual(view.rowcol(view.sel()[0].b)[0], starts[0].caret)
         other = yield from self.open("other.py", "x\n")
         self.assertFalse(asked(other, DIFF_WAITS, sublime.OP_EQUAL, True))
+
+
+class Going(CommandCase):
+    def test_the_caret_goes_to_lines_in_which_something_can_be_typed(self) -> Steps:
+        removed = OLD.replace("line 12\n", "").replace("line 3\n", "LINE 3\n")
+        yield from self.propose_files((OLD, NEW), (OLD, removed))
+        view = yield from self.show()
+        wanted = ["LINE 3", "LINE 20", "LINE 3", "line 12"]
+        found: list[str] = []
+        for name in ("next_change", "previous_change"):
+            for _change in wanted:
+                self.run_command(name)
+                found.append(self.caret_line(view))
+        self.assertEqual(found, [*wanted, *wanted[-2::-1], wanted[-1]])
+        self.caret_at(view, "line 3\nLINE 3")
+        self.run_command("next_change")
+        self.assertEqual(self.caret_line(view), "LINE 20")
 
 
 class GoingOn(CommandCase):
@@ -210,10 +227,10 @@ class GoingOn(CommandCase):
         view, told = (yield from self.show()), self.told()
         self.caret_at(view, "line 3\n")
         self.run_command("keep_change")
-        yield from self.until_equal(lambda: self.caret_line(view), "line 20")
+        yield from self.until_equal(lambda: self.caret_line(view), "LINE 20")
         self.run_command("drop_change")
         yield lambda: "LINE 20" not in text_of(view)
-        yield from self.until_equal(lambda: self.caret_line(view), "line 3")
+        yield from self.until_equal(lambda: self.caret_line(view), "OTHER 3")
         row = view.rowcol(view.sel()[0].b)[0]
         number = self.sheet(view).model.numbers[self.id(second)]
         self.assertEqual(self.sheet(view).model.section_at(row), number)

@@ -452,7 +452,7 @@ class Going(SheetCase):
         view = yield from self.show()
         for _ in range(3):
             self.run_command("next_change")
-        rows = [it.row for it in self.sheet(view).model.change_starts]
+        rows = [it.caret for it in self.sheet(view).model.change_starts]
         self.assertEqual(view.rowcol(view.sel()[0].b)[0], rows[2])
         self.run_command("drop_change")
         left = OLD.replace("line 20\n", "LINE 20\n")

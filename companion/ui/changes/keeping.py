@@ -200,4 +200,4 @@ class Keeping:
         below = [it for it in undecided if it[:2] >= at[:2]]
         if not below:
             self._tell(ABOVE)
-        sight.put_caret(view, sheet.model.point_at((below or undecided)[0].row))
+        sight.put_caret(view, sheet.model.point_at((below or undecided)[0].caret))

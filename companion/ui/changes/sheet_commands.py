@@ -140,10 +140,13 @@ class SheetCommands:
         if sheet is None or view is None:
             return False
         sheet.take_typed()
-        rows, row = [it.row for it in sheet.model.change_starts], sight.caret_row(view)
-        beyond = [it for it in rows if (it - row) * step > 0][::step] or rows[::step]
+        starts, row = sheet.model.change_starts, sight.caret_row(view)
+        if step > 0:
+            beyond = [it for it in starts if it.row > row] or starts
+        else:
+            beyond = ([it for it in starts if it.caret < row] or starts)[::-1]
         if beyond:
-            sight.put_caret(view, sheet.model.point_at(beyond[0]))
+            sight.put_caret(view, sheet.model.point_at(beyond[0].caret))
         return True
 
     async def go(self, view: sublime.View) -> None:

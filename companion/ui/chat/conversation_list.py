@@ -98,8 +98,10 @@ class ConversationList:
                 *(self._item(it, listed) for it in listed.infos),
             ]
             more = [OLDER] if listed.cursor else []
+            # Enter is for the newest one, and not for a search.
+            at = min(seen + 1, len(items) - 1)
             number = await panels.choice(
-                window, [*items, *more], _heading(listed), selected_index=seen + 1 if seen else -1
+                window, [*items, *more], _heading(listed), selected_index=at
             )
             if 0 < number < len(items):
                 return listed.infos[number - 1]

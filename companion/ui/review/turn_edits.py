@@ -28,12 +28,15 @@ class TurnEdits:
 
     def __init__(self) -> None:
         self._edits: dict[str, Edit] = {}
+        # The paths of the turns that were shown, in their order.
+        self._order: dict[str, list[str]] = {}
         # Called when there are other edits.
         self.on_change: Callable[[], None] = lambda: None
 
     def show(self, edits: Sequence[Edit]) -> None:
         """These instead of those of the same turn."""
         turns = {it.turn for it in edits}
+        self._order.update((turn, [it.path for it in edits if it.turn == turn]) for turn in turns)
         kept = {id: it for id, it in self._edits.items() if it.turn not in turns}
         self._edits = {**kept, **{it.id: it for it in edits}}
         self.on_change()
@@ -67,13 +70,18 @@ class TurnEdits:
         return self._edits.get(id)
 
     def bring_back(self, edit: Edit) -> None:
-        self._edits = {**self._edits, edit.id: edit}
+        """To its place among the others of its turn."""
+        edits, paths = list(self._edits.values()), self._order.get(edit.turn, [])
+        below = paths[paths.index(edit.path) + 1 :] if edit.path in paths else []
+        after = (at for at, it in enumerate(edits) if it.turn == edit.turn and it.path in below)
+        edits.insert(next(after, len(edits)), edit)
+        self._edits = {it.id: it for it in edits}
         self.on_change()
 
     def replace(self, edit: Edit, by: Edit | None) -> None:
         if edit.id in self._edits:
-            now = {id: it for id, it in self._edits.items() if id != edit.id}
-            self._edits = {**now, by.id: by} if by is not None else now
+            now = (by if it.id == edit.id else it for it in self._edits.values())
+            self._edits = {it.id: it for it in now if it is not None}
             self.on_change()
 
 
