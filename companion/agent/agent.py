@@ -302,7 +302,7 @@ class Agent:
         place = backend.pool.place_of(conversation)
         try:
             with place.idle.using():
-                client = await place.runner.client(backend.account.credentials)
+                client = await place.runner.client(await backend.credentials())
                 await conversation.session.connect(client)
         except AgentError as error:
             backend.account.learn_error(error.code)

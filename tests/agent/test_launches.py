@@ -9,8 +9,10 @@ import tempfile
 import unittest
 from unittest import mock
 
+from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.processes.launches import Chosen
-from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.agent.wording.failure import CLIENT_NOT_INITIALIZED, AgentError
 
 
 @unittest.skipIf(sys.platform == "win32", "programs have other names there")
@@ -95,3 +97,20 @@ class Finding(unittest.TestCase):
                 chosen.found()
             for part in (words, '"agents" in the settings'):
                 self.assertIn(part, str(caught.exception))
+
+
+class NotInstalled(unittest.IsolatedAsyncioTestCase):
+    async def test_that_it_is_not_installed_is_told_before_its_missing_login(self) -> None:
+        folder = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder, True)
+        workspace = os.path.join(folder, "workspace")
+        os.mkdir(workspace)
+        launch = Launch((), agent="qwen", look=Chosen("qwen", ("qwen-of-nobody",)).found)
+        agent = Agent(Options(launch, os.path.join(folder, "state")))
+        await agent.load()
+        self.addAsyncCleanup(agent.stop)
+        with self.assertRaises(AgentError) as caught:
+            await agent.chat(workspace, "hello")
+        self.assertEqual(caught.exception.code, CLIENT_NOT_INITIALIZED)
+        if shutil.which("node"):
+            self.assertIn("npm install -g @qwen-code/qwen-code", str(caught.exception))

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Iterator, Mapping, Sequence
 
 from ...base import private_files
+from ...base.background import in_thread
 from ..agents.cli import Cli
 from ..agents.command_agent import ID, CommandAgent
-from ..agents.credentials import Store
+from ..agents.credentials import Credentials, Store
 from ..agents.open_files import NO_EDITOR, OpenFiles
 from ..agents.program import is_there
 from ..agents.supported import CLIS, USUAL
@@ -100,6 +101,15 @@ class Backend:
         with suppress(AgentError):
             return is_there(self.launch.found())
         return False
+
+    async def credentials(self) -> Credentials:
+        """Those in use. Raises AgentError; if there are none, of a program that is looked for and
+        not found first: nobody logs in to what is not installed."""
+        try:
+            return self.account.credentials
+        except AgentError:
+            await in_thread(self.launch.found)
+            raise
 
     def renew(self, launch: Launch) -> None:
         """The next processes are started in this way."""
