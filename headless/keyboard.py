@@ -43,6 +43,7 @@ OWN: Dict[str, Tuple[str, Any]] = {
     "delete": ("right_delete", None),
     "ctrl+a": ("select_all", None),
     "ctrl+v": ("paste", None),
+    "ctrl+w": ("close", None),
     "ctrl+x": ("cut", None),
     "ctrl+z": ("undo", None),
     "ctrl+y": ("redo_or_repeat", None),

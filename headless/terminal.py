@@ -70,6 +70,8 @@ WIDTH = 4000.0
 LOOK = 0.1
 # The page with the steps to the first edit.
 WELCOME = "gemini_companion_welcome"
+# The setting of a tab that is a chat.
+CHAT = "gemini_companion_is_chat"
 # In the data folder: a file that says that the page was shown.
 WELCOMED = os.path.join("Local", "Welcomed")
 QUIT_KEYS = ("q", "end")
@@ -349,6 +351,9 @@ class Front:
             window.hide_panel()
         elif page is not None:
             self.editor.close_sheet(page)
+        elif view is not None and view.settings.get(CHAT):
+            # One Escape too many would answer its questions with no.
+            self.say("A chat stays open. While you write in it, Ctrl+W closes it.")
         elif proposals.shown_only(view) is not None:
             self.editor.close_view(view)
 
@@ -616,9 +621,10 @@ class Front:
             self.editor.ui(self.keyboard.press, view, name)
 
     def _list_links(self) -> None:
-        """On the UI thread: those of the phantoms, to choose one."""
-        window, tab = self.editor.active_window, tabs.read(self._tab())
-        links = tab.links if tab is not None else ()
+        """On the UI thread: those of the phantoms, then those in a chat's text, to choose one."""
+        window, view = self.editor.active_window, self._tab()
+        tab = tabs.read(view)
+        links = [*tab.links, *clicks.text_links(view)] if tab is not None else []
 
         def chosen(index: int) -> None:
             if index >= 0:
@@ -631,7 +637,7 @@ class Front:
             captions = [it.text for it in links]
             window.ask(captions, "command_palette:input", {"on_select": chosen})
         else:
-            self.say("Nothing here has a link. Links in the text are followed by Enter on them.")
+            self.say("Nothing here has a link.")
 
     def _open(self, next_key: LineKeys) -> None:
         path = self._line(next_key, "File to open: ")

@@ -632,5 +632,6 @@ class Drawn(Terminal):
             place = self.editor.screen.display[cursor.y].rstrip(), cursor.x, cursor.hidden
         self.assertEqual(place, ("two", 3, False))
         self.press("\x1b", "[q]uit", "Enter lists its links")
-        self.press("\x1b")
+        self.press("\x1b", "A chat stays open")
+        self.press("t\x17")
         self.see(gone=":q offered")
