@@ -21,7 +21,7 @@ from typing import Any, Dict, Iterator, List, Optional
 
 from companion.agent.processes.runner import Launch
 from companion.api import state_folder
-from companion.api.server import Server, Settings
+from companion.api.server import Server, ServerSettings
 from companion.ide.service import Companion
 
 from .fake_editor import FakeEditor
@@ -103,7 +103,7 @@ def _servers(folder: str) -> Iterator[Dict[str, Any]]:
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     launch = Launch((os.path.join(folder, "no program"),))
-    server = Server(Settings(state_folder.options(state, launch), [workspace], port=0), state)
+    server = Server(ServerSettings(state_folder.options(state, launch), [workspace], port=0), state)
     asyncio.run_coroutine_threadsafe(server.start(), loop).result(PATIENCE)
     companion = Companion(FakeEditor(), os.getpid())
     variables = started(companion, workspace)

@@ -13,7 +13,7 @@ import tempfile
 
 from companion.agent.processes.runner import Launch
 from companion.api import state_folder
-from companion.api.server import Server, Settings
+from companion.api.server import Server, ServerSettings
 from companion.api.serving.access import Access
 
 
@@ -23,7 +23,7 @@ async def _serve(folder: str, limit: int) -> None:
     access = Access(has_read_only_token=True, rate_limit=limit)
     launch = Launch((os.path.join(folder, "no program"),))
     agent = state_folder.options(state, launch, cache=os.path.join(folder, "cache"))
-    server = Server(Settings(agent, [workspace], port=0, access=access), state)
+    server = Server(ServerSettings(agent, [workspace], port=0, access=access), state)
     await server.start()
     with open(server.read_only_file, encoding="ascii") as file:
         print(server.port, server.token, file.read().strip(), flush=True)

@@ -231,6 +231,15 @@ class Layout(unittest.TestCase):
         names = Counter(name.rpartition("/")[2] for name in modules())
         self.assertEqual([name for name, count in names.items() if count > 1], [])
 
+    def test_no_two_classes_for_other_modules_have_one_name(self) -> None:
+        names = Counter(
+            node.name
+            for tree in modules().values()
+            for node in tree.body
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        )
+        self.assertEqual([name for name, count in names.items() if count > 1], [])
+
     def test_a_room_uses_only_those_it_may(self) -> None:
         for name, tree in modules().items():
             used = {room_of(imported) for imported in inside(name, tree)} - {room_of(name)}

@@ -15,7 +15,7 @@ from companion.ide.doctor.facts import Window
 def sentences(folder: str, environment: Mapping[str, str], home: str) -> List[str]:
     """What the doctor would say, of these two things."""
     window = Window(os.getpid(), 0, (os.path.abspath(folder),))
-    scope = gathering.Scope(GEMINI_CLI, window, (GEMINI_CLI.command,), environment, home)
+    scope = gathering.ExaminedScope(GEMINI_CLI, window, (GEMINI_CLI.command,), environment, home)
     facts = gathering.from_files(scope)
     found = [checks.by_id(id).look(facts) for id in ("installed", "login")]
     return ["%s %s" % (it.what, it.remedy) for it in found if isinstance(it, checks.Failed)]

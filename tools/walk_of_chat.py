@@ -16,7 +16,7 @@ from companion.agent.agents.credentials import API_KEY, Credentials
 from companion.agent.agents.gemini_cli import GeminiCli
 from companion.agent.processes.runner import Launch
 from companion.api import state_folder
-from companion.api.server import Server, Settings
+from companion.api.server import Server, ServerSettings
 
 from .walk_recorder import ROOT, Recorder, sends
 
@@ -65,7 +65,7 @@ class Client:
         launch = Launch(GeminiCli.program.find(TESTS), variables, {}, MODEL)
         state = os.path.join(folder, "state")
         self._server = Server(
-            Settings(state_folder.options(state, launch), [self._workspace], port=0), state
+            ServerSettings(state_folder.options(state, launch), [self._workspace], port=0), state
         )
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)

@@ -25,7 +25,7 @@ from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.editor import UnaskedEdit
 from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ui.changes.sheet import ChangeSheet
-from GeminiCompanion.companion.ui.changes.sources import Entry
+from GeminiCompanion.companion.ui.changes.sources import SheetEntry
 from GeminiCompanion.companion.ui.running import Running
 
 from headless import running
@@ -61,10 +61,10 @@ class ManyFiles:
         self._review = review
         self.texts = changed_text()
 
-    def entries(self, window: sublime.Window) -> List[Entry]:
+    def entries(self, window: sublime.Window) -> List[SheetEntry]:
         ids = [f"{number}.py" for number in range(FILES)]
         count = self._review.change_count()
-        return [Entry(it, it, partial(self._changes, it), change_count=count) for it in ids]
+        return [SheetEntry(it, it, partial(self._changes, it), change_count=count) for it in ids]
 
     def _changes(self, id: str) -> FileChanges:
         return FileChanges(id, id, compare_rows(*self.texts), made_of=id)

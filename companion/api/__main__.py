@@ -23,7 +23,7 @@ from ..base.log import logger
 from ..base.private_files import NotPrivate
 from . import remote_options, state_folder
 from .operations.json_log import JsonLines
-from .server import Server, Settings
+from .server import Server, ServerSettings
 
 PORT = 8080
 # A day.
@@ -117,7 +117,7 @@ def _page_of(server: Server, asked: argparse.Namespace) -> str:
     return f"{asked.access.scheme}://{names[0]}"
 
 
-def _settings(asked: argparse.Namespace, folder: str) -> Settings:
+def _settings(asked: argparse.Namespace, folder: str) -> ServerSettings:
     """Raises AgentError where the CLI is not found."""
     launch, *others = [
         _launch(asked, named, is_first=not number)
@@ -132,7 +132,7 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
         cache=state_folder.index_folder(os.environ, folder, [asked.workspace, *asked.root]),
         limits=Limits(asked.decision_time, asked.turn_time),
     )
-    return Settings(
+    return ServerSettings(
         agent,
         [asked.workspace, *asked.root],
         asked.port,

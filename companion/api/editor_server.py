@@ -126,7 +126,7 @@ class Service(User):
         # Imported here because aiohttp's import would block the editor's thread for as long as some
         # keystrokes take.
         from .files.page_files import TYPES
-        from .server import Server, Settings
+        from .server import Server, ServerSettings
 
         wanted = self._options
         if not os.path.isdir(wanted.roots[0]):
@@ -135,7 +135,9 @@ class Service(User):
         page = {
             name: it for name, it in wanted.page().items() if os.path.splitext(name)[1] in TYPES
         }
-        settings = Settings(agent, roots, wanted.port, page=page, shows_chats=wanted.shows_chats)
+        settings = ServerSettings(
+            agent, roots, wanted.port, page=page, shows_chats=wanted.shows_chats
+        )
         server = Server(settings, wanted.folder)
         try:
             # A client that names no agent means this one.

@@ -29,7 +29,7 @@ from .handlers import (
     token_handlers,
     undo_handlers,
 )
-from .handlers.handler_types import Answer, Handler, Inputs, Services
+from .handlers.handler_types import Handler, HandlerAnswer, Inputs, Services
 
 # Statuses of errors that endpoints with the agent may answer.
 AGENT = (400, 401, 403, 404, 409, 429, 500)
@@ -37,12 +37,12 @@ DISK = (400, 403, 404, 413, 500)
 QUEUE = (400, 403, 404, 409, 500)
 
 
-async def status(services: Services, inputs: Inputs) -> Answer:
+async def status(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Tells which versions run, also without a token. Tells nothing of conversations, and starts no
     process."""
     info = services.agent.info()
     cli = {"version": info.version, "running": info.is_running, "pid": info.pid}
-    return Answer("running", {"status": "ok", "version": __version__, "cli": cli})
+    return HandlerAnswer("running", {"status": "ok", "version": __version__, "cli": cli})
 
 
 async def document(services: Services, inputs: Inputs) -> web.StreamResponse:

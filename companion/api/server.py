@@ -35,7 +35,7 @@ from .operations.tokens import Tokens
 from .operations.visible import Visible
 from .serving.access import FULL, LOCAL, READ_ONLY, Access
 from .serving.dispatch import Dispatcher
-from .serving.guard import CALLERS, Guard
+from .serving.guard import CALLERS, ApiGuard
 from .serving.routing import Table
 
 # Connections at a time that have not shown the token. As many as with it, because a program may
@@ -50,7 +50,7 @@ SHUTDOWN = 1.0
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServerSettings:
     """What the operator decides. `agent` are the options of the server's own agent, made by
     `state_folder.options`, or an agent that is there already and outlives the server. `roots` are
     existing folders; the first one is the workspace. `port` 0 means any free port. `language` is
@@ -78,7 +78,7 @@ class Server:
     """Can be created on any thread; is started, used and stopped on one loop, once. `folder` is
     created if it is missing, and keeps the token."""
 
-    def __init__(self, settings: Settings, folder: str) -> None:
+    def __init__(self, settings: ServerSettings, folder: str) -> None:
         self.token = ""
         self.token_file = os.path.join(folder, state_folder.TOKEN_FILE)
         self.read_only_file = os.path.join(folder, state_folder.READ_ONLY_FILE)
@@ -183,7 +183,7 @@ class Server:
             settings.allows_tools,
             settings.heartbeat,
         )
-        guard = Guard(self._tokens, self._named, self.port, settings.origins, access)
+        guard = ApiGuard(self._tokens, self._named, self.port, settings.origins, access)
         must_know = access.rate_limit or access.audit_log
         callers = Callers(access.proxies, access.rate_limit) if must_know else None
         table = Table((*routes.API, *routes.pages(list(page))))

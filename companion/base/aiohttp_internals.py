@@ -302,7 +302,7 @@ def head_of(status: int, headers: Mapping[str, str]) -> bytes:
     return ("\r\n".join(lines) + "\r\n").encode("utf-8")
 
 
-class Answer(StreamResponse):
+class QuickAnswer(StreamResponse):
     """A small answer that is written at once, without the work that the library's own Response does
     for features that it does not have. `head` is made by `head_of`."""
 

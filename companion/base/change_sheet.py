@@ -151,7 +151,7 @@ class Section:
         return [it.start for it in self.runs]
 
 
-class Place(NamedTuple):
+class RowPlace(NamedTuple):
     """Where a row of the sheet is: the number of its section, its run, and its own number in the
     text that the run says."""
 
@@ -223,12 +223,12 @@ class Sheet:
                     found[-1] = found[-1]._replace(caret=row)
         return found
 
-    def place(self, row: int) -> Place:
+    def place(self, row: int) -> RowPlace:
         """Of the row behind the last one: the place of the last one."""
         number = bisect_right(self.rows, min(max(row, 0), self.rows[-1] - 1)) - 1
         section, within = self.sections[number], row - self.rows[number]
         run = section.run_at(min(max(within, 0), len(section.rows) - 1))
-        return Place(number, run, run.row + max(within, 0) - run.start)
+        return RowPlace(number, run, run.row + max(within, 0) - run.start)
 
     def section_at(self, row: int) -> int:
         """The number of the section that has the row."""

@@ -38,7 +38,7 @@ from aiohttp.web_response import StreamResponse
 from aiohttp.web_server import Server
 
 from . import aiohttp_internals, socket_handover
-from .aiohttp_internals import Answer, FastConnection, head_of
+from .aiohttp_internals import FastConnection, QuickAnswer, head_of
 from .compressed import compressed
 from .connection import Connection, TooManyChunks
 from .jsonrpc import load
@@ -208,7 +208,7 @@ class HttpServer:
         if connection.has_more:
             # Other connections get their turn first.
             await asyncio.sleep(0)
-        if self._difference and isinstance(answer, Answer):
+        if self._difference and isinstance(answer, QuickAnswer):
             return answer.as_response()
         return answer
 
@@ -421,7 +421,7 @@ async def send(
     first = next(body, b"")
     second = next(body, b"")
     if not second:
-        return Answer(head_of(status, headers), first, status in CLOSING)
+        return QuickAnswer(head_of(status, headers), first, status in CLOSING)
     response = StreamResponse(status=status, headers=headers)
     if status in CLOSING:
         response.force_close()

@@ -19,7 +19,7 @@ SIZE, ATTEMPTS = 1 << 16, 3
 ROW = struct.Struct("<IIIIII")
 
 
-class Connection(NamedTuple):
+class TcpConnection(NamedTuple):
     """A TCP connection over IPv4, by the ports of both ends and the process at the own one."""
 
     own: int
@@ -47,7 +47,7 @@ def parent_of(pid: int) -> int:
     return 0 if failed else int(facts[PARENT])
 
 
-def connections() -> list[Connection]:
+def connections() -> list[TcpConnection]:
     """Those of all processes; none if Windows does not tell."""
     if sys.platform != "win32":
         return []
@@ -65,11 +65,11 @@ def connections() -> list[Connection]:
     return []
 
 
-def of_table(table: bytes) -> list[Connection]:
+def of_table(table: bytes) -> list[TcpConnection]:
     """The rows behind their number. Ports are in the order of the network."""
     (count,) = struct.unpack_from("<I", table)
     rows = ROW.iter_unpack(table[4 : 4 + count * ROW.size])
-    return [Connection(_port(own), _port(other), pid) for _, _, own, _, other, pid in rows]
+    return [TcpConnection(_port(own), _port(other), pid) for _, _, own, _, other, pid in rows]
 
 
 def _port(value: int) -> int:

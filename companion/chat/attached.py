@@ -46,7 +46,7 @@ class Attached:
 
 
 @dataclass(frozen=True)
-class Outgoing:
+class OutgoingMessage:
     """A message as it is sent. `users` is the part of its text that may name files. `files` are
     absolute paths, `attachments` ids."""
 
@@ -58,7 +58,7 @@ class Outgoing:
     attachments: tuple[str, ...] = ()
 
 
-def outgoing(words: str, attached: Sequence[Attached]) -> Outgoing:
+def outgoing(words: str, attached: Sequence[Attached]) -> OutgoingMessage:
     """The words, with what is attached; texts stand below the words, in their order.
 
     >>> outgoing("Why?", [Attached(SELECTION, "a.py", text="@a.py#L1")]).text
@@ -67,7 +67,7 @@ def outgoing(words: str, attached: Sequence[Attached]) -> Outgoing:
     words = words.strip()
     texts = [(it, it.text.strip()) for it in attached if it.text.strip()]
     users = [text for it, text in texts if it.kind not in TOLD]
-    return Outgoing(
+    return OutgoingMessage(
         _joined([words, *(text for _, text in texts)]),
         tuple(Addition(it.kind, it.name, len(text)) for it, text in texts),
         _joined([words, *users]),

@@ -22,8 +22,8 @@ from ..base.log import logger
 from . import problems
 from .chat_update import FAILED, ChatUpdate
 from .chats import Chats
-from .finding import Wanted
-from .requests import Close, Open, Request
+from .finding import WantedChat
+from .requests import ChatRequest, Close, Open
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ ENDED = "The chat has ended; try again."
 class _Call:
     """A request, and who waits for its answer."""
 
-    request: Request[Any]
+    request: ChatRequest[Any]
     answer: Answer[Any]
 
 
@@ -55,7 +55,7 @@ class ChatService(User):
         # Held for moments: what waits, and whether somebody serves it, is one fact.
         self._door = threading.Lock()
         self._calls: list[_Call] = []
-        self._wanted: dict[str, Wanted] = {}
+        self._wanted: dict[str, WantedChat] = {}
         self._is_served = self._is_stopped = False
         # Belongs to the engine's loop.
         self._bell: asyncio.Event | None = None
@@ -72,7 +72,7 @@ class ChatService(User):
         id, in the workspace (an absolute path of a folder) and with the agent (its id; empty is the
         usual one). `tools` are servers of ours for its agent, where the workspace is trusted."""
         id = conversation_id or secrets.token_hex(16)
-        wanted = Wanted(id, agent, workspace, tuple(tools))
+        wanted = WantedChat(id, agent, workspace, tuple(tools))
         with self._door:
             self._wanted[wanted.id] = wanted
         self.ask(Open(wanted))
@@ -85,7 +85,7 @@ class ChatService(User):
         if is_open:
             self.ask(Close(conversation_id))
 
-    def ask(self, request: Request[T]) -> Answer[T]:
+    def ask(self, request: ChatRequest[T]) -> Answer[T]:
         """Answer it soon, in one order with the others. There is always an answer: it is Unanswered
         if the request is not possible, and if the engine fails or ends first."""
         answer: Answer[T] = Answer()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..agent.acp.session_state import ConfigOptions, ContextUsage
 from ..agent.acp.slash_commands import SlashCommand
 from ..agent.events.turn_events import Diff, Queue
-from .question import Question
+from .question import ChatQuestion
 from .rendered import Patch
 
 # The agent is being started or found; nothing runs; a turn runs; it is being stopped; it cannot be
@@ -45,7 +45,7 @@ class ChatUpdate:
     code: str = ""
     patches: tuple[Patch, ...] = ()
     is_anew: bool = False
-    waiting: tuple[Question, ...] = ()
+    waiting: tuple[ChatQuestion, ...] = ()
     patience: float = 0.0
     queue: Queue = Queue((), False)
     title: str = ""

@@ -42,7 +42,7 @@ class Tasks:
             self._failed(problems.BROKEN, INTERNAL_ERROR)
 
 
-class Sending:
+class MessagesUnderWay:
     """The messages of one chat on their way: the agent may have to be started for them. `changed`
     is called when there are others."""
 

@@ -11,7 +11,7 @@ from ..agent.conversations import shared_folder
 from ..agent.conversations.conversation import Conversation
 from ..agent.wording import failure
 from .chat_update import ChatUpdate
-from .finding import Wanted
+from .finding import WantedChat
 from .open_chat import OpenChat
 
 
@@ -31,7 +31,7 @@ class Chats:
         """Whether one is open, or goes on without anybody who looks."""
         return bool(self._open) or self.agent.turns.are_busy
 
-    def open(self, wanted: Wanted) -> None:
+    def open(self, wanted: WantedChat) -> None:
         """Once for each conversation."""
         if wanted.id not in self._open:
             after = self._closing.get(wanted.id)

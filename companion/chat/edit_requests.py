@@ -16,7 +16,7 @@ from ..agent.conversations.transcripts import on_disk
 from ..agent.conversations.turn_undo import UNDONE, FileChange, FileTexts
 from ..agent.events.turn_events import Diff, PastTurn, ToolResult
 from ..agent.turn.edited_file import plain, read_file
-from ..agent.turn.outcomes import Decision
+from ..agent.turn.outcomes import CallDecision
 from ..agent.turn.turn import Turn
 from ..agent.wording import failure
 from ..agent.wording.failure import VALIDATION_ERROR, AgentError
@@ -24,11 +24,11 @@ from ..base.background import in_thread
 from .attached import FILE, Attached, said_with, words_of
 from .chats import Chats
 from .enclosed import named_files
-from .requests import NO_TURN, Request
+from .requests import NO_TURN, ChatRequest
 
 
 @dataclass(frozen=True)
-class DecideEdits(Request["tuple[str, ...]"]):
+class DecideEdits(ChatRequest["tuple[str, ...]"]):
     """Decide on the edits of a call that waits, after the user has looked at each. Only the first
     decision counts. `outcome` is ONCE, CANCEL or MODIFY; with MODIFY, these `edits` are written,
     each with the texts of the whole file, and no others of the call. The model gets the `note` as
@@ -44,7 +44,7 @@ class DecideEdits(Request["tuple[str, ...]"]):
     note: str = ""
 
     async def done(self, chats: Chats) -> tuple[str, ...]:
-        decision = Decision(self.outcome, edits=self.edits, note=self.note)
+        decision = CallDecision(self.outcome, edits=self.edits, note=self.note)
         turn = chats.agent.turns.confirm(self.call_id, decision, self.chat)
         if not self.edits:
             return ()
@@ -63,7 +63,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
-class Checkpoints(Request["tuple[Checkpoint, ...]"]):
+class Checkpoints(ChatRequest["tuple[Checkpoint, ...]"]):
     """The turns of a conversation, the last one first; `limit` of them."""
 
     chat: str
@@ -81,7 +81,7 @@ class Checkpoints(Request["tuple[Checkpoint, ...]"]):
 
 
 @dataclass(frozen=True)
-class TurnTexts(Request["tuple[FileTexts, ...]"]):
+class TurnTexts(ChatRequest["tuple[FileTexts, ...]"]):
     """What a turn changed, with the texts of its files before and after it; also of a chat that is
     not open."""
 
@@ -94,7 +94,7 @@ class TurnTexts(Request["tuple[FileTexts, ...]"]):
 
 
 @dataclass(frozen=True)
-class TellChanged(Request[None]):
+class TellChanged(ChatRequest[None]):
     """The user has changed files after the agent; it is told with the next message, also if the
     chat is not open."""
 
@@ -122,7 +122,7 @@ class Rewound:
 
 
 @dataclass(frozen=True)
-class Rewind(Request[Rewound]):
+class Rewind(ChatRequest[Rewound]):
     """Undo this turn and all after it, the last one first, and begin a new conversation with what
     was said before; the old one stays as it is."""
 

@@ -24,7 +24,7 @@ KEYS_INSIDE = sentence(
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedChat:
     """What a front end wants to be open. `agent` and `workspace` are for a conversation that does
     not exist yet; an empty `agent` is the usual one. `tools` are servers of ours, which its agent
     may use."""
@@ -39,7 +39,7 @@ class Wanted:
         return ChatUpdate(self.id, STARTING, agent=self.agent, workspace=self.workspace)
 
 
-async def find(agent: Agent, wanted: Wanted) -> Conversation:
+async def find(agent: Agent, wanted: WantedChat) -> Conversation:
     """The one that is wanted, or a new one that gets its id. Raises AgentError."""
     id, known = wanted.id, agent.conversations
     await shared_folder.learn(known, id)

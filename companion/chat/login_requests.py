@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from ..agent.agents.credentials import Credentials
 from ..agent.processes.login import Login
 from .chats import Chats
-from .requests import Request
+from .requests import ChatRequest
 
 
 @dataclass(frozen=True)
-class Configure(Request[None]):
+class Configure(ChatRequest[None]):
     """Use these credentials from now on, of one of the agent's kinds. Every conversation of the
     agent gets a new session; refused while one is busy."""
 
@@ -25,7 +25,7 @@ class Configure(Request[None]):
 
 
 @dataclass(frozen=True)
-class BeginLogin(Request["Login | None"]):
+class BeginLogin(ChatRequest["Login | None"]):
     """Begin a login with Google, which has to be configured: gives where the user gets a code; None
     if they are logged in already."""
 
@@ -39,7 +39,7 @@ class BeginLogin(Request["Login | None"]):
 
 
 @dataclass(frozen=True)
-class FinishLogin(Request[None]):
+class FinishLogin(ChatRequest[None]):
     """Finish that login with the code."""
 
     agent: str

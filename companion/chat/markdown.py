@@ -82,7 +82,7 @@ class Fence:
 
 
 @dataclass(frozen=True)
-class Place:
+class MarkdownState:
     """Where a text stands after a line: the open fence, and the columns of the items of the list,
     the innermost last; the list stands in so many quotations."""
 
@@ -90,7 +90,7 @@ class Place:
     items: tuple[int, ...] = ()
     depth: int = 0
 
-    def after(self, line: str) -> Place:
+    def after(self, line: str) -> MarkdownState:
         """Source: CommonMark 0.31.2, "Container blocks", "Fenced code blocks"."""
         line, fence = line[:MAX_LINE].expandtabs(4), self.fence
         prefix, rest = _unquoted(line, MAX_LINE if fence is None else fence.depth)
@@ -99,12 +99,12 @@ class Place:
         told, column = rest.strip(), _column(rest)
         # Quotations and items of lists end their fences.
         if prefix.count(">") < fence.depth or (told and column < fence.item):
-            return Place(None, self.items, self.depth).after(line)
+            return MarkdownState(None, self.items, self.depth).after(line)
         is_close = told.startswith(fence.characters) and not told.strip(fence.characters[0])
         is_close = is_close and column < fence.item + 4
-        return Place(None, self.items, self.depth) if is_close else self
+        return MarkdownState(None, self.items, self.depth) if is_close else self
 
-    def _outside(self, prefix: str, rest: str) -> Place:
+    def _outside(self, prefix: str, rest: str) -> MarkdownState:
         if not rest.strip():
             return self
         depth = prefix.count(">")
@@ -118,7 +118,7 @@ class Place:
         column = _column(rest)
         opening = _OPENING.match(rest.strip()) if column < items[-1] + 4 else None
         fence = opening and Fence(opening.group("fence"), prefix, items[-1], column)
-        return Place(fence, tuple(items[1:]), depth)
+        return MarkdownState(fence, tuple(items[1:]), depth)
 
 
 def _content_of(item: re.Match[str]) -> int:
@@ -150,7 +150,7 @@ class Prose:
         self._parts: list[str] = []
         self._size = 0
         self._held = ""
-        self._place = Place()
+        self._place = MarkdownState()
         # The beginning of the last line.
         self._line = ""
 

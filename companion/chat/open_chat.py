@@ -12,8 +12,8 @@ from ..agent.conversations.conversation import Conversation
 from ..agent.wording.failure import NOT_SENT, SESSION_NOT_FOUND
 from . import finding, problems
 from .chat_update import FAILED, READY, STARTING, STOPPING, WORKING, ChatUpdate
-from .chat_work import Sending, Tasks
-from .finding import Wanted
+from .chat_work import MessagesUnderWay, Tasks
+from .finding import WantedChat
 from .live_document import LiveDocument
 from .unsaid import Unsaid
 
@@ -31,7 +31,7 @@ class OpenChat:
     def __init__(
         self,
         agent: Agent,
-        wanted: Wanted,
+        wanted: WantedChat,
         told: Callable[[ChatUpdate], None],
         after: asyncio.Future[None] | None = None,
     ) -> None:
@@ -41,7 +41,7 @@ class OpenChat:
         self.is_stopping = False
         self._agent, self._wanted, self._told = agent, wanted, told
         self._finding = asyncio.Lock()
-        self._tasks, self._sending = Tasks(self.fail), Sending(self.touch)
+        self._tasks, self._sending = Tasks(self.fail), MessagesUnderWay(self.touch)
         self._opening: asyncio.Future[None] | None = None
         self._following: asyncio.Future[None] | None = None
         self._is_opening = self._is_closed = False

@@ -20,7 +20,7 @@ ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Scope:
+class PathScope:
     """`folders` are absolute; names of the first one are relative to it, those of others absolute.
     The patterns are Sublime's: of names, or of paths if they have a slash."""
 
@@ -30,7 +30,7 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Listing:
+class PathListing:
     """`names` have slashes, those of folders one at the end too; the nearest first. It `is_whole`
     unless there are too many, or the disk is too slow."""
 
@@ -38,15 +38,15 @@ class Listing:
     is_whole: bool
 
 
-def listed(scope: Scope, most: int = MOST, seconds: float = SECONDS) -> Listing:
+def listed(scope: PathScope, most: int = MOST, seconds: float = SECONDS) -> PathListing:
     """Links to folders are not followed. A folder that cannot be read has no names."""
     ends = time.monotonic() + seconds
     names: list[str] = []
     for name in _names(scope):
         if len(names) >= most or time.monotonic() > ends:
-            return Listing(tuple(names), False)
+            return PathListing(tuple(names), False)
         names.append(name)
-    return Listing(tuple(names), True)
+    return PathListing(tuple(names), True)
 
 
 def matching(
@@ -86,7 +86,7 @@ def _rank(name: str, typed: str) -> tuple[int, int]:
     return (1 if typed in last else 2 if typed in low else 3), len(low)
 
 
-def _names(scope: Scope) -> Iterator[str]:
+def _names(scope: PathScope) -> Iterator[str]:
     """Folder by folder, so that a limit leaves out what is deepest."""
     no_files, no_folders = _excluding(scope.no_files), _excluding(scope.no_folders)
     waiting = deque(

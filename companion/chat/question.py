@@ -37,7 +37,7 @@ MAX_LABEL = 80
 
 
 @dataclass(frozen=True)
-class Question:
+class ChatQuestion:
     """`kind` is PERMISSION or ELICITATION; `turn` is the id of the turn; `asked` is the time, in
     UTC.
 
@@ -70,10 +70,10 @@ class Question:
         return 0 < len({it.path for it in self.diffs}) <= MOST_REVIEWS
 
 
-def permission(turn: str, body: ToolConfirmation, asked: datetime | None = None) -> Question:
+def permission(turn: str, body: ToolConfirmation, asked: datetime | None = None) -> ChatQuestion:
     diffs = (*([body.diff] if body.diff else []), *body.more)
     names = " ".join([body.name, *(it.path for it in diffs)])
-    return Question(
+    return ChatQuestion(
         PERMISSION,
         turn,
         body.call_id,
@@ -86,8 +86,8 @@ def permission(turn: str, body: ToolConfirmation, asked: datetime | None = None)
     )
 
 
-def elicited(turn: str, body: Elicitation, asked: datetime | None = None) -> Question:
-    return Question(
+def elicited(turn: str, body: Elicitation, asked: datetime | None = None) -> ChatQuestion:
+    return ChatQuestion(
         ELICITATION,
         turn,
         body.id,

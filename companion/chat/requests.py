@@ -15,21 +15,21 @@ from ..agent.agents.credentials import AuthStatus
 from ..agent.conversations import shared_folder
 from ..agent.conversations.attachments import Attachments
 from ..agent.conversations.conversation import Conversation, SessionInfo
-from ..agent.conversations.transcript_reader import Summary
+from ..agent.conversations.transcript_reader import ConversationSummary
 from ..agent.conversations.transcripts import on_disk
 from ..agent.conversations.turn_undo import FileChange
 from ..agent.display import document
 from ..agent.events.turn_events import Attachment, MessageAdded, PastTurn, QueuedMessage
 from ..agent.processes.backend import Backend
-from ..agent.turn.outcomes import Decision
+from ..agent.turn.outcomes import CallDecision
 from ..agent.wording import failure
 from ..agent.wording.failure import SESSION_NOT_FOUND, VALIDATION_ERROR, AgentError
 from ..agent.wording.sentence import ENGLISH, sentence
 from ..base.background import in_thread
 from . import enclosed, finding, problems
-from .attached import Attached, Outgoing, outgoing, words_of
+from .attached import Attached, OutgoingMessage, outgoing, words_of
 from .chats import Chats
-from .finding import Wanted
+from .finding import WantedChat
 from .open_chat import OpenChat
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ T = TypeVar("T")
 NO_TURN = sentence("This turn is not in the conversation any more.")
 
 
-class Request(ABC, Generic[T]):
+class ChatRequest(ABC, Generic[T]):
     """Created on any thread; done on the engine's loop. What it is about is told by updates."""
 
     @abstractmethod
@@ -46,17 +46,17 @@ class Request(ABC, Generic[T]):
 
 
 @dataclass(frozen=True)
-class Open(Request[None]):
+class Open(ChatRequest[None]):
     """Follow a conversation, or begin it. Its updates tell how that goes."""
 
-    wanted: Wanted
+    wanted: WantedChat
 
     async def done(self, chats: Chats) -> None:
         chats.open(self.wanted)
 
 
 @dataclass(frozen=True)
-class Close(Request[None]):
+class Close(ChatRequest[None]):
     """Follow it no longer. A turn that runs goes on; a conversation in which nothing was said is
     deleted."""
 
@@ -78,7 +78,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Send(Request[Sent]):
+class Send(ChatRequest[Sent]):
     """Send the words of the user, with what is attached; while a turn runs, they wait for the end
     of that. What the words and the attached texts name as `@path` is read as well; what the editor
     adds names no files. Images and PDF documents become attachments."""
@@ -128,7 +128,7 @@ class Send(Request[Sent]):
 
 
 @dataclass(frozen=True)
-class TakeBack(Request[QueuedMessage]):
+class TakeBack(ChatRequest[QueuedMessage]):
     """Take back a message that waits; gives it as it was."""
 
     chat: str
@@ -143,7 +143,7 @@ class TakeBack(Request[QueuedMessage]):
 
 
 @dataclass(frozen=True)
-class SaidBefore(Request["tuple[str, ...]"]):
+class SaidBefore(ChatRequest["tuple[str, ...]"]):
     """The last messages of the user in the conversation, the oldest first."""
 
     chat: str
@@ -159,7 +159,7 @@ class SaidBefore(Request["tuple[str, ...]"]):
 
 
 @dataclass(frozen=True)
-class SendNow(Request[None]):
+class SendNow(ChatRequest[None]):
     """Send a message that waits before all others: within the turn that runs, where the agent takes
     messages there; else that is stopped first."""
 
@@ -173,7 +173,7 @@ class SendNow(Request[None]):
 
 
 @dataclass(frozen=True)
-class Stop(Request[None]):
+class Stop(ChatRequest[None]):
     """End the turn that runs, or the start of the agent, if there is one. What waits is held."""
 
     chat: str
@@ -186,7 +186,7 @@ class Stop(Request[None]):
 
 
 @dataclass(frozen=True)
-class Decide(Request[None]):
+class Decide(ChatRequest[None]):
     """Decide on a call that waits; only the first decision counts. `outcome` is one of `OUTCOMES`
     of `agent/events/turn_events`; with MODIFY, `new_text` is written instead."""
 
@@ -196,12 +196,12 @@ class Decide(Request[None]):
     new_text: str | None = None
 
     async def done(self, chats: Chats) -> None:
-        decision = Decision(self.outcome, self.new_text)
+        decision = CallDecision(self.outcome, self.new_text)
         chats.agent.turns.confirm(self.call_id, decision, self.chat)
 
 
 @dataclass(frozen=True)
-class AnswerElicitation(Request[None]):
+class AnswerElicitation(ChatRequest[None]):
     """Answer another question of the agent. `action` is one of `agent/acp/elicitation`; `content`
     are the values of a form's fields, by their names."""
 
@@ -214,7 +214,7 @@ class AnswerElicitation(Request[None]):
 
 
 @dataclass(frozen=True)
-class ChooseOption(Request[None]):
+class ChooseOption(ChatRequest[None]):
     """Choose another value of one of the agent's options, its model and its mode among them; the
     updates have them all."""
 
@@ -233,7 +233,7 @@ class ChooseOption(Request[None]):
 
 
 @dataclass(frozen=True)
-class UndoTurn(Request["tuple[FileChange, ...]"]):
+class UndoTurn(ChatRequest["tuple[FileChange, ...]"]):
     """Restore the files that are still as the turn left them, or do what was undone `again`; gives
     all of its files with their states afterwards. The agent is told with the next message."""
 
@@ -260,7 +260,7 @@ class UndoTurn(Request["tuple[FileChange, ...]"]):
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundConversations:
     """A page of conversations, the last used one first. `excerpts` has the places where the words
     are, by the conversations' ids. `next` is the cursor of the next page, empty if there is none;
     a page of a search may be short although there is one."""
@@ -271,7 +271,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class ListConversations(Request[Found]):
+class ListConversations(ChatRequest[FoundConversations]):
     """The conversations of these workspaces (real paths of folders), or all without any; with
     words, those that have them in their titles or texts."""
 
@@ -280,19 +280,19 @@ class ListConversations(Request[Found]):
     cursor: str = ""
     limit: int = 50
 
-    async def done(self, chats: Chats) -> Found:
+    async def done(self, chats: Chats) -> FoundConversations:
         if not self.cursor:
             await shared_folder.look_at_all(chats.agent.conversations)
         page = await chats.agent.listing.page(self.limit, self.cursor, self.words, self._is_listed)
-        return Found(page.infos, page.excerpts, page.next)
+        return FoundConversations(page.infos, page.excerpts, page.next)
 
-    def _is_listed(self, summary: Summary) -> bool:
+    def _is_listed(self, summary: ConversationSummary) -> bool:
         is_here = not self.workspaces or summary.workspace in self.workspaces
         return is_here and bool(summary.turns)
 
 
 @dataclass(frozen=True)
-class Rename(Request[None]):
+class Rename(ChatRequest[None]):
     """Another title."""
 
     conversation: str
@@ -304,7 +304,7 @@ class Rename(Request[None]):
 
 
 @dataclass(frozen=True)
-class Fork(Request[SessionInfo]):
+class Fork(ChatRequest[SessionInfo]):
     """A new conversation with all that was said until the end of this turn, or of the last one; it
     still has to be opened."""
 
@@ -319,7 +319,7 @@ class Fork(Request[SessionInfo]):
 
 
 @dataclass(frozen=True)
-class Delete(Request[None]):
+class Delete(ChatRequest[None]):
     """Delete a conversation for good, also in the own files of an agent that `removes_sessions`; a
     turn that runs is ended first."""
 
@@ -336,7 +336,7 @@ class Delete(Request[None]):
 
 
 @dataclass(frozen=True)
-class Export(Request[str]):
+class Export(ChatRequest[str]):
     """The whole conversation as a document in Markdown."""
 
     conversation: str
@@ -370,7 +370,7 @@ class AgentRow:
 
 
 @dataclass(frozen=True)
-class Agents(Request["tuple[AgentRow, ...]"]):
+class Agents(ChatRequest["tuple[AgentRow, ...]"]):
     """The agents of the settings, the usual one first. Starts none."""
 
     async def done(self, chats: Chats) -> tuple[AgentRow, ...]:
@@ -397,7 +397,7 @@ async def _row(backend: Backend, is_usual: bool) -> AgentRow:
     )
 
 
-async def _send(chats: Chats, conversation: Conversation, it: Outgoing) -> Sent:
+async def _send(chats: Chats, conversation: Conversation, it: OutgoingMessage) -> Sent:
     outbox = chats.agent.outbox
     turn = await outbox.send(conversation, it.text, it.files, it.attachments, True, it.additions)
     # The front end hears it by the feed, which nobody counts.
@@ -406,7 +406,7 @@ async def _send(chats: Chats, conversation: Conversation, it: Outgoing) -> Sent:
 
 
 async def _queue(
-    chats: Chats, conversation: Conversation, it: Outgoing, given: Sequence[str]
+    chats: Chats, conversation: Conversation, it: OutgoingMessage, given: Sequence[str]
 ) -> Sent:
     attached: Sequence[Attachment] = ()
     if it.attachments:

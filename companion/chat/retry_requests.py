@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from ..agent.wording.failure import VALIDATION_ERROR, AgentError
 from .attached import again
 from .chats import Chats
-from .requests import NO_TURN, Request, Send, Sent
+from .requests import NO_TURN, ChatRequest, Send, Sent
 
 
 @dataclass(frozen=True)
-class Reopen(Request[None]):
+class Reopen(ChatRequest[None]):
     """Open a chat again if that failed."""
 
     chat: str
@@ -21,7 +21,7 @@ class Reopen(Request[None]):
 
 
 @dataclass(frozen=True)
-class SendAgain(Request[Sent]):
+class SendAgain(ChatRequest[Sent]):
     """Send the message of a turn again, with all that went with it."""
 
     chat: str

@@ -8,11 +8,11 @@ from ..agent.acp.session_list import ListedSession
 from ..agent.processes import own_sessions
 from . import finding
 from .chats import Chats
-from .requests import Request
+from .requests import ChatRequest
 
 
 @dataclass(frozen=True)
-class OwnSessions(Request["tuple[ListedSession, ...]"]):
+class OwnSessions(ChatRequest["tuple[ListedSession, ...]"]):
     """Those of an agent (its id) in a folder (an absolute path) that are no conversations here, the
     last used ones first. Starts the agent."""
 
@@ -26,7 +26,7 @@ class OwnSessions(Request["tuple[ListedSession, ...]"]):
 
 
 @dataclass(frozen=True)
-class TakeOver(Request[str]):
+class TakeOver(ChatRequest[str]):
     """The id of a new conversation that goes on with one of these sessions; it still has to be
     opened."""
 

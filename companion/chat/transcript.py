@@ -7,7 +7,7 @@ from typing import Iterable, Sequence
 
 from ..agent.events.turn_events import LOST, Message, PastTurn, ToolOutput, TurnEvent
 from .block import Blocks
-from .question import Question
+from .question import ChatQuestion
 from .rendered import Patch
 from .said_blocks import ChangesBlock
 from .turn_blocks import TurnBlocks
@@ -70,7 +70,7 @@ class Transcript:
         return self._blocks.take()
 
     @property
-    def waiting(self) -> tuple[Question, ...]:
+    def waiting(self) -> tuple[ChatQuestion, ...]:
         """The questions that wait for the user, the oldest first."""
         return self._waiting.questions
 

@@ -10,7 +10,7 @@ from .block import Block, Drawing
 from .edit_counts import EditCount
 from .excerpt import excerpt, is_cut
 from .pen import Pen
-from .question import MOST_REVIEWS, PERMISSION, Question
+from .question import MOST_REVIEWS, PERMISSION, ChatQuestion
 from .rendered import (
     ANSWER,
     BUTTON,
@@ -33,7 +33,7 @@ MAX_FIELDS = 20
 Key = Tuple[str, str, str]
 
 
-def is_shown_in_part(question: Question) -> bool:
+def is_shown_in_part(question: ChatQuestion) -> bool:
     """Whether its command is too long for a document."""
     return is_cut(question.command, MAX_COMMAND)
 
@@ -44,14 +44,14 @@ class WaitingBlock(Block):
     def __init__(self, folder: str) -> None:
         super().__init__("foot", "")
         self._folder = folder
-        self._questions: dict[Key, tuple[Question, tuple[EditCount, ...]]] = {}
+        self._questions: dict[Key, tuple[ChatQuestion, tuple[EditCount, ...]]] = {}
         self._is_changed = False
 
     @property
-    def questions(self) -> tuple[Question, ...]:
+    def questions(self) -> tuple[ChatQuestion, ...]:
         return tuple(question for question, _edits in self._questions.values())
 
-    def ask(self, question: Question, edits: tuple[EditCount, ...] = ()) -> None:
+    def ask(self, question: ChatQuestion, edits: tuple[EditCount, ...] = ()) -> None:
         self._questions[(question.kind, question.turn, question.id)] = question, edits
         self._is_changed = True
 
@@ -81,7 +81,7 @@ class WaitingBlock(Block):
                 self._elicitation(pen, question)
         return pen.rendered()
 
-    def _permission(self, pen: Pen, question: Question, edits: tuple[EditCount, ...]) -> None:
+    def _permission(self, pen: Pen, question: ChatQuestion, edits: tuple[EditCount, ...]) -> None:
         pen.line(f"? May it use {question.title}?", QUESTION)
         for edit in edits:
             pen.write(f"{LINE}   ")
@@ -99,11 +99,11 @@ class WaitingBlock(Block):
             pen.link(f"[{option.label}]", DECIDE, BUTTON, call=question.id, outcome=option.outcome)
         pen.write("\n")
 
-    def _command(self, pen: Pen, question: Question) -> None:
+    def _command(self, pen: Pen, question: ChatQuestion) -> None:
         """All of it, as far as an editor can show it at once."""
         excerpt(question.command, str, MAX_COMMAND).write(pen, "sh", question.id)
 
-    def _elicitation(self, pen: Pen, question: Question) -> None:
+    def _elicitation(self, pen: Pen, question: ChatQuestion) -> None:
         pen.lines("?", question.title, QUESTION)
         for field in question.fields[:MAX_FIELDS]:
             pen.lines(" ", shown(field.title or field.name), DIM)

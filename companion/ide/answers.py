@@ -12,12 +12,12 @@ from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import StreamResponse
 
 from ..base import http_server
-from ..base.aiohttp_internals import Answer, head_of
+from ..base.aiohttp_internals import QuickAnswer, head_of
 from ..base.connection import SERVER
 from ..base.http_server import in_pieces
 from ..base.large_json import PIECE, encode_in_pieces
 from .clis import Cli
-from .session import Outgoing, StreamEnded, StreamEvent
+from .session import OutgoingEvents, StreamEnded, StreamEvent
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ ACCEPTED_HEAD = head_of(202, TEXT)
 COMMENT = b": keep-alive\n\n"
 
 
-class Refusal(Exception):
+class HttpRefusal(Exception):
     """A request that is refused: its HTTP status and a sentence for whoever reads it."""
 
     def __init__(self, status: int, sentence: str, allow: str = "") -> None:
@@ -46,18 +46,18 @@ class Refusal(Exception):
         self.sentence = sentence
         self.allow = allow
 
-    def answer(self) -> Answer:
+    def answer(self) -> QuickAnswer:
         headers = {**TEXT, "Allow": self.allow} if self.allow else TEXT
         body = (self.sentence + "\n").encode("utf-8")
-        return Answer(head_of(self.status, headers), body, self.status in http_server.CLOSING)
+        return QuickAnswer(head_of(self.status, headers), body, self.status in http_server.CLOSING)
 
 
 async def sent(request: BaseRequest, body: bytes | None) -> StreamResponse:
     """The answer with that body; None needs none."""
     if body is None:
-        return Answer(ACCEPTED_HEAD)
+        return QuickAnswer(ACCEPTED_HEAD)
     if len(body) <= PIECE:
-        return Answer(JSON_HEAD, body)
+        return QuickAnswer(JSON_HEAD, body)
     headers = {**JSON, **SERVER, "Content-Length": str(len(body))}
     return await http_server.send(request, 200, headers, in_pieces(body))
 
@@ -65,7 +65,7 @@ async def sent(request: BaseRequest, body: bytes | None) -> StreamResponse:
 def check_events(request: BaseRequest) -> None:
     """Raises Refusal for a client that does not take a stream."""
     if not accepts(request, EVENTS):
-        raise Refusal(406, f"Expected an Accept header that admits {EVENTS}.")
+        raise HttpRefusal(406, f"Expected an Accept header that admits {EVENTS}.")
 
 
 def accepts(request: BaseRequest, wanted: str) -> bool:
@@ -88,7 +88,7 @@ def framed(cli: Cli, event: StreamEvent) -> bytes:
 
 
 async def pump(
-    source: Outgoing[T],
+    source: OutgoingEvents[T],
     frame: Callable[[T], bytes],
     request: BaseRequest,
     response: StreamResponse,

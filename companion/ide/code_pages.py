@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Callable, Sequence
 
-from .code_queries import Found
+from .code_queries import FoundCode
 from .sharing import Gate
 
 # Rows of one page.
@@ -22,15 +22,15 @@ _BREAK = re.compile("\r\n|\r|\n")
 
 
 @dataclass(frozen=True)
-class Page:
+class CodePage:
     """`rows` from the number `offset` on; whether there are `more`."""
 
-    rows: tuple[Found, ...]
+    rows: tuple[FoundCode, ...]
     offset: int
     more: bool
 
 
-def page(found: Sequence[Found], gate: Gate, offset: int, quotes: bool) -> Page:
+def page(found: Sequence[FoundCode], gate: Gate, offset: int, quotes: bool) -> CodePage:
     """Only of files that may be told. Where it `quotes`, each row has the text of its line."""
     reason = lru_cache(maxsize=None)(gate.reason)
     told = [row for row in found if not reason(row.path)]
@@ -38,17 +38,17 @@ def page(found: Sequence[Found], gate: Gate, offset: int, quotes: bool) -> Page:
     if quotes:
         lines = lru_cache(maxsize=None)(_lines)
         rows = [_quoted(row, lines) for row in rows]
-    return Page(tuple(rows), offset, len(told) > offset + ROWS)
+    return CodePage(tuple(rows), offset, len(told) > offset + ROWS)
 
 
-def _quoted(row: Found, lines: Callable[[str], Sequence[str]]) -> Found:
+def _quoted(row: FoundCode, lines: Callable[[str], Sequence[str]]) -> FoundCode:
     column, line = row.column, row.text
     if line is None:
         known = lines(row.path)
         line = known[row.line - 1] if row.line <= len(known) else ""
     if row.is_utf16:
         column = characters(line, row.column - 1) + 1
-    return Found(row.path, row.line, column, row.name, row.kind, line.strip()[:MAX_LINE])
+    return FoundCode(row.path, row.line, column, row.name, row.kind, line.strip()[:MAX_LINE])
 
 
 def characters(line: str, units: int) -> int:

@@ -19,7 +19,7 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundCode:
     """One thing in a file: a symbol with its kind, a use of one, or a problem with its severity as
     `kind` and its message as `name`.
 
@@ -40,7 +40,7 @@ class Found:
 class Findings:
     """What was found, and by whom, in words for a model."""
 
-    rows: tuple[Found, ...] = ()
+    rows: tuple[FoundCode, ...] = ()
     source: str = ""
 
 

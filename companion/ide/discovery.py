@@ -75,7 +75,7 @@ class Advertisement:
 
 
 @dataclass(frozen=True)
-class Place:
+class DiscoveryFolder:
     """A folder in which a CLI searches: the parts of `form.folder` below `root`. This package never
     creates `root`."""
 
@@ -160,7 +160,7 @@ def _darwin_tmpdir() -> str:
     return ""
 
 
-def places(extra: str = "") -> list[Place]:
+def places(extra: str = "") -> list[DiscoveryFolder]:
     """The places for discovery files, Gemini CLI's first. `extra` is another folder for them; it
     stands for a temp folder or a home. If a CLI's home folder does not exist, this user does not
     use the CLI, and nothing is created for it (docs/adr/0017-one-table-of-clis.md)."""
@@ -171,7 +171,7 @@ def places(extra: str = "") -> list[Place]:
         if cli.discovery is not None and (homes or cli == GEMINI_CLI):
             roots = homes if cli.discovery.in_home else temp_folders()
             roots = [*roots, extra] if extra and os.path.isdir(extra) else roots
-            found += [Place(cli, cli.discovery, root) for root in roots]
+            found += [DiscoveryFolder(cli, cli.discovery, root) for root in roots]
     return found
 
 
@@ -196,7 +196,7 @@ class Publication:
         self.paths: tuple[str, ...] = ()
         self.problem = ""
         self.unwritten: dict[str, str] = {}
-        self._places: list[Place] = []
+        self._places: list[DiscoveryFolder] = []
         self._write()
 
     def change(self, advertisement: Advertisement) -> None:
@@ -242,7 +242,7 @@ class Publication:
                 logger.info("%s", problem)
             tried.add(place.cli.id)
 
-    def _write_into(self, place: Place) -> str:
+    def _write_into(self, place: DiscoveryFolder) -> str:
         """Gives what went wrong, as a sentence."""
         path = place.path(self.advertisement)
         may_fail = f"This editor may not be found by {place.cli.name}: "

@@ -53,7 +53,7 @@ class DiskCheck:
         self._tell = tell
         self._on_change = on_change
         # The last state of each text's file: an untouched file is not read again.
-        self._seen: dict[int, Sight] = {}
+        self._seen: dict[int, DiskState] = {}
         self._judged: set[int] = set()
         # When the last hour began for a file that is something else, by the loop's time.
         self._hour: dict[int, float] = {}
@@ -107,7 +107,7 @@ class DiskCheck:
             return
         entry = self._book[number]
         last = None if is_last else self._seen.get(number)
-        sight: Sight | None = None
+        sight: DiskState | None = None
         try:
             sight = await in_thread(partial(_look, entry, last), READING)
         except asyncio.TimeoutError:
@@ -159,7 +159,7 @@ class DiskCheck:
         self._on_change()
 
 
-class Sight(NamedTuple):
+class DiskState(NamedTuple):
     """The state of a text's file: whether it has the text, or else whether it has changed since
     the user accepted."""
 
@@ -168,14 +168,14 @@ class Sight(NamedTuple):
     is_other: bool
 
 
-def _look(entry: Entry, last: Sight | None) -> Sight:
+def _look(entry: Entry, last: DiskState | None) -> DiskState:
     """`last` is the result of the last check, which did not find the text."""
     stamp = file_content.stamp(entry.path)
     if last is not None and stamp == last.stamp:
         return last
     present = file_content.read(entry.path)
     is_other = present.digest not in ("", entry.before) and entry.before is not None
-    return Sight(stamp, is_in(entry.text or "", present), is_other)
+    return DiskState(stamp, is_in(entry.text or "", present), is_other)
 
 
 def is_in(text: str, present: file_content.Original) -> bool:

@@ -18,7 +18,7 @@ from ..base.large_json import TruncatedString
 from . import code_pages, mcp, stateless
 from .code_queries import (
     DefinitionsOf,
-    Found,
+    FoundCode,
     ProblemsIn,
     Query,
     ReferencesTo,
@@ -92,7 +92,7 @@ class EditorTools:
 
     async def open_files(self, arguments: Mapping[str, Any]) -> bytes:
         gate, active = self._gate(), self._context.active
-        files = [Found(file.path, 1, 1) for file in self._context.files()]
+        files = [FoundCode(file.path, 1, 1) for file in self._context.files()]
         unsaved = await _in_time(self._code.unsaved(self._window_id))
         page = await self._page(files, gate, arguments, quotes=False)
         rows = [
@@ -174,11 +174,11 @@ class EditorTools:
 
     async def _page(
         self, found: Any, gate: Gate, arguments: Mapping[str, Any], quotes: bool
-    ) -> code_pages.Page:
+    ) -> code_pages.CodePage:
         offset = int(arguments.get("offset", 0))
         return await _in_thread(partial(code_pages.page, found, gate, offset, quotes))
 
-    def _row(self, found: Found, names: tuple[str, ...]) -> dict[str, Any]:
+    def _row(self, found: FoundCode, names: tuple[str, ...]) -> dict[str, Any]:
         told = zip(names, (found.kind, found.name))
         return {
             "path": self._remote(found.path),

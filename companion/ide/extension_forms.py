@@ -25,7 +25,7 @@ class Moment(Enum):
     ENDED = "ended"
 
 
-class Kind(Enum):
+class ToolKind(Enum):
     """What a tool of a CLI does, as far as it matters to the editor."""
 
     WRITE = "write"
@@ -33,14 +33,14 @@ class Kind(Enum):
     SHELL = "shell"
 
 
-EDITS = (Kind.WRITE, Kind.REPLACE)
+EDITS = (ToolKind.WRITE, ToolKind.REPLACE)
 
 
 @dataclass(frozen=True)
 class ToolForm:
     """One tool: the member of its input that names the file to write, or contains the command."""
 
-    kind: Kind
+    kind: ToolKind
     subject: str
 
 
@@ -77,14 +77,14 @@ class ExtensionForm:
 
 
 _GEMINI_TOOLS = {
-    "write_file": ToolForm(Kind.WRITE, "file_path"),
-    "replace": ToolForm(Kind.REPLACE, "file_path"),
-    "run_shell_command": ToolForm(Kind.SHELL, "command"),
+    "write_file": ToolForm(ToolKind.WRITE, "file_path"),
+    "replace": ToolForm(ToolKind.REPLACE, "file_path"),
+    "run_shell_command": ToolForm(ToolKind.SHELL, "command"),
 }
 _QWEN_TOOLS = {
-    "write_file": ToolForm(Kind.WRITE, "file_path"),
-    "edit": ToolForm(Kind.REPLACE, "file_path"),
-    "run_shell_command": ToolForm(Kind.SHELL, "command"),
+    "write_file": ToolForm(ToolKind.WRITE, "file_path"),
+    "edit": ToolForm(ToolKind.REPLACE, "file_path"),
+    "run_shell_command": ToolForm(ToolKind.SHELL, "command"),
 }
 
 

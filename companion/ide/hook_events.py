@@ -9,7 +9,7 @@ from typing import Any, Mapping, TypeVar
 
 from ..base.jsonrpc import kind as kind_of
 from .clis import Cli
-from .extension_forms import EDITS, ExtensionForm, Kind, Moment
+from .extension_forms import EDITS, ExtensionForm, Moment, ToolKind
 from .path_maps import is_of_windows
 
 # Characters kept of a prompt, a command and a name: the user reads them in one line.
@@ -17,7 +17,7 @@ SHOWN = 500
 # Characters of a path or a command by which a tool is known: longer than any path.
 MAX_SUBJECT = 1 << 15
 # The subjects of Gemini CLI's questions, as its `details` name them.
-_ASKED = {"edit": Kind.WRITE, "exec": Kind.SHELL}
+_ASKED = {"edit": ToolKind.WRITE, "exec": ToolKind.SHELL}
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class HookEvent:
     folder: str = ""
     prompt: str = ""
     tool: str = ""
-    kind: Kind | None = None
+    kind: ToolKind | None = None
     subject: str = ""
     arguments: Mapping[str, Any] | None = None
     response: Any = None

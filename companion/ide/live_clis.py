@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Callable, Collection
 
-from .extension_forms import Kind, Moment
+from .extension_forms import Moment, ToolKind
 from .hook_events import HookEvent
 
 # The most CLIs of one window that are kept: more than anybody runs.
@@ -43,7 +43,7 @@ class LiveCli:
     activity: Activity = Activity.IDLE
     since: float = 0.0
     prompt: str = ""
-    kind: Kind | None = None
+    kind: ToolKind | None = None
     subject: str = ""
     is_in_editor: bool = False
     started: float = 0.0

@@ -7,7 +7,7 @@ import time
 from typing import Iterable
 
 from ..base.shown_text import shown_line
-from .extension_forms import Kind
+from .extension_forms import ToolKind
 from .live_clis import Activity, LiveCli
 
 ASKS, WORKING, DONE = "Gemini: asks", "Gemini: working", "Gemini: done"
@@ -53,7 +53,7 @@ def question(live: LiveCli) -> str:
 def _subject(live: LiveCli) -> str:
     if not live.subject:
         return ""
-    is_command = live.kind is Kind.SHELL
+    is_command = live.kind is ToolKind.SHELL
     return ": " + _cut(live.subject if is_command else f"edit {os.path.basename(live.subject)}")
 
 

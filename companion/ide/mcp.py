@@ -82,7 +82,7 @@ class Desk:
         raise NotImplementedError
 
 
-class Call(NamedTuple):
+class ToolCaller(NamedTuple):
     """Who calls a tool, and who does its work."""
 
     desk: Desk
@@ -101,13 +101,13 @@ _SHOWN = encode({"content": []})
 _NOTHING_CLOSED = encode({"content": text("{}")})
 
 
-async def _open_diff(call: Call, arguments: Mapping[str, Any]) -> bytes:
+async def _open_diff(call: ToolCaller, arguments: Mapping[str, Any]) -> bytes:
     path = _path(call.desk, arguments)
     await call.desk.open_diff(call.session, path, arguments["newContent"], arguments["filePath"])
     return _SHOWN
 
 
-async def _close_diff(call: Call, arguments: Mapping[str, Any]) -> bytes:
+async def _close_diff(call: ToolCaller, arguments: Mapping[str, Any]) -> bytes:
     # The CLI sends it after a decision in the terminal, and leaves it out when it quits
     # (docs/protocol.md 1.9).
     decided = arguments.get("suppressNotification") is True
@@ -168,7 +168,7 @@ TOOLS = (
 )
 
 
-_TABLE: ToolTable[Call] = ToolTable(
+_TABLE: ToolTable[ToolCaller] = ToolTable(
     TOOLS, lambda call: call.session.protocol_version >= ARGUMENT_ERRORS_ARE_RESULTS_SINCE
 )
 _NO_TOOLS = encode({"tools": []})
@@ -207,7 +207,7 @@ def client_of(info: Any) -> str:
 
 async def handle(message: Message, desk: Desk, session: Session) -> bytes | None:
     """The bytes that answer the message, or None if it needs no answer."""
-    return await answer(message, _METHODS, Call(desk, session))
+    return await answer(message, _METHODS, ToolCaller(desk, session))
 
 
 async def handle_stateless(request: Request, desk: Desk, session: Session | None) -> bytes | None:
@@ -221,11 +221,11 @@ def needs_session(request: Request) -> bool:
     return request.method == "tools/call" and request.params.get("name") in _TABLE
 
 
-async def _list_tools(params: Mapping[str, Any], call: Call) -> bytes:
+async def _list_tools(params: Mapping[str, Any], call: ToolCaller) -> bytes:
     return _TABLE.listing if call.desk.offers_diffs else _NO_TOOLS
 
 
-async def _set_level(params: Mapping[str, Any], call: Call) -> bytes:
+async def _set_level(params: Mapping[str, Any], call: ToolCaller) -> bytes:
     if params.get("level") not in LOG_LEVELS:
         raise RpcError(
             INVALID_PARAMS,
@@ -236,7 +236,7 @@ async def _set_level(params: Mapping[str, Any], call: Call) -> bytes:
     return EMPTY
 
 
-_METHODS: dict[str, Method[Call]] = {
+_METHODS: dict[str, Method[ToolCaller]] = {
     "ping": ping,
     "tools/list": _list_tools,
     "tools/call": _TABLE.call,
@@ -255,7 +255,7 @@ async def _list_cacheable(params: Mapping[str, Any], call: StatelessCall) -> byt
 async def _call_tool(params: Mapping[str, Any], call: StatelessCall) -> bytes:
     if call.session is None:
         raise _TABLE.unknown(params.get("name"))
-    return RESULTS.complete(await _TABLE.call(params, Call(call.desk, call.session)))
+    return RESULTS.complete(await _TABLE.call(params, ToolCaller(call.desk, call.session)))
 
 
 RESULTS = stateless.Results(SERVER_INFO)

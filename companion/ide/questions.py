@@ -95,9 +95,9 @@ class Examinations(Question["tuple[Examination, ...]"]):
         scope = self._scope(workspace, folders)
         return in_thread(partial(gathering.examine, scope), EXAMINATION)
 
-    def _scope(self, workspace: Workspace, elsewhere: tuple[str, ...]) -> gathering.Scope:
+    def _scope(self, workspace: Workspace, elsewhere: tuple[str, ...]) -> gathering.ExaminedScope:
         from .doctor.facts import Window
-        from .doctor.gathering import Scope
+        from .doctor.gathering import ExaminedScope
 
         status, told = workspace.status(), workspace.advertisement
         publication = workspace.publication
@@ -116,7 +116,7 @@ class Examinations(Question["tuple[Examination, ...]"]):
             dict(workspace.connected_before),
             {id: at for id, (_, at) in workspace.hooks.heard_of.items()},
         )
-        return Scope(
+        return ExaminedScope(
             self.cli,
             window,
             self.command,

@@ -36,7 +36,7 @@ class StreamEnded(Exception):
     """The stream was replaced; or its session ended and all its events have been sent."""
 
 
-class Notification(Protocol):
+class Notifiable(Protocol):
     """A frozen value that becomes a JSON-RPC notification when a stream writes it."""
 
     def notification(self, cli: Cli = GEMINI_CLI) -> tuple[str, dict[str, Any]]:
@@ -53,7 +53,7 @@ class StreamEvent:
     """
 
     id: int
-    value: Notification
+    value: Notifiable
     passing: bool = False
     number: int = 0
 
@@ -96,7 +96,7 @@ class Session:
         # The events since the client last sent anything, with the times at which they were sent.
         self._unconfirmed: list[tuple[float, StreamEvent]] = []
 
-    def send(self, value: Notification, passing: bool = False, number: int = 0) -> int:
+    def send(self, value: Notifiable, passing: bool = False, number: int = 0) -> int:
         """Put a notification on the session's stream, now or once there is one; gives the event's
         id."""
         if passing:
@@ -182,7 +182,7 @@ class Session:
         position = self.stream.position if self.stream is not None else self._delivered
         return any(it.number == number and it.id <= position for it in self._waiting())
 
-    def replace(self, number: int, value: Notification) -> None:
+    def replace(self, number: int, value: Notifiable) -> None:
         """Put another decision in the place of one that waits."""
         for index, event in enumerate(self._events):
             if event.number == number:
@@ -235,7 +235,7 @@ class Session:
         self._delivered = min([event.id - 1 for event in self._events] + [saved.last_id])
 
 
-class Outgoing(ABC, Generic[T]):
+class OutgoingEvents(ABC, Generic[T]):
     """What is sent one after the other to a client that listens. `wake` is set whenever there may
     be something to take. `peer` is the port at the client's end, 0 if it is not known."""
 
@@ -266,7 +266,7 @@ class Outgoing(ABC, Generic[T]):
         return value
 
 
-class Stream(Outgoing[StreamEvent]):
+class Stream(OutgoingEvents[StreamEvent]):
     """One reader of a session's events, until another replaces it."""
 
     def __init__(self, session: Session, position: int, wake: asyncio.Event | None = None) -> None:

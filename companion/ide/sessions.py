@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from .clis import GEMINI_CLI, Cli, by_id
 from .saved_state import SavedSession
-from .session import Notification, Session, Stream, StreamEvent
+from .session import Notifiable, Session, Stream, StreamEvent
 from .silence import Silence
 from .subscriptions import Subscriptions
 
@@ -169,7 +169,7 @@ class Sessions:
         else:
             self._on_end(session)
 
-    def broadcast(self, value: Notification, to_named: bool = True) -> None:
+    def broadcast(self, value: Notifiable, to_named: bool = True) -> None:
         """Put a passing notification on every stream, or on those of sessions without a name."""
         for session in self:
             if to_named or not session.is_named:

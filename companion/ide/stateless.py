@@ -70,7 +70,7 @@ class Asker(NamedTuple):
         return ASKER + hashlib.sha256(whole).hexdigest()[:32]
 
 
-class Call(NamedTuple):
+class CheckedRequest(NamedTuple):
     """A checked request. `client` is the client's `clientInfo`, empty if it gives none; `asker` is
     None without the extension."""
 
@@ -106,7 +106,7 @@ def missing_extension(id: Id) -> RpcError:
     )
 
 
-def checked(value: Any, head: Head, supported: Sequence[str]) -> Call | None:
+def checked(value: Any, head: Head, supported: Sequence[str]) -> CheckedRequest | None:
     """The request in the body; None for a notification, which needs no answer. Raises RpcError."""
     if isinstance(value, list):
         raise RpcError(INVALID_REQUEST, f"Expected one message; MCP {VERSION} has no batches.")
@@ -123,7 +123,7 @@ def checked(value: Any, head: Head, supported: Sequence[str]) -> Call | None:
     _compare(told, "Mcp-Method", head.methods, told.method)
     if told.method in NAMED:
         _compare(told, "Mcp-Name", head.names, told.params.get(NAMED[told.method]))
-    return Call(told, client, _asker(told, capabilities))
+    return CheckedRequest(told, client, _asker(told, capabilities))
 
 
 def refuse_disguised(request: Request) -> None:

@@ -14,16 +14,16 @@ from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import StreamResponse
 
 from ..base import http_server
-from ..base.aiohttp_internals import Answer, head_of
+from ..base.aiohttp_internals import QuickAnswer, head_of
 from ..base.jsonrpc import INVALID_PARAMS, Request, RpcError, encode_result, kind
 from ..base.large_json import encode_in_pieces
 from . import answers, mcp, stateless
-from .answers import Refusal
+from .answers import HttpRefusal
 from .clis import Cli
 from .mcp_tables import unknown_method
-from .session import Notification, Session
+from .session import Notifiable, Session
 from .sessions import Sessions, TooManyNames
-from .stateless import Call, Head, Results
+from .stateless import CheckedRequest, Head, Results
 from .subscriptions import Subscription, TooManySubscriptions
 
 LISTEN = "subscriptions/listen"
@@ -33,7 +33,7 @@ MAX_ID = 1000
 REPEATED = ("MCP-Protocol-Version", "Mcp-Method", "Mcp-Name")
 
 
-class Server(NamedTuple):
+class McpServer(NamedTuple):
     """One server of MCP: its `methods`, what is added to its `results`, whether it `has_news` for
     those who listen, whether a request `needs_session`, and what does the work."""
 
@@ -63,7 +63,7 @@ class StatelessTransport:
         self._safely = safely
 
     async def reply(
-        self, request: BaseRequest, cli: Cli, call: Call | None, server: Server
+        self, request: BaseRequest, cli: Cli, call: CheckedRequest | None, server: McpServer
     ) -> StreamResponse:
         """None is a notification, which needs no answer. Raises RpcError, Refusal."""
         if call is None:
@@ -73,7 +73,7 @@ class StatelessTransport:
             return await self._listen(request, cli, call, server)
         if asked.method not in server.methods:
             error = unknown_method(asked.method, (*server.methods, LISTEN), asked.id)
-            return Answer(head_of(404, answers.JSON), error.encode())
+            return QuickAnswer(head_of(404, answers.JSON), error.encode())
         session = None
         if server.needs_session(asked):
             if call.asker is None:
@@ -82,7 +82,7 @@ class StatelessTransport:
         body = await self._safely(asked, server.handle(asked, session))
         return await answers.sent(request, body)
 
-    def _session(self, call: Call, cli: Cli) -> Session | None:
+    def _session(self, call: CheckedRequest, cli: Cli) -> Session | None:
         """The session of a client that gives itself a name. Raises Refusal."""
         if call.asker is None:
             return None
@@ -90,10 +90,10 @@ class StatelessTransport:
         try:
             return self._sessions.named(id, stateless.VERSION, client, cli)
         except TooManyNames:
-            raise Refusal(503, "Expected fewer clients with names of their own.") from None
+            raise HttpRefusal(503, "Expected fewer clients with names of their own.") from None
 
     async def _listen(
-        self, request: BaseRequest, cli: Cli, call: Call, server: Server
+        self, request: BaseRequest, cli: Cli, call: CheckedRequest, server: McpServer
     ) -> StreamResponse:
         answers.check_events(request)
         id, wanted = call.request.id, call.request.params.get("notifications")
@@ -109,7 +109,7 @@ class StatelessTransport:
             known = wanted if server.has_news else {}
             subscription = subscriptions.open(id, known, session.id if session is not None else "")
         except TooManySubscriptions:
-            raise Refusal(503, "Expected fewer streams at a time.") from None
+            raise HttpRefusal(503, "Expected fewer streams at a time.") from None
         try:
             if not server.has_news:
                 subscription.end()
@@ -124,7 +124,7 @@ class StatelessTransport:
         http_server.end_with_client(request)
         subscription.peer = answers.peer(request)
 
-        def frame(value: Notification) -> bytes:
+        def frame(value: Notifiable) -> bytes:
             return _tagged(subscription, *value.notification(cli))
 
         response = StreamResponse(headers={**answers.STREAM, "X-Accel-Buffering": "no"})

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Callable, Mapping
 
 from ..base.jsonrpc import Id
-from .session import Notification, Outgoing, Session, Stream, StreamEnded
+from .session import Notifiable, OutgoingEvents, Session, Stream, StreamEnded
 
 # The most streams of one window; a client needs one, and the connections have a limit as well.
 MAX_SUBSCRIPTIONS = 48
@@ -22,7 +22,7 @@ class TooManySubscriptions(Exception):
     """As many streams are open as one window may have."""
 
 
-class Subscription(Outgoing[Notification]):
+class Subscription(OutgoingEvents[Notifiable]):
     """One stream; `id` is that of the request. `session_id` is that of the client's session, empty
     without the extension. `session` and `stream` are set while this one carries its events."""
 
@@ -33,7 +33,7 @@ class Subscription(Outgoing[Notification]):
         self.session: Session | None = None
         self.stream: Stream | None = None
         self.wants_tools = wants_tools
-        self._changed: Notification | None = None
+        self._changed: Notifiable | None = None
 
     @property
     def honored(self) -> dict[str, bool]:
@@ -49,12 +49,12 @@ class Subscription(Outgoing[Notification]):
     def carry_no_more(self) -> None:
         self.session = self.stream = None
 
-    def tools_changed(self, value: Notification) -> None:
+    def tools_changed(self, value: Notifiable) -> None:
         if self.wants_tools:
             self._changed = value
             self.wake.set()
 
-    def take(self) -> Notification | None:
+    def take(self) -> Notifiable | None:
         self.wake.clear()
         event = self.stream.take() if self.stream is not None else None
         if event is not None:
@@ -114,7 +114,7 @@ class Subscriptions:
         is_free = session is not None and session.stream is None
         return self.carry(heirs[-1]) if heirs and is_free else None
 
-    def tools_changed(self, value: Notification) -> None:
+    def tools_changed(self, value: Notifiable) -> None:
         for subscription in self._open:
             subscription.tools_changed(value)
 

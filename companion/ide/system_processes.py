@@ -37,7 +37,7 @@ WINDOWS_LIST = (
 
 
 @dataclass(frozen=True)
-class Process:
+class SystemProcess:
     """`name` is the first word of its command, without folders. `started` is in seconds since the
     epoch, 0 if it is not known. `folder` and `environment` are None if they are not known."""
 
@@ -50,14 +50,14 @@ class Process:
     environment: Mapping[str, str] | None = field(default=None, repr=False)
 
 
-def running() -> dict[int, Process]:
+def running() -> dict[int, SystemProcess]:
     """All processes by their id. May take seconds."""
     if os.path.isdir("/proc/self"):
         return {each.pid: each for each in _from_proc()}
     return _from_powershell() if sys.platform == "win32" else _from_ps()
 
 
-def clis(cli: Cli, processes: Mapping[int, Process]) -> list[Process]:
+def clis(cli: Cli, processes: Mapping[int, SystemProcess]) -> list[SystemProcess]:
     """The processes that are this CLI in a terminal, the newest first, with folder and environment
     as far as the system tells."""
     found = [each for each in processes.values() if _is(cli, each)]
@@ -76,7 +76,7 @@ def is_program(cli: Cli, word: str) -> bool:
     return parts[-1] in names or package in "/".join(parts)
 
 
-def _is(cli: Cli, process: Process) -> bool:
+def _is(cli: Cli, process: SystemProcess) -> bool:
     words = process.command.split()
     is_script = process.name.startswith(("node", "bun"))
     programs = words[:PROGRAM_WORDS] if is_script else words[:1]
@@ -84,7 +84,7 @@ def _is(cli: Cli, process: Process) -> bool:
     return is_one and not any(word in DRIVEN for word in words)
 
 
-def _from_proc() -> Iterator[Process]:
+def _from_proc() -> Iterator[SystemProcess]:
     booted = _boot_time()
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -100,7 +100,7 @@ def _boot_time() -> float:
     return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-def _of_proc(pid: int, booted: float) -> Process:
+def _of_proc(pid: int, booted: float) -> SystemProcess:
     """Raises OSError, ValueError or IndexError if the process has ended meanwhile."""
     if sys.platform == "win32":
         raise FileNotFoundError("/proc")
@@ -108,14 +108,14 @@ def _of_proc(pid: int, booted: float) -> Process:
     with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
         command = file.read().replace("\0", " ").strip()
     started = booted + float(fields[19]) / os.sysconf("SC_CLK_TCK") if booted else 0.0
-    return Process(pid, int(fields[1]), _name(command), command, started)
+    return SystemProcess(pid, int(fields[1]), _name(command), command, started)
 
 
 def _name(command: str) -> str:
     return os.path.basename(command.split(" ")[0])
 
 
-def _with_details(process: Process) -> Process:
+def _with_details(process: SystemProcess) -> SystemProcess:
     if process.folder is not None:
         return process
     folder: str | None = None
@@ -139,7 +139,7 @@ def has_own_network(pid: int) -> bool:
     return False
 
 
-def root_of(process: Process | None) -> str:
+def root_of(process: SystemProcess | None) -> str:
     """The path that leads to the files as the process sees them; empty if those are ours, or if it
     is not known."""
     root = f"/proc/{process.pid}/root" if process is not None else ""
@@ -205,7 +205,7 @@ def _connected_ports(table: str, port: int, sockets: set[str]) -> frozenset[int]
     )
 
 
-def _from_ps() -> dict[int, Process]:
+def _from_ps() -> dict[int, SystemProcess]:
     processes = {}
     now = time.time()
     for line in output("ps", "-ax", *PS_COLUMNS).splitlines():
@@ -213,7 +213,9 @@ def _from_ps() -> dict[int, Process]:
         if len(words) == 4 and words[0].isdigit() and words[1].isdigit():
             pid, parent, elapsed, command = words
             started = now - _seconds(elapsed)
-            processes[int(pid)] = Process(int(pid), int(parent), _name(command), command, started)
+            processes[int(pid)] = SystemProcess(
+                int(pid), int(parent), _name(command), command, started
+            )
     return processes
 
 
@@ -225,7 +227,7 @@ def _seconds(elapsed: str) -> float:
     return ((days * 24 + hours) * 60 + minutes) * 60.0 + seconds
 
 
-def _from_powershell() -> dict[int, Process]:
+def _from_powershell() -> dict[int, SystemProcess]:
     listed = output("powershell", "-NoProfile", "-NonInteractive", "-Command", WINDOWS_LIST)
     rows: Any = []
     with suppress(ValueError):
@@ -237,5 +239,5 @@ def _from_powershell() -> dict[int, Process]:
             command = str(row["CommandLine"] or row["Name"] or "")
             name = os.path.splitext(str(row["Name"] or ""))[0]
             started = float(row.get("Started") or 0.0)
-            processes[pid] = Process(pid, parent, name, command, started)
+            processes[pid] = SystemProcess(pid, parent, name, command, started)
     return processes

@@ -16,7 +16,7 @@ from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
 
 from ..base import http_server
-from ..base.aiohttp_internals import Answer, head_of
+from ..base.aiohttp_internals import QuickAnswer, head_of
 from ..base.connection import SERVER, Connection
 from ..base.http_server import Guard, HttpServer, Refused
 from ..base.jsonrpc import (
@@ -34,7 +34,7 @@ from ..base.jsonrpc import (
 from ..base.log import logger
 from ..base.memory_budget import MemoryBudget, MemoryShare
 from . import answers, editor_tools, mcp, stateless, stateless_transport
-from .answers import Refusal
+from .answers import HttpRefusal
 from .clis import CLIS, Cli
 from .editor_tools import EditorTools
 from .hook_events import BadHook
@@ -42,7 +42,7 @@ from .hooks.hook_desk import HookDesk, NotConnected
 from .session import Session
 from .sessions import Sessions, UnknownSession
 from .stateless import Head
-from .stateless_transport import Server, StatelessTransport
+from .stateless_transport import McpServer, StatelessTransport
 
 PATH, HOOKS, TOOLS = "/mcp", "/hooks", "/tools"
 # By path, what may be asked there.
@@ -65,6 +65,8 @@ MAX_UNAUTHENTICATED = 32
 RETRY = 1500
 # Seconds that connections get to finish when the server stops; the editor's exit waits for them.
 SHUTDOWN = 0.2
+NO_SESSION = "Expected an Mcp-Session-Id header, or an initialize request first."
+ENDED_SESSION = "Expected the id of a live session; initialize a new one."
 
 _NOT_HTTP = (b"Expected a request of HTTP/1.1.\n", "text/plain")
 
@@ -128,7 +130,7 @@ class Endpoint:
         self._memory = MemoryBudget(MAX_MEMORY)
         self._stateless = StatelessTransport(sessions, on_stream, self._answer)
         self._servers = {
-            PATH: Server(
+            PATH: McpServer(
                 mcp.STATELESS_METHODS,
                 mcp.RESULTS,
                 True,
@@ -136,7 +138,7 @@ class Endpoint:
                 lambda request, session: mcp.handle_stateless(request, desk, session),
             ),
             # Its tools never change.
-            TOOLS: Server(
+            TOOLS: McpServer(
                 editor_tools.STATELESS_METHODS,
                 editor_tools.RESULTS,
                 False,
@@ -192,14 +194,14 @@ class Endpoint:
                 return await self._get(request)
             return self._delete(request)
         except Refused as refused:
-            return Refusal(refused.status, _sentence(refused.reason)).answer()
-        except Refusal as refusal:
+            return HttpRefusal(refused.status, _sentence(refused.reason)).answer()
+        except HttpRefusal as refusal:
             return refusal.answer()
         except RpcError as error:
-            return Answer(head_of(400, answers.JSON), error.encode())
+            return QuickAnswer(head_of(400, answers.JSON), error.encode())
         except Exception:
             logger.exception("a request failed")
-            return Answer(head_of(500, answers.JSON), _internal_error().encode())
+            return QuickAnswer(head_of(500, answers.JSON), _internal_error().encode())
 
     def _examine(self, request: BaseRequest) -> Examined:
         """Make all decisions that come before the body is read."""
@@ -209,15 +211,15 @@ class Endpoint:
         self._server.admit(request)
         methods = METHODS.get(request.path)
         if methods is None:
-            raise Refusal(404, "Expected one of the paths {}.".format(", ".join(METHODS)))
+            raise HttpRefusal(404, "Expected one of the paths {}.".format(", ".join(METHODS)))
         if request.method not in methods:
             allow = ", ".join(methods)
-            raise Refusal(405, f"Expected one of the methods {allow}.", allow)
+            raise HttpRefusal(405, f"Expected one of the methods {allow}.", allow)
         if request.method == "POST":
             if http_server.media_type(request) != http_server.JSON:
-                raise Refusal(415, "Expected Content-Type: application/json.")
+                raise HttpRefusal(415, "Expected Content-Type: application/json.")
             if not answers.accepts(request, http_server.JSON):
-                raise Refusal(406, "Expected an Accept header that admits application/json.")
+                raise HttpRefusal(406, "Expected an Accept header that admits application/json.")
         version = headers.get("MCP-Protocol-Version", mcp.HEADERLESS_VERSION)
         if version in mcp.VERSIONS:
             return Examined(cli, None)
@@ -225,7 +227,7 @@ class Endpoint:
             # The answer has the id of the request, which is in the body.
             return Examined(cli, stateless_transport.head(request))
         if version == stateless.VERSION and request.path != HOOKS:
-            raise Refusal(405, f"Expected a POST; MCP {version} has no other method.", "POST")
+            raise HttpRefusal(405, f"Expected a POST; MCP {version} has no other method.", "POST")
         raise stateless.unsupported_version(version, mcp.SUPPORTED)
 
     async def _post(self, request: BaseRequest, found: Examined) -> StreamResponse:
@@ -236,18 +238,19 @@ class Endpoint:
             value = await http_server.read_json(request, MAX_BODY, memory, LARGE)
             return await self._reply(request, found, value)
 
-    async def _hook(self, request: BaseRequest, cli: Cli, value: Any) -> Answer:
+    async def _hook(self, request: BaseRequest, cli: Cli, value: Any) -> QuickAnswer:
         """Raises Refusal."""
 
         def is_there() -> bool:
             return request.transport is not None and not request.transport.is_closing()
 
         try:
-            return Answer(answers.JSON_HEAD, encode(await self._hooks.answer(cli, value, is_there)))
+            answer = await self._hooks.answer(cli, value, is_there)
+            return QuickAnswer(answers.JSON_HEAD, encode(answer))
         except BadHook as error:
-            raise Refusal(400, str(error)) from None
+            raise HttpRefusal(400, str(error)) from None
         except NotConnected:
-            raise Refusal(421, "Expected a CLI that is connected to this window.") from None
+            raise HttpRefusal(421, "Expected a CLI that is connected to this window.") from None
 
     async def _reply(self, request: BaseRequest, found: Examined, value: Any) -> StreamResponse:
         """`value` is the parsed body."""
@@ -291,12 +294,12 @@ class Endpoint:
             logger.exception("a message failed")
             return _internal_error(message.id).encode() if isinstance(message, Request) else None
 
-    def _initialize(self, request: Request, cli: Cli) -> Answer:
+    def _initialize(self, request: Request, cli: Cli) -> QuickAnswer:
         version, result = mcp.negotiate(request)
         session = self._sessions.open(version, mcp.client_of(request.params.get("clientInfo")), cli)
         logger.info("%s connected (%s)", cli.name, session.client or "?")
         head = head_of(200, {**answers.JSON, "Mcp-Session-Id": session.id})
-        return Answer(head, encode_result(request.id, encode(result)))
+        return QuickAnswer(head, encode_result(request.id, encode(result)))
 
     async def _batch(self, messages: list[Message | RpcError], session: Session) -> bytes | None:
         if session.protocol_version != mcp.BATCH_VERSION:
@@ -339,11 +342,11 @@ class Endpoint:
     def _session(self, request: BaseRequest) -> Session:
         id = request.headers.get("Mcp-Session-Id")
         if id is None:
-            raise Refusal(400, "Expected an Mcp-Session-Id header, or an initialize request first.")
+            raise HttpRefusal(400, NO_SESSION)
         try:
             return self._sessions.get(id)
         except UnknownSession:
-            raise Refusal(404, "Expected the id of a live session; initialize a new one.") from None
+            raise HttpRefusal(404, ENDED_SESSION) from None
 
 
 def _event_id(request: BaseRequest) -> int | None:

@@ -14,7 +14,7 @@ from ..ide import questions
 from ..ide.clis import GEMINI_CLI, by_command
 from ..ide.doctor import gathering
 from ..ide.doctor.facts import Window
-from ..ide.doctor.gathering import Scope
+from ..ide.doctor.gathering import ExaminedScope
 from ..ide.doctor.report import Examination
 from ..ide.service import Companion
 from . import settings, sharing_settings
@@ -70,7 +70,7 @@ async def examine(companion: Companion, window: sublime.Window) -> Examinations:
             return ()
     # The companion has ended: give what can be seen without it.
     ended = _ended(window, companion.problem)
-    scope = _with_paths(Scope(cli, ended, command, environment, home), window)
+    scope = _with_paths(ExaminedScope(cli, ended, command, environment, home), window)
     return await computed(partial(gathering.examine, scope)) or ()
 
 
@@ -87,7 +87,7 @@ def _ended(window: sublime.Window, problem: str) -> Window:
     )
 
 
-def _with_paths(scope: Scope, window: sublime.Window) -> Scope:
+def _with_paths(scope: ExaminedScope, window: sublime.Window) -> ExaminedScope:
     return replace(
         scope,
         local_folders=tuple(window.folders()),

@@ -46,11 +46,11 @@ from .review.actions import Actions
 from .review.conflicts import Conflicts
 from .review.edit_book import EditBooks
 from .review.edits import Edits
-from .review.history import History
+from .review.history import EditHistory
 from .review.next_edit import NextEdit
 from .review.notes import Notes
-from .review.owners import CliSessions, Owners, Words
-from .review.queue import Queue
+from .review.owners import CliSessions, Owners, WordsToClis
+from .review.queue import ReviewQueue
 from .review.record import DiffRecord
 from .review.resting import Resting
 from .review.returned import Returned
@@ -87,9 +87,9 @@ class Running:
         self.stories = self.editor.stories
         self.reviews = self.editor.reviews = Reviews(self.stories, tell)
         self.resting = Resting(self.reviews)
-        self.history = History(self.companion, tell, os.path.join(self._cache, "edits"))
+        self.history = EditHistory(self.companion, tell, os.path.join(self._cache, "edits"))
         self.conflicts = Conflicts(self.companion, self.stories, self.reviews, tell)
-        words = self.editor.words = Words(self.companion, self.stories, tell)
+        words = self.editor.words = WordsToClis(self.companion, self.stories, tell)
         both = self.companion, self.editor
         self.turn_edits = TurnEdits()
         books = EditBooks((self.history, self.turn_edits))
@@ -101,7 +101,7 @@ class Running:
         self.unasked = Unasked(self.history, self.written, tell)
         self.sheet_commands = self._change_sheets(tell)
         self.sheets = self.sheet_commands.sheets
-        self.queue = Queue(self.reviews, tell)
+        self.queue = ReviewQueue(self.reviews, tell)
         self.next_edit = self.editor.next_edit = NextEdit(tell)
         self.notes = Notes(self.reviews, tell, self.diffs.reject)
         self.scrolling = self.editor.scrolling = Scrolling(self.reviews)
@@ -127,7 +127,7 @@ class Running:
         self.extension_setup = ExtensionSetup(tell, self._look_again)
         self.remedies = Remedies(self.companion, tell, self._look_again)
 
-    def _owners(self, words: Words, engines: Engines) -> Owners:
+    def _owners(self, words: WordsToClis, engines: Engines) -> Owners:
         typed = Drafts.in_cache(sublime.cache_path(), "edits.json")
         self.chat_edits = EditReviews(self.editor, typed, engines.open_tabs)
         self.chat_edits.has_old_turns = engines.is_there

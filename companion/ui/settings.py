@@ -97,7 +97,7 @@ DEFAULTS = Settings()
 
 
 @dataclass(frozen=True)
-class Kind:
+class SettingKind:
     """`fits` checks a value as Sublime gives it, of one of JSON's types."""
 
     expected: str
@@ -182,12 +182,12 @@ def _is_switch(value: Any) -> bool:
     return isinstance(value, bool)
 
 
-_SWITCH = Kind("true or false", _is_switch)
-_MORE = Kind("true or false", _is_switch, both=lambda user, project: user or project)
-KINDS: dict[str, Kind] = {
+_SWITCH = SettingKind("true or false", _is_switch)
+_MORE = SettingKind("true or false", _is_switch, both=lambda user, project: user or project)
+KINDS: dict[str, SettingKind] = {
     "diffs": _SWITCH,
     "focus_diff": _SWITCH,
-    "diff_layout": Kind(_one_of(DIFF_LAYOUTS), lambda value: value in DIFF_LAYOUTS),
+    "diff_layout": SettingKind(_one_of(DIFF_LAYOUTS), lambda value: value in DIFF_LAYOUTS),
     "diff_word_wrap": _SWITCH,
     "accept_on_save": _SWITCH,
     "keep_goes_on": _SWITCH,
@@ -195,65 +195,69 @@ KINDS: dict[str, Kind] = {
     "show_unasked_edits": _MORE,
     "ask_for_edits": _MORE,
     "diagnostics_after_edits": _SWITCH,
-    "cli_command": Kind(
+    "cli_command": SettingKind(
         "a list of words with at least one", lambda value: _is_words(value) and any(value[:1])
     ),
-    "terminal_command": Kind("a list of words", _is_words),
+    "terminal_command": SettingKind("a list of words", _is_words),
     "terminus_env": _SWITCH,
     "status_bar": _SWITCH,
     "messages": _SWITCH,
     "desktop_notices": _SWITCH,
-    "is_trusted": Kind(
+    "is_trusted": SettingKind(
         "true, false or null", lambda value: value is None or isinstance(value, bool)
     ),
     # A project, which may be somebody else's, can hold back more than the user does, but never
     # less. The last pattern that matches decides, so the user's come last.
-    "exclude": Kind(
+    "exclude": SettingKind(
         'a list of patterns, such as "*.pem" or "secrets/"',
         _are_patterns,
         instead=list(UNREADABLE),
         both=lambda user, project: [*project, *user],
         came=_bad_pattern,
     ),
-    "only_project_files": Kind(
+    "only_project_files": SettingKind(
         "true or false", _is_switch, instead=True, both=lambda user, project: user or project
     ),
-    "path_maps": Kind(
+    "path_maps": SettingKind(
         'a list of folders by two names, such as {"local": "C:\\\\", "remote": "/mnt/c/"}',
         _are_path_maps,
     ),
-    "extra_bind_address": Kind(
+    "extra_bind_address": SettingKind(
         'the IP address of one interface, such as "172.17.0.1", or ""',
         _is_interface,
         is_global=True,
     ),
-    "extra_discovery_folder": Kind(
+    "extra_discovery_folder": SettingKind(
         'the path of a folder, beginning with "/", "~" or a drive, or ""',
         _is_folder_path,
         is_global=True,
     ),
-    "api_port": Kind("a whole number from 0 to 65535", _is_port, is_global=True),
-    "api_shows_chats": Kind("true or false", _is_switch, is_global=True),
+    "api_port": SettingKind("a whole number from 0 to 65535", _is_port, is_global=True),
+    "api_shows_chats": SettingKind("true or false", _is_switch, is_global=True),
     # A project, which may be somebody else's, starts no programs.
-    "agents": Kind(
+    "agents": SettingKind(
         'an object of agents, such as {"my-agent": {"command": ["my-agent", "acp"]}}',
         lambda value: isinstance(value, Mapping) and all(map(_is_agent, value, value.values())),
         is_global=True,
     ),
-    "usual_agent": Kind(
+    "usual_agent": SettingKind(
         'the name of an agent, such as "gemini" or "claude"',
         lambda value: isinstance(value, str) and AGENT.fullmatch(value) is not None,
         is_global=True,
     ),
     # A project can hold back more than the user does, but never less.
-    "chat_context": Kind("true or false", _is_switch, both=lambda user, project: user and project),
+    "chat_context": SettingKind(
+        "true or false", _is_switch, both=lambda user, project: user and project
+    ),
     # A project, which may be somebody else's, cannot call itself trusted.
-    "trusted_folders": Kind(
+    "trusted_folders": SettingKind(
         'a list of paths of folders, such as "~/projects/mine"',
         lambda value: _is_words(value) and all(it and _is_folder_path(it) for it in value),
         is_global=True,
     ),
-    "log_level": Kind(_one_of(LOG_LEVELS), lambda value: value in LOG_LEVELS, is_global=True),
+    "log_level": SettingKind(
+        _one_of(LOG_LEVELS), lambda value: value in LOG_LEVELS, is_global=True
+    ),
 }
 
 

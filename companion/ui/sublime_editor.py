@@ -31,7 +31,7 @@ from .edit_diagnostics import EditDiagnostics
 from .notices import Notices
 from .review import comments, ending, large, open_diffs, opening, restoring
 from .review.next_edit import NextEdit
-from .review.owners import Words
+from .review.owners import WordsToClis
 from .review.record import OF_SESSION, Origin, waiting
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
@@ -68,7 +68,7 @@ class SublimeEditor(Editor):
         self.scrolling: Scrolling | None = None
         self.notices: Notices | None = None
         self.next_edit: NextEdit | None = None
-        self.words: Words | None = None
+        self.words: WordsToClis | None = None
         self.on_unasked: Callable[[int, UnaskedEdit], None] | None = None
         self.on_status: Callable[[tuple[Status, ...]], None] | None = None
         self._is_stopped = False

@@ -8,7 +8,7 @@ from typing import Any
 
 from GeminiCompanion.companion.agent.acp import messages
 from GeminiCompanion.companion.agent.acp.agent_state import AgentState
-from GeminiCompanion.companion.agent.agents.cli import Cli
+from GeminiCompanion.companion.agent.agents.cli import AgentCli
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.event_log import EventLog
@@ -59,7 +59,7 @@ class Session:
 class Stage:
     """`story` are the bodies of the events so far."""
 
-    def __init__(self, home: str, cli: type[Cli] = GeminiCli) -> None:
+    def __init__(self, home: str, cli: type[AgentCli] = GeminiCli) -> None:
         self.session = Session()
         self.log = EventLog("conversation", lambda event: self.story.append(event.body))
         self.story: list[Any] = []

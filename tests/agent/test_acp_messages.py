@@ -11,7 +11,7 @@ import unittest
 from typing import Any
 
 from GeminiCompanion.companion.agent.acp import protocol_version
-from GeminiCompanion.companion.agent.acp.acp_client import Client, Listener, messages
+from GeminiCompanion.companion.agent.acp.acp_client import AcpClient, Listener, messages
 from GeminiCompanion.companion.agent.acp.elicitation import ElicitationRequest
 from GeminiCompanion.companion.agent.acp.members import Unreadable
 from GeminiCompanion.companion.agent.acp.messages import (
@@ -23,7 +23,7 @@ from GeminiCompanion.companion.agent.acp.messages import (
     ToolCallUpdate,
     UnusedUpdate,
 )
-from GeminiCompanion.companion.agent.acp.process import Process
+from GeminiCompanion.companion.agent.acp.process import AgentProcess
 from GeminiCompanion.companion.agent.wording.failure import GEMINI_ERROR, AgentError
 from GeminiCompanion.companion.base import jsonrpc
 from GeminiCompanion.companion.base.log import logger
@@ -256,13 +256,13 @@ def told(**members: Any) -> str:
 
 
 class OverAProcess(unittest.IsolatedAsyncioTestCase):
-    async def heard(self, *lines: str, after: int = 0) -> tuple[Client, Heard]:
+    async def heard(self, *lines: str, after: int = 0) -> tuple[AcpClient, Heard]:
         """A connection whose agent writes these lines `after` so many that it has read, and then
         what it reads to its errors."""
         command = (sys.executable, "-c", ECHO, json.dumps(lines), str(after))
-        process = await Process.start(command, dict(os.environ), tempfile.gettempdir())
+        process = await AgentProcess.start(command, dict(os.environ), tempfile.gettempdir())
         heard = Heard()
-        client = Client(process, heard, "Some CLI", asyncio.Lock())
+        client = AcpClient(process, heard, "Some CLI", asyncio.Lock())
         self.addAsyncCleanup(client.kill)
         return client, heard
 

@@ -13,12 +13,12 @@ from GeminiCompanion.companion.agent.acp.agent_state import AgentState
 from GeminiCompanion.companion.agent.acp.elicitation import Field
 from GeminiCompanion.companion.agent.acp.members import Unreadable
 from GeminiCompanion.companion.agent.acp.session_state import (
-    Choice,
     ConfigOption,
     ConfigOptions,
     ContextUsage,
     Cost,
     CurrentMode,
+    OptionChoice,
     Plan,
     PlanEntry,
     SessionTitle,
@@ -104,7 +104,7 @@ class Read(unittest.TestCase):
         options = [MODE, EFFORT, FAST, unknown, wrong, {"type": "boolean", "currentValue": True}]
         told = update(sessionUpdate="config_option_update", configOptions=options)
         mode, effort, fast = told.options
-        self.assertEqual(mode.choices, (Choice("ask", "Ask"), Choice("code", "code")))
+        self.assertEqual(mode.choices, (OptionChoice("ask", "Ask"), OptionChoice("code", "code")))
         self.assertEqual([each.group for each in effort.choices], ["Usual", "Usual"])
         self.assertEqual((fast.name, fast.values, fast.current), ("fast", (False, True), True))
 

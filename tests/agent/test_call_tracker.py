@@ -24,7 +24,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     ToolResult,
 )
 from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
-from GeminiCompanion.companion.agent.turn.outcomes import Decision
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
 
@@ -123,7 +123,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([it.call_id for it in self.stage.of(ToolConfirmation)], [SHELL])
         self.assertEqual(len(tracker.confirmations), 1)
         self.assertEqual(self.session.told, [])
-        tracker.confirm(SHELL, Decision("proceed_once"))
+        tracker.confirm(SHELL, CallDecision("proceed_once"))
         self.assertEqual(self.session.told, [(1, "proceed_once")])
         self.assertEqual(self.stage.statuses(SHELL), [PENDING, EXECUTING])
         self.assertEqual(tracker.confirmations, ())
@@ -131,9 +131,9 @@ class Calls(unittest.IsolatedAsyncioTestCase):
     async def test_the_first_decision_counts(self) -> None:
         tracker = self.tracker()
         await tracker.ask(self.stage.asked(shell()))
-        tracker.confirm(SHELL, Decision("cancel"))
+        tracker.confirm(SHELL, CallDecision("cancel"))
         with self.assertRaises(AgentError) as caught:
-            tracker.confirm(SHELL, Decision("proceed_once"))
+            tracker.confirm(SHELL, CallDecision("proceed_once"))
         self.assertEqual(caught.exception.code, failure.TOOL_CALL_NOT_FOUND)
         self.assertEqual(self.session.told, [(1, "cancel")])
 
@@ -148,13 +148,13 @@ class Calls(unittest.IsolatedAsyncioTestCase):
             ("cancel", "text"),
         ):
             with self.subTest(outcome), self.assertRaises(AgentError):
-                tracker.confirm(SHELL, Decision(outcome, text))
+                tracker.confirm(SHELL, CallDecision(outcome, text))
         self.assertEqual((self.session.told, len(tracker.confirmations)), ([], 1))
 
     async def test_a_rejected_call_is_told_as_rejected_and_its_end_only_once(self) -> None:
         tracker = self.tracker()
         await tracker.ask(self.stage.asked(shell()))
-        tracker.confirm(SHELL, Decision("cancel"))
+        tracker.confirm(SHELL, CallDecision("cancel"))
         await self.end(tracker, shell(status="failed", text="canceled"))
         (result,) = self.results()
         self.assertEqual((result.success, result.rejected), (False, True))
@@ -174,7 +174,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
                 (result,) = self.results()
                 self.assertEqual((result.success, result.rejected), (success, False))
                 with self.assertRaises(AgentError):
-                    tracker.confirm(SHELL, Decision("proceed_once"))
+                    tracker.confirm(SHELL, CallDecision("proceed_once"))
 
     async def test_a_question_that_is_taken_back_waits_no_more_and_runs_nothing(self) -> None:
         tracker = self.tracker()
@@ -220,7 +220,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
     async def test_one_that_was_decided_is_not_rejected_later(self) -> None:
         tracker = self.tracker(0.01)
         await tracker.ask(self.stage.asked(shell("1")))
-        tracker.confirm(SHELL, Decision("proceed_once"))
+        tracker.confirm(SHELL, CallDecision("proceed_once"))
         await tracker.ask(self.stage.asked(shell("2")))
         await until(self.results)
         self.assertEqual([it.call_id for it in self.results()], ["run_shell_command__2"])
@@ -229,7 +229,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         tracker = self.tracker()
         path = os.path.join(self.folder, "a")
         await tracker.ask(self.stage.asked(edit(path)))
-        tracker.confirm(WRITE, Decision("proceed_always"))
+        tracker.confirm(WRITE, CallDecision("proceed_always"))
         await tracker.ask(self.stage.asked(edit(path, "2")))
         # For good is what we remember; the agent is told each time that it may run once.
         self.assertEqual(self.session.told, [(1, "proceed_once"), (2, "proceed_once")])
@@ -240,7 +240,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
     ) -> None:
         tracker, path = self.tracker(), os.path.join(self.folder, "a")
         await tracker.ask(self.stage.asked(edit(path)))
-        tracker.confirm(WRITE, Decision("proceed_always"))
+        tracker.confirm(WRITE, CallDecision("proceed_always"))
         look = tracker.writes.read_before
 
         async def cancelled(call: Call, again: bool = False) -> Call:
@@ -265,7 +265,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
     async def test_an_edit_is_written_as_the_user_changed_it_and_the_model_is_told(self) -> None:
         tracker, path = self.tracker(), os.path.join(self.folder, "a")
         await tracker.ask(self.stage.asked(edit(path)))
-        tracker.confirm(WRITE, Decision(MODIFY, "mine\n"))
+        tracker.confirm(WRITE, CallDecision(MODIFY, "mine\n"))
         await tracker.write(messages.WriteTextFile("session", 9, path, "new\n"))
         with open(path, encoding="utf-8") as file:
             self.assertEqual(file.read(), "mine\n")
@@ -281,7 +281,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
     async def test_a_write_that_goes_as_the_agent_wants_is_answered_plainly(self) -> None:
         tracker, path = self.tracker(), os.path.join(self.folder, "a")
         await tracker.ask(self.stage.asked(edit(path)))
-        tracker.confirm(WRITE, Decision("proceed_once"))
+        tracker.confirm(WRITE, CallDecision("proceed_once"))
         await tracker.write(messages.WriteTextFile("session", 9, path, "new\n"))
         self.assertEqual(self.session.told[-1], (9, {}))
 
@@ -319,7 +319,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         tracker = self.tracker()
         call = messages.ToolCallUpdate("resolve-prompt-/a-1", "read", "read")
         await tracker.ask(self.stage.asked(call))
-        tracker.confirm("resolve-prompt-/a-1", Decision("proceed_once"))
+        tracker.confirm("resolve-prompt-/a-1", CallDecision("proceed_once"))
         self.assertEqual(self.stage.statuses(call.id), [PENDING, EXECUTING, COMPLETED])
         self.assertTrue(self.results()[0].success)
         self.assertTrue(tracker.is_idle)

@@ -16,15 +16,15 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.agent.acp.acp_client import OfferedCommands, Session
+from GeminiCompanion.companion.agent.acp.acp_client import AcpSession, OfferedCommands
 from GeminiCompanion.companion.agent.acp.agent_state import AgentState
 from GeminiCompanion.companion.agent.acp.session_state import (
     MODE,
     MODEL,
     SELECT,
-    Choice,
     ConfigOption,
     ConfigOptions,
+    OptionChoice,
 )
 from GeminiCompanion.companion.agent.acp.tool_servers import HTTP, ToolServer
 from GeminiCompanion.companion.agent.agent import Agent, Options
@@ -44,7 +44,7 @@ from GeminiCompanion.companion.agent.conversations.choices import Choices
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.session_opener import Opened
 from GeminiCompanion.companion.agent.conversations.shared_folder import open_to_all
-from GeminiCompanion.companion.agent.conversations.transcripts import Transcript, Transcripts
+from GeminiCompanion.companion.agent.conversations.transcripts import TranscriptFile, Transcripts
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
 from GeminiCompanion.companion.agent.processes.runner import Launch
@@ -88,7 +88,7 @@ class OnDisk(unittest.IsolatedAsyncioTestCase):
         self.addAsyncCleanup(agent.stop)
         return agent
 
-    def written(self, id: str = ID) -> Transcript:
+    def written(self, id: str = ID) -> TranscriptFile:
         """A conversation with one turn."""
         transcript = self.transcripts.of(id)
         transcript.begin(self.workspace, NOW)
@@ -354,7 +354,7 @@ class WithoutACli(OnDisk):
         self.written()
         agent, other, answers = await self.started(), await self.started(), threading.Event()
         self.addCleanup(answers.set)
-        write = mock.patch.object(Transcript, "write", lambda _: answers.wait(PATIENCE))
+        write = mock.patch.object(TranscriptFile, "write", lambda _: answers.wait(PATIENCE))
         with write, mock.patch.object(conversations, "WRITING", 0.01):
             await shared_folder.learn(agent.conversations, ID)
             held = agent.conversations.known(ID).hold.held()
@@ -410,7 +410,7 @@ class WithSessions(OnDisk):
 
         async def open_session(*_: Any) -> Opened:
             await self.gate.wait()
-            session = Session(self.client, "87654321-session", self.workspace)
+            session = AcpSession(self.client, "87654321-session", self.workspace)
             return Opened(session, reminder=self.reminder)
 
         async def client(*_: Any) -> Any:
@@ -563,7 +563,7 @@ class WithSessions(OnDisk):
         transcript.write()
         agent = await self.started()
         refusal = AgentError(failure.VALIDATION_ERROR, "This folder is not trusted.")
-        with mock.patch.object(Session, "choose", side_effect=refusal):
+        with mock.patch.object(AcpSession, "choose", side_effect=refusal):
             turn = await agent.chat(self.workspace, "hello", session_id=ID)
         self.assertEqual(agent.sessions()[0].mode, "")
         first = await asyncio.wait_for(turn.events().__anext__(), PATIENCE)
@@ -581,7 +581,9 @@ class WithSessions(OnDisk):
         record.change = lambda state: setattr(record, "state", state)
         state = AgentState()
         options = (
-            ConfigOption(what, what, "", what, SELECT, "a", (Choice("a", "A"), Choice("b", "B")))
+            ConfigOption(
+                what, what, "", what, SELECT, "a", (OptionChoice("a", "A"), OptionChoice("b", "B"))
+            )
             for what in (MODEL, MODE)
         )
         state.open(ConfigOptions(tuple(options)), ())
@@ -604,7 +606,7 @@ class WithSessions(OnDisk):
         self.client.is_running = False
         died = AgentError(failure.STREAM_ERROR, "The Gemini CLI ended unexpectedly.")
         chosen = mock.AsyncMock(side_effect=[died, ConfigOptions()])
-        with mock.patch.object(Session, "choose", chosen):
+        with mock.patch.object(AcpSession, "choose", chosen):
             for _ in range(2):
                 with contextlib.suppress(AgentError):
                     await agent.models(self.workspace, ID)

@@ -31,7 +31,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
 )
 from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
 from GeminiCompanion.companion.agent.turn.edited_file import difference, edited
-from GeminiCompanion.companion.agent.turn.outcomes import Decision
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.turn.turn import Limits, Turn
 
 from ..support import until
@@ -81,7 +81,7 @@ class Story(unittest.IsolatedAsyncioTestCase):
 
     async def changed(self, text: str) -> ToolResult:
         """The user wants this text instead."""
-        self.tracker.confirm(WRITE, Decision(MODIFY, text))
+        self.tracker.confirm(WRITE, CallDecision(MODIFY, text))
         await self.tracker.finish_writes()
         result: ToolResult = self.stage.of(ToolResult)[-1]
         return result
@@ -90,7 +90,7 @@ class Story(unittest.IsolatedAsyncioTestCase):
 class WritesByItself(Story):
     async def test_a_changed_edit_is_refused_first_and_then_written_by_us(self) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, Decision(MODIFY, "mine\n"))
+        self.tracker.confirm(WRITE, CallDecision(MODIFY, "mine\n"))
         self.assertEqual(self.stage.session.told, [(1, "cancel")])
         self.assertFalse(os.path.exists(self.path))
         await self.tracker.finish_writes()
@@ -127,7 +127,7 @@ class WritesByItself(Story):
             with self.subTest(text):
                 self.setUp()
                 await self.asked()
-                self.tracker.confirm(WRITE, Decision("proceed_once"))
+                self.tracker.confirm(WRITE, CallDecision("proceed_once"))
                 if text:
                     self.write(text)
                 await self.tracker.finish_writes()
@@ -149,7 +149,7 @@ class WritesByItself(Story):
 
         for id in ("1", "2"):
             await self.tracker.ask(self.stage.asked(edit(self.path, id)))
-            self.tracker.confirm(f"write_file__{id}", Decision("proceed_once"))
+            self.tracker.confirm(f"write_file__{id}", CallDecision("proceed_once"))
         with mock.patch.object(self.tracker.writes, "is_done", is_done):
             await asyncio.wait_for(self.tracker.finish_writes(), 5.0)
         self.assertEqual(looked, ["write_file__1", "write_file__2"])
@@ -162,7 +162,7 @@ class WritesByItself(Story):
 
     async def test_its_refusal_is_not_reported_while_the_users_text_is_written(self) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, Decision(MODIFY, "mine\n"))
+        self.tracker.confirm(WRITE, CallDecision(MODIFY, "mine\n"))
         await self.tracker.change(self.told("failed"))
         await self.tracker.finish_writes()
         self.assertEqual([it.success for it in self.stage.of(ToolResult)], [True])
@@ -181,7 +181,7 @@ class WritesByItself(Story):
         await self.changed("mine\n")
         told = replace(self.told("pending", "mine\n", "mine\ntoo\n"), id="write_file__2")
         await self.tracker.ask(self.stage.asked(told))
-        self.tracker.confirm(told.id, Decision("proceed_once"))
+        self.tracker.confirm(told.id, CallDecision("proceed_once"))
         self.write("mine\ntoo\n")
         result = await self.end(replace(told, status="completed"))
         self.assertEqual((result.success, result.error, result.unasked), (True, None, ()))
@@ -201,7 +201,7 @@ class WritesByItself(Story):
 
     async def test_an_allowed_edit_that_is_on_disk_is_reported_as_done(self) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, Decision("proceed_once"))
+        self.tracker.confirm(WRITE, CallDecision("proceed_once"))
         self.write("new\n")
         result = await self.end(self.told("completed"))
         self.assertEqual((result.success, result.unasked), (True, ()))
@@ -209,7 +209,7 @@ class WritesByItself(Story):
 
     async def test_an_allowed_edit_that_is_not_on_disk_is_not_reported_as_done(self) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, Decision("proceed_once"))
+        self.tracker.confirm(WRITE, CallDecision("proceed_once"))
         result = await self.end(self.told("completed"))
         self.assertFalse(result.success)
         self.assertIn("does not hold what the agent reports", str(result.error))
@@ -222,7 +222,7 @@ class WritesByItself(Story):
                 self.setUp()
                 self.write("old\n")
                 await self.asked("old\n")
-                self.tracker.confirm(WRITE, Decision("proceed_once"))
+                self.tracker.confirm(WRITE, CallDecision("proceed_once"))
                 self.write("new\n")
                 self.tracker.cancel()
                 if reports:
@@ -242,7 +242,7 @@ class WritesByItself(Story):
     async def test_another_text_than_the_allowed_one_is_shown_as_an_unasked_edit(self) -> None:
         self.write("old\n")
         await self.asked("old\n")
-        self.tracker.confirm(WRITE, Decision("proceed_once"))
+        self.tracker.confirm(WRITE, CallDecision("proceed_once"))
         self.write("other\n")
         # The report has only a piece.
         result = await self.end(self.told("completed", "d", "other"))
@@ -267,7 +267,7 @@ class WritesByItself(Story):
 
     async def test_one_that_was_approved_for_good_is_not_unasked(self) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, Decision("proceed_always"))
+        self.tracker.confirm(WRITE, CallDecision("proceed_always"))
         self.write("new\n")
         await self.end(self.told("completed"))
         await self.tracker.ask(self.stage.asked(edit(self.path, "2")))
@@ -295,7 +295,7 @@ class WritesOverOurs(Story):
 
     async def written(self, outcome: str, text: str | None = None) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, Decision(outcome, text))
+        self.tracker.confirm(WRITE, CallDecision(outcome, text))
         request = messages.WriteTextFile("session", 9, self.path, "new\n")
         await self.tracker.write(request)
 
@@ -381,7 +381,7 @@ class GoesOn(Story):
         turn.start([])
         turn.ask(self.stage.asked(self.told("pending")))
         await until(lambda: turn.confirmations)
-        turn.confirm(WRITE, Decision(MODIFY, "mine\n"))
+        turn.confirm(WRITE, CallDecision(MODIFY, "mine\n"))
         assert self.stage.session.end is not None
         self.stage.session.end.set_result(messages.TurnEnd("cancelled", tokens=(1, 2)))
         await until(lambda: self.stage.session.told.count(("prompt",)) == 2)

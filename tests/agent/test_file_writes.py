@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 from GeminiCompanion.companion.agent.events.turn_events import Diff
-from GeminiCompanion.companion.agent.turn.file_writes import NotWritten, Seen, write
+from GeminiCompanion.companion.agent.turn.file_writes import DecidedEdit, NotWritten, write
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -28,8 +28,8 @@ class Writes(unittest.TestCase):
         with open(self.path, "rb") as file:
             return file.read()
 
-    def seen(self, old: str, new: str, text: str | None = None) -> Seen:
-        return Seen(Diff(self.path, old, new), text)
+    def seen(self, old: str, new: str, text: str | None = None) -> DecidedEdit:
+        return DecidedEdit(Diff(self.path, old, new), text)
 
     def test_an_edit_is_written_where_the_file_is_as_it_was_shown(self) -> None:
         self.write(b"\xef\xbb\xbfold\r\n")

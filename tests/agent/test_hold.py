@@ -12,7 +12,7 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.agent.conversations.hold import Hold
-from GeminiCompanion.companion.agent.conversations.transcripts import Transcript, Transcripts
+from GeminiCompanion.companion.agent.conversations.transcripts import TranscriptFile, Transcripts
 from GeminiCompanion.companion.base.file_lock import FileLock
 
 from ..support import PATIENCE, begun, until
@@ -110,7 +110,7 @@ class Holding(unittest.IsolatedAsyncioTestCase):
         self.assertTrue(self.is_free())
 
     async def test_what_is_told_while_it_is_let_go_is_written_while_it_is_held_again(self) -> None:
-        slow, called = self.slowly(Transcript, "write")
+        slow, called = self.slowly(TranscriptFile, "write")
         free = []
 
         def work() -> None:
@@ -141,7 +141,7 @@ class Holding(unittest.IsolatedAsyncioTestCase):
             self.hold.soon(work)
 
         tell("first")
-        slow, called = self.slowly(Transcript, "write")
+        slow, called = self.slowly(TranscriptFile, "write")
         with slow:
             await until(called.is_set)
             tell("second")

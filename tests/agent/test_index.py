@@ -16,7 +16,7 @@ from GeminiCompanion.companion.agent.conversations import index, index_file
 from GeminiCompanion.companion.agent.conversations.index import Index
 from GeminiCompanion.companion.agent.conversations.index_file import IndexFile
 from GeminiCompanion.companion.agent.conversations.transcript_reader import TranscriptReader
-from GeminiCompanion.companion.agent.conversations.transcripts import Transcript, Transcripts
+from GeminiCompanion.companion.agent.conversations.transcripts import TranscriptFile, Transcripts
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
 
@@ -42,7 +42,7 @@ class IndexCase(unittest.IsolatedAsyncioTestCase):
         for number in range(3):
             self.written(number)
 
-    def written(self, number: int, **changes: str) -> Transcript:
+    def written(self, number: int, **changes: str) -> TranscriptFile:
         transcript = self.transcripts.of(id_of(number))
         transcript.begin("/work", NOW)
         transcript.change(session=f"session {number}", **changes)

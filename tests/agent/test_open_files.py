@@ -44,7 +44,7 @@ from GeminiCompanion.companion.agent.turn import file_reads
 from GeminiCompanion.companion.agent.turn.call_tracker import UNATTENDED, CallTracker
 from GeminiCompanion.companion.agent.turn.file_writes import LEFT_OUT
 from GeminiCompanion.companion.agent.turn.held_writes import UNSAVED
-from GeminiCompanion.companion.agent.turn.outcomes import Decision
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.base import undo_store
 
 from ..support import PATIENCE, until
@@ -191,7 +191,7 @@ class Writing(OpenCase):
     async def test_an_accepted_edit_is_saved_through_its_tab(self) -> None:
         tracker, self.tab.text, self.tab.is_accepted = self.tracker(), "one\ntyped\n", True
         await tracker.ask(self.stage.asked(self.update()))
-        tracker.confirm(WRITE, Decision(ONCE))
+        tracker.confirm(WRITE, CallDecision(ONCE))
         await self.asks_to_write(tracker)
         self.assertEqual((self.content(), self.told()), ("new\n", (9, {})))
         # To undo it leaves what was typed.
@@ -203,7 +203,7 @@ class Writing(OpenCase):
         tracker = CallTracker(self.stage.log, self.stage.agent, 600.0, note)
         self.tab.is_excluded = True
         await tracker.ask(self.stage.asked(self.update(old="one\n")))
-        tracker.confirm(WRITE, Decision(ONCE))
+        tracker.confirm(WRITE, CallDecision(ONCE))
         await self.asks_to_write(tracker)
         self.assertEqual(self.content(), "new\n")
         kept = os.listdir(os.path.join(self.folder, "state", "edits"))
@@ -214,7 +214,7 @@ class Writing(OpenCase):
     async def test_a_text_of_the_user_is_saved_there_too_and_the_model_told(self) -> None:
         tracker, self.tab.text, self.tab.is_accepted = self.tracker(), "one\ntyped\n", True
         await tracker.ask(self.stage.asked(self.update()))
-        tracker.confirm(WRITE, Decision(MODIFY, "mine\n"))
+        tracker.confirm(WRITE, CallDecision(MODIFY, "mine\n"))
         await self.asks_to_write(tracker)
         self.assertEqual(self.content(), "mine\n")
         self.assertIn("mine\n", self.told()[1])
@@ -222,7 +222,7 @@ class Writing(OpenCase):
     async def test_unsaved_changes_on_which_nobody_decided_are_asked_about(self) -> None:
         tracker = self.tracker()
         await tracker.ask(self.stage.asked(edit(self.path)))
-        tracker.confirm(WRITE, Decision(ONCE))
+        tracker.confirm(WRITE, CallDecision(ONCE))
         self.tab.text = "typed meanwhile\n"
         writing = self.asks_to_write(tracker)
         await until(lambda: len(self.stage.of(ToolConfirmation)) == 2)
@@ -232,7 +232,7 @@ class Writing(OpenCase):
         self.assertEqual((asked.diff.old_text, asked.diff.new_text), ("typed meanwhile\n", "new\n"))
         self.assertEqual(self.content(), "one\n")
         self.tab.is_accepted = True
-        tracker.confirm(WRITE, Decision(ONCE))
+        tracker.confirm(WRITE, CallDecision(ONCE))
         await writing
         self.assertEqual(self.content(), "new\n")
 
@@ -240,7 +240,7 @@ class Writing(OpenCase):
         tracker, self.tab.text = self.tracker(), "typed\n"
         writing = self.asks_to_write(tracker)
         asked = await self.question()
-        tracker.confirm(asked.call_id, Decision(ONCE))
+        tracker.confirm(asked.call_id, CallDecision(ONCE))
         await writing
         self.assertEqual((self.content(), self.tab.text), ("one\n", "typed\n"))
         self.assertEqual(self.told()[1], str(UNSAVED.filled(path=self.path)))
@@ -257,7 +257,7 @@ class Writing(OpenCase):
         writing = self.asks_to_write(tracker)
         asked = await self.question()
         self.assertEqual([it.outcome for it in asked.options], [ONCE, CANCEL, MODIFY])
-        tracker.confirm(WRITE, Decision(MODIFY, "mine\n"))
+        tracker.confirm(WRITE, CallDecision(MODIFY, "mine\n"))
         await writing
         self.assertEqual(self.content(), "mine\n")
         with mock.patch.object(self.stage.agent.recording, "find", return_value=None):
@@ -268,7 +268,7 @@ class Writing(OpenCase):
         tracker, self.tab.is_held = self.tracker(), True
         writing = self.asks_to_write(tracker)
         asked = await self.question()
-        tracker.confirm(asked.call_id, Decision(CANCEL))
+        tracker.confirm(asked.call_id, CallDecision(CANCEL))
         await writing
         self.assertEqual(self.content(), "one\n")
         self.assertEqual(self.told()[1], str(LEFT_OUT.filled(path=self.path)))
@@ -278,7 +278,7 @@ class Writing(OpenCase):
         tracker, self.tab.is_held = self.tracker(), True
         writing = self.asks_to_write(tracker)
         asked = await self.question()
-        tracker.confirm(asked.call_id, Decision(ONCE))
+        tracker.confirm(asked.call_id, CallDecision(ONCE))
         await writing
         self.assertEqual(self.content(), "new\n")
         self.assertEqual(self.stage.statuses(asked.call_id)[-1], COMPLETED)
@@ -291,7 +291,7 @@ class Writing(OpenCase):
             await until(partial(lambda it: tracker.confirmations or it.done(), writing))
             self.assertFalse(writing.done())
             asked = await self.question()
-            tracker.confirm(asked.call_id, Decision(ONCE))
+            tracker.confirm(asked.call_id, CallDecision(ONCE))
             await writing
             self.assertEqual(self.content(), text)
 
@@ -305,10 +305,10 @@ class Writing(OpenCase):
                 asked = await self.question()
                 self.tab.text = text
                 self.write(b"changed meanwhile\n")
-                tracker.confirm(asked.call_id, Decision(ONCE))
+                tracker.confirm(asked.call_id, CallDecision(ONCE))
                 if text is not None:
                     await until(lambda: tracker.confirmations)
-                    tracker.confirm(asked.call_id, Decision(ONCE))
+                    tracker.confirm(asked.call_id, CallDecision(ONCE))
                 await writing
                 self.assertEqual(self.stage.statuses(asked.call_id)[-1], FAILED)
                 self.assertEqual(str(self.stage.of(ToolResult)[-1].error), self.told()[1])
@@ -323,7 +323,7 @@ class Writing(OpenCase):
     async def test_what_the_user_has_approved_is_not_held(self) -> None:
         tracker, self.tab.is_held = self.tracker(), True
         await tracker.ask(self.stage.asked(self.update(old="one\n")))
-        tracker.confirm(WRITE, Decision(ONCE))
+        tracker.confirm(WRITE, CallDecision(ONCE))
         await self.asks_to_write(tracker)
         self.assertEqual(self.content(), "new\n")
 
@@ -362,7 +362,7 @@ class Writing(OpenCase):
         tracker, self.tab.is_held = self.tracker(), True
         self.stage.agent.distrust()
         writing = self.asks_to_write(tracker)
-        tracker.confirm((await self.question()).call_id, Decision(MODIFY, "mine\n"))
+        tracker.confirm((await self.question()).call_id, CallDecision(MODIFY, "mine\n"))
         await writing
         self.assertEqual(self.content(), "mine\n")
         self.assertIn("mine\n", self.told()[1])

@@ -6,7 +6,7 @@ import unittest
 
 from GeminiCompanion.companion.agent.acp.messages import PermissionOption, ToolCallUpdate
 from GeminiCompanion.companion.agent.agents.claude_agent import ClaudeAgent
-from GeminiCompanion.companion.agent.agents.cli import Cli
+from GeminiCompanion.companion.agent.agents.cli import AgentCli
 from GeminiCompanion.companion.agent.agents.codex import Codex
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.events.tool_call import Call, read
@@ -76,7 +76,7 @@ def options(text: str) -> list[PermissionOption]:
 class Offered(unittest.TestCase):
     """Which option each outcome chooses."""
 
-    def chosen(self, text: str, cli: type[Cli] = GeminiCli) -> dict[str, str]:
+    def chosen(self, text: str, cli: type[AgentCli] = GeminiCli) -> dict[str, str]:
         made = cli("/home", False)
         return {it: each.id for it, each in choices_of(options(text), made.outcome_of).items()}
 

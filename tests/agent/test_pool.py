@@ -9,7 +9,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent.acp.messages import AgentMessageChunk
 from GeminiCompanion.companion.agent.processes import idle, pool
-from GeminiCompanion.companion.agent.processes.pool import Place, Pool
+from GeminiCompanion.companion.agent.processes.pool import Pool, ProcessPlace
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.base.jsonrpc import Request
 
@@ -52,7 +52,7 @@ class PoolTest(unittest.IsolatedAsyncioTestCase):
     async def asyncTearDown(self) -> None:
         self.pool.stop_watching()
 
-    def place(self, talk: Talk) -> Place:
+    def place(self, talk: Talk) -> ProcessPlace:
         return self.pool.place_of(talk)  # type: ignore[arg-type]
 
     async def test_a_new_conversation_goes_where_the_fewest_are_and_stays_there(self) -> None:

@@ -10,7 +10,7 @@ import unittest
 from unittest import mock
 
 from GeminiCompanion.companion.agent.acp import process
-from GeminiCompanion.companion.agent.acp.process import Process
+from GeminiCompanion.companion.agent.acp.process import AgentProcess
 
 from ..support import PATIENCE, is_alive, until
 
@@ -28,7 +28,7 @@ class Stopping(unittest.TestCase):
     def test_a_gentle_end_leaves_no_command_behind(self) -> None:
         async def run() -> None:
             command = (sys.executable, "-c", STAYS)
-            one = await Process.start(command, dict(os.environ), tempfile.gettempdir())
+            one = await AgentProcess.start(command, dict(os.environ), tempfile.gettempdir())
             background = int(await one.lines().__anext__())
             with mock.patch.multiple(process, CLOSING=0.0, TERMINATING=0.2):
                 await one.stop()
@@ -40,7 +40,7 @@ class Stopping(unittest.TestCase):
     def test_lines_that_nobody_has_read_hold_no_pipe_open(self) -> None:
         async def run() -> None:
             command = (sys.executable, "-c", "print('x' * 3_000_000)")
-            one = await Process.start(command, dict(os.environ), tempfile.gettempdir())
+            one = await AgentProcess.start(command, dict(os.environ), tempfile.gettempdir())
             stdout = one._process.stdout
             # Its buffer is full.
             await until(lambda: stdout._paused)  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from typing import Any, Mapping
 from unittest import mock
 
 from GeminiCompanion.companion.agent.agent import Agent, Options
-from GeminiCompanion.companion.agent.agents.cli import Cli
+from GeminiCompanion.companion.agent.agents.cli import AgentCli
 from GeminiCompanion.companion.agent.agents.codex import Codex
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.conversations import prompt
@@ -25,7 +25,7 @@ from GeminiCompanion.companion.agent.wording.failure import (
 
 
 class Attached(unittest.TestCase):
-    agent: type[Cli] = GeminiCli
+    agent: type[AgentCli] = GeminiCli
 
     def setUp(self) -> None:
         self.folder = os.path.realpath(tempfile.mkdtemp())
@@ -81,7 +81,7 @@ class Looked(unittest.IsolatedAsyncioTestCase):
         self.addAsyncCleanup(agent.stop)
         threads = []
 
-        def look(_path: str, _workspace: str, _cli: Cli) -> dict[str, str]:
+        def look(_path: str, _workspace: str, _cli: AgentCli) -> dict[str, str]:
             threads.append(threading.current_thread())
             return {}
 

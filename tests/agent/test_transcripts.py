@@ -12,8 +12,8 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent.conversations import transcript_reader, transcripts
 from GeminiCompanion.companion.agent.conversations.conversation_state import queue_text
-from GeminiCompanion.companion.agent.conversations.transcript_reader import History, Page
-from GeminiCompanion.companion.agent.conversations.transcripts import Transcript, Transcripts
+from GeminiCompanion.companion.agent.conversations.transcript_reader import History, TurnPage
+from GeminiCompanion.companion.agent.conversations.transcripts import TranscriptFile, Transcripts
 from GeminiCompanion.companion.agent.display import wire
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import (
@@ -42,7 +42,7 @@ class Files(unittest.TestCase):
         self.transcript.begin("/work", NOW)
         self.transcript.write()
 
-    def again(self) -> Transcript:
+    def again(self) -> TranscriptFile:
         """As another run of the server has it."""
         return self.transcripts.of(ID)
 
@@ -272,7 +272,7 @@ class Files(unittest.TestCase):
         os.mkdir(os.path.join(self.transcripts.folder, "folder.jsonl"))
         self.assertEqual(list(self.transcripts.stats()), [ID])
 
-    def ids(self, page: Page | None) -> list[str]:
+    def ids(self, page: TurnPage | None) -> list[str]:
         assert page is not None
         return [turn.id for turn in page.turns]
 
@@ -299,12 +299,12 @@ class Files(unittest.TestCase):
                 self.assertEqual(self.again().reader.since("5"), tuple(whole[5:]))
 
     def test_a_page_before_a_turn_that_there_is_not_is_none(self) -> None:
-        self.assertEqual(self.again().reader.page(3, None), Page((), False))
+        self.assertEqual(self.again().reader.page(3, None), TurnPage((), False))
         self.turn("one", OVER)
         for unknown in ("two", "on", 'one"', "\n", "ä"):
             self.assertIsNone(self.again().reader.page(3, unknown))
             self.assertIsNone(self.again().reader.since(unknown))
-        self.assertEqual(self.again().reader.page(3, "one"), Page((), False))
+        self.assertEqual(self.again().reader.page(3, "one"), TurnPage((), False))
 
     def test_a_page_of_a_long_conversation_takes_the_memory_of_the_page_only(self) -> None:
         for number in range(200):

@@ -14,9 +14,9 @@ from GeminiCompanion.companion.agent.acp.session_state import (
     MODE,
     MODEL,
     SELECT,
-    Choice,
     ConfigOption,
     ConfigOptions,
+    OptionChoice,
 )
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.turn import turn as turn_module
@@ -106,7 +106,7 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         turn.update(messages.AgentMessageChunk("Hello"))
         names = {MODE: "Plan mode", MODEL: "Flash"}
         told = [
-            ConfigOption(it, it, "", it, SELECT, "v", (Choice("v", name),))
+            ConfigOption(it, it, "", it, SELECT, "v", (OptionChoice("v", name),))
             for it, name in names.items()
         ]
         self.stage.agent.state.take(ConfigOptions(tuple(told)))

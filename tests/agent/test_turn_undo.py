@@ -19,7 +19,7 @@ from GeminiCompanion.companion.agent.conversations.turn_undo import (
     TurnUndo,
 )
 from GeminiCompanion.companion.agent.events.turn_events import Diff
-from GeminiCompanion.companion.agent.turn.file_writes import Seen, before_edit, write
+from GeminiCompanion.companion.agent.turn.file_writes import DecidedEdit, before_edit, write
 
 TURN, NEXT = "turn", "next"
 
@@ -163,7 +163,7 @@ class Undoing(unittest.TestCase):
 
     def test_what_the_user_made_of_an_edit_counts_as_what_the_turn_left(self) -> None:
         path = self.put("a.txt", b"zero\r\n")
-        seen = Seen(Diff(path, "zero\n", "one\n"), "mine\n")
+        seen = DecidedEdit(Diff(path, "zero\n", "one\n"), "mine\n")
         write(path, "one\r\n", seen, partial(self.edits.note, TURN))
         self.assertEqual(self.read("a.txt"), b"mine\r\n")
         self.assertEqual(self.undone(), {"a.txt": (CHANGED, UNDONE)})

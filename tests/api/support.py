@@ -22,7 +22,7 @@ from typing import Any, Awaitable, Mapping, Sequence
 
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.api import state_folder
-from GeminiCompanion.companion.api.server import Server, Settings
+from GeminiCompanion.companion.api.server import Server, ServerSettings
 
 from .contract import Contract
 
@@ -46,7 +46,7 @@ class Reply:
 
 
 class ApiTest(unittest.TestCase):
-    """`api` are the server's `Settings` that differ."""
+    """`api` are the server's `ServerSettings` that differ."""
 
     api: dict[str, Any] = {}
     contract = Contract()
@@ -79,7 +79,7 @@ class ApiTest(unittest.TestCase):
         chosen = {"roots": [cls.workspace], "port": 0, **cls.api, **settings}
         more = tuple(Launch(launch.command, agent=id) for id in others)
         options = state_folder.options(folder, launch, others=more)
-        server = Server(Settings(options, **chosen), folder)
+        server = Server(ServerSettings(options, **chosen), folder)
         cls.on_loop(server.start())
         cls.addClassCleanup(lambda: cls.on_loop(server.stop()))
         return server

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from GeminiCompanion.companion.agent.conversations import listing
 from GeminiCompanion.companion.agent.conversations.attachments import Attachments
-from GeminiCompanion.companion.agent.conversations.transcripts import Transcript, Transcripts
+from GeminiCompanion.companion.agent.conversations.transcripts import TranscriptFile, Transcripts
 from GeminiCompanion.companion.agent.conversations.turn_undo import TurnUndo
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
@@ -52,7 +52,7 @@ class ListingCase(ApiTest):
         cls.kept = cls.another_server(folder)
 
     @classmethod
-    def written(cls, number: int) -> Transcript:
+    def written(cls, number: int) -> TranscriptFile:
         transcript = cls.transcripts.of(id_of(number))
         at = NOW + timedelta(minutes=number)
         transcript.begin(cls.workspace, at)

@@ -16,7 +16,7 @@ from GeminiCompanion.companion.api.contract.refusal import Refusal
 from GeminiCompanion.companion.api.openai import kept_conversations, output_shape
 from GeminiCompanion.companion.api.openai.kept_conversations import Held, KeptConversations
 from GeminiCompanion.companion.api.openai.output_shape import OutputShape, Unfit, of_format
-from GeminiCompanion.companion.api.openai.request import Wanted, read
+from GeminiCompanion.companion.api.openai.request import WantedAnswer, read
 from GeminiCompanion.companion.api.openai.stop_words import StopWords
 from GeminiCompanion.companion.api.serving.routing import Table
 
@@ -171,7 +171,7 @@ class Models(unittest.TestCase):
         self.assertIsNone(table.asked("GET", "/sessions/a/b").route)
 
 
-def wanted(*texts: str, **more: Any) -> Wanted:
+def wanted(*texts: str, **more: Any) -> WantedAnswer:
     """A request in which user and assistant speak by turns."""
     roles = itertools.cycle(("user", "assistant"))
     messages = [{"role": role, "content": text} for role, text in zip(roles, texts)]
@@ -218,7 +218,9 @@ class Keeping(unittest.IsolatedAsyncioTestCase):
         found.record.turns = self.turns[id]
         return found
 
-    async def talk(self, kept: KeptConversations, owner: str, asked: Wanted, told: str) -> Held:
+    async def talk(
+        self, kept: KeptConversations, owner: str, asked: WantedAnswer, told: str
+    ) -> Held:
         held = await kept.find(owner, asked)
         with kept.holding(owner, asked, held):
             self.turns[held.id] += 1

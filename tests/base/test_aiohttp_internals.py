@@ -22,7 +22,7 @@ from aiohttp.web_response import StreamResponse
 from GeminiCompanion.companion.base.aiohttp_internals import (
     MAX_HEAD,
     MAX_HEADS,
-    Answer,
+    QuickAnswer,
     RepeatedHeads,
     difference,
     head_of,
@@ -218,7 +218,7 @@ class ServedCase(unittest.IsolatedAsyncioTestCase):
             found = connection.examined(request, self.examine)
         except Refused as refused:
             found = refused.reason
-        return Answer(head_of(200, {}), found.encode() + await request.read())
+        return QuickAnswer(head_of(200, {}), found.encode() + await request.read())
 
     def examine(self, request: BaseRequest) -> str:
         self.examined.append(request.path)

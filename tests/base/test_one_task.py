@@ -11,7 +11,7 @@ from typing import Any
 
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import StreamResponse
-from GeminiCompanion.companion.base.aiohttp_internals import Answer, head_of
+from GeminiCompanion.companion.base.aiohttp_internals import QuickAnswer, head_of
 from GeminiCompanion.companion.base.http_server import HttpServer, end_with_client, outlive_client
 
 from ..support import PATIENCE, AiohttpsOwnWay, until
@@ -54,7 +54,7 @@ class OneTask(unittest.IsolatedAsyncioTestCase):
         if "slow" in request.path:
             await self.may_go_on.wait()
             self.is_done.set()
-        return Answer(head_of(200, {}), request.path.encode("ascii"))
+        return QuickAnswer(head_of(200, {}), request.path.encode("ascii"))
 
     async def leave(self, writer: asyncio.StreamWriter, path: str) -> None:
         """While that is handled, until the server knows."""

@@ -13,7 +13,7 @@ from unittest import mock
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import StreamResponse
-from GeminiCompanion.companion.base.aiohttp_internals import MAX_WAITING, Answer, head_of
+from GeminiCompanion.companion.base.aiohttp_internals import MAX_WAITING, QuickAnswer, head_of
 from GeminiCompanion.companion.base.connection import PARSED_AT_ONCE, Connection
 from GeminiCompanion.companion.base.http_server import HttpServer
 
@@ -58,7 +58,7 @@ class Pipelining(unittest.IsolatedAsyncioTestCase):
         body = await request.read()
         if request.path == "/slow":
             await self.may_go_on.wait()
-        return Answer(head_of(200, {}), request.path.encode("ascii") + body)
+        return QuickAnswer(head_of(200, {}), request.path.encode("ascii") + body)
 
     async def answered(self, reader: asyncio.StreamReader, *ends: bytes) -> None:
         for end in ends:

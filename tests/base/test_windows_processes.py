@@ -9,7 +9,7 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.base import windows_processes
-from GeminiCompanion.companion.base.windows_processes import Connection
+from GeminiCompanion.companion.base.windows_processes import TcpConnection
 
 from ..support import patched
 
@@ -19,7 +19,7 @@ class Table(unittest.TestCase):
         loopback = 0x0100007F
         first = struct.pack("<IIHHIHHI", 5, loopback, 0x50C3, 0xFFFF, loopback, 0x409C, 0, 4711)
         rest = struct.pack("<6I", 5, loopback, 0, loopback, 0, 1)
-        for count, expected in ((0, []), (1, [Connection(50_000, 40_000, 4711)])):
+        for count, expected in ((0, []), (1, [TcpConnection(50_000, 40_000, 4711)])):
             table = struct.pack("<I", count) + first + rest + b"more"
             self.assertEqual(windows_processes.of_table(table), expected)
 
@@ -77,7 +77,7 @@ class OnWindows(unittest.TestCase):
         self.assertEqual(self.libraries.open, set())
 
     def test_a_table_that_has_grown_is_asked_for_again(self) -> None:
-        self.assertEqual(windows_processes.connections(), [Connection(50_000, 40_000, 4711)])
+        self.assertEqual(windows_processes.connections(), [TcpConnection(50_000, 40_000, 4711)])
 
     def test_without_the_libraries_nothing_is_told(self) -> None:
         with mock.patch.object(ctypes, "WinDLL", side_effect=OSError):
@@ -96,4 +96,6 @@ class Genuine(unittest.TestCase):
             port = server.getsockname()[1]
             with socket.create_connection(("127.0.0.1", port)) as stream:
                 own = stream.getsockname()[1]
-                self.assertIn(Connection(own, port, os.getpid()), windows_processes.connections())
+                self.assertIn(
+                    TcpConnection(own, port, os.getpid()), windows_processes.connections()
+                )

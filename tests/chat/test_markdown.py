@@ -7,7 +7,7 @@ import unittest
 
 from GeminiCompanion.companion.chat.markdown import (
     MAX_ITEMS,
-    Place,
+    MarkdownState,
     Prose,
     closed,
     fenced,
@@ -73,7 +73,7 @@ class Growing(unittest.TestCase):
 class Fences(unittest.TestCase):
     def test_a_line_of_nothing_but_list_items_is_read_a_bounded_number_of_times(self) -> None:
         line = "- " * 400
-        self.assertEqual(len(Place().after(line + "x").items), MAX_ITEMS)
+        self.assertEqual(len(MarkdownState().after(line + "x").items), MAX_ITEMS)
         self.assertEqual(closed(line + "x\n```\na"), line + "x\n```\na\n```\n")
 
     def test_fences_that_stay_open_are_closed_where_they_stand(self) -> None:

@@ -13,7 +13,7 @@ from GeminiCompanion.companion.agent.events.turn_events import Message, TurnEven
 from GeminiCompanion.companion.agent.wording.failure import INTERNAL_ERROR, AgentError
 from GeminiCompanion.companion.chat import finding
 from GeminiCompanion.companion.chat.chat_update import FAILED, ChatUpdate
-from GeminiCompanion.companion.chat.finding import Wanted
+from GeminiCompanion.companion.chat.finding import WantedChat
 from GeminiCompanion.companion.chat.open_chat import OpenChat
 
 from ..support import patched, until
@@ -39,7 +39,7 @@ class Following(unittest.IsolatedAsyncioTestCase):
         self.conversation.is_busy = False
         patched(self, mock.patch.object(finding, "find", mock.AsyncMock(side_effect=self.found)))
         agent: Any = SimpleNamespace(feed=self.feed)
-        self.chat = OpenChat(agent, Wanted("c", "", "/w"), self.told.append)
+        self.chat = OpenChat(agent, WantedChat("c", "", "/w"), self.told.append)
         self.addAsyncCleanup(self.chat.close)
 
     async def found(self, *_: Any) -> Any:

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 from GeminiCompanion.companion.agent.conversations.mentions import mentioned
-from GeminiCompanion.companion.chat.project_paths import Scope, escaped, listed, matching
+from GeminiCompanion.companion.chat.project_paths import PathScope, escaped, listed, matching
 
 
 class Listed(unittest.TestCase):
@@ -26,31 +26,31 @@ class Listed(unittest.TestCase):
 
     def test_what_is_near_comes_first_and_a_limit_leaves_out_what_is_deep(self) -> None:
         self.write("z.py", "a/b/c/deep.py", "a/near.py")
-        found = listed(Scope((self.folder,)))
+        found = listed(PathScope((self.folder,)))
         self.assertEqual(
             found.names, ("a/", "z.py", "a/b/", "a/near.py", "a/b/c/", "a/b/c/deep.py")
         )
         self.assertTrue(found.is_whole)
-        few = listed(Scope((self.folder,)), most=3)
+        few = listed(PathScope((self.folder,)), most=3)
         self.assertEqual((few.names, few.is_whole), (found.names[:3], False))
-        self.assertFalse(listed(Scope((self.folder,)), seconds=-1).is_whole)
+        self.assertFalse(listed(PathScope((self.folder,)), seconds=-1).is_whole)
 
     def test_what_sublime_excludes_is_left_out(self) -> None:
         self.write("a.pyc", "a.py", ".git/config", "out/deep/x", "src/out/y", "src/b.log")
-        scope = Scope((self.folder,), ("*.pyc", "src/*.log"), (".git", "//out/deep"))
+        scope = PathScope((self.folder,), ("*.pyc", "src/*.log"), (".git", "//out/deep"))
         self.assertEqual(listed(scope).names, ("a.py", "out/", "src/", "src/out/", "src/out/y"))
 
     def test_a_second_folder_has_whole_paths(self) -> None:
         self.write("one/a", "two/b")
         folders = tuple(os.path.join(self.folder, name) for name in ("one", "two"))
         second = folders[1].replace(os.sep, "/")
-        self.assertEqual(listed(Scope(folders)).names, ("a", f"{second}/b"))
+        self.assertEqual(listed(PathScope(folders)).names, ("a", f"{second}/b"))
 
     def test_a_folder_that_is_gone_and_a_link_in_a_circle_end_nothing(self) -> None:
         self.write("a/b")
         os.symlink(self.folder, os.path.join(self.folder, "a", "loop"))
         gone = os.path.join(self.folder, "gone")
-        self.assertEqual(listed(Scope((self.folder, gone))).names, ("a/", "a/b", "a/loop"))
+        self.assertEqual(listed(PathScope((self.folder, gone))).names, ("a/", "a/b", "a/loop"))
 
 
 class Matching(unittest.TestCase):

@@ -35,7 +35,7 @@ from GeminiCompanion.companion.agent.agents.credentials import API_KEY, Credenti
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli  # noqa: E402
 from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
 from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
-from GeminiCompanion.companion.agent.turn.outcomes import Decision  # noqa: E402
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision  # noqa: E402
 from GeminiCompanion.companion.agent.turn.turn import Turn  # noqa: E402
 from GeminiCompanion.tests.waiting import is_alive, until  # noqa: E402
 from model_server import ModelServer, call  # noqa: E402
@@ -170,7 +170,7 @@ class AgentCase(unittest.TestCase):
         self.model.will_play("sleep", [call("run_shell_command", command=line)], ["Slept."])
         turn = await agent.chat(self.workspace, "sleep")
         asked = await self.until(turn, events.ToolConfirmation)
-        agent.turns.confirm(asked.call_id, Decision("proceed_once"))
+        agent.turns.confirm(asked.call_id, CallDecision("proceed_once"))
         await until(lambda: os.path.exists(marker))
         return turn, int(self.read("running"))
 
@@ -179,7 +179,7 @@ class AgentCase(unittest.TestCase):
         async for event in turn.events(after):
             story.append(event.body)
             if decide and isinstance(event.body, events.ToolConfirmation):
-                self.agent.turns.confirm(event.body.call_id, Decision(decide))
+                self.agent.turns.confirm(event.body.call_id, CallDecision(decide))
         return story
 
     async def until(self, turn: Turn, kind: type[T]) -> T:

@@ -26,7 +26,7 @@ from aiohttp import ClientResponse, ClientSession
 from GeminiCompanion.companion.agent.agent import Agent
 from GeminiCompanion.companion.agent.agents.credentials import Credentials
 from GeminiCompanion.companion.api import state_folder
-from GeminiCompanion.companion.api.server import Server, Settings
+from GeminiCompanion.companion.api.server import Server, ServerSettings
 from GeminiCompanion.tests.support import until
 
 from tests.api.contract import Contract
@@ -88,7 +88,7 @@ class Stream:
 
 
 class ApiCase(AgentCase):
-    """`api` are the server's `Settings` that differ; `key` is what its usual agent is given."""
+    """`api` are the server's `ServerSettings` that differ; `key` is what its usual agent gets."""
 
     api: dict[str, Any] = {}
     key: Credentials | None = KEY
@@ -124,7 +124,7 @@ class ApiCase(AgentCase):
         folder = folder or cls.another_folder()
         agent = state_folder.options(folder, launch, **cls.options)
         chosen = {"roots": [cls.root], "port": 0, "grace": GRACE, **cls.api, **settings}
-        server = Server(Settings(agent, **chosen), folder)
+        server = Server(ServerSettings(agent, **chosen), folder)
         await server.start()
         cls.addClassCleanup(lambda: cls.run_soon(server.stop()))
         return server

@@ -16,7 +16,7 @@ from agent_rows import AGENTS, Agent, Proxy
 from GeminiCompanion.companion.agent.agents.open_files import OpenFiles, Saved
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.processes.runner import Launch
-from GeminiCompanion.companion.agent.turn.outcomes import Decision
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.turn.turn import Turn
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
@@ -126,7 +126,7 @@ class Contract(AgentCase):
         self.plan("write it", "Written.", "one\n")
         turn, call = await self.begin("write it")
         self.assertFalse(os.path.exists(self.file))
-        self.agent.turns.confirm(call, Decision("proceed_once"))
+        self.agent.turns.confirm(call, CallDecision("proceed_once"))
         story = await self.rest(turn)
         self.assert_said(story, "Written.")
         self.assertEqual(self.read("file.txt"), "one\n")
@@ -188,7 +188,7 @@ class WritesThroughUs(Contract):
         self.assertEqual(is_read, self.row.reads_tabs)
         assert asked.diff is not None
         self.assertEqual(asked.diff.old_text, "saved\ntyped\n")
-        self.agent.turns.confirm(asked.call_id, Decision("proceed_once"))
+        self.agent.turns.confirm(asked.call_id, CallDecision("proceed_once"))
         self.assert_said(await self.rest(turn), "Done.")
         self.assertEqual((self.read("file.txt"), self.tab.text), ("saved\nedited\n", None))
 
@@ -201,7 +201,7 @@ class WritesByItself(Contract):
         asked = await self.until(turn, events.ToolConfirmation)
         assert asked.diff is not None
         self.assertEqual(asked.diff.old_text, "saved" if self.row.tells_pieces else "saved\n")
-        self.agent.turns.confirm(asked.call_id, Decision("proceed_once"))
+        self.agent.turns.confirm(asked.call_id, CallDecision("proceed_once"))
         self.assert_said(await self.rest(turn), "Done.")
         self.assertEqual((self.read("file.txt"), self.tab.text), ("edited\n", "saved\ntyped\n"))
 

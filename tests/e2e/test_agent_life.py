@@ -19,7 +19,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     ToolResult,
 )
 from GeminiCompanion.companion.agent.turn import turn as turn_module
-from GeminiCompanion.companion.agent.turn.outcomes import Decision
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.turn.turn import Turn
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
@@ -122,7 +122,7 @@ class Dying(AgentCase):
         self.assertFalse(of(ToolResult, story)[0].success)
         self.assertIsInstance(story[-1], Error)
         with self.assertRaises(AgentError):
-            self.agent.turns.confirm(asked.call_id, Decision("proceed_once"))
+            self.agent.turns.confirm(asked.call_id, CallDecision("proceed_once"))
 
     async def test_a_stopped_agent_leaves_no_command_of_a_tool(self) -> None:
         agent = await self.another_agent()
@@ -155,7 +155,7 @@ class Trusting(AgentCase):
         self.model.will_play("env", [call("run_shell_command", command="env; true")], ["Ran."])
         turn = await agent.chat(self.workspace, "env")
         asked = await self.until(turn, ToolConfirmation)
-        agent.turns.confirm(asked.call_id, Decision("proceed_once"))
+        agent.turns.confirm(asked.call_id, CallDecision("proceed_once"))
         result = of(ToolResult, await self.rest(turn))[0].result
         self.assertIn("PATH=", result)
         self.assertNotIn("FROM_ABOVE", result)

@@ -15,7 +15,7 @@ from GeminiCompanion.companion.agent.agents import gemini_resumption as resumpti
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import Thought
 from GeminiCompanion.companion.agent.processes import idle
-from GeminiCompanion.companion.agent.turn.outcomes import Decision
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.turn.turn import Turn
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
@@ -54,7 +54,7 @@ class Lasting(AgentCase):
         async for event in turn.events():
             story.append(event.body)
             if isinstance(event.body, events.ToolConfirmation):
-                agent.turns.confirm(event.body.call_id, Decision("proceed_once"))
+                agent.turns.confirm(event.body.call_id, CallDecision("proceed_once"))
         return turn, story
 
     def sent(self) -> list[tuple[str, str]]:

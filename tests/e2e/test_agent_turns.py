@@ -19,7 +19,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     ToolExecution,
     ToolResult,
 )
-from GeminiCompanion.companion.agent.turn.outcomes import Decision
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
 from model_server import BREAK, Failure, Gate, call, thought
@@ -250,12 +250,14 @@ class Turns(AgentCase):
             story.append(event.body)
             if isinstance(event.body, ToolConfirmation):
                 with self.assertRaises(AgentError):
-                    self.agent.turns.confirm(event.body.call_id, Decision("modify_with_editor"))
+                    self.agent.turns.confirm(event.body.call_id, CallDecision("modify_with_editor"))
                 with self.assertRaises(AgentError):
-                    self.agent.turns.confirm(event.body.call_id, Decision("proceed_once", new))
+                    self.agent.turns.confirm(event.body.call_id, CallDecision("proceed_once", new))
                 if self.meddling:
                     self.write(name, self.meddling)
-                self.agent.turns.confirm(event.body.call_id, Decision("modify_with_editor", new))
+                self.agent.turns.confirm(
+                    event.body.call_id, CallDecision("modify_with_editor", new)
+                )
         return story
 
     def raw(self, name: str) -> bytes:
@@ -312,7 +314,7 @@ class Turns(AgentCase):
             story.append(event.body)
             if isinstance(event.body, ToolConfirmation):
                 self.write("f.txt", "one\nthree\n")
-                self.agent.turns.confirm(event.body.call_id, Decision("proceed_once"))
+                self.agent.turns.confirm(event.body.call_id, CallDecision("proceed_once"))
         self.assertEqual(self.raw("f.txt"), b"one\nthree\n", story)
         self.assertFalse(of(ToolResult, story)[0].success)
 

@@ -52,6 +52,7 @@ from GeminiCompanion.companion.chat.login_requests import Configure
 from GeminiCompanion.companion.chat.requests import (
     Agents,
     AnswerElicitation,
+    ChatRequest,
     ChooseOption,
     Decide,
     Delete,
@@ -59,7 +60,6 @@ from GeminiCompanion.companion.chat.requests import (
     Fork,
     ListConversations,
     Rename,
-    Request,
     SaidBefore,
     Send,
     SendNow,
@@ -151,12 +151,12 @@ class ChatCase(unittest.TestCase):
         fallback, look = self.credentials, lambda: self.command
         return Launch((), variables, {}, MODEL, fallback=fallback, look=look)
 
-    def ask(self, request: Request[T]) -> T:
+    def ask(self, request: ChatRequest[T]) -> T:
         answer = self.chat.ask(request)
         until(lambda: answer.is_there)
         return answer.result()
 
-    def refused(self, request: Request[Any]) -> str:
+    def refused(self, request: ChatRequest[Any]) -> str:
         with self.assertRaises(Unanswered) as raised:
             self.ask(request)
         return str(raised.exception)

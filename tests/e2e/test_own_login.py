@@ -35,7 +35,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
 )
 from GeminiCompanion.companion.agent.processes import own_sessions
 from GeminiCompanion.companion.agent.processes.runner import Launch
-from GeminiCompanion.companion.agent.turn.outcomes import Decision
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.wording.failure import AgentError
 from served import until, write_settings
 
@@ -120,7 +120,7 @@ async def in_terminal(launch: Launch, root: str, folder: str, words: str) -> Non
         turn = await other.chat(folder, words)
         async for event in turn.events():
             if isinstance(event.body, ToolConfirmation):
-                other.turns.confirm(event.body.call_id, Decision(ONCE))
+                other.turns.confirm(event.body.call_id, CallDecision(ONCE))
     finally:
         await other.stop()
 

@@ -14,12 +14,12 @@ from GeminiCompanion.companion.ide.doctor.checks import CHECKS, Failed, Ok
 from GeminiCompanion.companion.ide.doctor.facts import (
     DiscoveryFile,
     Facts,
-    Program,
+    FoundProgram,
     Window,
 )
 from GeminiCompanion.companion.ide.hooks.extension import Installed
 from GeminiCompanion.companion.ide.surroundings import Surrounding
-from GeminiCompanion.companion.ide.system_processes import Process
+from GeminiCompanion.companion.ide.system_processes import SystemProcess
 
 PLACE = "/tmp/gemini/ide"
 EDITOR, SHELL, CLI = 100, 300, 400
@@ -29,11 +29,11 @@ FILE = DiscoveryFile(
 OURS = Window(EDITOR, 5000, ("/work",), (FILE.path,), connected=1, since=1000.0)
 ON = parsed("/home/ann/.gemini/settings.json", '{"ide": {"enabled": true}}')
 PROCESSES = {
-    1: Process(1, 0, "init"),
-    EDITOR: Process(EDITOR, 1, "sublime_text", started=500.0),
-    200: Process(200, EDITOR, "plugin_host"),
-    SHELL: Process(SHELL, 200, "bash"),
-    CLI: Process(CLI, SHELL, "node", "node /usr/bin/gemini", 2000.0, "/work", {}),
+    1: SystemProcess(1, 0, "init"),
+    EDITOR: SystemProcess(EDITOR, 1, "sublime_text", started=500.0),
+    200: SystemProcess(200, EDITOR, "plugin_host"),
+    SHELL: SystemProcess(SHELL, 200, "bash"),
+    CLI: SystemProcess(CLI, SHELL, "node", "node /usr/bin/gemini", 2000.0, "/work", {}),
 }
 
 
@@ -44,7 +44,7 @@ def facts(**changes: Any) -> Facts:
         "linux",
         OURS,
         "/home/ann",
-        Program("/usr/bin/gemini", True, "0.61.0", "/usr/bin/node", "22.1.0"),
+        FoundProgram("/usr/bin/gemini", True, "0.61.0", "/usr/bin/node", "22.1.0"),
         PROCESSES[CLI],
         {},
         "/work",
@@ -64,7 +64,10 @@ def facts(**changes: Any) -> Facts:
 class Extension(unittest.TestCase):
     def test_it_is_told_and_never_in_the_way(self) -> None:
         installed, heard = Installed("/x", __version__), replace(OURS, heard={"gemini": 0.0})
-        old, writes = Program("/bin/gemini", version="0.25.3"), '"Install CLI Extension" writes'
+        old, writes = (
+            FoundProgram("/bin/gemini", version="0.25.3"),
+            '"Install CLI Extension" writes',
+        )
         rows: tuple[tuple[dict[str, Any], str], ...] = (
             ({"extension": None}, ""),
             ({}, "not installed"),
@@ -84,7 +87,7 @@ class Extension(unittest.TestCase):
 
 ALONE = replace(OURS, connected=0)
 ASTRAY: dict[str, Any] = {"discovery_folder": "/other/gemini/ide", "files": ()}
-NONE: dict[str, Any] = {"process": None, "program": Program()}
+NONE: dict[str, Any] = {"process": None, "program": FoundProgram()}
 NO_FILES = replace(OURS, discovery_paths=(), unwritten={"/x": "The disk is full."})
 BLOCKED = replace(OURS, unwritten={PLACE: "/tmp/gemini should be a folder and is not."})
 SHARED = replace(
@@ -105,23 +108,24 @@ EARLY, OLDER = (replace(PROCESSES[CLI], started=at) for at in (900.0, 400.0))
 CONTAINER = frozenset(["/.dockerenv"])
 
 
-def needs_node(version: str) -> Program:
-    return Program("/usr/bin/gemini", True, "0.61.0", "/usr/bin/node", version)
+def needs_node(version: str) -> FoundProgram:
+    return FoundProgram("/usr/bin/gemini", True, "0.61.0", "/usr/bin/node", version)
 
 
 # What is so, and the first step that fails: its id, its link, words of it and of its remedy.
 FAILING: tuple[tuple[str, dict[str, Any], str, str, str, str], ...] = (
     ("a sandbox that hides the discovery file is told first",
-     {"surroundings": (FLATPAK,), "program": Program()}, "surroundings", "", "/tmp of its own", ""),
+     {"surroundings": (FLATPAK,), "program": FoundProgram()}, "surroundings", "",
+     "/tmp of its own", ""),
     ("no CLI", NONE, "installed", checks.INSTALL, "was not found", "Install Node.js 20"),
-    ("no CLI where Node.js is", {**NONE, "program": Program(node="/usr/bin/node")}, "installed",
-     checks.INSTALL, "was not found", "Run: npm install -g @google/gemini-cli"),
+    ("no CLI where Node.js is", {**NONE, "program": FoundProgram(node="/usr/bin/node")},
+     "installed", checks.INSTALL, "was not found", "Run: npm install -g @google/gemini-cli"),
     ("a CLI that the path does not lead to",
-     {"program": Program("/home/ann/.nvm/bin/gemini", False, "0.61.0")}, "installed",
+     {"program": FoundProgram("/home/ann/.nvm/bin/gemini", False, "0.61.0")}, "installed",
      checks.USE_PROGRAM, "PATH", ""),
     ("an old Node.js", {"process": None, "program": needs_node("18.20.1")}, "installed", "",
      "needs Node.js 20", ""),
-    ("an old CLI", {"program": Program("/usr/bin/gemini", True, "0.5.3")}, "installed",
+    ("an old CLI", {"program": FoundProgram("/usr/bin/gemini", True, "0.5.3")}, "installed",
      checks.INSTALL, "too old", ""),
     ("settings that make no sense", {"settings": BROKEN}, "settings", "", "/s.json, line 2", ""),
     ("settings of all users that make no sense", {"overriding": (BROKEN,)}, "settings", "",
@@ -254,7 +258,10 @@ class Way(unittest.TestCase):
         self.assertIsNone(report.examine(facts(surroundings=())).row("surroundings"))
 
     def test_one_that_runs_has_the_programs_that_it_needs(self) -> None:
-        for program in (Program(), Program("/usr/bin/qwen", True, "0.24.4", "", "18.1.0")):
+        for program in (
+            FoundProgram(),
+            FoundProgram("/usr/bin/qwen", True, "0.24.4", "", "18.1.0"),
+        ):
             result = checks.installed(facts(cli=QWEN_CODE, program=program))
             self.assertNotIsInstance(result, Failed)
 
@@ -326,7 +333,7 @@ class Lookup(unittest.TestCase):
         self.assertEqual(lookup.target_pid(facts(processes=bare, process=bare[CLI])), EDITOR)
 
     def test_on_windows_it_is_the_third_from_the_root(self) -> None:
-        chain = {pid: Process(pid, pid - 10) for pid in (20, 30, 40, 50)}
+        chain = {pid: SystemProcess(pid, pid - 10) for pid in (20, 30, 40, 50)}
         found = lookup.target_pid(facts(platform="windows", processes=chain, process=chain[50]))
         self.assertEqual(found, 40)
 
@@ -350,7 +357,7 @@ class Lookup(unittest.TestCase):
 
     def test_before_0_31_only_the_target_s_file_counts(self) -> None:
         other = replace(FILE, pid=200)
-        old = Program("/usr/bin/gemini", True, "0.30.1")
+        old = FoundProgram("/usr/bin/gemini", True, "0.30.1")
         self.assertIsNone(lookup.chosen(facts(files=(other,), program=old)))
 
     def test_qwen_takes_the_newest_that_lives(self) -> None:

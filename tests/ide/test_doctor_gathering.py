@@ -18,10 +18,10 @@ from GeminiCompanion.companion.ide import system_processes
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, LLXPRT, QWEN_CODE
 from GeminiCompanion.companion.ide.doctor import gathering
 from GeminiCompanion.companion.ide.doctor.facts import Facts, Window
-from GeminiCompanion.companion.ide.doctor.gathering import Scope
+from GeminiCompanion.companion.ide.doctor.gathering import ExaminedScope
 from GeminiCompanion.companion.ide.hooks import extension
 from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
-from GeminiCompanion.companion.ide.system_processes import Process
+from GeminiCompanion.companion.ide.system_processes import SystemProcess
 
 
 class Gathering(unittest.TestCase):
@@ -31,7 +31,7 @@ class Gathering(unittest.TestCase):
         self.home = os.path.realpath(folder.name)
         self.environment = {"TMPDIR": self.home, "PATH": os.path.join(self.home, "bin")}
         self.window = Window(os.getppid(), 0, (self.home,))
-        self.scope = Scope(
+        self.scope = ExaminedScope(
             GEMINI_CLI, self.window, ("gemini",), self.environment, self.home, "token"
         )
 
@@ -42,7 +42,7 @@ class Gathering(unittest.TestCase):
             file.write(content if isinstance(content, str) else json.dumps(content))
         return path
 
-    def gather(self, scope: Scope | None = None) -> Facts:
+    def gather(self, scope: ExaminedScope | None = None) -> Facts:
         """Without the CLIs that run on this machine."""
         return gathering.gather(scope or self.scope, {})[0]
 
@@ -124,10 +124,11 @@ class Gathering(unittest.TestCase):
     def test_a_process_beside_the_editor_has_its_network_and_its_files(self) -> None:
         self.assertFalse(system_processes.has_own_network(os.getpid()))
         self.assertFalse(system_processes.has_own_network(0))
-        root = system_processes.root_of(Process(os.getpid(), 1))
+        root = system_processes.root_of(SystemProcess(os.getpid(), 1))
         self.assertTrue(os.path.samefile(root, "/"))
         self.assertEqual(
-            (system_processes.root_of(Process(0, 0)), system_processes.root_of(None)), ("", "")
+            (system_processes.root_of(SystemProcess(0, 0)), system_processes.root_of(None)),
+            ("", ""),
         )
 
     def test_discovery_files_are_read_as_the_cli_reads_them(self) -> None:
@@ -159,7 +160,7 @@ class Gathering(unittest.TestCase):
             peer = stream.getsockname()[1]
             self.assertEqual(system_processes.ports_to(os.getpid(), port), {peer})
             self.assertEqual(system_processes.ports_to(os.getpid(), port + 1), frozenset())
-            cli = Process(os.getpid(), 1, "node", "node /bin/gemini", 1.0, self.home, {})
+            cli = SystemProcess(os.getpid(), 1, "node", "node /bin/gemini", 1.0, self.home, {})
             for peers, is_connected in (({peer}, True), ({peer + 1}, False), ((), False)):
                 window = replace(self.window, port=port, peers=frozenset(peers))
                 scope = replace(self.scope, window=window)
@@ -178,8 +179,10 @@ class Gathering(unittest.TestCase):
         self.assertEqual((facts.name, facts.wrapper), ("Gemini CLI", "npx"))
 
     def test_every_kind_of_cli_that_runs_here_is_found(self) -> None:
-        def process(pid: int, command: str, folder: str) -> Process:
-            return Process(pid, 1, "node", f"node /bin/{command}", 1.0, folder, self.environment)
+        def process(pid: int, command: str, folder: str) -> SystemProcess:
+            return SystemProcess(
+                pid, 1, "node", f"node /bin/{command}", 1.0, folder, self.environment
+            )
 
         known = (process(7, "qwen", self.home), process(8, "llxprt", "/elsewhere"))
         scope = replace(self.scope, elsewhere=("/elsewhere",))
@@ -217,8 +220,8 @@ class Gathering(unittest.TestCase):
         self.assertNotIn("GEMINI_CLI_IDE_SERVER_PORT", facts.environment)
 
     def test_clis_of_this_window_come_first_then_those_of_no_window(self) -> None:
-        def cli(pid: int, folder: str) -> Process:
-            return Process(pid, 1, "gemini", "gemini", float(pid), folder, {})
+        def cli(pid: int, folder: str) -> SystemProcess:
+            return SystemProcess(pid, 1, "gemini", "gemini", float(pid), folder, {})
 
         here, other, astray = cli(5, self.home), cli(6, "/other/x"), cli(7, "/nobody")
         scope = replace(self.scope, elsewhere=("/other",))
@@ -289,12 +292,14 @@ class Processes(unittest.TestCase):
         }
         for command, expected in cases.items():
             name = os.path.basename(command.split(" ")[0])
-            known = {5: Process(5, 1, name, command)}
+            known = {5: SystemProcess(5, 1, name, command)}
             with self.subTest(command):
                 self.assertEqual(bool(system_processes.clis(GEMINI_CLI, known)), expected)
 
     def test_of_a_cli_that_started_itself_again_the_last_one_counts(self) -> None:
-        known = {pid: Process(pid, pid - 1, "node", "node /usr/bin/gemini") for pid in (50, 51)}
+        known = {
+            pid: SystemProcess(pid, pid - 1, "node", "node /usr/bin/gemini") for pid in (50, 51)
+        }
         found = system_processes.clis(GEMINI_CLI, known)
         self.assertEqual([each.pid for each in found], [51])
 
@@ -308,7 +313,7 @@ class Processes(unittest.TestCase):
         self.assertIn(
             "[Console]::OutputEncoding = New-Object System.Text.UTF8", output.call_args[0][-1]
         )
-        self.assertEqual(known[7], Process(7, 5, "node", command, 1700000000.0))
+        self.assertEqual(known[7], SystemProcess(7, 5, "node", command, 1700000000.0))
         self.assertEqual([each.pid for each in system_processes.clis(GEMINI_CLI, known)], [7])
 
     def test_this_process_and_its_parent_are_listed(self) -> None:

@@ -12,7 +12,7 @@ from GeminiCompanion.companion.ide.code_pages import ROWS, characters
 from GeminiCompanion.companion.ide.code_queries import (
     DefinitionsOf,
     Findings,
-    Found,
+    FoundCode,
     ProblemsIn,
     Query,
     ReferencesTo,
@@ -38,7 +38,7 @@ class Code(CodeKnowledge):
 
     def __init__(self) -> None:
         self.refusal = ""
-        self.found: list[Found] = []
+        self.found: list[FoundCode] = []
         self.asked: list[Query] = []
         self.dirty: frozenset[str] = frozenset()
         self.shown: list[tuple[str, int]] = []
@@ -164,9 +164,9 @@ class Questions(EditorToolsCase):
 class Results(EditorToolsCase):
     async def test_a_row_has_its_place_its_name_and_its_line(self) -> None:
         self.code.found = [
-            Found(self.a, 2, 3, "two", "variable"),
-            Found(self.a, 9, 1, "gone"),
-            Found(self.a, 1, 1, "typed", text="  as typed"),
+            FoundCode(self.a, 2, 3, "two", "variable"),
+            FoundCode(self.a, 9, 1, "gone"),
+            FoundCode(self.a, 1, 1, "typed", text="  as typed"),
         ]
         told = await self.told("symbols", query="x")
         self.assertEqual(told["source"], "the index")
@@ -183,13 +183,13 @@ class Results(EditorToolsCase):
 
     async def test_the_columns_of_servers_become_characters(self) -> None:
         path = self.write("b.py", "'\U0001f600' + two\n")
-        self.code.found = [Found(path, 1, 8, is_utf16=True), Found(path, 1, 7)]
+        self.code.found = [FoundCode(path, 1, 8, is_utf16=True), FoundCode(path, 1, 7)]
         told = await self.told("references", name="two")
         self.assertEqual([row["column"] for row in told["results"]], [7, 7])
         self.assertEqual(characters("é\U0001f600x", 3), 2)
 
     async def test_a_page_is_bounded_and_says_whether_there_is_more(self) -> None:
-        self.code.found = [Found(self.a, line, 1) for line in range(1, ROWS + 3)]
+        self.code.found = [FoundCode(self.a, line, 1) for line in range(1, ROWS + 3)]
         first = await self.told("references", name="one")
         self.assertEqual((len(first["results"]), first["more"]), (ROWS, True))
         last = await self.told("references", name="one", offset=ROWS)
@@ -197,7 +197,7 @@ class Results(EditorToolsCase):
         self.assertEqual((last["offset"], last["more"]), (ROWS, False))
 
     async def test_a_long_line_is_cut(self) -> None:
-        self.code.found = [Found(self.write("c.js", "x" * 9999), 1, 1)]
+        self.code.found = [FoundCode(self.write("c.js", "x" * 9999), 1, 1)]
         told = await self.told("references", name="x")
         self.assertEqual(len(told["results"][0]["text"]), 200)
 
@@ -228,7 +228,7 @@ class Files(EditorToolsCase):
 
     async def test_paths_are_those_of_the_clis(self) -> None:
         self.context.path_maps = PathMaps((PathMap(self.folder, "/app"),))
-        self.code.found = [Found(self.a, 1, 1)]
+        self.code.found = [FoundCode(self.a, 1, 1)]
         told = await self.told("symbols", path="/app/a.py")
         self.assertEqual(told["results"][0]["path"], "/app/a.py")
         self.assertEqual(self.code.asked, [SymbolsIn(self.a)])
@@ -241,7 +241,7 @@ class WhatIsShared(EditorToolsCase):
 
     async def test_an_excluded_file_is_neither_listed_nor_quoted_nor_opened(self) -> None:
         self.look_at(1, self.key)
-        self.code.found = [Found(self.key, 1, 1, "KEY"), Found(self.a, 1, 1)]
+        self.code.found = [FoundCode(self.key, 1, 1, "KEY"), FoundCode(self.a, 1, 1)]
         for tool in ("definition", "references"):
             told = await self.told(tool, name="KEY")
             self.assertEqual([row["path"] for row in told["results"]], [self.a])
@@ -263,7 +263,7 @@ class WhatIsShared(EditorToolsCase):
     async def test_only_files_of_the_project_are_told_where_the_user_wants_that(self) -> None:
         self.context.folders = (os.path.join(self.folder, "project"),)
         self.context.sharing = Sharing(only_project_files=True)
-        self.code.found = [Found(self.a, 1, 1)]
+        self.code.found = [FoundCode(self.a, 1, 1)]
         self.assertEqual((await self.told("symbols", query="x"))["results"], [])
         self.assertIn("does not share", await self.error("show", path=self.a))
 

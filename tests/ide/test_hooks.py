@@ -13,10 +13,10 @@ from unittest import mock
 
 from GeminiCompanion.companion.base import private_files, windows_processes
 from GeminiCompanion.companion.base.background import in_thread
-from GeminiCompanion.companion.base.windows_processes import Connection
+from GeminiCompanion.companion.base.windows_processes import TcpConnection
 from GeminiCompanion.companion.ide import hook_events, live_words, system_processes
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, QWEN_CODE, Cli
-from GeminiCompanion.companion.ide.extension_forms import Kind
+from GeminiCompanion.companion.ide.extension_forms import ToolKind
 from GeminiCompanion.companion.ide.hook_events import BadHook
 from GeminiCompanion.companion.ide.hooks import hook_desk
 from GeminiCompanion.companion.ide.hooks.hook_answers import MAX_CONTEXT, HookAnswer, printed
@@ -205,7 +205,7 @@ class Desk(InLoop):
         self.desk._port = lambda: 40_000
         # By the process of a hook's shell, that of its CLI; each shell ends with its hook.
         parents = {21: os.getpid(), 22: os.getpid(), 23: 0}
-        rows = [Connection(50_000, 40_000, os.getpid()), Connection(50_001, 40_000, 9)]
+        rows = [TcpConnection(50_000, 40_000, os.getpid()), TcpConnection(50_001, 40_000, 9)]
         with mock.patch.object(sys, "platform", "win32"), mock.patch.object(
             system_processes.os.path, "isdir", lambda path: False
         ), mock.patch.multiple(
@@ -291,7 +291,7 @@ class Live(unittest.TestCase):
         if event is not None:
             self.live.heard(event, mcp_session)
 
-    def one(self) -> tuple[Activity, Kind | None, str]:
+    def one(self) -> tuple[Activity, ToolKind | None, str]:
         (only,) = self.live.all()
         return only.activity, only.kind, only.subject
 
@@ -304,11 +304,11 @@ class Live(unittest.TestCase):
         rows = (
             (body("SessionStart"), (IDLE, None, "")),
             (body("BeforeAgent", prompt="do it"), (WORKING, None, "")),
-            (body("BeforeTool", **write), (WORKING, Kind.WRITE, "/w/a.py")),
-            (asked(EDIT), (ASKS, Kind.WRITE, "/w/a.py")),
+            (body("BeforeTool", **write), (WORKING, ToolKind.WRITE, "/w/a.py")),
+            (asked(EDIT), (ASKS, ToolKind.WRITE, "/w/a.py")),
             (body("AfterTool", **write), (WORKING, None, "")),
-            (body("BeforeTool", **shell), (WORKING, Kind.SHELL, "npm test")),
-            (asked(COMMAND), (ASKS, Kind.SHELL, "npm test")),
+            (body("BeforeTool", **shell), (WORKING, ToolKind.SHELL, "npm test")),
+            (asked(COMMAND), (ASKS, ToolKind.SHELL, "npm test")),
             (body("AfterTool", **shell), (WORKING, None, "")),
             (body("AfterAgent"), (DONE, None, "")),
             (body("BeforeAgent", prompt="again"), (WORKING, None, "")),
@@ -339,7 +339,7 @@ class Live(unittest.TestCase):
         self.hear(
             body("PermissionRequest", tool_name="edit", tool_input={"file_path": "/w/b"}), QWEN_CODE
         )
-        self.assertEqual(self.one(), (ASKS, Kind.REPLACE, "/w/b"))
+        self.assertEqual(self.one(), (ASKS, ToolKind.REPLACE, "/w/b"))
         self.hear(body("Notification", notification_type="idle_prompt"), QWEN_CODE)
         self.assertEqual(self.one(), (DONE, None, ""))
 

@@ -182,7 +182,7 @@ class Mapped(WithoutServer):
             more = {"newContent": "theirs"}
         arguments = {"filePath": path.replace("TEMP", self.temp), **more}
         params = {"name": tool, "arguments": arguments}
-        call = mcp.Call(self.workspace.diffs, self.by_name["c"])
+        call = mcp.ToolCaller(self.workspace.diffs, self.by_name["c"])
         made = await mcp._TABLE.call(params, call)
         self.answer = json.loads(made)
 

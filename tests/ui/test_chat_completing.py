@@ -132,7 +132,7 @@ class Names(CompletingCase):
         self.assertEqual(len(begun), 1)
         self.type(view, " goes on")
         self.replace(background, "start", lambda work: _done(work()))
-        begun[0][1].give(project_paths.Listing(("main.py",), True))
+        begun[0][1].give(project_paths.PathListing(("main.py",), True))
         filled: list[Any] = []
         for each in lists:
             each._wait(filled.append)

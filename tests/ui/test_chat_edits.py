@@ -32,7 +32,7 @@ from GeminiCompanion.companion.base import background
 from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat.chat_update import FAILED, STARTING, WORKING, UnaskedChange
 from GeminiCompanion.companion.chat.edit_requests import DecideEdits, TurnTexts
-from GeminiCompanion.companion.chat.question import MOST_REVIEWS, PERMISSION, Question
+from GeminiCompanion.companion.chat.question import MOST_REVIEWS, PERMISSION, ChatQuestion
 from GeminiCompanion.companion.chat.rendered import OPEN_EDIT, Link, Patch, Rendered
 from GeminiCompanion.companion.chat.requests import Decide
 from GeminiCompanion.companion.ide.sharing import Sharing
@@ -42,7 +42,7 @@ from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.drafts import Drafts
 from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, KEPT, OVER
 from GeminiCompanion.companion.ui.chat.turn_actions import NO_EDIT
-from GeminiCompanion.companion.ui.chat.waiting_questions import Asked
+from GeminiCompanion.companion.ui.chat.waiting_questions import WaitingQuestion
 from GeminiCompanion.companion.ui.review import comments, ending, head, record, restoring
 from GeminiCompanion.companion.ui.review.turn_edits import turn_id
 from GeminiCompanion.companion.ui.sublime_editor import PREFIX
@@ -73,15 +73,15 @@ class EditCase(ChatCase):
             view.close()
         yield from super().tearDown()
 
-    def asks(self, *diffs: Diff, id: str = "call") -> Question:
+    def asks(self, *diffs: Diff, id: str = "call") -> ChatQuestion:
         options = (Option(ONCE, "Allow"), Option(CANCEL, "Reject"))
-        return Question(PERMISSION, "turn", id, "WriteFile", "", options, diffs, is_edit=True)
+        return ChatQuestion(PERMISSION, "turn", id, "WriteFile", "", options, diffs, is_edit=True)
 
-    def wait_for(self, *questions: Question) -> Steps:
+    def wait_for(self, *questions: ChatQuestion) -> Steps:
         self.view = yield from self.chat()
         yield from self.waits(*questions)
 
-    def waits(self, *questions: Question, **members: Any) -> Steps:
+    def waits(self, *questions: ChatQuestion, **members: Any) -> Steps:
         members = {"state": WORKING, "agent_name": "Agent", **members}
         yield from self.update(self.view, waiting=questions, **members)
 
@@ -145,7 +145,7 @@ class EditCase(ChatCase):
     def allow(self) -> None:
         """What follows from a link, a key or a command of the question."""
         chat = self.chats.tabs.of(self.view)
-        asked = Asked(chat, self.question)  # type: ignore[arg-type]
+        asked = WaitingQuestion(chat, self.question)  # type: ignore[arg-type]
         replies = self.chats.answering._replies
         self.running().stories.begin(replies.decide(asked, self.question.options[0]))
 

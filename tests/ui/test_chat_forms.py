@@ -16,7 +16,7 @@ from GeminiCompanion.companion.agent.acp.elicitation import (
     URL,
     Field,
 )
-from GeminiCompanion.companion.agent.acp.session_state import Choice
+from GeminiCompanion.companion.agent.acp.session_state import OptionChoice
 from GeminiCompanion.companion.agent.events.turn_events import Elicitation, ElicitationAnswered
 from GeminiCompanion.companion.chat.requests import AnswerElicitation
 from GeminiCompanion.companion.ui.chat import forms, replies
@@ -24,7 +24,7 @@ from GeminiCompanion.companion.ui.chat import forms, replies
 from .reviewing import Steps
 from .test_chat_questions import QuestionCase
 
-COLOURS = (Choice("r", "Red"), Choice("g", "Green"), Choice("b", "Blue"))
+COLOURS = (OptionChoice("r", "Red"), OptionChoice("g", "Green"), OptionChoice("b", "Blue"))
 NAME = Field("name", STRING, "Name", "as it is written", is_required=True, most=8)
 AGE = Field("age", INTEGER, "Age", least=1, most=120)
 SURE = Field("sure", BOOLEAN, "Sure", is_required=True)

@@ -11,9 +11,9 @@ from GeminiCompanion.companion.agent.acp.session_state import (
     MODE,
     MODEL,
     SELECT,
-    Choice,
     ConfigOption,
     ConfigOptions,
+    OptionChoice,
 )
 from GeminiCompanion.companion.agent.conversations.conversation import SessionInfo
 from GeminiCompanion.companion.agent.events.turn_events import Usage
@@ -23,7 +23,7 @@ from GeminiCompanion.companion.chat.requests import (
     Delete,
     Export,
     Fork,
-    Found,
+    FoundConversations,
     ListConversations,
     Rename,
 )
@@ -78,7 +78,7 @@ class ListCase(ChatCase):
     def list_them(self, *infos: SessionInfo, next: str = "", **arguments: Any) -> Steps:
         """The list opens with these."""
         self.run_command("chats", **arguments)
-        yield from self.answer(Found(infos, {}, next))
+        yield from self.answer(FoundConversations(infos, {}, next))
         yield lambda: self.shown
 
     def choose(self, number: int) -> Steps:
@@ -100,7 +100,7 @@ class ListCase(ChatCase):
 class Listing(ListCase):
     def test_a_window_without_conversations_says_how_to_begin_one(self) -> Steps:
         self.run_command("chats")
-        yield from self.answer(Found((), {}, ""))
+        yield from self.answer(FoundConversations((), {}, ""))
         yield lambda: PREFIX + NONE in self.sentences
         self.assertEqual(self.shown, [])
 
@@ -121,7 +121,7 @@ class Listing(ListCase):
         self.assertEqual(self.triggers, [FIND, "b", OLDER])
         yield from self.choose(2)
         self.assertEqual(self.asked.cursor, "more")
-        yield from self.answer(Found((info("a"),), {}, ""))
+        yield from self.answer(FoundConversations((info("a"),), {}, ""))
         yield lambda: len(self.shown) == 2
         self.assertEqual(self.triggers, [FIND, "b", "a"])
         self.assertEqual(self.shown[-1]["selected_index"], 2)
@@ -134,9 +134,9 @@ class Listing(ListCase):
         given[0](" parser ")
         yield from self.until_turn()
         self.assertEqual(self.asked.words, "parser")
-        yield from self.answer(Found((), {}, "deeper"))
+        yield from self.answer(FoundConversations((), {}, "deeper"))
         self.assertEqual((self.asked.words, self.asked.cursor), ("parser", "deeper"))
-        yield from self.answer(Found((info("a"),), {"a": "… the <parser> …"}, ""))
+        yield from self.answer(FoundConversations((info("a"),), {"a": "… the <parser> …"}, ""))
         yield lambda: len(self.shown) == 2
         self.assertEqual(self.triggers, [ALL, "a"])
         self.assertEqual(self.shown[-1]["items"][1].details[1], "… the &lt;parser&gt; …")
@@ -147,12 +147,12 @@ class Listing(ListCase):
         yield from self.choose(0)
         yield lambda: given
         given[0]("xyz")
-        yield from self.answer(Found((), {}, ""))
+        yield from self.answer(FoundConversations((), {}, ""))
         yield lambda: len(self.shown) == 2
         self.assertIn("xyz", self.shown[-1]["placeholder"])
         yield from self.choose(0)
         self.assertEqual(self.asked.words, "")
-        yield from self.answer(Found((info("b"),), {}, ""))
+        yield from self.answer(FoundConversations((info("b"),), {}, ""))
         yield lambda: len(self.shown) == 3
 
 
@@ -224,13 +224,13 @@ class Acting(ListCase):
         ):
             before = len(self.shown)
             self.run_command("chats", action="delete")
-            yield from self.answer(Found((info("a", agent=agent),), {}, ""))
+            yield from self.answer(FoundConversations((info("a", agent=agent),), {}, ""))
             yield lambda before=before: len(self.shown) > before
             yield from self.choose(1)
             yield lambda before=before: len(self.shown) > before + 1
             self.assertIn(words, self.shown[-1]["items"][1].details)
             yield from self.choose(0)
-            yield from self.answer(Found((), {}, ""))
+            yield from self.answer(FoundConversations((), {}, ""))
 
     def test_what_cannot_be_deleted_is_told_and_stays_open(self) -> Steps:
         view = yield from self.chat()
@@ -257,7 +257,7 @@ class Acting(ListCase):
 
 def option(id: str, category: str, current: Any, *values: str) -> ConfigOption:
     kind = SELECT if values else BOOLEAN
-    choices = tuple(Choice(it, it.title()) for it in values)
+    choices = tuple(OptionChoice(it, it.title()) for it in values)
     return ConfigOption(id, id.title(), "", category, kind, current, choices)
 
 

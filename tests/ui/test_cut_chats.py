@@ -32,7 +32,7 @@ from GeminiCompanion.companion.chat.requests import (
     Decide,
     Delete,
     Fork,
-    Found,
+    FoundConversations,
     ListConversations,
     Rename,
     Send,
@@ -278,7 +278,7 @@ class Turns(CutChat, TurnCase):
 class Lists(CutChat):
     def setUp(self) -> None:
         super().setUp()
-        found = Found((info("a"), info("b")), {}, "")
+        found = FoundConversations((info("a"), info("b")), {}, "")
         self.answers.update({ListConversations: found, Agents: ROWS, Rename: None, Delete: None})
         self.answers.update({Fork: info("cd" * 16), ChooseOption: None, Configure: None})
 

@@ -13,7 +13,7 @@ from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE
 from GeminiCompanion.companion.ide.doctor import checks
 from GeminiCompanion.companion.ide.hooks import extension
 from GeminiCompanion.companion.ui import cli_list, unwritten_edits
-from GeminiCompanion.companion.ui.prompt.sending import Sending, Words
+from GeminiCompanion.companion.ui.prompt.sending import PromptWords, Sending
 from GeminiCompanion.companion.ui.review import accepting, open_diffs, record
 from GeminiCompanion.companion.ui.stories import Story
 
@@ -153,7 +153,7 @@ class Reviews(CuttingCase):
 
         def send(right: sublime.View) -> Story:
             self.window.focus_view(secret)
-            return sending.send(Words("$file", "the file"), secret)
+            return sending.send(PromptWords("$file", "the file"), secret)
 
         def enable(right: sublime.View) -> Story:
             return remedies.apply(self.window, checks.ENABLE, settings, GEMINI_CLI.id)

@@ -17,7 +17,7 @@ from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ui import file_reading, texts
 from GeminiCompanion.companion.ui.review import comments, ending, history, marks
-from GeminiCompanion.companion.ui.review.history import History
+from GeminiCompanion.companion.ui.review.history import EditHistory
 from GeminiCompanion.companion.ui.review.record import Comment
 from GeminiCompanion.companion.ui.review.sight import caret_row
 
@@ -190,15 +190,15 @@ class Accepted(HistoryCase):
 
     def test_without_any_that_is_said(self) -> None:
         told: list[str] = []
-        self.begin(History(self.running().companion, told.append, "").choose(self.window))
+        self.begin(EditHistory(self.running().companion, told.append, "").choose(self.window))
         self.assertEqual(told, [history.NOTHING])
 
 
 class Saving(HistoryCase):
-    def history(self) -> History:
+    def history(self) -> EditHistory:
         """One that is beside the companion's."""
         folder = os.path.join(self.folder, "cache", "edits")
-        found = History(self.running().companion, self.told_of.append, folder)
+        found = EditHistory(self.running().companion, self.told_of.append, folder)
         self.addCleanup(found.stop)
         return found
 
@@ -246,7 +246,7 @@ class Limits(ReviewCase):
         before = Original("", exists=True, data=b"x" * size)
         return Edit(window_id, name, before, "", "", time.time())
 
-    def lost(self, found: History) -> dict[str, str]:
+    def lost(self, found: EditHistory) -> dict[str, str]:
         """Why edits cannot be undone, by their paths."""
         return {it.path: it.problem for it in found._edits if it.problem}
 
@@ -254,7 +254,7 @@ class Limits(ReviewCase):
         self.replace(history, "MAX_EDITS", 3)
         self.replace(history, "MAX_KNOWN", 10)
         panels = self.panels()
-        found = History(self.running().companion, lambda sentence: None, "")
+        found = EditHistory(self.running().companion, lambda sentence: None, "")
         found.add(self.edit(2, "other"))
         for number in range(history.MAX_KNOWN + 5):
             found.add(self.edit(self.window.id(), str(number)))
@@ -264,7 +264,7 @@ class Limits(ReviewCase):
         self.assertEqual([it.trigger for it in panels[0]["items"]], ["14", "13", "12"])
 
     def test_an_edit_that_is_made_again_is_where_it_was(self) -> None:
-        found = History(self.running().companion, lambda sentence: None, "")
+        found = EditHistory(self.running().companion, lambda sentence: None, "")
         edits = [replace(self.edit(1, name), at=at) for at, name in enumerate("abc")]
         for it in edits:
             found.add(it)
@@ -274,7 +274,7 @@ class Limits(ReviewCase):
 
     def test_the_oldest_make_way_for_large_ones(self) -> None:
         self.replace(history, "MAX_BYTES", 100)
-        found = History(self.running().companion, lambda sentence: None, "")
+        found = EditHistory(self.running().companion, lambda sentence: None, "")
         for name in ("a", "b", "c"):
             found.add(self.edit(1, name, 40))
         self.assertEqual(self.lost(found), {"a": accepted_edits.NOT_KEPT})
@@ -282,7 +282,7 @@ class Limits(ReviewCase):
 
     def test_the_oldest_make_way_for_one_that_has_grown(self) -> None:
         self.replace(history, "MAX_BYTES", 100)
-        found = History(self.running().companion, lambda sentence: None, "")
+        found = EditHistory(self.running().companion, lambda sentence: None, "")
         for name in ("a", "b", "c"):
             found.add(self.edit(1, name, 30))
         found.replace(found._edits[2], self.edit(1, "grown", 60))
@@ -297,7 +297,7 @@ class Limits(ReviewCase):
         self.replace(history, "MAX_BYTES", 100)
         self.replace(history, "MAX_UNASKED_BYTES", 100)
         for few, many in (("", "turn"), ("turn", "")):
-            found = History(self.running().companion, lambda sentence: None, "")
+            found = EditHistory(self.running().companion, lambda sentence: None, "")
             found.add(replace(self.edit(1, "one", 90), turn=few))
             for name in ("a", "b"):
                 found.add(replace(self.edit(1, name, 90), turn=many))
@@ -308,7 +308,7 @@ class Limits(ReviewCase):
     ) -> None:
         self.replace(history, "MAX_UNASKED", 2)
         self.replace(history, "MAX_KNOWN", 4)
-        found = History(self.running().companion, lambda sentence: None, "")
+        found = EditHistory(self.running().companion, lambda sentence: None, "")
         with self.assertLogs("GeminiCompanion", "INFO") as logs:
             for name in "abcde":
                 found.add(replace(self.edit(1, name), turn="turn"))
@@ -320,7 +320,7 @@ class Limits(ReviewCase):
         self,
     ) -> Steps:
         told: list[str] = []
-        found = History(self.running().companion, told.append, "")
+        found = EditHistory(self.running().companion, told.append, "")
         unknown = Original("", exists=True, note="The file cannot be read.")
         found.add(Edit(self.window.id(), "a", unknown, "", "", 0.0))
         panels = self.panels()
@@ -332,7 +332,7 @@ class Limits(ReviewCase):
 
     def test_one_that_is_too_large_to_be_remembered_is_listed_and_says_so(self) -> None:
         self.replace(history, "MAX_BYTES", 100)
-        found = History(self.running().companion, lambda sentence: None, "")
+        found = EditHistory(self.running().companion, lambda sentence: None, "")
         found.add(self.edit(1, "small", 40))
         found.add(self.edit(1, "large", 101))
         self.assertEqual([it.problem for it in found._edits], ["", accepted_edits.TOO_LARGE])

@@ -12,7 +12,7 @@ from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.changes import deciding, keeping, sheet_commands, sources
 from GeminiCompanion.companion.ui.changes import sheet as sheet_module
 from GeminiCompanion.companion.ui.changes.proposals import Proposals
-from GeminiCompanion.companion.ui.changes.sources import Entry
+from GeminiCompanion.companion.ui.changes.sources import SheetEntry
 from GeminiCompanion.companion.ui.review import large, open_diffs, record
 from GeminiCompanion.companion.ui.review.record import DiffRecord, is_diff, read, seen, waiting
 from GeminiCompanion.companion.ui.review.written_reviews import WrittenReviews
@@ -83,7 +83,7 @@ class Typing(CommandCase):
         view = yield from self.show()
         original, due = Proposals.entries, [False]
 
-        def entries(source: Proposals, window: sublime.Window) -> Iterator[Entry]:
+        def entries(source: Proposals, window: sublime.Window) -> Iterator[SheetEntry]:
             for number, entry in enumerate(original(source, window)):
                 if number == 1 and due[0]:
                     due[0] = False

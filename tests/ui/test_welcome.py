@@ -19,7 +19,7 @@ from GeminiCompanion.companion.base.answer import Answer, Unanswered
 from GeminiCompanion.companion.ide.cli_settings import parsed
 from GeminiCompanion.companion.ide.doctor import checks, gathering, report
 from GeminiCompanion.companion.ide.surroundings import Surrounding
-from GeminiCompanion.companion.ide.system_processes import Process
+from GeminiCompanion.companion.ide.system_processes import SystemProcess
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.pages import doctor, welcome
 from GeminiCompanion.companion.ui.pages.page import STYLE
@@ -169,7 +169,7 @@ class Welcome(Pages):
         (found,) = html.call_args[0]
         for is_connected, words in ((False, welcome.TO_DO), (True, "Connected. Ask Gemini CLI")):
             window = replace(found[0].facts.window, connected=1)
-            process = Process(7, 1, "node", "node /bin/gemini", 1.0, self.folder, {})
+            process = SystemProcess(7, 1, "node", "node /bin/gemini", 1.0, self.folder, {})
             changes = {"window": window, "process": process, "is_connected": is_connected}
             with self.subTest(is_connected):
                 one = replace(found[0], facts=replace(found[0].facts, **changes))
@@ -361,8 +361,8 @@ class Doctor(Pages):
 
     def test_beside_a_cli_that_runs_another_one_is_started_and_the_link_says_so(self) -> Steps:
         self.install()
-        early = Process(7, 1, "node", "node /bin/gemini", 1.0, self.folder, {})
-        editor = Process(os.getppid(), 1, "sublime_text", "", 2.0)
+        early = SystemProcess(7, 1, "node", "node /bin/gemini", 1.0, self.folder, {})
+        editor = SystemProcess(os.getppid(), 1, "sublime_text", "", 2.0)
         self.addCleanup(self.window.set_project_data, self.window.project_data())
         self.window.set_project_data({"folders": [{"path": self.folder}]})
         with mock.patch.dict(os.environ, {"GEMINI_API_KEY": "none"}), mock.patch(
@@ -428,7 +428,7 @@ class Doctor(Pages):
     def test_a_cli_of_another_kind_is_enabled_in_its_own_settings(self) -> Steps:
         path = os.path.join(self.home, ".qwen", "settings.json")
         command = f"node {self.home}/bin/qwen"
-        qwen = Process(7, 1, "node", command, time.time() + 60, self.folder, dict(os.environ))
+        qwen = SystemProcess(7, 1, "node", command, time.time() + 60, self.folder, dict(os.environ))
         os.mkdir(os.path.dirname(path))
         self.addCleanup(self.window.set_project_data, self.window.project_data())
         self.window.set_project_data({"folders": [{"path": self.folder}]})

@@ -26,7 +26,7 @@ from .elicitation import ElicitationRequest
 from .members import Unreadable
 from .message_lines import MessageLines, OtherProtocol
 from .messages import AvailableCommand, AvailableCommands
-from .process import Process, TooLong
+from .process import AgentProcess, TooLong
 from .session_state import ConfigOption, ConfigOptions, StateUpdate
 
 OTHER_PROTOCOL = sentence(
@@ -157,7 +157,7 @@ class _Waiting:
             self.answer.set_exception(AgentError(GEMINI_ERROR, told, str(unreadable)))
 
 
-class Client:
+class AcpClient:
     """One connection, from `start` to `stop`. All calls are made on one loop. `name` is the agent's
     name for people. `log_in` authenticates with an agent that asks for it only when a session is
     opened; it raises AgentError.
@@ -168,7 +168,11 @@ class Client:
     """
 
     def __init__(
-        self, process: Process, listener: Listener, name: str, opening: AsyncContextManager[None]
+        self,
+        process: AgentProcess,
+        listener: Listener,
+        name: str,
+        opening: AsyncContextManager[None],
     ) -> None:
         self.process = process
         self.name = name
@@ -196,7 +200,7 @@ class Client:
         """Whether the connection can be used."""
         return not (self._is_given_up or self._reading.done()) and self.process.is_running
 
-    def begin(self, request: messages.Request[T]) -> asyncio.Future[T]:
+    def begin(self, request: messages.OutgoingRequest[T]) -> asyncio.Future[T]:
         """Send the request, before anything that is sent later. The future gets the result as it
         was read, or AgentError if the agent answers with an error or ends. Once it is cancelled,
         the agent is told that nobody waits for the answer."""
@@ -216,7 +220,9 @@ class Client:
         self._send({"jsonrpc": "2.0", "id": id, "method": request.method, "params": request.params})
         return answer
 
-    async def request(self, request: messages.Request[T], timeout: float | None = None) -> T:
+    async def request(
+        self, request: messages.OutgoingRequest[T], timeout: float | None = None
+    ) -> T:
         """The result as it was read. Raises AgentError if the agent answers with an error, ends, or
         takes longer than `timeout` seconds; in that case the process is ended."""
         try:
@@ -233,7 +239,7 @@ class Client:
                 ),
             ) from None
 
-    def notify(self, message: messages.Notification) -> None:
+    def notify(self, message: messages.OutgoingNotification) -> None:
         self._send({"jsonrpc": "2.0", "method": message.method, "params": message.params})
 
     def answer(self, request: jsonrpc.Id, result: Mapping[str, Any]) -> None:
@@ -370,10 +376,10 @@ def _error(code: int, text: str) -> Mapping[str, Any]:
     return {"code": code, "message": text}
 
 
-class Session:
+class AcpSession:
     """One session of the agent, by the agent's id for it, in a folder (a real path)."""
 
-    def __init__(self, client: Client, id: str, folder: str) -> None:
+    def __init__(self, client: AcpClient, id: str, folder: str) -> None:
         self.client = client
         self.id = id
         self.folder = folder

@@ -14,7 +14,7 @@ from typing import Any, Mapping, Tuple, Union
 from ...base import jsonrpc
 from ..wording.surrogates import clean
 from .members import Unreadable, needed, object_of, objects, string
-from .session_state import Choice
+from .session_state import OptionChoice
 
 METHOD = "elicitation/create"
 # The kinds of questions.
@@ -43,7 +43,7 @@ class Field:
     title: str = ""
     description: str = ""
     is_required: bool = False
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[OptionChoice, ...] = ()
     default: Value | None = None
     least: float | None = None
     most: float | None = None
@@ -145,7 +145,7 @@ def _field(name: str, told: Any, is_required: bool) -> Field:
 _LIMITS = {STRING: ("minLength", "maxLength"), CHOICES: ("minItems", "maxItems")}
 
 
-def _kind(told: Mapping[str, Any]) -> tuple[str, tuple[Choice, ...]]:
+def _kind(told: Mapping[str, Any]) -> tuple[str, tuple[OptionChoice, ...]]:
     """The kind of a field, and its choices."""
     kind = string(told, "type")
     if kind == STRING:
@@ -157,13 +157,15 @@ def _kind(told: Mapping[str, Any]) -> tuple[str, tuple[Choice, ...]]:
     return kind, ()
 
 
-def _choices(told: Mapping[str, Any], name: str) -> tuple[Choice, ...]:
+def _choices(told: Mapping[str, Any], name: str) -> tuple[OptionChoice, ...]:
     """With titles in the member of this name, or without in `enum`."""
     values = told.get("enum")
     plain = values if isinstance(values, list) else []
     titled = [(string(it, "const"), string(it, "title")) for it in objects(told, name)]
     found = [*((it, it) for it in plain if isinstance(it, str)), *titled]
-    return tuple(Choice(value, title or value) for value, title in found[:MOST_CHOICES] if value)
+    return tuple(
+        OptionChoice(value, title or value) for value, title in found[:MOST_CHOICES] if value
+    )
 
 
 def _number(told: Mapping[str, Any], name: str) -> float | None:

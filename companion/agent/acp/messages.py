@@ -304,7 +304,7 @@ class TurnEnd:
 
 
 @dataclass(frozen=True)
-class Request(Generic[T]):
+class OutgoingRequest(Generic[T]):
     """`read` turns the result into the answer's value, and raises Unreadable."""
 
     method: str
@@ -313,7 +313,7 @@ class Request(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Notification:
+class OutgoingNotification:
     method: str
     params: Mapping[str, Any]
 
@@ -322,18 +322,18 @@ class Notification:
 Block = Mapping[str, Any]
 
 
-def authenticate(method: str, meta: Meta | None = None) -> Request[None]:
+def authenticate(method: str, meta: Meta | None = None) -> OutgoingRequest[None]:
     """`meta` is the agent's own."""
     params = {"methodId": method, **({"_meta": meta} if meta else {})}
-    return Request("authenticate", params, _nothing)
+    return OutgoingRequest("authenticate", params, _nothing)
 
 
 def new_session(
     folder: str, servers: Sequence[Mapping[str, Any]], meta: Meta | None = None
-) -> Request[OpenedSession]:
+) -> OutgoingRequest[OpenedSession]:
     """`servers` are the parameters made by `tool_servers`; `meta` is the agent's own."""
     params = {"cwd": folder, "mcpServers": servers, **({"_meta": meta} if meta else {})}
-    return Request("session/new", params, lambda result: _opened(result, _id(result)))
+    return OutgoingRequest("session/new", params, lambda result: _opened(result, _id(result)))
 
 
 def reopen_session(
@@ -342,7 +342,7 @@ def reopen_session(
     folder: str,
     servers: Sequence[Mapping[str, Any]],
     meta: Meta | None = None,
-) -> Request[OpenedSession]:
+) -> OutgoingRequest[OpenedSession]:
     """LOAD or RESUME."""
     params = {
         "sessionId": session,
@@ -350,32 +350,34 @@ def reopen_session(
         "mcpServers": servers,
         **({"_meta": meta} if meta else {}),
     }
-    return Request(method, params, lambda result: _opened(result, session))
+    return OutgoingRequest(method, params, lambda result: _opened(result, session))
 
 
-def prompt(session: str, blocks: Sequence[Block]) -> Request[TurnEnd]:
+def prompt(session: str, blocks: Sequence[Block]) -> OutgoingRequest[TurnEnd]:
     """In version 1 of the protocol, the answer is the end of the turn."""
-    return Request("session/prompt", {"sessionId": session, "prompt": blocks}, _turn_end)
+    return OutgoingRequest("session/prompt", {"sessionId": session, "prompt": blocks}, _turn_end)
 
 
-def choose(session: str, option: ConfigOption, wanted: str | bool) -> Request[ConfigOptions]:
+def choose(
+    session: str, option: ConfigOption, wanted: str | bool
+) -> OutgoingRequest[ConfigOptions]:
     """The answer has all options; none where the agent's way to choose tells none."""
     if option.is_made:
         params: dict[str, Any] = {"sessionId": session, option.id + "Id": wanted}
-        return Request("session/set_" + option.id, params, lambda result: ConfigOptions())
+        return OutgoingRequest("session/set_" + option.id, params, lambda result: ConfigOptions())
     params = {"sessionId": session, "configId": option.id, "value": wanted}
     if option.kind == BOOLEAN:
         params["type"] = BOOLEAN
-    return Request("session/set_config_option", params, session_state.config_options)
+    return OutgoingRequest("session/set_config_option", params, session_state.config_options)
 
 
-def cancel_request(request: jsonrpc.Id) -> Notification:
+def cancel_request(request: jsonrpc.Id) -> OutgoingNotification:
     """An agent that does not know it goes on."""
-    return Notification(CANCEL_REQUEST, {"requestId": request})
+    return OutgoingNotification(CANCEL_REQUEST, {"requestId": request})
 
 
-def cancel(session: str) -> Notification:
-    return Notification("session/cancel", {"sessionId": session})
+def cancel(session: str) -> OutgoingNotification:
+    return OutgoingNotification("session/cancel", {"sessionId": session})
 
 
 def decision(option: str | None) -> Mapping[str, Any]:

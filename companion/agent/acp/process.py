@@ -33,7 +33,7 @@ class TooLong(Exception):
     """A line has no end."""
 
 
-class Process:
+class AgentProcess:
     """Made by `start`. Ends with `stop`, or at once with `kill`.
 
     `takes_error` gets each line of standard error; a line that it takes is not among the
@@ -49,7 +49,7 @@ class Process:
     @classmethod
     async def start(
         cls, command: Sequence[str], environment: Mapping[str, str], folder: str
-    ) -> Process:
+    ) -> AgentProcess:
         """Raises OSError if the process cannot be started."""
         process = await asyncio.create_subprocess_exec(
             *command,

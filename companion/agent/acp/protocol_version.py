@@ -8,12 +8,12 @@ only acknowledges the prompt, an update tells the end, and clients write no file
 from __future__ import annotations
 
 from . import elicitation, messages
-from .messages import Initialized, Request
+from .messages import Initialized, OutgoingRequest
 
 VERSION = 1
 
 
-def initialize(writes: bool, reads: bool = False) -> Request[Initialized]:
+def initialize(writes: bool, reads: bool = False) -> OutgoingRequest[Initialized]:
     """`writes` and `reads` say whether the agent is to write and read files through us
     (docs/gemini-cli-acp.md 8.46). It answers with the version that it will speak: this one, or its
     own newest."""
@@ -22,7 +22,7 @@ def initialize(writes: bool, reads: bool = False) -> Request[Initialized]:
         "session": {"configOptions": {"boolean": {}}},
         "elicitation": {elicitation.FORM: {}, elicitation.URL: {}},
     }
-    return Request(
+    return OutgoingRequest(
         "initialize",
         {"protocolVersion": VERSION, "clientCapabilities": capabilities},
         messages.initialized,

@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from typing import Any, Mapping
 
 from .members import objects, string
-from .messages import Request
+from .messages import OutgoingRequest
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class SessionPage:
     next: str = ""
 
 
-def list_sessions(folder: str, cursor: str = "") -> Request[SessionPage]:
+def list_sessions(folder: str, cursor: str = "") -> OutgoingRequest[SessionPage]:
     """Those of a folder. Only for an agent that `lists`; which page is up to it."""
     params = {"cwd": folder, **({"cursor": cursor} if cursor else {})}
-    return Request("session/list", params, _page)
+    return OutgoingRequest("session/list", params, _page)
 
 
 def _page(result: Mapping[str, Any]) -> SessionPage:

@@ -63,7 +63,7 @@ class ContextUsage:
 
 
 @dataclass(frozen=True)
-class Choice:
+class OptionChoice:
     """`group` is the heading that it belongs under, or empty."""
 
     value: str
@@ -84,7 +84,7 @@ class ConfigOption:
     category: str
     kind: str
     current: str | bool
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[OptionChoice, ...] = ()
     is_made: bool = False
 
     @property
@@ -215,7 +215,7 @@ def _option(told: Mapping[str, Any]) -> ConfigOption | None:
     )
 
 
-def _choices(told: Mapping[str, Any]) -> Iterator[Choice]:
+def _choices(told: Mapping[str, Any]) -> Iterator[OptionChoice]:
     """Of a list, or of a list of groups."""
     for each in objects(told, "options")[:MOST]:
         if "value" not in each:
@@ -224,10 +224,10 @@ def _choices(told: Mapping[str, Any]) -> Iterator[Choice]:
         yield from _choice(each, "")
 
 
-def _choice(told: Mapping[str, Any], group: str) -> Iterator[Choice]:
+def _choice(told: Mapping[str, Any], group: str) -> Iterator[OptionChoice]:
     value = string(told, "value")
     if value:
-        yield Choice(value, string(told, "name") or value, string(told, "description"), group)
+        yield OptionChoice(value, string(told, "name") or value, string(told, "description"), group)
 
 
 UPDATES: Mapping[str, Callable[[Mapping[str, Any]], StateUpdate | None]] = {
@@ -248,7 +248,7 @@ def opened_options(result: Mapping[str, Any]) -> ConfigOptions:
 
 def _model_option(told: Mapping[str, Any]) -> ConfigOption | None:
     choices = [
-        Choice(id, string(each, "name") or id, string(each, "description"))
+        OptionChoice(id, string(each, "name") or id, string(each, "description"))
         for each in objects(told, "availableModels")
         for id in [string(each, "modelId")]
         if id
@@ -256,7 +256,7 @@ def _model_option(told: Mapping[str, Any]) -> ConfigOption | None:
     current = string(told, "currentModelId")
     if current and current not in {each.value for each in choices}:
         # The model that the operator chose; the CLI does not list it.
-        choices.append(Choice(current, current))
+        choices.append(OptionChoice(current, current))
     if not choices:
         return None
     return ConfigOption(MODEL, "Model", "", MODEL, SELECT, current, tuple(choices), True)
@@ -264,7 +264,7 @@ def _model_option(told: Mapping[str, Any]) -> ConfigOption | None:
 
 def _mode_option(told: Mapping[str, Any]) -> ConfigOption | None:
     choices = tuple(
-        Choice(id, string(each, "name") or id, string(each, "description"))
+        OptionChoice(id, string(each, "name") or id, string(each, "description"))
         for each in objects(told, "availableModes")
         for id in [string(each, "id")]
         if id

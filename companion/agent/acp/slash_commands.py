@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Callable, ClassVar, Sequence
 
 from ..wording.failure import AgentError
-from .acp_client import Session
+from .acp_client import AcpSession
 from .messages import AvailableCommand
 
 # Seconds to wait for the commands; the agent sends them right after the session has begun.
@@ -33,7 +33,7 @@ class Commands:
     commands: tuple[SlashCommand, ...]
 
 
-async def offered(session: Session, worded: Callable[[str], str]) -> Commands:
+async def offered(session: AcpSession, worded: Callable[[str], str]) -> Commands:
     """Empty if the agent sends none in time. `worded` raises AgentError for commands that are
     refused."""
     telling = session.client.commands.of(session.id)

@@ -15,7 +15,7 @@ from ...base import private_files
 from ..acp import messages
 from ..events import tool_call
 from ..events.tool_call import Call
-from .cli import Cli, with_output
+from .cli import AgentCli, with_output
 from .cli_home import write_settings
 from .credentials import ANTHROPIC, Credentials
 from .program import Program
@@ -35,7 +35,7 @@ TAGGED = re.compile(
 )
 
 
-class ClaudeAgent(Cli):
+class ClaudeAgent(AgentCli):
     """Its own folder in the home is `.claude`. It uses Anthropic's API, or one like it."""
 
     id = "claude"

@@ -125,7 +125,7 @@ class SessionFiles:
         """Remove everything that the CLI has stored about the session."""
 
 
-class Cli:
+class AgentCli:
     """A CLI in a home of ours, which replaces the user's; or, with credentials of the kind OWN, one
     that runs as in the user's terminal. `folder` is the home of ours; it is created if it is
     missing, but its parent must exist. `trusted` says whether the CLI may use a workspace's own
@@ -245,7 +245,7 @@ class Cli:
 
     def authentication(
         self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
-    ) -> messages.Request[None] | None:
+    ) -> messages.OutgoingRequest[None] | None:
         """The request that passes on the credentials, by one of the methods that it offers; None if
         there is no such request."""
         return None

@@ -14,7 +14,7 @@ from ...base import private_files
 from ..acp import messages
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
-from .cli import Cli
+from .cli import AgentCli
 from .cli_home import first_of, forget_keys, merged
 from .credentials import OPENAI, Credentials
 from .program import Program
@@ -38,7 +38,7 @@ PROVIDER = "api"
 AT_START = b"[features]\nplugins = false\napps = false\nremote_plugin = false\n"
 
 
-class Codex(Cli):
+class Codex(AgentCli):
     """Its own folder is `.codex` in the home. It uses OpenAI's API for responses."""
 
     id = "codex"
@@ -96,7 +96,7 @@ class Codex(Cli):
 
     def authentication(
         self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
-    ) -> messages.Request[None] | None:
+    ) -> messages.OutgoingRequest[None] | None:
         if not credentials.api_key:
             return None
         return messages.authenticate(WITH_KEY, {WITH_KEY: {"apiKey": credentials.api_key}})

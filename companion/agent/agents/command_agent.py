@@ -11,7 +11,7 @@ from typing import Mapping, Sequence
 
 from ..wording.failure import CLIENT_NOT_INITIALIZED, VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
-from .cli import Cli
+from .cli import AgentCli
 from .credentials import OWN, Credentials
 from .program import Program
 
@@ -20,7 +20,7 @@ ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 NO_ID = re.compile(r"[^a-z0-9._-]+")
 
 
-class CommandAgent(Cli):
+class CommandAgent(AgentCli):
     """`id` is made of its command by `id_of`."""
 
     kinds = (OWN,)

@@ -19,7 +19,7 @@ from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from ..wording.surrogates import clean
 from . import gemini_resumption as resumption
-from .cli import Cli, NoGoogleLogin, Resumption, Retry, SessionFiles
+from .cli import AgentCli, NoGoogleLogin, Resumption, Retry, SessionFiles
 from .cli_home import acp_arguments, path_uri, write_settings, write_trusted
 from .credentials import API_KEY, GOOGLE, VERTEX, Credentials
 from .gemini_recording import Recording
@@ -58,7 +58,7 @@ HARMLESS = ("help", "about", "memory show", "memory list")
 COMMANDS = ("help", "about", "memory", "init", "restore", "extensions")
 
 
-class GeminiCli(Cli):
+class GeminiCli(AgentCli):
     """Its own folder in the home is `.gemini`."""
 
     id = "gemini"
@@ -144,7 +144,7 @@ class GeminiCli(Cli):
 
     def authentication(
         self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
-    ) -> messages.Request[None]:
+    ) -> messages.OutgoingRequest[None]:
         key = {"api-key": credentials.api_key} if credentials.kind == API_KEY else None
         return messages.authenticate(credentials.kind, key)
 

@@ -15,7 +15,7 @@ from ..acp import messages
 from ..events.tool_call import Call
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
-from .cli import Cli
+from .cli import AgentCli
 from .cli_home import first_of, merged
 from .credentials import OPENAI, Credentials
 from .program import Program
@@ -40,7 +40,7 @@ HAS_PLUGINS = sentence(
 )
 
 
-class OpenCode(Cli):
+class OpenCode(AgentCli):
     """Its folders are those of the XDG base directories, in the home. It uses an API like OpenAI's.
 
     It offers to write files through us, and then writes its own text over what we wrote; so it

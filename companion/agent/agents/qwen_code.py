@@ -17,7 +17,7 @@ from ..events.tool_call import Call
 from ..events.turn_events import ALWAYS_SERVER, ALWAYS_TOOL, PastTurn, Usage
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
-from .cli import Cli, Resumption, SessionFiles
+from .cli import AgentCli, Resumption, SessionFiles
 from .cli_home import acp_arguments, path_uri, write_settings, write_trusted
 from .credentials import OPENAI, Credentials
 from .message_text import BLANKS, NO_COMMAND
@@ -39,7 +39,7 @@ HARMLESS = ("about", "status", "help", "context", "stats")
 ENCODINGS = ("", "utf-8", "utf8", "ascii")
 
 
-class QwenCode(Cli):
+class QwenCode(AgentCli):
     """Its own folder in the home is `.qwen`. It uses an API like OpenAI's."""
 
     id = "qwen"
@@ -87,7 +87,7 @@ class QwenCode(Cli):
 
     def authentication(
         self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
-    ) -> messages.Request[None]:
+    ) -> messages.OutgoingRequest[None]:
         return messages.authenticate(OPENAI)
 
     def text_for(self, message: str) -> str:

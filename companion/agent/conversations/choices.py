@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Mapping
 
-from ..acp.acp_client import Session
+from ..acp.acp_client import AcpSession
 from ..acp.agent_state import AgentState
 from ..acp.messages import Models
 from ..acp.session_state import MODE, MODEL, SELECT, ConfigOption, StateUpdate
@@ -57,7 +57,7 @@ class Choices:
         refused, self._refused = self._refused, ()
         return refused
 
-    async def choose(self, session: Session, wanted: Mapping[str, str]) -> None:
+    async def choose(self, session: AcpSession, wanted: Mapping[str, str]) -> None:
         """Use a "model", a "mode" or both from now on. Raises AgentError; VALIDATION_ERROR if the
         agent does not offer one of them."""
         options = self._state.options
@@ -67,7 +67,7 @@ class Choices:
             # Each at once: the agent may refuse the next one.
             self._record.change(self._record.state.choosing({what: wanted[what]}))
 
-    async def choose_option(self, session: Session, id: str, value: str | bool) -> None:
+    async def choose_option(self, session: AcpSession, id: str, value: str | bool) -> None:
         """Use another value of one of the options from now on. Raises AgentError; OPTION_NOT_FOUND,
         or VALIDATION_ERROR if the agent does not offer the value."""
         options = self._state.options
@@ -82,7 +82,7 @@ class Choices:
         else:
             self._record.change(state.choosing_option(id, value))
 
-    async def choose_again(self, session: Session, asking_mode: str) -> None:
+    async def choose_again(self, session: AcpSession, asking_mode: str) -> None:
         """Apply the user's choices to a new session, and the CLI's `asking_mode` if they chose
         none. A choice that the agent now refuses, such as a
         mode in a folder that is no longer trusted, is dropped. Raises AgentError if the agent has
@@ -100,7 +100,7 @@ class Choices:
                 continue
             self._record.change(self._record.state.choosing_option(id, None))
 
-    async def _set(self, session: Session, option: ConfigOption, value: str | bool) -> None:
+    async def _set(self, session: AcpSession, option: ConfigOption, value: str | bool) -> None:
         try:
             told = await session.choose(option, value, CHOOSING)
         except AgentError as error:
@@ -111,7 +111,7 @@ class Choices:
         self._state.chosen(option, value, told)
 
     async def _set_again(
-        self, session: Session, option: ConfigOption, value: str | bool, refused: Sentence
+        self, session: AcpSession, option: ConfigOption, value: str | bool, refused: Sentence
     ) -> bool:
         """Whether the agent accepts it; if not, the user is told. Raises AgentError if the agent
         has ended."""

@@ -13,7 +13,7 @@ from typing import Callable, Mapping, Sequence
 from ...base.background import in_thread
 from ..acp import messages, session_state
 from ..acp.session_state import ContextUsage, Plan, SessionTitle, StateUpdate
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..events import turn_events as events
 from ..events.event_log import EventLog
 from ..events.turn_events import sum_of
@@ -29,10 +29,10 @@ from .held_session import HeldSession
 from .hold import Hold
 from .message_queue import MessageQueue
 from .past_turns import PastTurns
-from .prompt import Message, as_resources
+from .prompt import PromptMessage, as_resources
 from .reservation import Reservation
-from .transcript_reader import Summary
-from .transcripts import Stat, Transcript, on_disk
+from .transcript_reader import ConversationSummary
+from .transcripts import Stat, TranscriptFile, on_disk
 from .turn_undo import AS_LEFT, UNDONE, FileChange, TurnUndo
 
 # For the model, which believes that the files are as it wrote them.
@@ -81,9 +81,9 @@ class Conversation:
 
     def __init__(
         self,
-        transcript: Transcript,
-        summary: Summary,
-        cli: Cli,
+        transcript: TranscriptFile,
+        summary: ConversationSummary,
+        cli: AgentCli,
         told: Callable[[events.TurnEvent], None],
         changed: Callable[[], None] = lambda: None,
         seen: Stat | None = None,
@@ -174,7 +174,7 @@ class Conversation:
 
     async def begin(
         self,
-        said: Message,
+        said: PromptMessage,
         limits: Limits,
         asks: bool,
         ended: Callable[[events.Body], None],
@@ -255,7 +255,7 @@ class Conversation:
             self._warned_in = log.turn_id
             log.add(events.Thought(events.WARNING, UNSAVED))
 
-    def _know_again(self, transcript: Transcript, summary: Summary) -> None:
+    def _know_again(self, transcript: TranscriptFile, summary: ConversationSummary) -> None:
         """Another server has gone on with it; the agent's session here does not know that."""
         before = self.session
         before.forget()
@@ -287,7 +287,7 @@ class Conversation:
         """An event of the conversation that belongs to no turn."""
         self._told(events.TurnEvent(0, datetime.now(timezone.utc), self.id, "", body))
 
-    def _say(self, turn: Turn, agent: AgentSession, said: Message) -> None:
+    def _say(self, turn: Turn, agent: AgentSession, said: PromptMessage) -> None:
         """Send the message, after what the agent has to be told first."""
         record, session = self.record, self.session
         undone = "\n".join(record.state.undone)
@@ -312,7 +312,9 @@ class Conversation:
             self.tell_unsaved()
 
 
-async def attaching(conversation: Conversation, said: Message, ids: Sequence[str]) -> Message:
+async def attaching(
+    conversation: Conversation, said: PromptMessage, ids: Sequence[str]
+) -> PromptMessage:
     """The message with these attachments of the conversation, which needs a session. Raises
     AgentError."""
     agent = conversation.session.agent
@@ -322,7 +324,7 @@ async def attaching(conversation: Conversation, said: Message, ids: Sequence[str
     return said.attaching(await on_disk(parts))
 
 
-def info_of(summary: Summary, agent: str) -> SessionInfo:
+def info_of(summary: ConversationSummary, agent: str) -> SessionInfo:
     """The conversation as long as nobody uses it; `agent` is its CLI's id."""
     state = summary.state
     return SessionInfo(
@@ -343,7 +345,7 @@ def info_of(summary: Summary, agent: str) -> SessionInfo:
     )
 
 
-def forget(transcript: Transcript, cli: Cli, state: ConversationState) -> None:
+def forget(transcript: TranscriptFile, cli: AgentCli, state: ConversationState) -> None:
     """Delete what is on disk of a conversation with this state, and the CLI's files of its
     sessions. Blocks. Raises OSError."""
     transcript.remove()
@@ -352,7 +354,10 @@ def forget(transcript: Transcript, cli: Cli, state: ConversationState) -> None:
 
 
 def _known(
-    cli: Cli, changed: Callable[[], None], transcript: Transcript, summary: Summary
+    cli: AgentCli,
+    changed: Callable[[], None],
+    transcript: TranscriptFile,
+    summary: ConversationSummary,
 ) -> tuple[ConversationRecord, PastTurns, HeldSession]:
     record = ConversationRecord(transcript, summary, changed)
     past = PastTurns(transcript.reader, summary)

@@ -9,8 +9,8 @@ from typing import Callable, Sequence
 from ..events import turn_events as events
 from ..events.turn_events import PastTurn
 from .conversation_state import ConversationState
-from .transcript_reader import Summary, title_of
-from .transcripts import Transcript
+from .transcript_reader import ConversationSummary, title_of
+from .transcripts import TranscriptFile
 
 
 class ConversationRecord:
@@ -19,7 +19,10 @@ class ConversationRecord:
     called when something of it has changed."""
 
     def __init__(
-        self, transcript: Transcript, summary: Summary, changed: Callable[[], None] = lambda: None
+        self,
+        transcript: TranscriptFile,
+        summary: ConversationSummary,
+        changed: Callable[[], None] = lambda: None,
     ) -> None:
         self.id, self.workspace = summary.id, summary.workspace
         self.transcript = transcript
@@ -31,9 +34,9 @@ class ConversationRecord:
         self._changed = changed
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> ConversationSummary:
         """As it is now."""
-        return Summary(
+        return ConversationSummary(
             self.id,
             self.workspace,
             self.created,

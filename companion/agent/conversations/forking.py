@@ -13,15 +13,17 @@ from ...base import private_files
 from ...base.file_lock import FileLock
 from .attachments import Attachments
 from .conversation_state import ConversationState
-from .transcript_reader import DAMAGED, MESSAGE, VERSION, Summary, TranscriptReader
-from .transcripts import GAP, Transcript
+from .transcript_reader import DAMAGED, MESSAGE, VERSION, ConversationSummary, TranscriptReader
+from .transcripts import GAP, TranscriptFile
 
 # Lines that are copied; the others are of the conversation and not of what was said.
 COPIED = (MESSAGE[1:], b'{"type":"event",', GAP)
 LEFT_OUT = (b'{"type":"conversation",', b'{"type":"change",')
 
 
-def fork(source: Transcript, summary: Summary, turn: str | None, target: Transcript) -> bool:
+def fork(
+    source: TranscriptFile, summary: ConversationSummary, turn: str | None, target: TranscriptFile
+) -> bool:
     """Write the file of `target`: with the turns of `source` up to this one, or all; False if there
     is no such turn. The choices of the user are copied, the agent's session is not. Edits stay with
     the turns that made them, so only the source can undo them. Blocks. Raises OSError."""
@@ -30,7 +32,9 @@ def fork(source: Transcript, summary: Summary, turn: str | None, target: Transcr
         return _fork(source, summary, turn, target)
 
 
-def _fork(source: Transcript, summary: Summary, turn: str | None, target: Transcript) -> bool:
+def _fork(
+    source: TranscriptFile, summary: ConversationSummary, turn: str | None, target: TranscriptFile
+) -> bool:
     with source.reader.said_until(turn) as lines:
         if lines is None:
             return False
@@ -43,7 +47,7 @@ def _fork(source: Transcript, summary: Summary, turn: str | None, target: Transc
     return True
 
 
-def read(target: TranscriptReader) -> Summary:
+def read(target: TranscriptReader) -> ConversationSummary:
     """The summary of what was written. Raises OSError."""
     summary = target.summary()
     if summary is None:
@@ -51,7 +55,7 @@ def read(target: TranscriptReader) -> Summary:
     return summary
 
 
-def _head(target: Transcript, summary: Summary) -> Iterator[bytes]:
+def _head(target: TranscriptFile, summary: ConversationSummary) -> Iterator[bytes]:
     created = datetime.now(timezone.utc).isoformat()
     first = {"type": "conversation", "version": VERSION, "id": target.id}
     yield _line({**first, "workspace": summary.workspace, "created": created})

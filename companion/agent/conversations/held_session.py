@@ -11,12 +11,12 @@ from typing import AsyncContextManager, Iterable, Mapping, Sequence
 
 from ...base.background import in_thread
 from ..acp import messages, slash_commands
-from ..acp.acp_client import Client, Session
+from ..acp.acp_client import AcpClient, AcpSession
 from ..acp.agent_state import AgentState
 from ..acp.messages import AvailableCommands
 from ..acp.slash_commands import Commands
 from ..acp.tool_servers import ToolServer
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..turn.agent_session import AgentSession
 from ..wording import failure
 from ..wording.sentence import Words, sentence
@@ -39,7 +39,7 @@ class HeldSession:
     last session here that does not know what was said at other servers since. Once it `is_closed`,
     nothing is opened any more."""
 
-    def __init__(self, cli: Cli, record: ConversationRecord, past: PastTurns) -> None:
+    def __init__(self, cli: AgentCli, record: ConversationRecord, past: PastTurns) -> None:
         self.agent: AgentSession | None = None
         self.left: AgentSession | None = None
         self.reminder = ""
@@ -81,7 +81,7 @@ class HeldSession:
         self.left = before.agent or before.left
         self.lend(before._opener.lent)
 
-    async def connect(self, client: Client) -> None:
+    async def connect(self, client: AcpClient) -> None:
         """Make sure that there is a session in this process; a turn needs it. Raises AgentError."""
         async with self._opening:
             if self.is_closed:
@@ -121,13 +121,13 @@ class HeldSession:
             session = self.agent.session
             session.client.commands.forget(session.id)
 
-    def _session(self) -> Session:
+    def _session(self) -> AcpSession:
         """Raises AgentError."""
         if self.agent is None:
             raise failure.busy()
         return self.agent.session
 
-    async def _open(self, client: Client) -> None:
+    async def _open(self, client: AcpClient) -> None:
         record = self._record
         turns = (await self._past.history()).turns if record.turns else None
         last = record.state.session
@@ -152,7 +152,7 @@ class HeldSession:
         # Set only now: while the mode is not the announced one, nothing may be said.
         self.agent = AgentSession(session, self._cli, self.state)
 
-    def _is_left(self, client: Client, session: str) -> bool:
+    def _is_left(self, client: AcpClient, session: str) -> bool:
         """Whether the process still has it open: some resume it as they remember it, and do not
         read what another process has added."""
         left = self.left.session if self.left is not None else None

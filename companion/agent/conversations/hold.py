@@ -16,8 +16,8 @@ from ...base.file_lock import FileLock
 from ...base.log import logger
 from ..wording import failure
 from ..wording.failure import AgentError
-from .transcript_reader import Summary
-from .transcripts import NO_FILE, Stat, Transcript, on_disk
+from .transcript_reader import ConversationSummary
+from .transcripts import NO_FILE, Stat, TranscriptFile, on_disk
 
 # Seconds that another server has to give a conversation on: its client hears the end of a turn a
 # moment before that is written. And seconds between two attempts.
@@ -30,7 +30,10 @@ class Hold:
     since it was known."""
 
     def __init__(
-        self, transcript: Transcript, seen: Stat | None, changed: Callable[[Summary], None]
+        self,
+        transcript: TranscriptFile,
+        seen: Stat | None,
+        changed: Callable[[ConversationSummary], None],
     ) -> None:
         self._lock = FileLock(transcript.lock)
         self._transcript = transcript

@@ -13,12 +13,12 @@ from ...base.background import in_thread
 from ...base.file_lock import FileLock
 from ...base.log import logger
 from ...base.private_files import NotPrivate
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..agents.supported import USUAL
 from .conversation import forget
-from .index_file import IndexFile, Row
-from .transcript_reader import DAMAGED, ID, Summary
-from .transcripts import NO_FILE, Stat, Transcript, Transcripts
+from .index_file import IndexFile, IndexRow
+from .transcript_reader import DAMAGED, ID, ConversationSummary
+from .transcripts import NO_FILE, Stat, TranscriptFile, Transcripts
 
 # Transcripts that are read at a time, and before the server starts.
 BATCH = 100
@@ -36,9 +36,9 @@ class Index:
     if nothing is kept."""
 
     def __init__(
-        self, transcripts: Transcripts, clis: Mapping[str, Cli], file: IndexFile | None
+        self, transcripts: Transcripts, clis: Mapping[str, AgentCli], file: IndexFile | None
     ) -> None:
-        self.summaries: dict[str, Summary] = {}
+        self.summaries: dict[str, ConversationSummary] = {}
         self._transcripts = transcripts
         self._clis = clis
         self._file = file
@@ -48,7 +48,7 @@ class Index:
         self._changed: set[str] = set()
         # Of the transcripts that are still to be read; and what the file has of them.
         self._unread: dict[str, Stat] = {}
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, IndexRow] = {}
         # Of those that cannot be used here; they are not read again and again.
         self._unusable: dict[str, Stat] = {}
         # Set when some more were read; then there is another one.
@@ -73,7 +73,7 @@ class Index:
         await self._next()
         self._work = asyncio.ensure_future(self._go_on(is_changed))
 
-    def put(self, summary: Summary) -> None:
+    def put(self, summary: ConversationSummary) -> None:
         """A conversation is new or has changed."""
         self.summaries[summary.id] = summary
         if self.stats.pop(summary.id, None) is not None:
@@ -137,7 +137,7 @@ class Index:
             with suppress(asyncio.CancelledError):
                 await self._work
 
-    def _look(self) -> tuple[dict[str, Row], Mapping[str, Stat]]:
+    def _look(self) -> tuple[dict[str, IndexRow], Mapping[str, Stat]]:
         with suppress(OSError):
             self._transcripts.sweep()
         kept = self._file.read() if self._file is not None else {}
@@ -163,10 +163,10 @@ class Index:
     async def _taken(
         self,
         stats: Mapping[str, Stat],
-        rows: Mapping[str, Row],
-        before: Mapping[str, Summary | None],
+        rows: Mapping[str, IndexRow],
+        before: Mapping[str, ConversationSummary | None],
     ) -> None:
-        found: Mapping[str, Summary | None] = {}
+        found: Mapping[str, ConversationSummary | None] = {}
         try:
             found = await in_thread(partial(self._read_all, list(stats), rows))
         finally:
@@ -183,10 +183,10 @@ class Index:
             self._news = asyncio.Event()
 
     def _read_all(
-        self, ids: Sequence[str], rows: Mapping[str, Row]
-    ) -> Mapping[str, Summary | None]:
+        self, ids: Sequence[str], rows: Mapping[str, IndexRow]
+    ) -> Mapping[str, ConversationSummary | None]:
         """One that cannot be read is skipped and stays on disk."""
-        found: dict[str, Summary | None] = {}
+        found: dict[str, ConversationSummary | None] = {}
         for id in ids:
             if self._is_closed:
                 break
@@ -198,7 +198,7 @@ class Index:
                     logger.warning("a conversation cannot be read: %s", error)
         return found
 
-    def _read(self, transcript: Transcript) -> Summary | None:
+    def _read(self, transcript: TranscriptFile) -> ConversationSummary | None:
         """None if it cannot be used. Temporary ones are deleted. Raises OSError."""
         summary = transcript.reader.summary()
         # A later release may write other files, and support more CLIs.
@@ -237,11 +237,11 @@ class Index:
             await in_thread(partial(_written, self._file, them))
 
 
-def agent_of(summary: Summary) -> str:
+def agent_of(summary: ConversationSummary) -> str:
     return summary.state.agent or USUAL
 
 
-def _kept(row: Row, clis: Container[str]) -> Summary | None:
+def _kept(row: IndexRow, clis: Container[str]) -> ConversationSummary | None:
     """None if the transcript has to be read."""
     with suppress(*DAMAGED):
         summary = row.summary
@@ -249,10 +249,10 @@ def _kept(row: Row, clis: Container[str]) -> Summary | None:
     return None
 
 
-def _written(file: IndexFile, them: Iterable[tuple[str, Summary, Stat]]) -> None:
+def _written(file: IndexFile, them: Iterable[tuple[str, ConversationSummary, Stat]]) -> None:
     try:
         # One at a time, so that other threads get their turn.
-        file.write((id, Row.of(summary, stat)) for id, summary, stat in them)
+        file.write((id, IndexRow.of(summary, stat)) for id, summary, stat in them)
     except (OSError, NotPrivate) as error:
         # The next start takes longer.
         logger.info("the list of conversations cannot be kept: %s", error)

@@ -19,25 +19,25 @@ from ...base import private_files
 from ...base.log import logger
 from ..events.turn_events import Usage
 from .conversation_state import ConversationState
-from .transcript_reader import DAMAGED, Summary
+from .transcript_reader import DAMAGED, ConversationSummary
 from .transcripts import Stat
 
 VERSION = 1
 NAME = "conversations"
 
 
-class Row(NamedTuple):
+class IndexRow(NamedTuple):
     """What was read from a transcript that had this size and time: a summary as it is written."""
 
     stat: Stat
     text: bytes
 
     @classmethod
-    def of(cls, summary: Summary, stat: Stat) -> Row:
+    def of(cls, summary: ConversationSummary, stat: Stat) -> IndexRow:
         return cls(stat, _line(_values(summary)))
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> ConversationSummary:
         """Raises one of DAMAGED."""
         return _summary(json.loads(self.text.decode("utf-8")))
 
@@ -51,7 +51,7 @@ class IndexFile:
         self._path = os.path.join(folder, NAME)
         self._head = _line({"index": VERSION, "of": os.path.realpath(of)})
 
-    def read(self) -> dict[str, Row]:
+    def read(self) -> dict[str, IndexRow]:
         """What was written last, by ids; nothing if that is missing, damaged, of another version or
         of other transcripts."""
         try:
@@ -63,14 +63,14 @@ class IndexFile:
             logger.info("the list of conversations is made anew: %s", error)
             return {}
 
-    def write(self, rows: Iterable[tuple[str, Row]]) -> None:
+    def write(self, rows: Iterable[tuple[str, IndexRow]]) -> None:
         """Raises OSError, NotPrivate."""
         private_files.make_parents(self._folder)
         private_files.make_folder(self._folder)
         private_files.sweep(self._folder)
         private_files.write_pieces(self._path, self._lines(rows))
 
-    def _lines(self, rows: Iterable[tuple[str, Row]]) -> Iterator[bytes]:
+    def _lines(self, rows: Iterable[tuple[str, IndexRow]]) -> Iterator[bytes]:
         checksum = zlib.crc32(self._head)
         yield self._head
         for id, row in rows:
@@ -79,7 +79,7 @@ class IndexFile:
             yield line
         yield _line({"sum": checksum})
 
-    def _rows(self, file: IO[bytes]) -> Iterator[tuple[str, Row]]:
+    def _rows(self, file: IO[bytes]) -> Iterator[tuple[str, IndexRow]]:
         """Raises one of DAMAGED, perhaps only after the last row. Parses as little as possible,
         because a server waits for it."""
         if file.readline() != self._head:
@@ -89,14 +89,14 @@ class IndexFile:
             if last:
                 before, _, text = last.partition(b"\t")
                 size, changed, id = before.split(b" ", 2)
-                yield os.fsdecode(id), Row((int(size), int(changed)), text)
+                yield os.fsdecode(id), IndexRow((int(size), int(changed)), text)
                 checksum = zlib.crc32(last, checksum)
             last = line
         if json.loads(last)["sum"] != checksum:
             raise ValueError("it is damaged")
 
 
-def _values(it: Summary) -> list[Any]:
+def _values(it: ConversationSummary) -> list[Any]:
     by_model = None if it.usage.by_model is None else dict(it.usage.by_model)
     return [
         it.id,
@@ -111,10 +111,10 @@ def _values(it: Summary) -> list[Any]:
     ]
 
 
-def _summary(values: Any) -> Summary:
+def _summary(values: Any) -> ConversationSummary:
     """Raises one of DAMAGED."""
     id, workspace, created, last_used, title, turns, usage, changes, unfinished = values
-    return Summary(
+    return ConversationSummary(
         str(id),
         sys.intern(workspace),
         datetime.fromisoformat(created),

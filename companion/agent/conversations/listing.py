@@ -17,29 +17,29 @@ from ..wording.sentence import sentence
 from .conversation import SessionInfo
 from .index import FIRST
 from .registry import Conversations
-from .text_search import Words
-from .transcript_reader import Summary, TranscriptReader
+from .text_search import SearchWords
+from .transcript_reader import ConversationSummary, TranscriptReader
 
 # Bytes of transcripts that are looked through for one page.
 MAX_READ = 64 << 20
 
 
 # Whether a conversation is to be listed.
-Listed = Callable[[Summary], bool]
+Listed = Callable[[ConversationSummary], bool]
 
 
-def every(summary: Summary) -> bool:
+def every(summary: ConversationSummary) -> bool:
     return True
 
 
-class Place(NamedTuple):
+class ListPosition(NamedTuple):
     """The place of a conversation in the order of their last use."""
 
     used: datetime
     id: str
 
 
-class Cursor(NamedTuple):
+class PageCursor(NamedTuple):
     """`began` is the place of the first conversation of the first page, `last` that of the last one
     so far.
 
@@ -47,8 +47,8 @@ class Cursor(NamedTuple):
     comes after everything else. So nothing is left out, and only what was used meanwhile may come
     twice."""
 
-    began: Place
-    last: Place
+    began: ListPosition
+    last: ListPosition
 
     @property
     def text(self) -> str:
@@ -56,11 +56,13 @@ class Cursor(NamedTuple):
         return base64.urlsafe_b64encode(json.dumps(values).encode("ascii")).decode("ascii")
 
     @classmethod
-    def of(cls, text: str) -> Cursor:
+    def of(cls, text: str) -> PageCursor:
         """Raises AgentError."""
         try:
             values: Any = json.loads(base64.urlsafe_b64decode(text.encode("ascii")))
-            began, last = (Place(datetime.fromisoformat(used), str(id)) for used, id in values)
+            began, last = (
+                ListPosition(datetime.fromisoformat(used), str(id)) for used, id in values
+            )
             if began.used.tzinfo is None or last.used.tzinfo is None:
                 raise ValueError("Expected times with a zone.")
             return cls(began, last)
@@ -70,7 +72,7 @@ class Cursor(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Page:
+class ListingPage:
     """`excerpts` has the places where the words are, by the conversations' ids. `next` is the
     cursor of the next page, empty if there is none."""
 
@@ -87,13 +89,15 @@ class Listing:
         # One search at a time, because each keeps a processor busy.
         self._searching = asyncio.Lock()
 
-    async def page(self, limit: int, cursor: str, words: str, listed: Listed = every) -> Page:
+    async def page(
+        self, limit: int, cursor: str, words: str, listed: Listed = every
+    ) -> ListingPage:
         """The last used ones first, `limit` of them, of those that are to be `listed`. With words,
         those that have them; there may be fewer of them, or none, although there is a next page.
         Raises AgentError."""
-        place = Cursor.of(cursor) if cursor else None
+        place = PageCursor.of(cursor) if cursor else None
         if words.strip():
-            return await self._found(limit, place, Words(words.strip()), listed)
+            return await self._found(limit, place, SearchWords(words.strip()), listed)
         while True:
             order = self._order(place, listed)
             chosen = order[:limit]
@@ -101,7 +105,9 @@ class Listing:
             if not await self._conversations.index.waited(since):
                 return self._page(place, order, len(chosen), chosen, {})
 
-    async def _found(self, limit: int, place: Cursor | None, words: Words, listed: Listed) -> Page:
+    async def _found(
+        self, limit: int, place: PageCursor | None, words: SearchWords, listed: Listed
+    ) -> ListingPage:
         await self._conversations.index.waited()
         async with self._searching:
             order = self._order(place, listed)
@@ -112,20 +118,22 @@ class Listing:
 
     def _page(
         self,
-        place: Cursor | None,
-        order: list[Summary],
+        place: PageCursor | None,
+        order: list[ConversationSummary],
         count: int,
-        chosen: Iterable[Summary],
+        chosen: Iterable[ConversationSummary],
         excerpts: Mapping[str, str],
-    ) -> Page:
+    ) -> ListingPage:
         """`count` of `order` were looked at."""
         infos = tuple(map(self._conversations.info, chosen))
         if count >= len(order) or not count:
-            return Page(infos, excerpts, "")
+            return ListingPage(infos, excerpts, "")
         last = _place(order[count - 1])
-        return Page(infos, excerpts, Cursor(place.began if place else _place(order[0]), last).text)
+        return ListingPage(
+            infos, excerpts, PageCursor(place.began if place else _place(order[0]), last).text
+        )
 
-    def _order(self, cursor: Cursor | None, listed: Listed) -> list[Summary]:
+    def _order(self, cursor: PageCursor | None, listed: Listed) -> list[ConversationSummary]:
         """All that come after the cursor."""
         them = [(_place(it), it) for it in filter(listed, self._conversations.summaries())]
         if cursor is None:
@@ -136,14 +144,17 @@ class Listing:
         return [it for _at, it in below + sorted(above, key=_first)]
 
     @staticmethod
-    def _is_below(chosen: list[Summary], limit: int, cursor: Cursor | None) -> bool:
+    def _is_below(chosen: list[ConversationSummary], limit: int, cursor: PageCursor | None) -> bool:
         """Whether the page is full of conversations that were not used since the first page."""
         is_full = len(chosen) == limit
         return is_full and (cursor is None or _place(chosen[-1]) < cursor.began)
 
 
 def _search(
-    order: Sequence[Summary], reader: Callable[[str], TranscriptReader], words: Words, limit: int
+    order: Sequence[ConversationSummary],
+    reader: Callable[[str], TranscriptReader],
+    words: SearchWords,
+    limit: int,
 ) -> tuple[int, Mapping[str, str]]:
     """How many were looked at, and the excerpts of those that have the words, by their ids. An
     excerpt is empty if they are in the title."""
@@ -164,9 +175,9 @@ def _search(
     return len(order), found
 
 
-def _place(summary: Summary) -> Place:
-    return Place(summary.last_used, summary.id)
+def _place(summary: ConversationSummary) -> ListPosition:
+    return ListPosition(summary.last_used, summary.id)
 
 
-def _first(pair: tuple[Place, Summary]) -> Place:
+def _first(pair: tuple[ListPosition, ConversationSummary]) -> ListPosition:
     return pair[0]

@@ -9,7 +9,7 @@ from ..events import turn_events as events
 from ..events.turn_events import PastTurn
 from ..wording.failure import STREAM_ERROR
 from ..wording.sentence import sentence
-from .transcript_reader import History, Page, Summary, TranscriptReader
+from .transcript_reader import ConversationSummary, History, TranscriptReader, TurnPage
 from .transcripts import on_disk
 
 DAMAGED = events.Thought(
@@ -23,7 +23,7 @@ class PastTurns:
     """`summary` is the summary of the transcript when the server started. All methods raise
     AgentError if the disk cannot be read."""
 
-    def __init__(self, reader: TranscriptReader, summary: Summary) -> None:
+    def __init__(self, reader: TranscriptReader, summary: ConversationSummary) -> None:
         self._reader = reader
         self._summary = summary
 
@@ -35,7 +35,7 @@ class PastTurns:
         self._end(history.turns)
         return history
 
-    async def page(self, limit: int, before: str | None) -> Page | None:
+    async def page(self, limit: int, before: str | None) -> TurnPage | None:
         """The last `limit` turns; with `before`, the last ones before that turn. None if there is
         no such turn."""
         page = await on_disk(partial(self._reader.page, limit, before))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Sequence
 
 from ..acp.messages import AgentCapabilities, Block, link_block, resource_block, text_block
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..events.turn_events import Addition, Attachment
 from ..wording.failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
@@ -17,7 +17,7 @@ from .attachments import Parts
 
 
 @dataclass(frozen=True)
-class Message:
+class PromptMessage:
     """The user's message: as they wrote it, and as the parts of a `session/prompt`."""
 
     text: str
@@ -26,16 +26,16 @@ class Message:
     attachments: tuple[Attachment, ...] = ()
     additions: tuple[Addition, ...] = ()
 
-    def attaching(self, added: Parts) -> Message:
+    def attaching(self, added: Parts) -> PromptMessage:
         """The message with these attachments added."""
         return replace(self, parts=(*self.parts, *added.blocks), attachments=added.attachments)
 
 
-def message(text: str, files: Sequence[str], workspace: str, cli: Cli) -> Message:
+def message(text: str, files: Sequence[str], workspace: str, cli: AgentCli) -> PromptMessage:
     """Relative paths start at the workspace. Text and files are in the CLI's form. Inspects the
     files, which may take a while. Raises AgentError."""
     links = [_link(path, workspace, cli) for path in files]
-    return Message(text, tuple(files), (text_block(cli.text_for(text)), *links))
+    return PromptMessage(text, tuple(files), (text_block(cli.text_for(text)), *links))
 
 
 def as_resources(texts: Sequence[str], capabilities: AgentCapabilities) -> list[Block]:
@@ -51,7 +51,7 @@ def as_resources(texts: Sequence[str], capabilities: AgentCapabilities) -> list[
     return [*parts, text_block("\n\n")]
 
 
-def _link(path: str, workspace: str, cli: Cli) -> Block:
+def _link(path: str, workspace: str, cli: AgentCli) -> Block:
     whole = os.path.normpath(os.path.join(workspace, path))
     try:
         mode = os.stat(whole).st_mode

@@ -15,7 +15,7 @@ from typing import Callable, Iterator, Mapping
 from weakref import WeakValueDictionary
 
 from ...base.background import in_thread
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..events.event_feed import EventFeed
 from ..wording import failure
 from ..wording.failure import AgentError
@@ -25,14 +25,14 @@ from .forking import fork, read
 from .index import Index, agent_of
 from .index_file import IndexFile
 from .refusals import Refusals
-from .transcript_reader import ID, Summary, TranscriptReader
+from .transcript_reader import ID, ConversationSummary, TranscriptReader
 from .transcripts import NO_FILE, Stat, Transcripts, on_disk
 from .turns import Turns
 
 # Conversations that stay in memory although nobody uses them at the moment.
 MAX_AT_REST = 200
 # Of a summary.
-last_used: Callable[[Summary], datetime] = attrgetter("last_used")
+last_used: Callable[[ConversationSummary], datetime] = attrgetter("last_used")
 # Seconds that the disk gets at the end.
 WRITING = 5.0
 
@@ -48,7 +48,7 @@ class Conversations:
     def __init__(
         self,
         transcripts: Transcripts,
-        clis: Mapping[str, Cli],
+        clis: Mapping[str, AgentCli],
         feed: EventFeed,
         file: IndexFile | None = None,
     ) -> None:
@@ -80,7 +80,7 @@ class Conversations:
     def __contains__(self, id: object) -> bool:
         return id in self.index.summaries or id in self._used
 
-    def summaries(self) -> Iterator[Summary]:
+    def summaries(self) -> Iterator[ConversationSummary]:
         """All that are known so far, in no order; temporary ones are left out."""
         # A conversation that does not have a session yet is not in the index.
         others = [it.record.summary for it in self if it.id not in self.index.summaries]
@@ -88,7 +88,7 @@ class Conversations:
             if not each.state.is_temporary:
                 yield each
 
-    def info(self, summary: Summary) -> SessionInfo:
+    def info(self, summary: ConversationSummary) -> SessionInfo:
         used = self._held.get(summary.id)
         return info_of(summary, agent_of(summary)) if used is None else used.info
 
@@ -111,16 +111,16 @@ class Conversations:
             self._take_to_rest()
         return found
 
-    def new(self, folder: str, cli: Cli, new_id: str = "") -> Conversation:
+    def new(self, folder: str, cli: AgentCli, new_id: str = "") -> Conversation:
         """One that is not in the registry yet. Its id is `new_id` if that is one, and free."""
         id, now = new_id, datetime.now(timezone.utc)
         is_taken = id in self or id in self._held
         if not ID.fullmatch(id) or is_taken or os.path.exists(self._transcripts.of(id).path):
             id = secrets.token_hex(16)
-        summary = Summary(id, folder, created=now, last_used=now)
+        summary = ConversationSummary(id, folder, created=now, last_used=now)
         return self._conversation(summary, cli, NO_FILE)
 
-    def open_to_all(self, folder: str, cli: Cli) -> Conversation | None:
+    def open_to_all(self, folder: str, cli: AgentCli) -> Conversation | None:
         """The last used one of the folder with this CLI that belongs to nobody."""
         # Also those that somebody is about to begin, whose summaries name no agent yet.
         new = [it for it in self._held.values() if it.cli is cli and not it.record.has_begun]
@@ -216,7 +216,9 @@ class Conversations:
             del self._used[each.id]
             self.rests(each)
 
-    def _conversation(self, summary: Summary, cli: Cli, seen: Stat | None) -> Conversation:
+    def _conversation(
+        self, summary: ConversationSummary, cli: AgentCli, seen: Stat | None
+    ) -> Conversation:
         transcript = self._transcripts.of(summary.id)
         changed = partial(self._changed, summary.id)
         made = Conversation(transcript, summary, cli, self._feed.publish, changed, seen)

@@ -10,7 +10,7 @@ from typing import Sequence
 
 from ..acp import messages
 from ..acp.messages import ToolCallUpdate
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..events import tool_call
 from ..events.event_log import EventLog
 from ..events.tool_call import Call
@@ -58,7 +58,7 @@ class RepeatedTurns:
     """`conversation` is the id of the one that goes on with them, `time` (in UTC) the time that all
     of them get."""
 
-    def __init__(self, cli: Cli, conversation: str, time: datetime) -> None:
+    def __init__(self, cli: AgentCli, conversation: str, time: datetime) -> None:
         self._cli = cli
         self._conversation, self._time = conversation, time
         self._turns: deque[_Turn] = deque(maxlen=MAX_TURNS)

@@ -10,10 +10,10 @@ from typing import Any, Mapping, Sequence, TypeVar
 from ...base.background import in_thread
 from ...base.log import logger
 from ..acp import messages, tool_servers
-from ..acp.acp_client import Client, Session
+from ..acp.acp_client import AcpClient, AcpSession
 from ..acp.session_state import ConfigOptions
 from ..acp.tool_servers import ToolServer
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..events.turn_events import PastTurn
 from ..wording.failure import AUTH_REQUIRED, TIMED_OUT, AgentError
 from ..wording.sentence import sentence
@@ -40,7 +40,7 @@ class Opened:
     """`options` are what the session lets choose. `reminder` is the conversation as a text if the
     session does not remember it, else empty."""
 
-    session: Session
+    session: AcpSession
     options: ConfigOptions = ConfigOptions()
     reminder: str = ""
 
@@ -50,7 +50,7 @@ class SessionOpener:
     agent that cannot use them does without. `loading` is the id of the session that is being
     loaded; its updates go to `repeat`."""
 
-    def __init__(self, cli: Cli, workspace: str) -> None:
+    def __init__(self, cli: AgentCli, workspace: str) -> None:
         self.loading = ""
         self._cli = cli
         self.servers: tuple[ToolServer, ...] = ()
@@ -63,7 +63,7 @@ class SessionOpener:
         self._has_repeated = asyncio.Event()
 
     async def open(
-        self, client: Client, id: str, last: str, turns: Sequence[PastTurn] | None
+        self, client: AcpClient, id: str, last: str, turns: Sequence[PastTurn] | None
     ) -> Opened:
         """`turns` are what the session should remember. `id` is for a recording of them, which may
         exist even if this fails. `last` is the id of the session before. Raises AgentError."""
@@ -90,11 +90,13 @@ class SessionOpener:
     def _params(self) -> list[Mapping[str, Any]]:
         return [server.params for server in self._used]
 
-    def _opened(self, client: Client, told: messages.OpenedSession, reminder: str = "") -> Opened:
-        session = Session(client, told.id, self._workspace)
+    def _opened(
+        self, client: AcpClient, told: messages.OpenedSession, reminder: str = ""
+    ) -> Opened:
+        session = AcpSession(client, told.id, self._workspace)
         return Opened(session, told.options, reminder)
 
-    async def _ask(self, client: Client, request: messages.Request[T]) -> T:
+    async def _ask(self, client: AcpClient, request: messages.OutgoingRequest[T]) -> T:
         try:
             return await self._ask_once(client, request)
         except AgentError as error:
@@ -103,7 +105,7 @@ class SessionOpener:
         await client.log_in()
         return await self._ask_once(client, request)
 
-    async def _ask_once(self, client: Client, request: messages.Request[T]) -> T:
+    async def _ask_once(self, client: AcpClient, request: messages.OutgoingRequest[T]) -> T:
         if not self._used:
             return await client.request(request, OPENING)
         try:
@@ -117,7 +119,7 @@ class SessionOpener:
             raise AgentError(TIMED_OUT, told) from None
 
     async def _resume(
-        self, client: Client, id: str, last: str, turns: Sequence[PastTurn]
+        self, client: AcpClient, id: str, last: str, turns: Sequence[PastTurn]
     ) -> Opened | None:
         """None if the agent has no session that remembers."""
         find = partial(

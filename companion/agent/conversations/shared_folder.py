@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Mapping
 
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..wording.failure import SESSION_NOT_FOUND, VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .conversation import Conversation
@@ -41,7 +41,9 @@ async def look_at_all(conversations: Conversations) -> None:
                 await learn(conversations, each.id)
 
 
-async def open_to_all(conversations: Conversations, folder: str, cli: Cli) -> Conversation | None:
+async def open_to_all(
+    conversations: Conversations, folder: str, cli: AgentCli
+) -> Conversation | None:
     """The last used one of the folder with this CLI that nobody has asked for by its id, at no
     server: those belong to somebody. Raises AgentError."""
     await conversations.index.waited()

@@ -17,7 +17,7 @@ ADDED = b'"body":{"type":"message_added",'
 BEFORE, AFTER = 40, 80
 
 
-class Words:
+class SearchWords:
     """Words to be found, whether their letters are small or capital."""
 
     def __init__(self, text: str) -> None:

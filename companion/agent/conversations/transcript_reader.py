@@ -14,12 +14,12 @@ from typing import IO, Any, Callable, ContextManager, Iterable, Iterator, Mappin
 
 from ...base.log import logger
 from ..acp.elicitation import Field
-from ..acp.session_state import Choice, ContextUsage, Cost, Plan, PlanEntry
+from ..acp.session_state import ContextUsage, Cost, OptionChoice, Plan, PlanEntry
 from ..events import turn_events as events
 from ..events.turn_events import Attachment, Body, PastTurn, TurnEvent, Usage, sum_of
 from ..wording.sentence import restored
 from .conversation_state import ConversationState, additions_of, queue_of, queue_text
-from .text_search import Words
+from .text_search import SearchWords
 
 VERSION = 1
 # Characters of a title that is made from the first message.
@@ -58,7 +58,7 @@ BODIES = {
 }
 
 
-class Summary(NamedTuple):
+class ConversationSummary(NamedTuple):
     """The data of a conversation without its turns. `unfinished` are the ids of the turns without
     an end. Thousands are kept, so they are small."""
 
@@ -101,8 +101,8 @@ class History:
         return sum_of([body.usage for body in last if isinstance(body, events.Complete)])
 
     @property
-    def summary(self) -> Summary:
-        return Summary(
+    def summary(self) -> ConversationSummary:
+        return ConversationSummary(
             self.id,
             self.workspace,
             self.created,
@@ -116,7 +116,7 @@ class History:
 
 
 @dataclass(frozen=True)
-class Page:
+class TurnPage:
     """Some successive turns, and whether there are earlier ones."""
 
     turns: tuple[PastTurn, ...]
@@ -141,13 +141,13 @@ class TranscriptReader:
         with self._opened() as (file, size):
             return self._noted(_read(file, size, self._id, lambda line: True))
 
-    def summary(self) -> Summary | None:
+    def summary(self) -> ConversationSummary | None:
         """The same without what was said; needs little time and no memory."""
         with self._opened() as (file, size):
             history = self._noted(_read(file, size, self._id, _counts))
         return None if history is None else history.summary
 
-    def page(self, limit: int, before: str | None) -> Page | None:
+    def page(self, limit: int, before: str | None) -> TurnPage | None:
         """The last `limit` turns; with `before`, the last ones before that turn. None if there is
         no such turn. Reads only the needed part of the file. Raises OSError."""
         with self._opened() as (file, size):
@@ -159,7 +159,7 @@ class TranscriptReader:
             has_earlier = next(starts, None) is not None
             # Before the first readable message there may be remains of other turns.
             start = wanted[-1] if has_earlier else 0
-            return Page(self._turns(file, start, end), has_earlier)
+            return TurnPage(self._turns(file, start, end), has_earlier)
 
     def since(self, turn: str) -> tuple[PastTurn, ...] | None:
         """The turn and those after it; None if there is no such turn. Raises OSError."""
@@ -175,7 +175,7 @@ class TranscriptReader:
             end = size if turn is None else _end_of(file, size, turn)
             yield None if end is None else _lines(file, 0, end)
 
-    def find(self, words: Words) -> tuple[str, int]:
+    def find(self, words: SearchWords) -> tuple[str, int]:
         """An excerpt with the words, "" if nobody said them, and the bytes of the file. Raises
         OSError."""
         with self._opened() as (file, size):
@@ -401,7 +401,7 @@ def _diffs(value: Any) -> tuple[events.Diff, ...]:
 
 
 def _field(value: dict[str, Any]) -> Field:
-    choices = tuple(Choice(**each) for each in value["choices"])
+    choices = tuple(OptionChoice(**each) for each in value["choices"])
     default = value["default"]
     default = tuple(default) if isinstance(default, list) else default
     return Field(**{**value, "choices": choices, "default": default})

@@ -74,7 +74,7 @@ T = TypeVar("T")
 Line = Union[TurnEvent, Mapping[str, Any]]
 
 
-class Transcript:
+class TranscriptFile:
     """The file of one conversation. One thread reports here; another one writes soon, in the same
     order. `reader` reads the file, and `remove` removes it: they block, and write everything first.
 
@@ -274,8 +274,8 @@ class Transcripts:
                 found[entry.name[: -len(SUFFIX)]] = status.st_size, status.st_mtime_ns
         return found
 
-    def of(self, id: str) -> Transcript:
-        return Transcript(self.folder, id, self._writer, self._limit, lambda: self.refused())
+    def of(self, id: str) -> TranscriptFile:
+        return TranscriptFile(self.folder, id, self._writer, self._limit, lambda: self.refused())
 
     def sweep(self) -> None:
         """Remove what a crash has left of conversations during their deletion. Raises OSError."""

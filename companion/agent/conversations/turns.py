@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, Callable, Iterator, Mapping, Protocol
 
 from ..events import turn_events as events
-from ..turn.outcomes import Decision
+from ..turn.outcomes import CallDecision
 from ..turn.turn import Turn
 from ..wording import failure
 from ..wording.failure import AgentError
@@ -50,7 +50,7 @@ class Turns:
         """The turn with this id, as long as it is the newest of its conversation."""
         return next((turn for turn in self if turn.id == turn_id), None)
 
-    def confirm(self, call_id: str, decision: Decision, session_id: str | None = None) -> Turn:
+    def confirm(self, call_id: str, decision: CallDecision, session_id: str | None = None) -> Turn:
         """Decide on a call that waits, in the conversation `session_id` or in any. Only the first
         decision counts; gives the turn. Raises AgentError.
 

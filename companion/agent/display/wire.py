@@ -9,10 +9,10 @@ from ...base.shown_text import spelled
 from ..acp.agent_state import AgentState
 from ..acp.elicitation import Field
 from ..acp.session_state import (
-    Choice,
     ConfigOption,
     ConfigOptions,
     ContextUsage,
+    OptionChoice,
     Plan,
     SessionTitle,
 )
@@ -316,7 +316,7 @@ def _config_option(option: ConfigOption, language: str) -> dict[str, Any]:
     }
 
 
-def _choice(choice: Choice, language: str) -> dict[str, Any]:
+def _choice(choice: OptionChoice, language: str) -> dict[str, Any]:
     return {
         "value": choice.value,
         "name": choice.name,

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import AsyncIterator
 
 from ...base.background import in_thread
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..agents.cli_home import forget_keys
 from ..agents.credentials import GOOGLE, AuthStatus, Credentials, Store
 from ..conversations.turns import Turns
@@ -28,7 +28,7 @@ class Account:
         self,
         store: Store,
         fallback: Credentials | None,
-        cli: Cli,
+        cli: AgentCli,
         pool: Pool,
         turns: Turns,
     ) -> None:

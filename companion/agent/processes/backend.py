@@ -9,7 +9,7 @@ from typing import Iterator, Mapping, Sequence
 
 from ...base import private_files
 from ...base.background import in_thread
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..agents.command_agent import ID, CommandAgent
 from ..agents.credentials import Credentials, Store
 from ..agents.open_files import NO_EDITOR, OpenFiles
@@ -41,7 +41,7 @@ class AgentInfo:
     processes: tuple[ProcessInfo, ...]
 
 
-class Clis(Mapping[str, Cli]):
+class Clis(Mapping[str, AgentCli]):
     """The CLIs that conversations may be held with, by their ids: those of the rows, and for each
     other id an agent of which only its command is known. `state` is the engine's folder,
     `open_files` are those of the editor."""
@@ -51,7 +51,7 @@ class Clis(Mapping[str, Cli]):
         self._trusted = trusted
         self._open_files = open_files
         self._folders: tuple[str, ...] = ()
-        self._made: dict[str, Cli] = {}
+        self._made: dict[str, AgentCli] = {}
 
     def trust(self, folders: Sequence[str]) -> None:
         """Their workspaces in these folders (absolute paths) may be trusted from now on."""
@@ -59,7 +59,7 @@ class Clis(Mapping[str, Cli]):
         for each in self._made.values():
             each.trusted_folders = self._folders
 
-    def __getitem__(self, id: str) -> Cli:
+    def __getitem__(self, id: str) -> AgentCli:
         if id not in self._made:
             if not ID.fullmatch(id):
                 raise KeyError(id)
@@ -84,7 +84,7 @@ class Backend:
     """`launch` says how its next process is started. `state` is the engine's folder, which
     exists."""
 
-    def __init__(self, launch: Launch, cli: Cli, state: str, turns: Turns) -> None:
+    def __init__(self, launch: Launch, cli: AgentCli, state: str, turns: Turns) -> None:
         folder = _folder(state, cli.id)
         private_files.make_folder(folder)
         self.cli = cli
@@ -149,7 +149,7 @@ class Backends:
     def __init__(
         self,
         launches: Sequence[Launch],
-        clis: Mapping[str, Cli],
+        clis: Mapping[str, AgentCli],
         state: str,
         turns: Turns,
     ) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Sequence
 
 from ..agents import command_agent
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..agents.supported import CLIS
 from ..wording.failure import CLIENT_NOT_INITIALIZED, AgentError
 from ..wording.sentence import sentence
@@ -76,7 +76,7 @@ def _command(words: Sequence[str]) -> tuple[str, ...]:
     raise AgentError(CLIENT_NOT_INITIALIZED, NO_PROGRAM.filled(cli=words[0]))
 
 
-def _program(row: type[Cli], words: Sequence[str]) -> tuple[str, ...]:
+def _program(row: type[AgentCli], words: Sequence[str]) -> tuple[str, ...]:
     """The program of a row, by words that start it in a terminal. Raises AgentError."""
     for word in words:
         if os.path.splitext(os.path.basename(word))[0].lower() in RUNNERS:

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from ..acp import elicitation, messages
-from ..acp.acp_client import Client, Listener
+from ..acp.acp_client import AcpClient, Listener
 from ..acp.elicitation import ElicitationRequest
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..agents.credentials import Credentials
 from ..wording import failure
 from ..wording.failure import (
@@ -51,13 +51,13 @@ class Login:
 class GoogleLogin(Listener):
     """From `begin` until it `is_over`."""
 
-    def __init__(self, pool: Pool, cli: Cli, credentials: Credentials) -> None:
+    def __init__(self, pool: Pool, cli: AgentCli, credentials: Credentials) -> None:
         self._pool = pool
         self._cli = cli
         self._credentials = credentials
         self._is_abandoned = False
-        self._connecting: asyncio.Future[Client] | None = None
-        self._client: Client | None = None
+        self._connecting: asyncio.Future[AcpClient] | None = None
+        self._client: AcpClient | None = None
         self._request: asyncio.Future[None] | None = None
         self._shown = asyncio.Event()
         self._url = ""
@@ -168,7 +168,7 @@ class GoogleLogin(Listener):
     def ended(self) -> None:
         """The request fails, which reports it."""
 
-    async def _connect(self) -> Client:
+    async def _connect(self) -> AcpClient:
         connecting = self._connecting = asyncio.ensure_future(
             self._pool.connect(self._credentials, self)
         )

@@ -11,10 +11,10 @@ from typing import Iterable, Iterator
 
 from ...base.background import in_thread
 from ..acp import elicitation, messages
-from ..acp.acp_client import Client, Listener
+from ..acp.acp_client import AcpClient, Listener
 from ..acp.elicitation import ElicitationRequest
 from ..acp.session_list import ListedSession, list_sessions
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..conversations.conversation import Conversation
 from ..conversations.index import agent_of
 from ..conversations.registry import Conversations
@@ -81,7 +81,7 @@ def _real(folder: str) -> str:
     return os.path.normcase(os.path.realpath(folder))
 
 
-async def _pages(client: Client, folder: str) -> list[ListedSession]:
+async def _pages(client: AcpClient, folder: str) -> list[ListedSession]:
     found: list[ListedSession] = []
     cursor = ""
     for _page in range(MAX_PAGES):
@@ -115,7 +115,7 @@ async def _repeat(backend: Backend, folder: str, session: str, turns: RepeatedTu
         await asyncio.shield(client.stop())
 
 
-def _known(conversations: Conversations, cli: Cli) -> Iterator[str]:
+def _known(conversations: Conversations, cli: AgentCli) -> Iterator[str]:
     """The sessions of the agent that are conversations here."""
     used: Iterable[str] = (it.session.id or "" for it in conversations if it.cli is cli)
     yield from used
@@ -128,7 +128,7 @@ class _Repeating(Listener):
     """Hears of one session that is loaded, and answers nothing."""
 
     def __init__(self, session: str, turns: RepeatedTurns) -> None:
-        self.client: Client | None = None
+        self.client: AcpClient | None = None
         self._session, self._turns = session, turns
 
     def update(self, session: str, update: messages.SessionUpdate) -> None:

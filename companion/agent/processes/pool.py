@@ -10,9 +10,9 @@ from typing import AsyncIterator, Iterator
 from ...base import jsonrpc
 from ...base.log import logger
 from ..acp import elicitation, messages, session_state
-from ..acp.acp_client import Client, Listener
+from ..acp.acp_client import AcpClient, Listener
 from ..acp.elicitation import ElicitationRequest
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..agents.credentials import Credentials
 from ..conversations.conversation import Conversation
 from ..conversations.steering import passed
@@ -34,12 +34,12 @@ class ProcessInfo:
     conversations: int
 
 
-class Place(Listener):
+class ProcessPlace(Listener):
     """A place for one process, with the conversations that have their sessions in it. A process
     that died is started again there. It gets what the process sends, for these conversations
     only."""
 
-    def __init__(self, launch: Launch, cli: Cli, opening: HomeLock) -> None:
+    def __init__(self, launch: Launch, cli: AgentCli, opening: HomeLock) -> None:
         self.runner = Runner(launch, cli, self, opening)
         self.idle = IdleWatch(self.runner, lambda: any(each.is_busy for each in self))
         self._cli = cli
@@ -154,9 +154,9 @@ class Pool:
     """As many places as `launch` says, whose processes share a home; `lock` is the path of a lock
     beside that. All methods are called on one loop."""
 
-    def __init__(self, launch: Launch, cli: Cli, lock: str) -> None:
+    def __init__(self, launch: Launch, cli: AgentCli, lock: str) -> None:
         opening = HomeLock(lock)
-        self._places = [Place(launch, cli, opening) for _ in range(launch.processes)]
+        self._places = [ProcessPlace(launch, cli, opening) for _ in range(launch.processes)]
 
     @property
     def starts(self) -> int:
@@ -167,7 +167,7 @@ class Pool:
         found = (place.info for place in self._places)
         return tuple(each for each in found if each is not None)
 
-    def place_of(self, conversation: Conversation) -> Place:
+    def place_of(self, conversation: Conversation) -> ProcessPlace:
         """The place of the conversation, for good; a new one gets the place with the fewest."""
         here = [place for place in self._places if conversation in place]
         place = here[0] if here else min(self._places, key=len)
@@ -190,14 +190,14 @@ class Pool:
             pass
 
     @asynccontextmanager
-    async def client(self, credentials: Credentials) -> AsyncIterator[Client]:
+    async def client(self, credentials: Credentials) -> AsyncIterator[AcpClient]:
         """The first process, started if it does not run, for what belongs to no session. Raises
         AgentError."""
         place = self._places[0]
         with place.idle.using():
             yield await place.runner.client(credentials)
 
-    async def connect(self, credentials: Credentials, listener: Listener) -> Client:
+    async def connect(self, credentials: Credentials, listener: Listener) -> AcpClient:
         """A process apart from those of the places. Raises AgentError."""
         return await self._places[0].runner.connect(credentials, listener)
 

@@ -12,9 +12,9 @@ from typing import Any, Callable, Mapping
 from ...base import private_files
 from ...base.background import in_thread
 from ...base.log import logger
-from ..acp.acp_client import Client, Listener
-from ..acp.process import Process
-from ..agents.cli import Cli
+from ..acp.acp_client import AcpClient, Listener
+from ..acp.process import AgentProcess
+from ..agents.cli import AgentCli
 from ..agents.credentials import GOOGLE, OWN, Credentials
 from ..agents.supported import USUAL
 from ..wording.failure import (
@@ -66,24 +66,26 @@ class Runner:
     what the agent sends. `opening` is held while a session is opened, in any process with the same
     home."""
 
-    def __init__(self, launch: Launch, cli: Cli, listener: Listener, opening: HomeLock) -> None:
+    def __init__(
+        self, launch: Launch, cli: AgentCli, listener: Listener, opening: HomeLock
+    ) -> None:
         self.starts = 0
         self.launch = launch
         self._cli = cli
         self._listener = listener
         self._opening = opening
-        self._client: Client | None = None
+        self._client: AcpClient | None = None
         self._lock = asyncio.Lock()
-        self._starting: asyncio.Future[Client] | None = None
+        self._starting: asyncio.Future[AcpClient] | None = None
         self._wants_login = asyncio.Event()
 
     @property
-    def running(self) -> Client | None:
+    def running(self) -> AcpClient | None:
         """The client of the process that runs, if one does."""
         client = self._client
         return client if client is not None and client.is_running else None
 
-    async def client(self, credentials: Credentials) -> Client:
+    async def client(self, credentials: Credentials) -> AcpClient:
         """An authenticated client; starts the process if none runs. Raises AgentError, also if
         `stop` comes while it starts."""
         async with self._lock:
@@ -103,7 +105,7 @@ class Runner:
                 raise AgentError(CLIENT_NOT_INITIALIZED, told)
             return starting.result()
 
-    async def _start(self, credentials: Credentials) -> Client:
+    async def _start(self, credentials: Credentials) -> AcpClient:
         if credentials.kind == GOOGLE and not self._cli.login.is_there:
             told = sentence("Nobody has logged in with Google yet.")
             raise AgentError(AUTH_REQUIRED, told)
@@ -121,11 +123,11 @@ class Runner:
                 await client.kill()
         return client
 
-    async def connect(self, credentials: Credentials, listener: Listener) -> Client:
+    async def connect(self, credentials: Credentials, listener: Listener) -> AcpClient:
         """A new process that is not authenticated yet. Raises AgentError."""
         process = await self._process(credentials)
         self.starts += 1
-        client = Client(process, listener, self._cli.name, self._opening)
+        client = AcpClient(process, listener, self._cli.name, self._opening)
         try:
             reads = self._cli.asks_to_write and self._cli.open_files.are_there
             await client.initialize(STARTING, self._cli.asks_to_write, reads)
@@ -175,7 +177,7 @@ class Runner:
         except (OSError, ValueError, IndexError, AttributeError):
             return 0
 
-    async def _process(self, credentials: Credentials) -> Process:
+    async def _process(self, credentials: Credentials) -> AgentProcess:
         """Raises AgentError if it cannot be started."""
         launch, cli = self.launch, self._cli
         if launch.model:
@@ -185,7 +187,7 @@ class Runner:
             cli.prepare(credentials, launch.settings)
             environment = cli.environment(credentials, launch.environment)
             command = (*found, *cli.arguments(launch.model))
-            return await Process.start(command, environment, cli.folder)
+            return await AgentProcess.start(command, environment, cli.folder)
         except private_files.NotPrivate as error:
             told = sentence("Other users can read the folder of {cli}.", cli=cli.name)
             raise AgentError(CLIENT_NOT_INITIALIZED, told, str(error)) from error
@@ -194,7 +196,7 @@ class Runner:
             told = sentence("{cli} cannot be started: {reason}.", cli=cli.name, reason=reason)
             raise AgentError(CLIENT_NOT_INITIALIZED, told) from error
 
-    async def _authenticate(self, client: Client, credentials: Credentials) -> None:
+    async def _authenticate(self, client: AcpClient, credentials: Credentials) -> None:
         self._wants_login.clear()
         asked = self._cli.authentication(credentials, client.auth_methods)
         if asked is None:
@@ -214,7 +216,7 @@ class Runner:
             asking.cancel()
             request.cancel()
 
-    def _no_login(self, client: Client, credentials: Credentials) -> Words:
+    def _no_login(self, client: AcpClient, credentials: Credentials) -> Words:
         """What the user can do, for whom we cannot log in."""
         cli = self._cli
         if credentials.kind == OWN and cli.own_login:

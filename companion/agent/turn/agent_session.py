@@ -3,10 +3,10 @@ and the user's approvals in it."""
 
 from __future__ import annotations
 
-from ..acp.acp_client import Session
+from ..acp.acp_client import AcpSession
 from ..acp.agent_state import AgentState
 from ..acp.messages import ToolCallUpdate, WriteTextFile
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..events.tool_call import Call
 from .outcomes import Approvals
 
@@ -16,7 +16,7 @@ class AgentSession:
     the agent has told of it. `notes` are texts that the model has to read, in order; they go with
     the next message."""
 
-    def __init__(self, session: Session, cli: Cli, state: AgentState) -> None:
+    def __init__(self, session: AcpSession, cli: AgentCli, state: AgentState) -> None:
         self.session = session
         self.cli = cli
         self.state = state

@@ -34,7 +34,7 @@ from .call_events import CallEvents
 from .edited_file import plain
 from .file_writes import BROKEN_OFF, Ended, FileWrites, TurnNote
 from .held_writes import HeldWrites
-from .outcomes import REJECTED, Choices, Decision, PendingPermission, choices_of
+from .outcomes import REJECTED, CallDecision, Choices, PendingPermission, choices_of
 
 # The agent's word for a call that it still prepares.
 PREPARED = "pending"
@@ -81,7 +81,7 @@ class CallTracker:
         events = (pending.event for pending in self._pending.values())
         return tuple(event for event in events if event is not None)
 
-    def confirm(self, call_id: str, decision: Decision) -> None:
+    def confirm(self, call_id: str, decision: CallDecision) -> None:
         """Decide on a call; only the first decision counts. Raises AgentError."""
         pending = self._pending.get(call_id)
         if pending is None:

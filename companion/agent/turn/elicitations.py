@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping
 
 from ..acp import elicitation
-from ..acp.acp_client import Session
+from ..acp.acp_client import AcpSession
 from ..acp.elicitation import ACCEPT, CANCEL, DECLINE, FORM, ElicitationRequest
 from ..acp.messages import Withdrawal
 from ..events.event_log import EventLog
@@ -23,7 +23,7 @@ NEEDED = sentence("The form needs the field {name}.")
 
 
 @dataclass(frozen=True)
-class Asked:
+class WaitingElicitation:
     """A question that waits."""
 
     request: ElicitationRequest
@@ -36,11 +36,11 @@ class Elicitations:
     seconds for an answer; None if nobody can answer: then questions are answered by CANCEL. One
     that the user leaves alone is declined: agents go on without it."""
 
-    def __init__(self, log: EventLog, session: Session, patience: float | None) -> None:
+    def __init__(self, log: EventLog, session: AcpSession, patience: float | None) -> None:
         self._log = log
         self._session = session
         self._patience = patience
-        self._asked: dict[str, Asked] = {}
+        self._asked: dict[str, WaitingElicitation] = {}
         self._is_over = False
 
     @property
@@ -62,7 +62,7 @@ class Elicitations:
         if patience is None:
             patience, action = 0.0, CANCEL
         timer = asyncio.get_running_loop().call_later(patience, self._end, id, action)
-        self._asked[id] = Asked(request, event, timer)
+        self._asked[id] = WaitingElicitation(request, event, timer)
 
     def answer(self, id: str, action: str, content: Mapping[str, Any] | None = None) -> None:
         """Only the first answer counts. `content` are the values of a form's fields, for ACCEPT.

@@ -12,9 +12,9 @@ from typing import Any, Mapping
 
 from ...base.background import in_thread
 from ...base.log import logger
-from ..acp.acp_client import Client
+from ..acp.acp_client import AcpClient
 from ..acp.messages import ReadTextFile
-from ..agents.cli import Cli
+from ..agents.cli import AgentCli
 from ..agents.open_files import OpenFiles, Withheld
 from ..wording.sentence import Words, sentence
 from .edited_file import BOM, read_file
@@ -30,7 +30,7 @@ NO_ANSWER = sentence("{path} cannot be read: {reason}.")
 EXPECTED = (Withheld, OverflowError, OSError, asyncio.TimeoutError)
 
 
-async def answer(request: ReadTextFile, client: Client, cli: Cli) -> None:
+async def answer(request: ReadTextFile, client: AcpClient, cli: AgentCli) -> None:
     """The boundary of a read: whatever happens, the agent gets its answer; it waits for ever."""
     path = request.path
     try:

@@ -73,7 +73,7 @@ class NotWritten(Exception):
 
 
 @dataclass(frozen=True)
-class Seen:
+class DecidedEdit:
     """An edit as the user decided on it. `diff` is what they were shown. `text` is what they want
     written instead, None for what was shown. Line ends are those of the diff."""
 
@@ -120,7 +120,7 @@ class FileWrites:
         self._excludes: dict[str, bool] = {}
         # By the ids of the calls.
         self._asked: dict[str, Call] = {}
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, DecidedEdit] = {}
         # The bytes of the files before calls that the agent writes by itself; by id and path.
         self._before: dict[tuple[str, str], Before] = {}
         # What was told of writes that the agent asked us for, and the bytes before and after them;
@@ -143,7 +143,7 @@ class FileWrites:
         """The user approved the call; `text` is what they want written instead."""
         self._asked[call.id] = call
         if call.diff is not None:
-            self._seen[call.id] = Seen(call.diff, text)
+            self._seen[call.id] = DecidedEdit(call.diff, text)
 
     def is_asked(self, path: str) -> bool:
         """Whether the user has approved an edit of the file in a call that still runs."""
@@ -319,7 +319,9 @@ def _nothing(path: str, before: bytes | None, after: bytes) -> None:
     """For writes that nobody follows."""
 
 
-def write(path: str, content: str, seen: Seen | None, note: Note = _nothing) -> tuple[bytes, str]:
+def write(
+    path: str, content: str, seen: DecidedEdit | None, note: Note = _nothing
+) -> tuple[bytes, str]:
     """Write `content`, or the user's version of it; `seen` is None if nobody was asked. Calls
     `note` before. Gives the written bytes, and what the model has to be told, or "". Raises
     NotWritten, OSError."""
@@ -335,7 +337,7 @@ def write(path: str, content: str, seen: Seen | None, note: Note = _nothing) -> 
 
 
 async def write_open(
-    path: str, content: str, seen: Seen | None, note: Note, files: OpenFiles
+    path: str, content: str, seen: DecidedEdit | None, note: Note, files: OpenFiles
 ) -> tuple[bytes, Words] | None:
     """The same through the file's tab, if that has unsaved changes; None if it has none, and
     nothing was written. The state before is that of the tab, so that undoing the edit leaves what
@@ -356,7 +358,7 @@ async def write_open(
     return data, NOTE.format(path=path, text=saved.text) if is_other else ""
 
 
-def _wanted(path: str, content: str, seen: Seen | None) -> str:
+def _wanted(path: str, content: str, seen: DecidedEdit | None) -> str:
     """The agent's text, or the user's version of it. Raises NotWritten."""
     if seen is None:
         return content
@@ -455,7 +457,7 @@ def _checked(diff: Diff, before: Before | None, note: Note) -> Diff | None:
     return difference(diff, known, after)
 
 
-def _is_as_seen(path: str, seen: Seen, is_changed: bool) -> bool:
+def _is_as_seen(path: str, seen: DecidedEdit, is_changed: bool) -> bool:
     """Whether the file still has the content that the user was shown. That cannot be known in
     encodings other than UTF-8, so there only the agent's own text may be written. Raises OSError.
     """

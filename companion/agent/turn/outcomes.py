@@ -47,7 +47,7 @@ Choices = Mapping[str, PermissionOption]
 
 
 @dataclass(frozen=True)
-class Decision:
+class CallDecision:
     """Of the user, on a call that waits. With the outcome MODIFY, `new_text` is written in the
     place of the agent's own text; or those of the call's `edits` that the user wants, each with the
     texts of the whole file. The model gets the `note` when it has done what it does now."""

@@ -38,7 +38,7 @@ from .agent_session import AgentSession
 from .call_tracker import CallTracker
 from .elicitations import Elicitations
 from .file_writes import TurnNote
-from .outcomes import Decision
+from .outcomes import CallDecision
 
 # Seconds that the agent gets to end a cancelled turn; it needs a twentieth of one.
 CANCELLING = 5.0
@@ -115,7 +115,7 @@ class Turn:
         """The events of the calls that wait for a decision."""
         return self._calls.confirmations
 
-    def confirm(self, call_id: str, decision: Decision) -> None:
+    def confirm(self, call_id: str, decision: CallDecision) -> None:
         """Decide on a call; only the first decision counts. Raises AgentError."""
         self._calls.confirm(call_id, decision)
 

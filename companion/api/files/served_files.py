@@ -22,7 +22,7 @@ from ...base.large_json import PIECE
 from ..contract.refusal import FILE_ERROR, FILE_TOO_LARGE, FORBIDDEN, PATH_REFUSED, Refusal
 from ..contract.schemas import MAX_FILE
 from . import symlink_safe
-from .symlink_safe import Entry, OpenFolder, Swapped
+from .symlink_safe import FolderEntry, OpenFolder, Swapped
 
 # The most entries of a folder in one answer.
 MAX_ITEMS = 10_000
@@ -67,12 +67,12 @@ class Roots:
         return real
 
     @contextmanager
-    def entry(self, path: str) -> Iterator[Entry]:
+    def entry(self, path: str) -> Iterator[FolderEntry]:
         """The entry that the path leads to. Turns every OSError within the block into Refusal."""
         with _refusals(path), ExitStack() as stack:
             yield self._entered(path, stack)
 
-    def _entered(self, path: str, stack: ExitStack) -> Entry:
+    def _entered(self, path: str, stack: ExitStack) -> FolderEntry:
         for _ in range(TRIES):
             real = self.resolve(path)
             root = next(folder for folder in self._folders if _is_within(real, folder))
@@ -151,7 +151,7 @@ def _encoded(text: str) -> Iterator[bytes]:
     return (text[at : at + PIECE].encode("utf-8") for at in range(0, len(text), PIECE))
 
 
-def _status_to_keep(entry: Entry, path: str) -> os.stat_result | None:
+def _status_to_keep(entry: FolderEntry, path: str) -> os.stat_result | None:
     try:
         status = entry.status()
     except FileNotFoundError:
@@ -163,7 +163,7 @@ def _status_to_keep(entry: Entry, path: str) -> os.stat_result | None:
     return status
 
 
-def _replace(entry: Entry, content: str, old: os.stat_result | None) -> None:
+def _replace(entry: FolderEntry, content: str, old: os.stat_result | None) -> None:
     unfinished = entry.beside(f".{secrets.token_hex(8)}.unfinished")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
@@ -205,7 +205,7 @@ def open_folder(roots: Roots, path: str) -> OpenFolder:
         return OpenFolder(folder)
 
 
-def _check_folder(entry: Entry, path: str) -> None:
+def _check_folder(entry: FolderEntry, path: str) -> None:
     if not stat.S_ISDIR(entry.status().st_mode):
         raise Refusal(VALIDATION_ERROR, "path_no_folder", path=path)
 

@@ -37,7 +37,7 @@ class Swapped(Exception):
     """A folder became a link after its path was resolved. Resolve the path again."""
 
 
-class Entry:
+class FolderEntry:
     """One name in an opened folder, with anything or nothing behind it. `path` is absolute, and had
     no links when it was resolved. All methods raise OSError."""
 
@@ -73,12 +73,12 @@ class Entry:
             with os.scandir(descriptor) as entries:
                 yield entries
 
-    def beside(self, name: str) -> Entry:
+    def beside(self, name: str) -> FolderEntry:
         """Another name in the same folder."""
         path = os.path.join(os.path.dirname(self.path), name)
-        return Entry(path, self._folder, name)
+        return FolderEntry(path, self._folder, name)
 
-    def replace(self, other: Entry) -> None:
+    def replace(self, other: FolderEntry) -> None:
         """Take the file of `other`, a name in the same folder."""
         if self._folder is None:
             file_replace.replace(other._name, self._name)
@@ -90,12 +90,12 @@ class Entry:
 
 
 @contextmanager
-def entry(root: str, path: str) -> Iterator[Entry]:
+def entry(root: str, path: str) -> Iterator[FolderEntry]:
     """The entry at an absolute `path` without links, which is `root` or lies below it. Raises
     OSError if a folder on the way cannot be opened, and Swapped."""
     parts = [] if path == root else os.path.relpath(path, root).split(os.sep)
     if not CAN_WALK:
-        yield Entry(path, None, "")
+        yield FolderEntry(path, None, "")
         return
     folder = os.open(root, _THROUGH)
     try:
@@ -103,7 +103,7 @@ def entry(root: str, path: str) -> Iterator[Entry]:
             inner = _inner(folder, part)
             os.close(folder)
             folder = inner
-        yield Entry(path, folder, parts[-1] if parts else os.curdir)
+        yield FolderEntry(path, folder, parts[-1] if parts else os.curdir)
     finally:
         os.close(folder)
 
@@ -122,7 +122,7 @@ def _inner(folder: int, name: str) -> int:
 class OpenFolder:
     """A folder to start a program in. It stays open until `close`, or until it is garbage."""
 
-    def __init__(self, found: Entry) -> None:
+    def __init__(self, found: FolderEntry) -> None:
         """Raises OSError."""
         self._path = found.path
         self._descriptor: int | None = None

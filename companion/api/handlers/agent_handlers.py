@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...agent.processes.backend import AgentInfo
-from .handler_types import Answer, Inputs, Services
+from .handler_types import HandlerAnswer, Inputs, Services
 
 
-async def agents(services: Services, inputs: Inputs) -> Answer:
+async def agents(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The CLIs for conversations: what each can do, and its running processes. Starts none."""
-    return Answer(
+    return HandlerAnswer(
         "agents_told", {"agents": [_as_json(it) for it in services.agent.backends.infos()]}
     )
 

@@ -15,7 +15,7 @@ from ...base.background import in_thread
 from ..contract.refusal import FILE_ERROR, Refusal
 from ..contract.schemas import BYTES
 from ..files import uploads
-from .handler_types import Answer, Inputs, Services
+from .handler_types import HandlerAnswer, Inputs, Services
 
 # Seconds for the disk to write or read an attachment.
 SECONDS = 30.0
@@ -23,20 +23,20 @@ SECONDS = 30.0
 T = TypeVar("T")
 
 
-async def add(services: Services, inputs: Inputs) -> Answer:
+async def add(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Upload an image (PNG, JPEG, GIF, WebP) or a PDF of at most 10 MiB, as the member `file` of a
     form. The server finds the type by the content, not by the name. A message names the upload by
     its id, in `attachments`."""
     attachments = _attachments(services, inputs)
     upload = await uploads.read(inputs.request, inputs.memory)
     added = await _done(partial(attachments.add, upload.name, upload.data))
-    return Answer("attachment_added", wire.attachment(added))
+    return HandlerAnswer("attachment_added", wire.attachment(added))
 
 
-async def listed(services: Services, inputs: Inputs) -> Answer:
+async def listed(services: Services, inputs: Inputs) -> HandlerAnswer:
     """All attachments of the conversation, in the order of names."""
     found = await _done(_attachments(services, inputs).all)
-    return Answer("attachments_told", {"attachments": [wire.attachment(it) for it in found]})
+    return HandlerAnswer("attachments_told", {"attachments": [wire.attachment(it) for it in found]})
 
 
 async def content(services: Services, inputs: Inputs) -> web.StreamResponse:
@@ -49,11 +49,11 @@ async def content(services: Services, inputs: Inputs) -> web.StreamResponse:
     return await http_server.send(inputs.request, 200, headers, http_server.in_pieces(data))
 
 
-async def remove(services: Services, inputs: Inputs) -> Answer:
+async def remove(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Delete an attachment. Messages that used it keep its name."""
     attachments = _attachments(services, inputs)
     await _done(partial(attachments.remove, inputs.fields["attachmentId"]))
-    return Answer("attachment_removed")
+    return HandlerAnswer("attachment_removed")
 
 
 def _attachments(services: Services, inputs: Inputs) -> Attachments:

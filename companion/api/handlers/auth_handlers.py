@@ -12,14 +12,14 @@ from ...agent.wording.failure import AUTH_REQUIRED, VALIDATION_ERROR, AgentError
 from ...agent.wording.sentence import sentence
 from ...base.http_server import outlive_client
 from ..contract.refusal import Refusal
-from .handler_types import Answer, Inputs, Services
+from .handler_types import HandlerAnswer, Inputs, Services
 
 ONLY_BY_USER = sentence(
     "{cli} can be given the own login of its computer's user only by them, in the editor."
 )
 
 
-async def configure(services: Services, inputs: Inputs) -> Answer:
+async def configure(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Set and save the credentials. Without `agent`, they are for the first agent that accepts
     them."""
     fields = inputs.fields
@@ -38,19 +38,19 @@ async def configure(services: Services, inputs: Inputs) -> Answer:
         raise AgentError(VALIDATION_ERROR, ONLY_BY_USER.filled(cli=backend.cli.name))
     outlive_client(inputs.request)
     await backend.account.configure(credentials)
-    return Answer("auth_configured")
+    return HandlerAnswer("auth_configured")
 
 
-async def google_login(services: Services, inputs: Inputs) -> Answer:
+async def google_login(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Log in with Google. Without `code`, the answer has the address that gives one; with it, the
     login is completed. `state` is accepted and ignored, because this flow has none."""
     code = inputs.fields.get("code")
     if code is None:
         login = await _account(services, inputs).begin_login()
         if login is None:
-            return Answer("logged_in")
+            return HandlerAnswer("logged_in")
         expires = wire.timestamp(login.expires)
-        return Answer("login_begun", {"data": {"authUrl": login.url, "expiresAt": expires}})
+        return HandlerAnswer("login_begun", {"data": {"authUrl": login.url, "expiresAt": expires}})
     outlive_client(inputs.request)
     try:
         await _account(services, inputs).finish_login(code)
@@ -60,10 +60,10 @@ async def google_login(services: Services, inputs: Inputs) -> Answer:
         # The client may try another code, for which it needs the address.
         more = {"data": {"authUrl": error.details}}
         raise Refusal(AUTH_REQUIRED, more=more, reason=error.message) from None
-    return Answer("logged_in")
+    return HandlerAnswer("logged_in")
 
 
-async def status(services: Services, inputs: Inputs) -> Answer:
+async def status(services: Services, inputs: Inputs) -> HandlerAnswer:
     await _account(services, inputs).refresh()
     known = _account(services, inputs).status()
     data = {
@@ -74,19 +74,19 @@ async def status(services: Services, inputs: Inputs) -> Answer:
         "account": known.account,
         "verified": known.is_verified,
     }
-    return Answer("auth_told", {"data": data})
+    return HandlerAnswer("auth_told", {"data": data})
 
 
-async def logout(services: Services, inputs: Inputs) -> Answer:
+async def logout(services: Services, inputs: Inputs) -> HandlerAnswer:
     outlive_client(inputs.request)
     await _account(services, inputs).logout()
-    return Answer("logged_out")
+    return HandlerAnswer("logged_out")
 
 
-async def clear(services: Services, inputs: Inputs) -> Answer:
+async def clear(services: Services, inputs: Inputs) -> HandlerAnswer:
     outlive_client(inputs.request)
     await _account(services, inputs).clear()
-    return Answer("auth_cleared")
+    return HandlerAnswer("auth_cleared")
 
 
 def _account(services: Services, inputs: Inputs) -> Account:

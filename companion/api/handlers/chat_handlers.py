@@ -17,7 +17,7 @@ from ...agent.display import wire
 from ...agent.events import turn_events as events
 from ...agent.events.turn_events import CANCEL
 from ...agent.turn.call_tracker import UNATTENDED
-from ...agent.turn.outcomes import Decision
+from ...agent.turn.outcomes import CallDecision
 from ...agent.turn.turn import Turn
 from ...agent.wording import failure
 from ...agent.wording.failure import VALIDATION_ERROR, AgentError
@@ -28,7 +28,7 @@ from ..contract.refusal import FILE_ERROR, Refusal, of_agent
 from ..files.served_files import Roots
 from ..operations import audit_log
 from . import event_stream
-from .handler_types import SESSION_ID, Answer, Inputs, Services
+from .handler_types import SESSION_ID, HandlerAnswer, Inputs, Services
 
 # Seconds for the disk to find the files.
 LOOKING = 20.0
@@ -42,7 +42,7 @@ REASONS = {
 }
 
 
-async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamResponse:
+async def chat(services: Services, inputs: Inputs) -> HandlerAnswer | web.StreamResponse:
     """Send a message. The answer is a stream of events, or one object.
 
     The header Last-Event-ID sends no message: it continues the stream of the turn that the id
@@ -90,12 +90,12 @@ async def turn_events(services: Services, inputs: Inputs) -> web.StreamResponse:
     return await event_stream.send(services, inputs, turn, after)
 
 
-async def confirm(services: Services, inputs: Inputs) -> Answer:
+async def confirm(services: Services, inputs: Inputs) -> HandlerAnswer:
     fields = inputs.fields
     audit_log.note(decision=fields["outcome"], **_decided(services, fields))
-    decision = Decision(fields["outcome"], fields.get("newContent"))
+    decision = CallDecision(fields["outcome"], fields.get("newContent"))
     services.agent.turns.confirm(fields["callId"], decision, _asking(services, fields))
-    return Answer("tool_rejected" if fields["outcome"] == CANCEL else "tool_confirmed")
+    return HandlerAnswer("tool_rejected" if fields["outcome"] == CANCEL else "tool_confirmed")
 
 
 def _asking(services: Services, fields: Mapping[str, Any]) -> str | None:
@@ -125,14 +125,14 @@ def _decided(services: Services, fields: Mapping[str, Any]) -> dict[str, str]:
     return {}
 
 
-async def confirmations(services: Services, inputs: Inputs) -> Answer:
+async def confirmations(services: Services, inputs: Inputs) -> HandlerAnswer:
     waiting = _waiting(services, inputs, services.agent.turns.confirmations)
-    return Answer("confirmations_told", {"confirmations": waiting})
+    return HandlerAnswer("confirmations_told", {"confirmations": waiting})
 
 
-async def elicitations(services: Services, inputs: Inputs) -> Answer:
+async def elicitations(services: Services, inputs: Inputs) -> HandlerAnswer:
     waiting = _waiting(services, inputs, services.agent.turns.elicitations)
-    return Answer("elicitations_told", {"elicitations": waiting})
+    return HandlerAnswer("elicitations_told", {"elicitations": waiting})
 
 
 def _waiting(
@@ -142,7 +142,7 @@ def _waiting(
     return [wire.as_seed(event, inputs.language) for event in seen]
 
 
-async def answer(services: Services, inputs: Inputs) -> Answer:
+async def answer(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Answer a question of the agent. `content` are the values of a form's fields by their names;
     for an address, `accept` says that the user has opened it."""
     fields = inputs.fields
@@ -152,27 +152,27 @@ async def answer(services: Services, inputs: Inputs) -> Answer:
         if is_it and not services.visible.has(event.session_id):
             raise failure.no_elicitation(id)
     services.agent.turns.answer(id, fields["action"], fields.get("content"))
-    return Answer("elicitation_answered")
+    return HandlerAnswer("elicitation_answered")
 
 
-async def cancel(services: Services, inputs: Inputs) -> Answer:
+async def cancel(services: Services, inputs: Inputs) -> HandlerAnswer:
     turns, id = services.agent.turns, inputs.fields.get("sessionId")
     count = turns.cancel(id, services.visible.has)
-    return Answer("cancelled", {"cancelled": count}, {"count": count})
+    return HandlerAnswer("cancelled", {"cancelled": count}, {"count": count})
 
 
-async def models(services: Services, inputs: Inputs) -> Answer:
+async def models(services: Services, inputs: Inputs) -> HandlerAnswer:
     workspace, fields = _workspace(services, inputs), inputs.fields
     found = await services.agent.models(workspace, fields.get("sessionId"), fields.get("agent"))
-    return Answer("models_told", _models(found))
+    return HandlerAnswer("models_told", _models(found))
 
 
-async def set_model(services: Services, inputs: Inputs) -> Answer:
+async def set_model(services: Services, inputs: Inputs) -> HandlerAnswer:
     workspace, fields = _workspace(services, inputs), inputs.fields
     model, id, agent = fields["model"], fields.get("sessionId"), fields.get("agent")
     outlive_client(inputs.request)
     found = await services.agent.set_model(model, workspace, id, agent)
-    return Answer("model_chosen", _models(found), {"model": found.current})
+    return HandlerAnswer("model_chosen", _models(found), {"model": found.current})
 
 
 def _workspace(services: Services, inputs: Inputs) -> str:
@@ -218,7 +218,7 @@ def _files(roots: Roots, start: str, fields: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys([*given, *mentioned(fields["message"], find)]))
 
 
-async def _whole(turn: Turn, language: str) -> Answer:
+async def _whole(turn: Turn, language: str) -> HandlerAnswer:
     """The whole turn in one answer. Raises Refusal if the turn fails."""
     told: list[str] = []
     calls: list[dict[str, Any]] = []
@@ -279,7 +279,7 @@ def _answer(
     warnings: Sequence[str],
     last: events.Complete,
     language: str,
-) -> Answer:
+) -> HandlerAnswer:
     key, unattended = REASONS[last.reason], said(UNATTENDED, language)
     if last.success and any(call.get("error") == unattended for call in calls):
         key = "tools_rejected"
@@ -295,7 +295,7 @@ def _answer(
     }
     if not last.success:
         body["error"] = last.reason
-    return Answer(key, body, success=last.success)
+    return HandlerAnswer(key, body, success=last.success)
 
 
 def _models(models: Models) -> dict[str, Any]:

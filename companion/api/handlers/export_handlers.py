@@ -15,11 +15,11 @@ from ...agent.display import document
 from ...base import http_server
 from ...base.large_json import PIECE
 from ..contract.schemas import MARKDOWN
-from .handler_types import Answer, Inputs, Services
+from .handler_types import HandlerAnswer, Inputs, Services
 from .session_handlers import as_json, past_turn
 
 
-async def export(services: Services, inputs: Inputs) -> Answer | web.StreamResponse:
+async def export(services: Services, inputs: Inputs) -> HandlerAnswer | web.StreamResponse:
     """Everything that was said, as a document in Markdown, or as JSON with all events. In Markdown
     thoughts are left out."""
     conversation = services.agent.conversations.known(inputs.fields["sessionId"])
@@ -29,7 +29,7 @@ async def export(services: Services, inputs: Inputs) -> Answer | web.StreamRespo
     if inputs.fields.get("format") == "json":
         told = [past_turn(turn, inputs.language) for turn in turns]
         session = as_json(conversation.info)
-        return Answer("session_exported", {"session": session, "messages": told})
+        return HandlerAnswer("session_exported", {"session": session, "messages": told})
     info, agent = conversation.info, conversation.cli.name
     facts = (agent, info.workspace, info.created.isoformat(timespec="seconds"), info.id)
     pieces = document.written(info.title, facts, agent, turns, inputs.language)

@@ -12,7 +12,7 @@ from ...base.background import in_thread
 from ..contract.refusal import COMMANDS_DISABLED, FILE_ERROR, Refusal
 from ..contract.schemas import MAX_FILE
 from ..files import served_files, shell_command
-from .handler_types import Answer, Inputs, Services
+from .handler_types import HandlerAnswer, Inputs, Services
 
 # Seconds for the disk to read or list.
 READING = 20.0
@@ -24,7 +24,7 @@ LISTING = 8 << 20
 T = TypeVar("T")
 
 
-async def list_directory(services: Services, inputs: Inputs) -> Answer:
+async def list_directory(services: Services, inputs: Inputs) -> HandlerAnswer:
     path = inputs.fields.get("path", "")
     await http_server.take(inputs.memory, LISTING)
     real, items, is_cut = await _told(path, lambda: served_files.listing(services.roots, path))
@@ -34,11 +34,11 @@ async def list_directory(services: Services, inputs: Inputs) -> Answer:
     ]
     body = {"path": served_files.readable(real), "items": told, "truncated": is_cut}
     if is_cut:
-        return Answer("directory_cut", body, {"count": len(items)})
-    return Answer("directory_listed", body)
+        return HandlerAnswer("directory_cut", body, {"count": len(items)})
+    return HandlerAnswer("directory_listed", body)
 
 
-async def read_file(services: Services, inputs: Inputs) -> Answer:
+async def read_file(services: Services, inputs: Inputs) -> HandlerAnswer:
     path = inputs.fields["path"]
     try:
         real, content = await _told(path, lambda: served_files.read(services.roots, path, SMALL))
@@ -48,20 +48,20 @@ async def read_file(services: Services, inputs: Inputs) -> Answer:
     except Refusal as refusal:
         refusal.more.update(path=path, content=None)
         raise
-    return Answer("file_read", {"path": served_files.readable(real), "content": content})
+    return HandlerAnswer("file_read", {"path": served_files.readable(real), "content": content})
 
 
-async def write_file(services: Services, inputs: Inputs) -> Answer:
+async def write_file(services: Services, inputs: Inputs) -> HandlerAnswer:
     path, content = inputs.fields["path"], inputs.fields["content"]
     try:
         real = await in_thread(lambda: served_files.write(services.roots, path, content))
     except Refusal as refusal:
         refusal.more.update(path=path, content=content)
         raise
-    return Answer("file_written", {"path": served_files.readable(real), "content": content})
+    return HandlerAnswer("file_written", {"path": served_files.readable(real), "content": content})
 
 
-async def execute_command(services: Services, inputs: Inputs) -> Answer:
+async def execute_command(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Run a command. Any exit code is a success of the request: the command ran, and the answer has
     its exit code and output."""
     if not services.allows_commands:
@@ -86,8 +86,8 @@ async def execute_command(services: Services, inputs: Inputs) -> Answer:
         "truncated": result.was_cut,
     }
     if result.was_late:
-        return Answer("command_late", body, {"seconds": f"{seconds:g}"})
-    return Answer("command_cut" if result.was_cut else "command_done", body)
+        return HandlerAnswer("command_late", body, {"seconds": f"{seconds:g}"})
+    return HandlerAnswer("command_cut" if result.was_cut else "command_done", body)
 
 
 async def _told(path: str, work: Callable[[], T]) -> T:

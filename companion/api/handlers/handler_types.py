@@ -84,7 +84,7 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class Answer:
+class HandlerAnswer:
     """`key` names one of the texts, which `values` fill in; it becomes the answer's message. Bytes
     in `body` stand for a text in UTF-8."""
 
@@ -102,7 +102,7 @@ class Answer:
         }
 
 
-Handler = Callable[[Services, Inputs], Awaitable[Union[Answer, web.StreamResponse]]]
+Handler = Callable[[Services, Inputs], Awaitable[Union[HandlerAnswer, web.StreamResponse]]]
 
 
 def refused(refusal: Refusal, language: str) -> dict[str, Any]:

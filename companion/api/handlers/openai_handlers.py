@@ -18,7 +18,7 @@ from ...base.http_server import JSON
 from ..contract.refusal import MODEL_NOT_FOUND, OUTPUT_INVALID, Refusal
 from ..openai import errors
 from ..openai.output_shape import OutputShape, Unfit
-from ..openai.request import ANY_MODEL, Wanted, read
+from ..openai.request import ANY_MODEL, WantedAnswer, read
 from ..openai.talk import Talk
 from ..operations import audit_log
 from . import event_stream
@@ -67,7 +67,7 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
             return await _answered(services, inputs, talk, talk.pieces(turn))
 
 
-async def _wanted(services: Services, inputs: Inputs) -> Wanted:
+async def _wanted(services: Services, inputs: Inputs) -> WantedAnswer:
     """Raises Refusal."""
     agents = [each.id for each in services.agent.backends.infos()]
     reading = partial(read, inputs.fields, agents)

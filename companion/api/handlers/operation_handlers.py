@@ -5,15 +5,15 @@ from __future__ import annotations
 from aiohttp import web
 
 from ..contract.refusal import NOT_FOUND, NOT_READY, Refusal
-from .handler_types import Answer, Inputs, Services
+from .handler_types import HandlerAnswer, Inputs, Services
 
 
-async def healthz(services: Services, inputs: Inputs) -> Answer:
+async def healthz(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Answers if the server is alive. Says nothing else, and starts nothing."""
-    return Answer("running", {"status": "ok"})
+    return HandlerAnswer("running", {"status": "ok"})
 
 
-async def readyz(services: Services, inputs: Inputs) -> Answer:
+async def readyz(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Says whether the server takes messages: not while it shuts down, if one of its CLIs cannot be
     started, or if messages cannot be saved to disk. Starts nothing."""
     services.check_not_ending()
@@ -21,7 +21,7 @@ async def readyz(services: Services, inputs: Inputs) -> Answer:
         raise Refusal(NOT_READY)
     if services.agent.conversations.refusals.are_there:
         raise Refusal(NOT_READY, "disk_refuses")
-    return Answer("ready", {"status": "ok"})
+    return HandlerAnswer("ready", {"status": "ok"})
 
 
 async def metrics(services: Services, inputs: Inputs) -> web.StreamResponse:

@@ -12,16 +12,16 @@ from ...agent.display import wire
 from ...agent.events.turn_events import Attachment
 from ..operations import audit_log
 from .chat_handlers import read_along
-from .handler_types import Answer, Inputs, Services
+from .handler_types import HandlerAnswer, Inputs, Services
 
 
-async def listed(services: Services, inputs: Inputs) -> Answer:
+async def listed(services: Services, inputs: Inputs) -> HandlerAnswer:
     """All messages that wait, the next one first. While they are held, because a turn failed or was
     cancelled or the server was restarted, nothing is sent by itself."""
     return _told(_conversation(services, inputs), inputs)
 
 
-async def add(services: Services, inputs: Inputs) -> Answer:
+async def add(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Send a message once what runs and what waits is over; at once if there is neither. Its turn
     is followed in the events of the conversation."""
     services.check_not_ending()
@@ -39,7 +39,7 @@ async def add(services: Services, inputs: Inputs) -> Answer:
     return _told(conversation, inputs, queueId=added.id)
 
 
-async def change(services: Services, inputs: Inputs) -> Answer:
+async def change(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Change the text of a message that waits, or its place: 0 is the next one."""
     conversation, fields = _conversation(services, inputs), inputs.fields
     id = fields["queueId"]
@@ -53,7 +53,7 @@ async def change(services: Services, inputs: Inputs) -> Answer:
     return _told(conversation, inputs, queueId=id)
 
 
-async def take_back(services: Services, inputs: Inputs) -> Answer:
+async def take_back(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Take back a message that waits."""
     conversation = _conversation(services, inputs)
     async with conversation.hold.held():
@@ -61,7 +61,7 @@ async def take_back(services: Services, inputs: Inputs) -> Answer:
     return _told(conversation, inputs)
 
 
-async def send_now(services: Services, inputs: Inputs) -> Answer:
+async def send_now(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Send a message that waits before all others: within the turn that runs if the agent asks for
     messages, otherwise after that is cancelled. What else waits comes after it."""
     services.check_not_ending()
@@ -88,5 +88,7 @@ def _all(attachments: Attachments, ids: Sequence[str]) -> list[Attachment]:
     return [attachments.get(id) for id in ids]
 
 
-def _told(conversation: Conversation, inputs: Inputs, **more: str) -> Answer:
-    return Answer("queue_told", {**wire.queue(conversation.queue.body, inputs.language), **more})
+def _told(conversation: Conversation, inputs: Inputs, **more: str) -> HandlerAnswer:
+    return HandlerAnswer(
+        "queue_told", {**wire.queue(conversation.queue.body, inputs.language), **more}
+    )

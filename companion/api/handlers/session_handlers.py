@@ -22,7 +22,7 @@ from ..contract.refusal import TURN_NOT_FOUND, Refusal, of_agent
 from ..files.served_files import readable
 from ..operations import audit_log
 from . import event_stream
-from .handler_types import SESSION_ID, Answer, Inputs, Services
+from .handler_types import SESSION_ID, HandlerAnswer, Inputs, Services
 
 # Turns, or conversations, in one page.
 USUAL = 20
@@ -30,7 +30,7 @@ USUAL = 20
 TOGETHER = 200
 
 
-async def sessions(services: Services, inputs: Inputs) -> Answer:
+async def sessions(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Without any field, all conversations, the last used one last. With one, a page of `limit`,
     usually 20, the last used one first; `nextCursor` is the `cursor` of the next page, missing if
     there is none. A conversation that is used while pages are read comes again at the end, so that
@@ -42,7 +42,7 @@ async def sessions(services: Services, inputs: Inputs) -> Answer:
     if not fields.keys() & {"limit", "cursor", "q"}:
         await services.agent.conversations.index.waited()
         await shared_folder.look_at_all(services.agent.conversations)
-        return Answer(
+        return HandlerAnswer(
             "sessions_told",
             {"sessions": await _told(services.agent.sessions(services.visible.is_listed))},
         )
@@ -56,16 +56,16 @@ async def sessions(services: Services, inputs: Inputs) -> Answer:
         excerpt = page.excerpts.get(each["sessionId"])
         each.update({"excerpt": excerpt} if excerpt else {})
     more = {"nextCursor": page.next} if page.next else {}
-    return Answer("sessions_told", {"sessions": told, **more})
+    return HandlerAnswer("sessions_told", {"sessions": told, **more})
 
 
-async def session(services: Services, inputs: Inputs) -> Answer:
+async def session(services: Services, inputs: Inputs) -> HandlerAnswer:
     """One conversation, as in the list."""
     known = services.agent.conversations.known(inputs.fields["sessionId"])
-    return Answer("session_told", as_json(known.info))
+    return HandlerAnswer("session_told", as_json(known.info))
 
 
-async def new_session(services: Services, inputs: Inputs) -> Answer:
+async def new_session(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Start a conversation. Only requests with its id use it. `mcpServers` are tool servers for
     this conversation alone, in the form of ACP's session/new; they need --trust."""
     workspace = services.roots.folder(inputs.fields.get("workspacePath", ""))
@@ -77,24 +77,24 @@ async def new_session(services: Services, inputs: Inputs) -> Answer:
         new_id=inputs.request.headers.get(SESSION_ID, ""),
     )
     audit_log.note(sessionId=info.id)
-    return Answer("session_made", as_json(info))
+    return HandlerAnswer("session_made", as_json(info))
 
 
-async def commands(services: Services, inputs: Inputs) -> Answer:
+async def commands(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The commands that a message can begin with as `/name`. Those that are not `allowed` are
     refused, because they would run without asking."""
     found = await services.agent.commands(inputs.fields["sessionId"])
-    return Answer("commands_told", {"commands": [wire.command(it) for it in found]})
+    return HandlerAnswer("commands_told", {"commands": [wire.command(it) for it in found]})
 
 
-async def state(services: Services, inputs: Inputs) -> Answer:
+async def state(services: Services, inputs: Inputs) -> HandlerAnswer:
     """What the agent has told of the conversation beside its answers, as it is now. What it has not
     told is null or empty; so is everything while it has no process. Starts none."""
     conversation = services.agent.conversations.known(inputs.fields["sessionId"])
-    return Answer("state_told", wire.state(conversation.session.state, inputs.language))
+    return HandlerAnswer("state_told", wire.state(conversation.session.state, inputs.language))
 
 
-async def choose_option(services: Services, inputs: Inputs) -> Answer:
+async def choose_option(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Choose another value of one of the agent's options, such as its model, its mode or how much
     it thinks. Other options may change with it, so the answer has all. While a turn runs, an agent
     whose options come by an earlier way of its protocol refuses."""
@@ -103,10 +103,10 @@ async def choose_option(services: Services, inputs: Inputs) -> Answer:
     conversation = await services.agent.choose_option(
         fields["sessionId"], fields["id"], fields["value"]
     )
-    return Answer("option_chosen", wire.state(conversation.session.state, inputs.language))
+    return HandlerAnswer("option_chosen", wire.state(conversation.session.state, inputs.language))
 
 
-async def change(services: Services, inputs: Inputs) -> Answer:
+async def change(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Set title, model or mode; fields that are missing stay as they are. The mode says what the
     agent asks about."""
     fields = inputs.fields
@@ -114,17 +114,17 @@ async def change(services: Services, inputs: Inputs) -> Answer:
     info = await services.agent.change(
         fields["sessionId"], fields.get("title"), fields.get("model"), fields.get("mode")
     )
-    return Answer("session_changed", as_json(info))
+    return HandlerAnswer("session_changed", as_json(info))
 
 
-async def remove(services: Services, inputs: Inputs) -> Answer:
+async def remove(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Delete a conversation for good; see `Agent.remove`."""
     outlive_client(inputs.request)
     await services.agent.remove(inputs.fields["sessionId"])
-    return Answer("session_removed")
+    return HandlerAnswer("session_removed")
 
 
-async def remove_many(services: Services, inputs: Inputs) -> Answer:
+async def remove_many(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Delete these conversations for good, at most 1,000 of them. `failed` are those that are not
     deleted, each with its code, such as SESSION_BUSY."""
     outlive_client(inputs.request)
@@ -139,10 +139,10 @@ async def remove_many(services: Services, inputs: Inputs) -> Answer:
             message = of_agent(error).sentence(inputs.language)
             failed.append({"sessionId": id, "code": error.code, "message": message})
     told = {"removed": removed, "failed": failed}
-    return Answer("sessions_removed", told, {"count": len(removed)})
+    return HandlerAnswer("sessions_removed", told, {"count": len(removed)})
 
 
-async def fork(services: Services, inputs: Inputs) -> Answer:
+async def fork(services: Services, inputs: Inputs) -> HandlerAnswer:
     """A new conversation with all that was said in this one until the end of the turn `turnId`, or
     of the last turn. Model, mode and tool servers are the same. What turns changed in files can be
     undone in the old conversation only."""
@@ -152,10 +152,10 @@ async def fork(services: Services, inputs: Inputs) -> Answer:
     made = await services.agent.conversations.fork(fields["sessionId"], turn)
     if made is None:
         raise Refusal(TURN_NOT_FOUND, turn=(turn or "")[:100])
-    return Answer("session_forked", as_json(made))
+    return HandlerAnswer("session_forked", as_json(made))
 
 
-async def messages(services: Services, inputs: Inputs) -> Answer:
+async def messages(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The messages by turns, oldest first: the last page, or the one before the turn `before`. The
     pieces of an answer are joined."""
     fields = inputs.fields
@@ -166,7 +166,7 @@ async def messages(services: Services, inputs: Inputs) -> Answer:
         raise Refusal(TURN_NOT_FOUND, turn=before[:100])
     told = [past_turn(turn, inputs.language) for turn in page.turns] if page is not None else []
     has_more = page is not None and page.has_earlier
-    return Answer("messages_told", {"messages": told, "hasMore": has_more})
+    return HandlerAnswer("messages_told", {"messages": told, "hasMore": has_more})
 
 
 async def session_events(services: Services, inputs: Inputs) -> web.StreamResponse:

@@ -8,47 +8,47 @@ from ...agent.display import wire
 from ...base.http_server import outlive_client
 from ..operations.tickets import FIELD
 from ..operations.tokens import NamedToken
-from .handler_types import Answer, Inputs, Services
+from .handler_types import HandlerAnswer, Inputs, Services
 
 
-async def tokens(services: Services, inputs: Inputs) -> Answer:
+async def tokens(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The named tokens with their scopes, never the tokens themselves."""
     await services.tokens.refresh()
-    return Answer("tokens_told", {"tokens": [_as_json(it) for it in services.tokens]})
+    return HandlerAnswer("tokens_told", {"tokens": [_as_json(it) for it in services.tokens]})
 
 
-async def give(services: Services, inputs: Inputs) -> Answer:
+async def give(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Make a token that may do what its scopes say. It is told here and never again: the server
     keeps only its hash. Nobody can give a scope that their own token lacks."""
     fields = inputs.fields
     outlive_client(inputs.request)
     made, token = await services.tokens.give(fields["name"], fields["scopes"], inputs.caller)
-    return Answer("token_given", {"token": token, **_as_json(made)})
+    return HandlerAnswer("token_given", {"token": token, **_as_json(made)})
 
 
-async def renew(services: Services, inputs: Inputs) -> Answer:
+async def renew(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Replace a token by a new one with the same name and scopes. The old one stops working, and
     its streams end."""
     outlive_client(inputs.request)
     made, token = await services.tokens.renew(inputs.fields["name"], inputs.caller, inputs.end)
-    return Answer("token_renewed", {"token": token, **_as_json(made)})
+    return HandlerAnswer("token_renewed", {"token": token, **_as_json(made)})
 
 
-async def withdraw(services: Services, inputs: Inputs) -> Answer:
+async def withdraw(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The token stops working at once, and its streams end."""
     outlive_client(inputs.request)
     await services.tokens.withdraw(inputs.fields["name"], inputs.end)
-    return Answer("token_withdrawn")
+    return HandlerAnswer("token_withdrawn")
 
 
-async def ticket(services: Services, inputs: Inputs) -> Answer:
+async def ticket(services: Services, inputs: Inputs) -> HandlerAnswer:
     """A ticket for one GET of one path, such as `/events`, with the rights of this token: for
     EventSource, which can send no token. It works for thirty seconds, once; `url` is the path with
     it."""
     path = inputs.fields["path"]
     given, expires = services.tickets.give(unquote(path), inputs.caller)
     told = {"ticket": given, "url": f"{path}?{FIELD}={given}"}
-    return Answer("ticket_given", {**told, "expiresAt": wire.timestamp(expires)})
+    return HandlerAnswer("ticket_given", {**told, "expiresAt": wire.timestamp(expires)})
 
 
 def _as_json(token: NamedToken) -> dict[str, object]:

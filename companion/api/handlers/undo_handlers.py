@@ -9,19 +9,19 @@ from ...base.http_server import outlive_client
 from ...base.shown_text import shown_line
 from ..contract.refusal import TURN_NOT_FOUND, Refusal
 from ..files.served_files import readable
-from .handler_types import Answer, Inputs, Services
+from .handler_types import HandlerAnswer, Inputs, Services
 
 
-async def files(services: Services, inputs: Inputs) -> Answer:
+async def files(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The files that a turn created or changed, and whether they are still as the turn left them.
     Changes by shell commands and tool servers are not included."""
     fields = inputs.fields
     conversation = services.agent.conversations.known(fields["sessionId"])
     found = await conversation.changed_files(fields["turnId"])
-    return Answer("turn_files_told", {"files": _told(found, fields["turnId"])})
+    return HandlerAnswer("turn_files_told", {"files": _told(found, fields["turnId"])})
 
 
-async def undo(services: Services, inputs: Inputs) -> Answer:
+async def undo(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Restore the files of a turn to what they were before it: a changed file gets its old content,
     a created one is removed. A file that somebody has changed since is left alone, and its `state`
     says so. A file outside the workspace that Gemini created stays, empty. The next message tells
@@ -35,7 +35,7 @@ async def undo(services: Services, inputs: Inputs) -> Answer:
         # What somebody has sent meanwhile had to wait for it.
         services.agent.outbox.go_on(conversation)
     is_whole = all(it["state"] == UNDONE for it in told)
-    return Answer("turn_undone" if is_whole else "turn_undone_partly", {"files": told})
+    return HandlerAnswer("turn_undone" if is_whole else "turn_undone_partly", {"files": told})
 
 
 def _told(found: Sequence[FileChange] | None, turn: str) -> list[dict[str, Any]]:

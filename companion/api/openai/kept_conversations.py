@@ -19,7 +19,7 @@ from ...agent.conversations.conversation import Conversation, SessionInfo
 from ...agent.wording.failure import VALIDATION_ERROR, AgentError
 from ...base.log import logger
 from ..contract.refusal import MODEL_NOT_FOUND, Refusal
-from .request import Target, Wanted
+from .request import ConversationTarget, WantedAnswer
 
 # The most conversations that wait for their next request, and the seconds for which they do. Each
 # takes some megabytes of the CLI's memory, which it frees only with its end.
@@ -57,12 +57,12 @@ class KeptConversations:
         self._kept_for = kept_for
         # The one that waits longest comes first.
         self._waiting: dict[bytes, _Kept] = {}
-        self._spare: tuple[Target, _Kept] | None = None
+        self._spare: tuple[ConversationTarget, _Kept] | None = None
         self._is_making = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
-    async def find(self, owner: str, wanted: Wanted) -> Held:
+    async def find(self, owner: str, wanted: WantedAnswer) -> Held:
         """A conversation for a request of this owner: a kept one, or an empty one. Nobody else gets
         it until `holding` ends. Raises AgentError, Refusal."""
         kept = self._waiting.pop(wanted.digest(owner), None) if wanted.known else None
@@ -75,7 +75,7 @@ class KeptConversations:
         return Held(info.id, info.workspace, False)
 
     @contextmanager
-    def holding(self, owner: str, wanted: Wanted, held: Held) -> Iterator[None]:
+    def holding(self, owner: str, wanted: WantedAnswer, held: Held) -> Iterator[None]:
         """Keep or delete the conversation after the block, and make an empty one ready."""
         try:
             yield
@@ -134,7 +134,7 @@ class KeptConversations:
             self._in_background(self._remove(kept.id))
         return None
 
-    async def _opened(self, target: Target) -> SessionInfo:
+    async def _opened(self, target: ConversationTarget) -> SessionInfo:
         """An empty conversation. Raises AgentError, Refusal."""
         opening = asyncio.ensure_future(self._open(target))
         try:
@@ -144,7 +144,7 @@ class KeptConversations:
             self._in_background(self._abandon(opening))
             raise
 
-    async def _open(self, target: Target) -> SessionInfo:
+    async def _open(self, target: ConversationTarget) -> SessionInfo:
         """Raises AgentError, Refusal."""
         info = await self._agent.new_session(self._folder, target.agent, is_temporary=True)
         if not target.model:
@@ -157,7 +157,7 @@ class KeptConversations:
                 raise
             raise Refusal(MODEL_NOT_FOUND, field="model", model=target.model) from None
 
-    async def _make_spare(self, target: Target) -> None:
+    async def _make_spare(self, target: ConversationTarget) -> None:
         self._is_making = True
         try:
             info = await self._open(target)

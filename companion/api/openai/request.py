@@ -43,7 +43,7 @@ Message = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Target:
+class ConversationTarget:
     """Whom a conversation is with: the id of the CLI, None for the usual one, and the model's name,
     empty for the one that the CLI chooses."""
 
@@ -52,12 +52,12 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedAnswer:
     """`known` are the messages up to the last answer, which a kept conversation remembers, `new`
     those after it. `stops` are words that end the answer. `shape` is that of the answer, None for
     any text. `ignored` are the names of parameters that have no effect."""
 
-    target: Target
+    target: ConversationTarget
     known: tuple[Message, ...]
     new: tuple[Message, ...]
     stops: tuple[str, ...]
@@ -83,7 +83,7 @@ class Wanted:
         return hashlib.sha256(json.dumps(whole).encode("ascii")).digest()
 
 
-def read(fields: Mapping[str, Any], agents: Sequence[str]) -> Wanted:
+def read(fields: Mapping[str, Any], agents: Sequence[str]) -> WantedAnswer:
     """`agents` are the ids of the CLIs that are offered. Raises Refusal."""
     _refuse_unsupported(fields)
     messages = fields["messages"]
@@ -98,7 +98,7 @@ def read(fields: Mapping[str, Any], agents: Sequence[str]) -> Wanted:
         raise Refusal(UNSUPPORTED_PARAMETER, "openai_stop_shape", field="stop")
     answers = [index for index, it in enumerate(messages) if it["role"] == "assistant"]
     parted = answers[-1] + 1 if answers else 0
-    return Wanted(
+    return WantedAnswer(
         _target(fields["model"], agents),
         tuple(messages[:parted]),
         tuple(messages[parted:]),
@@ -109,11 +109,11 @@ def read(fields: Mapping[str, Any], agents: Sequence[str]) -> Wanted:
     )
 
 
-def _target(model: str, agents: Sequence[str]) -> Target:
+def _target(model: str, agents: Sequence[str]) -> ConversationTarget:
     """The name of a CLI counts as a model, and lets that CLI choose."""
     if model in agents:
-        return Target(model, "")
-    return Target(None, "" if model in ANY_MODEL else model)
+        return ConversationTarget(model, "")
+    return ConversationTarget(None, "" if model in ANY_MODEL else model)
 
 
 def _refuse_unsupported(fields: Mapping[str, Any]) -> None:

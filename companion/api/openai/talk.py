@@ -10,13 +10,13 @@ from ...agent.acp.elicitation import CANCEL
 from ...agent.agent import Agent
 from ...agent.events import turn_events as events
 from ...agent.events.turn_events import ONCE
-from ...agent.turn.outcomes import Decision
+from ...agent.turn.outcomes import CallDecision
 from ...agent.turn.turn import RETRYING, Turn
 from ...agent.wording.failure import AgentError
 from ..contract.answer_texts import say
 from ..contract.refusal import TURN_CANCELLED, Refusal, of_agent
 from .kept_conversations import Held
-from .request import Wanted
+from .request import WantedAnswer
 from .stop_words import StopWords
 
 STOP = "stop"
@@ -35,7 +35,7 @@ class Talk:
     is OpenAI's word for the end."""
 
     def __init__(
-        self, agent: Agent, wanted: Wanted, held: Held, allows_tools: bool, language: str
+        self, agent: Agent, wanted: WantedAnswer, held: Held, allows_tools: bool, language: str
     ) -> None:
         self.wanted, self.held = wanted, held
         self.created = int(time.time())
@@ -116,7 +116,7 @@ class Talk:
         elif isinstance(body, events.ToolConfirmation):
             # Somebody else may have decided, or the turn may have ended.
             with suppress(AgentError):
-                self._agent.turns.confirm(body.call_id, Decision(ONCE), turn.session_id)
+                self._agent.turns.confirm(body.call_id, CallDecision(ONCE), turn.session_id)
         elif isinstance(body, events.Elicitation):
             with suppress(AgentError):
                 turn.elicitations.answer(body.id, CANCEL)

@@ -4,7 +4,7 @@ that."""
 from __future__ import annotations
 
 from ...agent.agent import Agent
-from ...agent.conversations.transcript_reader import Summary
+from ...agent.conversations.transcript_reader import ConversationSummary
 from ...agent.wording import failure
 from ...agent.wording.failure import AgentError
 
@@ -17,7 +17,7 @@ class Visible:
         self._agent = agent
         self._shows_chats = shows_chats
 
-    def is_listed(self, summary: Summary) -> bool:
+    def is_listed(self, summary: ConversationSummary) -> bool:
         return self._shows_chats or not summary.state.in_chat
 
     def has(self, session_id: str) -> bool:

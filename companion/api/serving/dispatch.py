@@ -39,8 +39,8 @@ from ..operations.audit_log import AuditLog
 from ..operations.callers import Callers
 from ..operations.tokens import NOBODY, Caller
 from . import once
-from .guard import CALLERS, Guard
-from .routing import Asked, Table
+from .guard import CALLERS, ApiGuard
+from .routing import RouteMatch, Table
 
 # The most bytes of a body: the largest file, with every character escaped.
 MAX_BODY = 6 * MAX_FILE + (1 << 20)
@@ -64,7 +64,7 @@ class Exchange:
     """A request with what it asks for; and the language and the headers of its answer."""
 
     request: web.BaseRequest
-    asked: Asked
+    asked: RouteMatch
     language: str
     headers: Mapping[str, str]
 
@@ -76,7 +76,7 @@ class Dispatcher:
     def __init__(
         self,
         table: Table,
-        guard: Guard,
+        guard: ApiGuard,
         callers: Callers | None,
         audit: AuditLog | None,
         services: Services,
@@ -91,7 +91,7 @@ class Dispatcher:
         self._language = language
         self._server = server
         self._memory = MemoryBudget(MAX_MEMORY)
-        self._once = once.Once()
+        self._once = once.IdempotentRequests()
 
     async def close(self) -> None:
         """End the requests that outlive their clients."""

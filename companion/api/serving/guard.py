@@ -33,7 +33,7 @@ CALLERS = {
 }
 
 
-class Guard(http_server.Guard):
+class ApiGuard(http_server.Guard):
     """`tokens` are those of files, by their names in CALLERS; `named` are the others. `origins` are
     those of allowed web pages beside the server's own, or ANY."""
 

@@ -15,7 +15,7 @@ from ...agent.wording.failure import VALIDATION_ERROR, AgentError
 from ...base.http_server import JSON
 from ..contract.refusal import IDEMPOTENCY_LOST, UNSUPPORTED_PARAMETER, Refusal, of_agent
 from ..contract.route import Route
-from ..handlers.handler_types import Answer, Handler, Inputs, Services, encoded, refused
+from ..handlers.handler_types import Handler, HandlerAnswer, Inputs, Services, encoded, refused
 from ..openai import errors
 from ..operations.attempts import Attempt, Attempts, KeptAnswer
 
@@ -27,7 +27,7 @@ KEY = re.compile(r"[!-~]{1,255}")
 ENDING = 2.0
 
 
-class Once:
+class IdempotentRequests:
     """All methods are called on one loop."""
 
     def __init__(self) -> None:
@@ -154,8 +154,8 @@ def _keep(
     return kept
 
 
-def _kept(answer: Answer | web.StreamResponse, inputs: Inputs) -> KeptAnswer:
-    if isinstance(answer, Answer):
+def _kept(answer: HandlerAnswer | web.StreamResponse, inputs: Inputs) -> KeptAnswer:
+    if isinstance(answer, HandlerAnswer):
         return KeptAnswer(200, encoded(answer.envelope(inputs.language)), JSON)
     body = answer.body if isinstance(answer, web.Response) else b""
     return KeptAnswer(answer.status, body if isinstance(body, bytes) else b"", JSON)

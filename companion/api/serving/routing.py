@@ -12,7 +12,7 @@ from ..operations.metrics import OTHER
 
 
 @dataclass(frozen=True)
-class Asked:
+class RouteMatch:
     """The route that a request asks for, None if there is none, and the fields in its path."""
 
     route: Route[Handler] | None = None
@@ -41,13 +41,13 @@ class Table:
             else:
                 self._plain.setdefault(route.path, []).append(route)
 
-    def asked(self, method: str, path: str) -> Asked:
+    def asked(self, method: str, path: str) -> RouteMatch:
         """HEAD counts as GET."""
         method = "GET" if method == "HEAD" else method
         for route, fields in self._fitting(path):
             if route.method == method:
-                return Asked(route, fields)
-        return Asked()
+                return RouteMatch(route, fields)
+        return RouteMatch()
 
     def allowed(self, path: str) -> str:
         """The methods of a path, for the header Allow; empty if there is no such path."""

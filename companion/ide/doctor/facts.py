@@ -12,7 +12,7 @@ from ..cli_settings import SettingsFile
 from ..clis import Cli
 from ..hooks.extension import Installed
 from ..surroundings import Surrounding
-from ..system_processes import Process
+from ..system_processes import SystemProcess
 
 LINUX, MACOS, WINDOWS = "linux", "osx", "windows"
 
@@ -70,7 +70,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Program:
+class FoundProgram:
     """The program that starts the CLI: its path, empty if none was found. `is_on_path` says whether
     a shell finds it. Versions are empty if they are not known."""
 
@@ -103,8 +103,8 @@ class Facts:
     platform: str
     window: Window
     home: str = ""
-    program: Program = Program()
-    process: Process | None = None
+    program: FoundProgram = FoundProgram()
+    process: SystemProcess | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     folder: str = ""
     settings: SettingsFile = SettingsFile("")
@@ -112,7 +112,7 @@ class Facts:
     discovery_folder: str = ""
     files: tuple[DiscoveryFile, ...] = ()
     real: Mapping[str, str] = field(default_factory=dict)
-    processes: Mapping[int, Process] = field(default_factory=dict)
+    processes: Mapping[int, SystemProcess] = field(default_factory=dict)
     logins: tuple[str, ...] = ()
     exists: frozenset[str] = frozenset()
     reaches_host: bool = False

@@ -20,9 +20,9 @@ from ..clis import program as program_name
 from ..hooks import extension
 from ..hooks.extension import Installed
 from ..path_maps import NO_MAPS, PathMaps
-from ..system_processes import Process
+from ..system_processes import SystemProcess
 from . import logins, lookup, report
-from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, Program, Window
+from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, FoundProgram, Window
 from .report import Examination
 
 # The most CLIs that are examined at a time.
@@ -59,7 +59,7 @@ SYSTEM_SETTINGS = {
 
 
 @dataclass(frozen=True)
-class Scope:
+class ExaminedScope:
     """Which CLI should reach which window. `command` has the words that start the CLI.
     `environment` is the editor's. `token` is the window's. `elsewhere` are the folders of other
     windows as CLIs know them; `local_folders` are the window's as the editor knows them, and
@@ -82,18 +82,18 @@ def platform() -> str:
     return {"win32": WINDOWS, "darwin": MACOS}.get(sys.platform, LINUX)
 
 
-def examine(scope: Scope) -> tuple[Examination, ...]:
+def examine(scope: ExaminedScope) -> tuple[Examination, ...]:
     """The result for each CLI that `gather` finds."""
     return tuple(map(report.examine, gather(scope, system_processes.running())))
 
 
-def gather(scope: Scope, known: Mapping[int, Process]) -> list[Facts]:
+def gather(scope: ExaminedScope, known: Mapping[int, SystemProcess]) -> list[Facts]:
     """The facts of each CLI that runs in the window's folders, newest first, those of the wanted
     kind before others. If none of that kind runs there, also the facts of CLIs that run in no
     window's folders, and of one of that kind that would be started there. `known` are the processes
     of the machine."""
     own_here, own_astray = _found(scope, known)
-    examined: list[Process | None] = [*own_here] or [*own_astray, None]
+    examined: list[SystemProcess | None] = [*own_here] or [*own_astray, None]
     facts = [_facts(scope, known, each) for each in examined]
     for cli in CLIS:
         if cli != scope.cli:
@@ -104,7 +104,9 @@ def gather(scope: Scope, known: Mapping[int, Process]) -> list[Facts]:
     return facts
 
 
-def _found(scope: Scope, known: Mapping[int, Process]) -> tuple[list[Process], list[Process]]:
+def _found(
+    scope: ExaminedScope, known: Mapping[int, SystemProcess]
+) -> tuple[list[SystemProcess], list[SystemProcess]]:
     """The CLIs that run in the window's folders, and those that run in no window's folders."""
     found = system_processes.clis(scope.cli, known)
     here = [each for each in found if _is_within(each, scope.window.folders)]
@@ -112,14 +114,14 @@ def _found(scope: Scope, known: Mapping[int, Process]) -> tuple[list[Process], l
     return here[:MAX_CLIS], astray[:MAX_CLIS]
 
 
-def _is_within(process: Process, folders: tuple[str, ...]) -> bool:
+def _is_within(process: SystemProcess, folders: tuple[str, ...]) -> bool:
     """Whether the process runs in one of the folders; False if its folder is not known."""
     path = _real(process.folder or os.sep)
     real = map(_real, folders)
     return any(path == each or path.startswith(os.path.join(each, "")) for each in real)
 
 
-def from_files(scope: Scope, process: Process | None = None) -> Facts:
+def from_files(scope: ExaminedScope, process: SystemProcess | None = None) -> Facts:
     """The facts that files give about the running CLI, or about one that would be started in the
     window's folder. Asks no port."""
     cli, window = scope.cli, scope.window
@@ -149,7 +151,9 @@ def from_files(scope: Scope, process: Process | None = None) -> Facts:
     return replace(facts, logins=_logins(facts), extension=ours)
 
 
-def _facts(scope: Scope, known: Mapping[int, Process], process: Process | None) -> Facts:
+def _facts(
+    scope: ExaminedScope, known: Mapping[int, SystemProcess], process: SystemProcess | None
+) -> Facts:
     cli, window = scope.cli, scope.window
     # Before all that takes its time: the window's peers are those of a moment ago.
     is_connected = _is_connected(process, window)
@@ -174,13 +178,13 @@ def _facts(scope: Scope, known: Mapping[int, Process], process: Process | None) 
     )
 
 
-def _container_marks(process: Process | None) -> frozenset[str]:
+def _container_marks(process: SystemProcess | None) -> frozenset[str]:
     """The marks that the CLI sees: it may run in a container while the editor does not."""
     root = system_processes.root_of(process)
     return frozenset(it for it in lookup.CONTAINER_MARKS if os.path.exists(root + it))
 
 
-def _is_connected(process: Process | None, window: Window) -> bool | None:
+def _is_connected(process: SystemProcess | None, window: Window) -> bool | None:
     if process is None or not window.peers:
         return None if process is None else False
     ports = system_processes.ports_to(process.pid, window.port)
@@ -199,7 +203,7 @@ def _wrapper(command: tuple[str, ...]) -> str:
     return "" if by_command(command[:1]) is not None else program_name(command[0])
 
 
-def _environment(scope: Scope, process: Process | None) -> Mapping[str, str]:
+def _environment(scope: ExaminedScope, process: SystemProcess | None) -> Mapping[str, str]:
     """The CLI's environment; if it is not known, the editor's, as it is in external terminals."""
     if process is not None and process.environment is not None:
         return process.environment
@@ -207,14 +211,14 @@ def _environment(scope: Scope, process: Process | None) -> Mapping[str, str]:
     return {name: value for name, value in scope.environment.items() if name not in ours}
 
 
-def _running(cli: Cli, process: Process | None) -> str:
+def _running(cli: Cli, process: SystemProcess | None) -> str:
     """The program that a process runs; empty if its command does not show it."""
     words = process.command.split()[: system_processes.PROGRAM_WORDS] if process is not None else []
     named = [word for word in words if system_processes.is_program(cli, word)]
     return next((word for word in named if os.path.isabs(word) and os.path.isfile(word)), "")
 
 
-def program(cli: Cli, command: str, environment: Mapping[str, str]) -> Program:
+def program(cli: Cli, command: str, environment: Mapping[str, str]) -> FoundProgram:
     """The paths and versions of the CLI and of Node.js."""
     path = environment.get("PATH")
     found = shutil.which(command, path=path)
@@ -226,7 +230,7 @@ def program(cli: Cli, command: str, environment: Mapping[str, str]) -> Program:
     if node is None and found is not None:
         node = shutil.which("node", path=os.path.dirname(found))
     version = _version(cli, found) if found else ""
-    return Program(found or "", is_on_path, version, node or "", _node_version(node))
+    return FoundProgram(found or "", is_on_path, version, node or "", _node_version(node))
 
 
 def _version(cli: Cli, path: str) -> str:

@@ -7,7 +7,7 @@ import re
 from typing import Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
-from ..system_processes import Process
+from ..system_processes import SystemProcess
 from .facts import MACOS, WINDOWS, DiscoveryFile, Facts
 
 SHELLS = ("zsh", "bash", "sh", "tcsh", "csh", "ksh", "fish", "dash")
@@ -61,9 +61,11 @@ def target_pid(facts: Facts) -> int:
     return chain[-1].pid
 
 
-def _upwards(processes: Mapping[int, Process], start: Process) -> Iterator[Process]:
+def _upwards(
+    processes: Mapping[int, SystemProcess], start: SystemProcess
+) -> Iterator[SystemProcess]:
     """The process and its ancestors, without the very first."""
-    each: Process | None = start
+    each: SystemProcess | None = start
     for _ in range(MAX_ANCESTORS):
         if each is None:
             return

@@ -10,7 +10,7 @@ from .facts import Facts
 
 
 @dataclass(frozen=True)
-class Row:
+class CheckRow:
     """One check; `result` is None if the CLI does not get that far."""
 
     check: Check
@@ -22,13 +22,13 @@ class Examination:
     """One CLI's way in its order, up to the first step that fails."""
 
     facts: Facts
-    rows: tuple[Row, ...]
+    rows: tuple[CheckRow, ...]
 
     @property
     def failure(self) -> Failed | None:
         return next((row.result for row in self.rows if isinstance(row.result, Failed)), None)
 
-    def row(self, id: str) -> Row | None:
+    def row(self, id: str) -> CheckRow | None:
         return next((row for row in self.rows if row.check.id == id), None)
 
     @property
@@ -55,14 +55,14 @@ class Examination:
 def examine(facts: Facts) -> Examination:
     """Follow the CLI's way up to the first step that fails. A step that does not concern it has no
     row."""
-    rows: list[Row] = []
+    rows: list[CheckRow] = []
     has_failed = False
     for check in CHECKS:
         if check.is_way and facts.is_connected:
             continue
         result = check.look(facts)
         if result is not None:
-            rows.append(Row(check, None if has_failed else result))
+            rows.append(CheckRow(check, None if has_failed else result))
             has_failed = has_failed or isinstance(result, Failed)
     return Examination(facts, tuple(rows))
 

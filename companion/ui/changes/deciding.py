@@ -17,11 +17,11 @@ from .. import panels
 from ..review.reviews import Reviews
 from .keeping import DECIDED, NOTHING
 from .sheet import HEAD, ChangeSheet, extent, lines
-from .sources import Source, TakeBack
-from .undoing import Decision, Undoing
+from .sources import Source, UndoStep
+from .undoing import SheetDecision, Undoing
 
 # How to undo what was decided, by whether it was accepted.
-Takes = Dict[bool, List[TakeBack]]
+Takes = Dict[bool, List[UndoStep]]
 # The possible answers, and what each does.
 ALL = {
     True: ("Accept all", "What is proposed is written; edits that are made already stay."),
@@ -94,7 +94,7 @@ class Deciding:
             self._tell(DECIDED)
         else:
             take = await (source.accept(window, id) if accept else source.reject(window, id))
-            self.undoing.decided(sheet, Decision(accept, [] if take is None else [take]))
+            self.undoing.decided(sheet, SheetDecision(accept, [] if take is None else [take]))
         sheet.refresh()
 
     async def all(self, sheet: ChangeSheet, accept: bool) -> None:
@@ -172,12 +172,12 @@ class Deciding:
         finally:
             for is_accepted, done in takes.items():
                 press.takes[is_accepted] += done
-                self.undoing.decided(press.sheet, Decision(is_accepted, done, press))
+                self.undoing.decided(press.sheet, SheetDecision(is_accepted, done, press))
         return left
 
     async def _decide_one(
         self, window: sublime.Window, each: Counted, accept: bool, asks: bool
-    ) -> TakeBack | None:
+    ) -> UndoStep | None:
         if not self._is_as_counted(each):
             return None
         if accept and not each.is_dropped:
@@ -237,7 +237,7 @@ def _not_decided(files: Sequence[Counted]) -> list[str]:
 
 
 def _decided(
-    accept: bool, counted: Sequence[Counted], takes: Mapping[bool, Sequence[TakeBack]]
+    accept: bool, counted: Sequence[Counted], takes: Mapping[bool, Sequence[UndoStep]]
 ) -> list[str]:
     """What was decided. Of what is accepted, that which was dropped is rejected."""
     dropped = sum(1 for it in counted if accept and it.is_dropped)

@@ -23,7 +23,7 @@ MEANS = {
 }
 
 
-class Choice(NamedTuple):
+class ListedDecision(NamedTuple):
     """What is chosen in the list, with the action of the link that does the same."""
 
     words: str
@@ -54,7 +54,7 @@ def _sheet(commands: SheetCommands, window: sublime.Window) -> ChangeSheet | Non
     return commands.sheets.of(view) if view is not None else None
 
 
-def _of_file(found: AtCaret | None) -> list[Choice]:
+def _of_file(found: AtCaret | None) -> list[ListedDecision]:
     if found is None:
         return []
     file = found.file
@@ -63,14 +63,16 @@ def _of_file(found: AtCaret | None) -> list[Choice]:
     if file.comparison is not None and file.comparison.keys:
         names = {"Keep": "keep_file", "Drop": "drop_file", **names}
     return [
-        Choice(f"{name} {file.title}", MEANS[name], action, file.id)
+        ListedDecision(f"{name} {file.title}", MEANS[name], action, file.id)
         for name, action in names.items()
     ]
 
 
-def _of_all(sheet: ChangeSheet) -> list[Choice]:
+def _of_all(sheet: ChangeSheet) -> list[ListedDecision]:
     names = ("Keep", "Drop", head.ACCEPT, head.REJECT) if sheet.model.sections[1:] else ()
-    found = [Choice(f"{name} all", MEANS[name], f"{name.lower()}_all") for name in names]
+    found = [ListedDecision(f"{name} all", MEANS[name], f"{name.lower()}_all") for name in names]
     if sheet.marking.undoable:
-        found.append(Choice(sheet.marking.undoable, "The last decision is taken back.", "undo_all"))
+        found.append(
+            ListedDecision(sheet.marking.undoable, "The last decision is taken back.", "undo_all")
+        )
     return found

@@ -9,12 +9,12 @@ import sublime
 
 from ..review.accepting import Accepting
 from ..review.actions import Actions
-from ..review.history import History
+from ..review.history import EditHistory
 from ..review.open_diffs import diffs
 from ..review.record import seen, waiting
 from ..review.returned import Returned, rejected
 from ..review.reviews import Reviews
-from .sources import Entry, TakeBack, entry_of, of_accepted
+from .sources import SheetEntry, UndoStep, entry_of, of_accepted
 
 
 class Proposals:
@@ -28,7 +28,7 @@ class Proposals:
         accepting: Accepting,
         actions: Actions,
         returned: Returned,
-        history: History,
+        history: EditHistory,
     ) -> None:
         self._reviews = reviews
         self._accepting = accepting
@@ -38,7 +38,7 @@ class Proposals:
         # The right views, by the ids of their diffs.
         self._views: dict[str, sublime.View] = {}
 
-    def entries(self, window: sublime.Window) -> Iterator[Entry]:
+    def entries(self, window: sublime.Window) -> Iterator[SheetEntry]:
         """Those of the window, oldest first."""
         for view, record in diffs(window):
             review = self._reviews.with_id(record.id)
@@ -71,16 +71,16 @@ class Proposals:
             self._reviews.set_seen(view, keys)
         return view is not None
 
-    async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> TakeBack | None:
+    async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> UndoStep | None:
         """As *Accept* in its review does."""
         view = self.view(id)
         edit = await self._accepting.accepted(window, view, asks) if view is not None else None
         return of_accepted(self._history, edit.id) if edit is not None else None
 
-    async def reject(self, window: sublime.Window, id: str) -> TakeBack | None:
+    async def reject(self, window: sublime.Window, id: str) -> UndoStep | None:
         """As *Reject* in its review does."""
         view = self.view(id)
         found = rejected(view, self._reviews) if view is not None else None
         if view is None or found is None or not self._actions.reject(view):
             return None
-        return TakeBack(partial(self._returned.bring_back, found))
+        return UndoStep(partial(self._returned.bring_back, found))

@@ -20,7 +20,7 @@ from .. import texts
 from ..review.reviews import FAILED, Reviews
 from ..stories import Slices, Stories, computed, sleep
 from .marking import Marking
-from .sources import Entry, Source
+from .sources import SheetEntry, Source
 from .typed_edits import TypedEdits
 
 # The id of the section that is the head of the sheet.
@@ -139,9 +139,9 @@ class ChangeSheet:
             self._refreshing = None
             answer.give(None)
 
-    async def _entries(self) -> list[Entry]:
+    async def _entries(self) -> list[SheetEntry]:
         window = self.window
-        found: list[Entry] = []
+        found: list[SheetEntry] = []
         if window is None:
             return found
         for source in self._sources:
@@ -152,7 +152,7 @@ class ChangeSheet:
                     await sleep()
         return found
 
-    async def _follow(self, entries: Sequence[Entry]) -> None:
+    async def _follow(self, entries: Sequence[SheetEntry]) -> None:
         kept = {it.file.id: it for it in self.model.sections}
         todo = [it for it in entries if it.is_current and not _is_same(it, kept.get(it.id))]
         made = await computed(partial(_made, todo)) if todo else {}
@@ -282,7 +282,7 @@ def lines(files: Sequence[FileChanges]) -> str:
     return f"{many(added, 'line')} added, {removed:,} removed"
 
 
-def _made(entries: Sequence[Entry]) -> dict[str, Section]:
+def _made(entries: Sequence[SheetEntry]) -> dict[str, Section]:
     """Runs in a thread."""
     found = {}
     for entry in entries:
@@ -293,7 +293,7 @@ def _made(entries: Sequence[Entry]) -> dict[str, Section]:
     return found
 
 
-def _is_same(entry: Entry, section: Section | None) -> bool:
+def _is_same(entry: SheetEntry, section: Section | None) -> bool:
     return section is not None and section.file.made_of == entry.made_of
 
 

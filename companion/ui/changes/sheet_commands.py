@@ -7,7 +7,7 @@ from typing import Any, Callable, Mapping, NamedTuple
 
 import sublime
 
-from ...base.change_sheet import ADDED, EQUAL, PLACE, REMOVED, FileChanges, Place
+from ...base.change_sheet import ADDED, EQUAL, PLACE, REMOVED, FileChanges, RowPlace
 from ...base.comparison import Comparison
 from .. import queues, settings
 from ..review import pair, sight
@@ -33,7 +33,7 @@ class AtCaret(NamedTuple):
     sheet: ChangeSheet
     source: Source
     file: FileChanges
-    place: Place
+    place: RowPlace
 
     @property
     def view(self) -> sublime.View | None:
@@ -99,7 +99,7 @@ class SheetCommands:
         place = self._place(sheet, view)
         return place.run.kind == ADDED and sheet.model.sections[place.section].file.can_type
 
-    def _place(self, sheet: ChangeSheet, view: sublime.View) -> Place:
+    def _place(self, sheet: ChangeSheet, view: sublime.View) -> RowPlace:
         sheet.take_typed()
         return sheet.model.place(sight.caret_row(view))
 
@@ -195,7 +195,7 @@ def _later(
     return ("noop", {})
 
 
-def _show(right: sublime.View, comparison: Comparison, place: Place) -> None:
+def _show(right: sublime.View, comparison: Comparison, place: RowPlace) -> None:
     """Put the caret on the line, or on the change that has removed it."""
     number = place.run.change
     if not comparison.changes:

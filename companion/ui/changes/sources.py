@@ -15,7 +15,7 @@ from ...base.text_digest import text_digest
 from ...ide.clis import name_of
 from .. import texts
 from ..review import head
-from ..review.history import History
+from ..review.history import EditHistory
 from ..review.record import DiffRecord
 from ..review.review import Review
 from ..review.reviews import not_compared
@@ -30,7 +30,7 @@ NOT_UNDONE = "The others stay as they were."
 
 
 @dataclass(frozen=True)
-class Entry:
+class SheetEntry:
     """One file with changes. `make` gives them and runs in a thread; as long as `made_of` is equal,
     it would give the same. `is_current` is False while they are being computed again.
     `change_count` is that of the file's own review, None if that is not open."""
@@ -43,7 +43,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class TakeBack:
+class UndoStep:
     """`back` takes the decision on a file back, and gives a sentence if that was not done.
     `edit_id` is that of the edit in the history, if one was accepted that was not made already."""
 
@@ -57,7 +57,7 @@ class Source(Protocol):
     # What one of them, and several, are called.
     names: tuple[str, str]
 
-    def entries(self, window: sublime.Window) -> Iterable[Entry]:
+    def entries(self, window: sublime.Window) -> Iterable[SheetEntry]:
         """Those of the window, in their order; not all of them are fetched at once."""
 
     def view(self, id: str) -> sublime.View | None:
@@ -72,15 +72,15 @@ class Source(Protocol):
     def set_kept(self, id: str, keys: frozenset[str]) -> bool:
         """They have kept these and no others; False if it is decided."""
 
-    async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> TakeBack | None:
+    async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> UndoStep | None:
         """Accept what the review shows; None if it is not decided. If there are doubts, the user is
         asked about them; or nothing is done if it does not ask."""
 
-    async def reject(self, window: sublime.Window, id: str) -> TakeBack | None:
+    async def reject(self, window: sublime.Window, id: str) -> UndoStep | None:
         """Reject it, or undo the edit."""
 
 
-def entry_of(id: str, view: sublime.View, record: DiffRecord, review: Review) -> Entry:
+def entry_of(id: str, view: sublime.View, record: DiffRecord, review: Review) -> SheetEntry:
     """The entry of a file whose own review is open."""
     comparison = review.comparison
     notes = [] if review.is_compared else [not_compared(record)]
@@ -104,7 +104,7 @@ def entry_of(id: str, view: sublime.View, record: DiffRecord, review: Review) ->
         made_of=made_of,
     )
     is_current = review.is_current(view) or not review.is_compared
-    return Entry(id, made_of, lambda: found, is_current, view.change_count())
+    return SheetEntry(id, made_of, lambda: found, is_current, view.change_count())
 
 
 def _is_dropped(view: sublime.View, record: DiffRecord, comparison: Comparison | None) -> bool:
@@ -115,7 +115,7 @@ def _is_dropped(view: sublime.View, record: DiffRecord, comparison: Comparison |
     return is_typed or bool(comparison.dropped)
 
 
-def of_accepted(history: History, id: str) -> TakeBack:
+def of_accepted(history: EditHistory, id: str) -> UndoStep:
     """For the edit with the id, which the user has accepted."""
 
     async def back(window: sublime.Window) -> str:
@@ -124,7 +124,7 @@ def of_accepted(history: History, id: str) -> TakeBack:
             await history.undo(window, edit)
         return NOT_UNDONE if history.find(id) is not None else ""
 
-    return TakeBack(back, id)
+    return UndoStep(back, id)
 
 
 def id_of(value: object) -> int:

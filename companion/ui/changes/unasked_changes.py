@@ -20,13 +20,13 @@ from ..review.edit_book import EditBook
 from ..review.record import seen, waiting
 from ..review.reviews import Reviews
 from ..review.written_reviews import WrittenReviews
-from .sources import Entry, TakeBack, entry_of, state, title
+from .sources import SheetEntry, UndoStep, entry_of, state, title
 
 # In front of the id of an edit: it is not that of a diff.
 PREFIX = "edit "
 TOO_LARGE = "Too large to be shown here: look at it in its own review."
 
-Decision = Coroutine[Any, Any, Optional[TakeBack]]
+Decision = Coroutine[Any, Any, Optional[UndoStep]]
 
 
 class UnaskedChanges:
@@ -46,7 +46,7 @@ class UnaskedChanges:
         # The ids of those that are being decided on.
         self._pressed: set[str] = set()
 
-    def entries(self, window: sublime.Window) -> Iterator[Entry]:
+    def entries(self, window: sublime.Window) -> Iterator[SheetEntry]:
         """Those of the window, oldest first."""
         edits = [it for it in self._book.of_window(window) if it.turn and not it.problem]
         open_views = self._open = self._written.views() if edits else {}
@@ -56,11 +56,11 @@ class UnaskedChanges:
             if entry is not None:
                 yield entry
 
-    def _entry(self, edit: Edit, view: sublime.View | None) -> Entry | None:
+    def _entry(self, edit: Edit, view: sublime.View | None) -> SheetEntry | None:
         id = PREFIX + edit.id
         if view is None:
             name = title(edit.path, sublime.Window(edit.window_id))
-            return Entry(id, id, partial(_changes, id, name, edit))
+            return SheetEntry(id, id, partial(_changes, id, name, edit))
         record, review = waiting(view), self._reviews.of(view)
         if record is None or review is None:
             return None
@@ -91,15 +91,15 @@ class UnaskedChanges:
             self._reviews.set_seen(view, keys)
         return view is not None or self._edit(id) is not None
 
-    async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> TakeBack | None:
+    async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> UndoStep | None:
         """Keep it; without a review there is nothing to write."""
         return await self._once(id, self._accept(window, id))
 
-    async def reject(self, window: sublime.Window, id: str) -> TakeBack | None:
+    async def reject(self, window: sublime.Window, id: str) -> UndoStep | None:
         """Undo it."""
         return await self._once(id, self._reject(window, id))
 
-    async def _once(self, id: str, decision: Decision) -> TakeBack | None:
+    async def _once(self, id: str, decision: Decision) -> UndoStep | None:
         """None if it is being decided on: a link can be pressed twice."""
         if id in self._pressed:
             decision.close()
@@ -110,7 +110,7 @@ class UnaskedChanges:
         finally:
             self._pressed.discard(id)
 
-    async def _accept(self, window: sublime.Window, id: str) -> TakeBack | None:
+    async def _accept(self, window: sublime.Window, id: str) -> UndoStep | None:
         edit, view = self._edit(id), self._found(id)
         if edit is None:
             return None
@@ -119,9 +119,9 @@ class UnaskedChanges:
             self._written.seen(window, edit)
         elif not await self._written.keep(window, view):
             return None
-        return TakeBack(partial(self._show_again, edit, present))
+        return UndoStep(partial(self._show_again, edit, present))
 
-    async def _reject(self, window: sublime.Window, id: str) -> TakeBack | None:
+    async def _reject(self, window: sublime.Window, id: str) -> UndoStep | None:
         edit, view = self._edit(id), self._found(id)
         if edit is None:
             return None
@@ -130,7 +130,7 @@ class UnaskedChanges:
             is_done = await self._written.undo_shown(window, view)
         else:
             is_done = await self._written.undo_and_tell(window, edit)
-        return TakeBack(partial(self._make_again, edit, present)) if is_done else None
+        return UndoStep(partial(self._make_again, edit, present)) if is_done else None
 
     async def _show_again(self, edit: Edit, present: Original, window: sublime.Window) -> str:
         """The user has looked at it, and wants to do so again. What they made of the file stays; if

@@ -12,10 +12,10 @@ import sublime
 
 from ...chat.amounts import many
 from .. import panels
-from ..review.history import History
+from ..review.history import EditHistory
 from ..stories import sleep
 from .sheet import ChangeSheet
-from .sources import TakeBack, of_accepted
+from .sources import UndoStep, of_accepted
 
 NOTHING_TO_UNDO = "Nothing that was decided here can be undone any more."
 GO_BACK = ["Go back", "Nothing is undone."]
@@ -34,27 +34,27 @@ MOST = 20
 
 
 @dataclass(frozen=True)
-class Decision:
+class SheetDecision:
     """What was decided at once; `takes` are in the order in which that was done. `press` is another
     object for each press of the user."""
 
     is_accepted: bool
-    takes: Sequence[TakeBack]
+    takes: Sequence[UndoStep]
     press: object = field(default_factory=object)
 
 
 class Undoing:
     """The decisions in the sheets of one companion."""
 
-    def __init__(self, history: History, tell: Callable[[str], None]) -> None:
+    def __init__(self, history: EditHistory, tell: Callable[[str], None]) -> None:
         self._history = history
         self._tell = tell
         # By the buffers of the sheets.
-        self._decisions: dict[int, list[Decision]] = {}
+        self._decisions: dict[int, list[SheetDecision]] = {}
         # Those in which the user is asked, or something is being undone.
         self._busy: set[int] = set()
 
-    def decided(self, sheet: ChangeSheet, decision: Decision) -> None:
+    def decided(self, sheet: ChangeSheet, decision: SheetDecision) -> None:
         """The user has decided this in the sheet; one of the same press and kind is continued."""
         if not decision.takes:
             return
@@ -93,7 +93,11 @@ class Undoing:
                 self._busy.discard(sheet.buffer_id)
 
     async def _undo(
-        self, sheet: ChangeSheet, window: sublime.Window, last: Decision, takes: Sequence[TakeBack]
+        self,
+        sheet: ChangeSheet,
+        window: sublime.Window,
+        last: SheetDecision,
+        takes: Sequence[UndoStep],
     ) -> None:
         what = many(len(takes), f"{NAMES[last.is_accepted]} edit")
         items = [[f"Undo {what}", DETAILS[last.is_accepted]], GO_BACK]
@@ -114,7 +118,7 @@ class Undoing:
             self._remove(sheet, last, over)
         self._tell(" ".join([f"{len(takes) - len(problems)} of {what} undone.", *problems[:1]]))
 
-    def _remove(self, sheet: ChangeSheet, last: Decision, over: Sequence[TakeBack]) -> None:
+    def _remove(self, sheet: ChangeSheet, last: SheetDecision, over: Sequence[UndoStep]) -> None:
         """Nothing of this can be undone any more; what was decided meanwhile stays."""
         known = self._of(sheet)
         at = _place(known, last)
@@ -124,7 +128,7 @@ class Undoing:
         self._remember(sheet)
         self.show_undo(sheet)
 
-    def _last(self, sheet: ChangeSheet) -> tuple[Decision | None, Sequence[TakeBack]]:
+    def _last(self, sheet: ChangeSheet) -> tuple[SheetDecision | None, Sequence[UndoStep]]:
         """The last decision of which something can be undone still, and what that is."""
         for each in reversed(self._of(sheet)):
             possible = [it for it in each.takes if self._is_possible(it)]
@@ -132,16 +136,16 @@ class Undoing:
                 return each, possible
         return None, ()
 
-    def _is_possible(self, take: TakeBack) -> bool:
+    def _is_possible(self, take: UndoStep) -> bool:
         edit = self._history.find(take.edit_id) if take.edit_id else None
         return not take.edit_id or (edit is not None and not edit.problem)
 
-    def _of(self, sheet: ChangeSheet) -> list[Decision]:
+    def _of(self, sheet: ChangeSheet) -> list[SheetDecision]:
         if sheet.buffer_id not in self._decisions:
             stored = [it.settings().get(ACCEPTED) for it in sheet.views[:1]]
             ids = stored[0] if stored and isinstance(stored[0], (list, tuple)) else ()
             takes = [of_accepted(self._history, it) for it in ids if isinstance(it, str)]
-            self._decisions[sheet.buffer_id] = [Decision(True, takes)] if takes else []
+            self._decisions[sheet.buffer_id] = [SheetDecision(True, takes)] if takes else []
         return self._decisions[sheet.buffer_id]
 
     def _remember(self, sheet: ChangeSheet) -> None:
@@ -153,7 +157,7 @@ class Undoing:
                 view.settings().set(ACCEPTED, ids)
 
 
-def _place(known: Sequence[Decision], decision: Decision) -> int | None:
+def _place(known: Sequence[SheetDecision], decision: SheetDecision) -> int | None:
     """Where the decision of this press and kind stands; None if it is not known."""
     of = decision.press, decision.is_accepted
     return next((at for at, it in enumerate(known) if (it.press, it.is_accepted) == of), None)

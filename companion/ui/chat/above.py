@@ -28,7 +28,7 @@ STYLE = "<style>p { margin: 0.1rem 0; } a { text-decoration: none; }</style>"
 
 
 @dataclass(frozen=True)
-class Row:
+class LinkRow:
     """`links` are labels, each with what it does and with what, as in `pressed`."""
 
     text: str
@@ -54,7 +54,7 @@ class Above:
         self.attached: tuple[Attached, ...] = ()
         self.queue = Queue((), False)
         # By the ids of views, with the columns that they had.
-        self._shown: dict[int, tuple[tuple[Row, ...], int]] = {}
+        self._shown: dict[int, tuple[tuple[LinkRow, ...], int]] = {}
 
     def attach(self, new: Iterable[Attached]) -> None:
         self._set(added(self.attached, new))
@@ -79,7 +79,7 @@ class Above:
                 self._draw(view, *shown)
             self._shown[view.id()] = shown
 
-    def _draw(self, view: sublime.View, rows: Sequence[Row], columns: int) -> None:
+    def _draw(self, view: sublime.View, rows: Sequence[LinkRow], columns: int) -> None:
         view.erase_phantoms(KEY)
         if rows:
             # Before the place of the state, so that the two keep their order.
@@ -87,12 +87,12 @@ class Above:
             view.add_phantom(KEY, place, body, sublime.LAYOUT_BELOW, self._pressed)
 
 
-def _rows(queue: Queue, attached: Sequence[Attached]) -> tuple[Row, ...]:
+def _rows(queue: Queue, attached: Sequence[Attached]) -> tuple[LinkRow, ...]:
     rows = [_waiting(it, queue) for it in queue.messages[:MOST]]
     if len(queue.messages) > MOST:
-        rows.append(Row(MORE.format(len(queue.messages) - MOST)))
+        rows.append(LinkRow(MORE.format(len(queue.messages) - MOST)))
     if queue.problem:
-        rows.append(Row(str(queue.problem)))
+        rows.append(LinkRow(str(queue.problem)))
     return (*rows, *(_attached(place, it) for place, it in enumerate(attached)))
 
 
@@ -110,25 +110,25 @@ def short(text: str) -> str:
     return shown_line(line[:LONGEST]) + (" …" if is_cut else "")
 
 
-def _waiting(message: QueuedMessage, queue: Queue) -> Row:
+def _waiting(message: QueuedMessage, queue: Queue) -> LinkRow:
     state = PASSING if message.id == queue.passing else HELD if queue.is_held else WAITS
     links = (("change", CHANGE), ("take back", TAKE_BACK), ("send now", SEND_NOW))
     labels = tuple((label, f"{action} {message.id}") for label, action in links)
-    return Row(f"{state}: {summary(message)}", labels)
+    return LinkRow(f"{state}: {summary(message)}", labels)
 
 
-def _attached(place: int, attached: Attached) -> Row:
+def _attached(place: int, attached: Attached) -> LinkRow:
     back = ("take back", f"{DETACH} {place}")
     links = (("put into the text", f"{PUT_IN} {place}"), back) if attached.text else (back,)
-    return Row(f"With it: {attached.kind}, {shown_line(attached.name)}", links)
+    return LinkRow(f"With it: {attached.kind}, {shown_line(attached.name)}", links)
 
 
-def _html(rows: Sequence[Row], columns: int) -> str:
+def _html(rows: Sequence[LinkRow], columns: int) -> str:
     paragraphs = "".join(_paragraph(it, columns) for it in rows)
     return f'<body id="gemini-companion-chat">{STYLE}{paragraphs}</body>'
 
 
-def _paragraph(row: Row, columns: int) -> str:
+def _paragraph(row: LinkRow, columns: int) -> str:
     links = [
         (f'· <a href="{html.escape(it)}">{label}</a>', len(label) + 2) for label, it in row.links
     ]

@@ -17,7 +17,7 @@ from ...chat.question import PERMISSION
 from ..stories import Stories
 from .chat_view import ChatView
 from .replies import Replies
-from .waiting_questions import Asked, WaitingQuestions
+from .waiting_questions import WaitingQuestion, WaitingQuestions
 
 ALLOW, ALLOW_ALWAYS, DENY, DENY_WITH_NOTE = "Allow", "Allow Always", "Deny", "Deny with Note"
 NO = (CANCEL,)
@@ -90,7 +90,7 @@ class Answering:
         if window is None or not found:
             self._tell(OVER)
             return
-        asked = Asked(chat, found[0])
+        asked = WaitingQuestion(chat, found[0])
         if asked.question.kind != PERMISSION:
             if self._is_open(asked):
                 self._answer(asked, window, ALLOW if action == rendered.ANSWER else DENY)
@@ -128,13 +128,13 @@ class Answering:
             if is_it and window is not None:
                 self._questions.show(asked, window)
 
-    def _is_open(self, asked: Asked) -> bool:
+    def _is_open(self, asked: WaitingQuestion) -> bool:
         if self._replies.is_answered(asked):
             self._tell(ON_ITS_WAY)
             return False
         return True
 
-    def _may(self, asked: Asked, window: sublime.Window, decision: str) -> bool:
+    def _may(self, asked: WaitingQuestion, window: sublime.Window, decision: str) -> bool:
         """Whether it can be decided now; else the user is told, and sees it."""
         if not self._is_open(asked):
             return False
@@ -149,7 +149,7 @@ class Answering:
         self._tell(SHOWN.format(title, decision))
         return False
 
-    def _choose(self, asked: Asked, window: sublime.Window, decision: str) -> None:
+    def _choose(self, asked: WaitingQuestion, window: sublime.Window, decision: str) -> None:
         offered = asked.question.options
         fitting = [it for it in offered if it.outcome in OUTCOMES[decision]]
         if not fitting:
@@ -161,7 +161,7 @@ class Answering:
         else:
             self._stories.begin(self._replies.decide_one_of(asked, fitting, window), window)
 
-    def _answer(self, asked: Asked, window: sublime.Window, decision: str) -> None:
+    def _answer(self, asked: WaitingQuestion, window: sublime.Window, decision: str) -> None:
         if decision == ALLOW:
             self._stories.begin(self._replies.answer(asked, window), window)
         elif decision == DENY:
@@ -170,7 +170,7 @@ class Answering:
             self._tell(NO_SUCH.format(decision, f"{ALLOW}, {DENY}"))
 
 
-def _waiting(chat: ChatView, told: Mapping[str, Any]) -> Asked | None:
+def _waiting(chat: ChatView, told: Mapping[str, Any]) -> WaitingQuestion | None:
     """The question that a link is about; None if it waits no more."""
     key = told.get("turn"), told.get("call")
-    return next((Asked(chat, it) for it in chat.waiting if (it.turn, it.id) == key), None)
+    return next((WaitingQuestion(chat, it) for it in chat.waiting if (it.turn, it.id) == key), None)

@@ -11,7 +11,7 @@ import sublime
 from ...agent.events.turn_events import Diff
 from ...agent.turn.edited_file import edited, plain
 from ...base.text_digest import text_digest
-from ...chat.question import Question
+from ...chat.question import ChatQuestion
 from ...ide.file_content import Original
 from .. import texts
 from ..review.open_diffs import diffs
@@ -37,12 +37,12 @@ class Shown:
 
 
 @dataclass
-class Asked:
+class AskedCall:
     """A call that asks for permission. `shown` and `decided` are by the paths of its edits: how
     each is shown, and the text that the user wants, None for none."""
 
     window: sublime.Window
-    question: Question
+    question: ChatQuestion
     client: str
     shown: dict[str, Shown] = field(default_factory=dict)
     decided: dict[str, str | None] = field(default_factory=dict)

@@ -29,7 +29,7 @@ from .waiting_questions import WaitingQuestions
 
 if TYPE_CHECKING:
     from ...chat.chat_service import ChatService
-    from ...chat.requests import Request
+    from ...chat.requests import ChatRequest
     from ..engines import Engines
 
 # The actions of links that answer a question.
@@ -236,7 +236,7 @@ class ChatActions:
             story = self.ask(chat, Stop(chat.conversation))
             self._stories.begin(story)
 
-    async def ask(self, chat: ChatView, request: Request[T]) -> T | None:
+    async def ask(self, chat: ChatView, request: ChatRequest[T]) -> T | None:
         """The answer to a request about the chat, which is opened before; None if there can be no
         service, which the user is told. Raises Unanswered."""
         service = await self._followed(chat)

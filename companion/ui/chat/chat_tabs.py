@@ -11,7 +11,7 @@ from typing import Any, Callable, Mapping
 
 import sublime
 
-from ...chat.question import Question
+from ...chat.question import ChatQuestion
 from ...chat.rendered import Link
 from .. import queues
 from .chat_view import CONVERSATION, ChatView
@@ -187,7 +187,7 @@ class ChatTabs:
         if chat is not None and name == "drag_select" and set(arguments or {}) == {"event"}:
             queues.on_ui_thread(partial(self.follow, view, chat.waiting), CLICK)
 
-    def follow(self, view: sublime.View, waiting: tuple[Question, ...] | None = None) -> None:
+    def follow(self, view: sublime.View, waiting: tuple[ChatQuestion, ...] | None = None) -> None:
         """Follow the link at the caret, if there is one. With what was `waiting` at a click, only
         if that still waits: another question may be in its place now."""
         chat = self.of(view) if view.is_valid() else None

@@ -14,7 +14,7 @@ import sublime
 
 from ...base.shown_text import shown_line
 from ...chat.chat_update import STARTING, ChatUpdate
-from ...chat.question import Question
+from ...chat.question import ChatQuestion
 from ...chat.rendered import LINE, Link, Patch
 from .. import queues
 from . import failure_words
@@ -101,7 +101,7 @@ class ChatView:
         return self._surface.views
 
     @property
-    def waiting(self) -> tuple[Question, ...]:
+    def waiting(self) -> tuple[ChatQuestion, ...]:
         """The agent's questions to the user, the oldest first."""
         return self.told.waiting if self.told is not None else ()
 

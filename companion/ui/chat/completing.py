@@ -16,7 +16,7 @@ from ...base import background
 from ...base.shown_text import shown_line
 from ...chat.amounts import path_in
 from ...chat.project_paths import escaped, in_order, matching
-from ...ide.code_queries import Found
+from ...ide.code_queries import FoundCode
 from .. import queues, sharing_settings
 from ..code import symbol_index
 from ..stories import Stories
@@ -40,7 +40,7 @@ AGENTS = (sublime.KIND_ID_SNIPPET, "/", "Command of the agent")
 
 
 @dataclass(frozen=True)
-class Asked:
+class TypedWord:
     """`typed` is the word at the caret, which a completion replaces; `fixed` is what stands between
     it and the `@`."""
 
@@ -73,7 +73,7 @@ class Completing:
         name, command = NAME.search(text), COMMAND.fullmatch(text)
         if name is not None and name.group(1).endswith(prefix):
             found = sublime.CompletionList(None, FLAGS)
-            asked = Asked(_without_end(name.group(1), prefix), prefix)
+            asked = TypedWord(_without_end(name.group(1), prefix), prefix)
             self._stories.begin(self._find(window, asked, found), view)
             return found
         is_first = all(it - chat.composer.start < REACH for it in points)
@@ -101,7 +101,7 @@ class Completing:
                 view.run_command("auto_complete", {"disable_auto_insert": True})
 
     async def _find(
-        self, window: sublime.Window, asked: Asked, offered: sublime.CompletionList
+        self, window: sublime.Window, asked: TypedWord, offered: sublime.CompletionList
     ) -> None:
         items: Sequence[sublime.CompletionItem] = ()
         try:
@@ -114,7 +114,7 @@ class Completing:
             # A list that is never filled would keep the others waiting.
             offered.set_completions(items, FLAGS)
 
-    async def _symbols(self, window: sublime.Window, typed: str) -> list[Found]:
+    async def _symbols(self, window: sublime.Window, typed: str) -> list[FoundCode]:
         """What the project defines by just this name, and all of the tabs."""
         found = symbol_index.definitions(window, typed) if len(typed) > 1 else []
         return found + await self._tab_symbols.of(window)
@@ -148,8 +148,8 @@ def _commands(chat: ChatView, fixed: str) -> sublime.CompletionList:
 
 def _items(
     names: Sequence[str],
-    symbols: Sequence[Found],
-    asked: Asked,
+    symbols: Sequence[FoundCode],
+    asked: TypedWord,
     folder: str,
     is_excluded: Callable[[str], bool],
 ) -> list[sublime.CompletionItem]:
@@ -174,7 +174,7 @@ def _name(name: str, fixed: str) -> sublime.CompletionItem:
     return sublime.CompletionItem(rest, completion=rest, kind=kind)
 
 
-def _symbol(found: Found, folder: str) -> sublime.CompletionItem:
+def _symbol(found: FoundCode, folder: str) -> sublime.CompletionItem:
     path = path_in(folder, found.path).replace(os.sep, "/")
     place = f"{escaped(path)}#L{found.line}"
     name = shown_line(found.name)

@@ -8,7 +8,7 @@ import sublime
 
 from .composer_carets import ComposerCarets
 from .surface import Surface
-from .unsent import Change, Unsent, difference
+from .unsent import ComposerChange, Unsent, difference
 
 
 class Composer(ComposerCarets):
@@ -82,7 +82,7 @@ class Composer(ComposerCarets):
             self._surface.replace(self.start, self.start + len(sent), "", self.start)
             self._typed()
 
-    def _show(self, view: sublime.View, change: Change | None) -> None:
+    def _show(self, view: sublime.View, change: ComposerChange | None) -> None:
         """Draw a change of the text, with the caret behind it."""
         if change is None:
             return

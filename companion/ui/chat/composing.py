@@ -11,7 +11,7 @@ import sublime
 from ...base import background
 from .. import sharing_settings
 from ..panels import Panel
-from ..prompt.sending import EXCLUDED, NO, YES, Place
+from ..prompt.sending import EXCLUDED, NO, YES, Destination
 from ..stories import Stories
 from ..terminals.cli_terminals import is_cli_in_sight
 from .attaching import Attaching
@@ -23,7 +23,7 @@ from .drafts import Drafts, folder_of
 from .last_texts import LastTexts
 from .project_lists import ProjectLists
 from .queued import Followed, Queued, Untold
-from .said_before import SAID_BEFORE, History
+from .said_before import SAID_BEFORE, InputHistory
 
 # The contexts that key bindings ask for: the keyboard is in a chat, and there above the composer.
 IN_CHAT, IN_TRANSCRIPT = "gemini_companion_in_chat", "gemini_companion_in_transcript"
@@ -50,7 +50,7 @@ class Composing:
         self.completing = Completing(tabs, self._lists, stories)
         tabs.on_typed = self.completing.typed
         self._code = CodeTaking(self.texts, tell)
-        self.history = History(followed, stories)
+        self.history = InputHistory(followed, stories)
         self.queued = Queued(followed, self.history.keep, untold, drafts.saved, stories, tell)
         tabs.on_pressed = self.queued.pressed
         # The questions about messages, by the conversation.
@@ -112,14 +112,18 @@ class Composing:
         if shown is not None:
             self._code.insert(window, *shown)
 
-    def place(self, window: sublime.Window) -> Place | None:
+    def place(self, window: sublime.Window) -> Destination | None:
         """Where the commands that send put their words: a chat in sight, else another one of the
         window; None without a chat, or if a CLI is in sight instead."""
         seen = self._tabs.in_sight(window)
         if seen is None and is_cli_in_sight(window):
             return None
         shown = self._with_chat(seen or self._tabs.in_window(window))
-        return Place(folder_of(window), partial(self._put, *shown)) if shown is not None else None
+        return (
+            Destination(folder_of(window), partial(self._put, *shown))
+            if shown is not None
+            else None
+        )
 
     def _put(self, view: sublime.View, chat: ChatView, words: str) -> None:
         window = view.window()

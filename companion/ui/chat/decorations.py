@@ -10,7 +10,7 @@ import sublime
 from ...chat import rendered
 from ...chat.rendered import Rendered
 from ..review import marks
-from .drawn import Block, moved
+from .drawn import DrawnBlock, moved
 
 # Each block has regions of its own, so that a change of it costs nothing for the others.
 KEY = "gemini_companion_chat_{}_{}"
@@ -35,7 +35,7 @@ class Decorations:
         # Tuples, because the garbage collector does not walk through those of texts and numbers.
         self._kinds: dict[tuple[int, int], tuple[str, ...]] = {}
 
-    def draw(self, view: sublime.View, block: Block, begin: int) -> None:
+    def draw(self, view: sublime.View, block: DrawnBlock, begin: int) -> None:
         """Draw the marks and links of a block that begins there, in the place of its older ones."""
         by_kind = _regions(block.drawn, begin)
         for kind in set(self._kinds.get((view.id(), block.number), ())) - by_kind.keys():
@@ -45,7 +45,7 @@ class Decorations:
             view.add_regions(KEY.format(block.number, kind), regions, scope, flags=flags)
         self._kinds[view.id(), block.number] = tuple(by_kind)
 
-    def draw_new(self, view: sublime.View, blocks: Sequence[tuple[int, Block]]) -> None:
+    def draw_new(self, view: sublime.View, blocks: Sequence[tuple[int, DrawnBlock]]) -> None:
         """Draw blocks in a view that shows nothing of them, each with where it begins."""
         folds: list[sublime.Region] = []
         for begin, block in blocks:
@@ -70,7 +70,7 @@ def fold(view: sublime.View, part: Rendered, begin: int) -> None:
         view.fold([sublime.Region(it.start, it.end) for it in moved(part.folds, begin)])
 
 
-def is_opened(view: sublime.View, block: Block, begin: int) -> bool:
+def is_opened(view: sublime.View, block: DrawnBlock, begin: int) -> bool:
     """Whether the user has unfolded something of the block."""
     folds = moved(block.drawn.folds, begin)
     return not all(view.is_folded(sublime.Region(it.start, it.end)) for it in folds)

@@ -17,7 +17,7 @@ class Misplaced(Exception):
     """A patch does not fit the document: its conversation has to be asked for again."""
 
 
-class Block:
+class DrawnBlock:
     """A part of the document; offsets are within its own text. `number` is unique in the document
     and stays."""
 
@@ -50,7 +50,7 @@ class DrawnDocument:
     def __init__(self, above: str = "", numbered: int = 0) -> None:
         self._above = above
         self.above_size = self.size = len(above)
-        self._blocks: list[Block] = []
+        self._blocks: list[DrawnBlock] = []
         self._ids: set[str] = set()
         self.numbered = numbered
 
@@ -64,11 +64,11 @@ class DrawnDocument:
         return len(self._blocks)
 
     @property
-    def blocks(self) -> Sequence[tuple[int, Block]]:
+    def blocks(self) -> Sequence[tuple[int, DrawnBlock]]:
         """Each with where it begins."""
         return self.between(0, self.count)
 
-    def between(self, first: int, last: int) -> list[tuple[int, Block]]:
+    def between(self, first: int, last: int) -> list[tuple[int, DrawnBlock]]:
         """The blocks from this one on, without that one."""
         begin = self.above_size + sum(block.size for block in self._blocks[:first])
         found = []
@@ -94,14 +94,14 @@ class DrawnDocument:
         self.size += sum(block.size for block in blocks)
 
     @property
-    def last(self) -> tuple[int, Block] | None:
+    def last(self) -> tuple[int, DrawnBlock] | None:
         """The last block, with where it begins."""
         if not self._blocks:
             return None
         block = self._blocks[-1]
         return self.size - block.size, block
 
-    def find(self, patch: Patch) -> tuple[int, Block]:
+    def find(self, patch: Patch) -> tuple[int, DrawnBlock]:
         """Where the patch's block begins, and the block. Raises Misplaced."""
         return self._known(patch) if patch.block in self._ids else self._new(patch)
 
@@ -130,7 +130,7 @@ class DrawnDocument:
             end = begin
         return []
 
-    def _known(self, patch: Patch) -> tuple[int, Block]:
+    def _known(self, patch: Patch) -> tuple[int, DrawnBlock]:
         end = self.size
         for block in reversed(self._blocks):
             if block.id == patch.block:
@@ -138,7 +138,7 @@ class DrawnDocument:
             end -= block.size
         raise Misplaced(patch.block)
 
-    def _new(self, patch: Patch) -> tuple[int, Block]:
+    def _new(self, patch: Patch) -> tuple[int, DrawnBlock]:
         """A block of its own, between two others."""
         begin, place = self.size, len(self._blocks)
         while begin > patch.start and place:
@@ -150,10 +150,10 @@ class DrawnDocument:
         self._blocks.insert(place, block)
         return begin, block
 
-    def _made(self, id: str, drawn: Rendered) -> Block:
+    def _made(self, id: str, drawn: Rendered) -> DrawnBlock:
         self.numbered += 1
         self._ids.add(id)
-        return Block(id, self.numbered, drawn)
+        return DrawnBlock(id, self.numbered, drawn)
 
 
 def moved(items: Sequence[T], by: int) -> tuple[T, ...]:

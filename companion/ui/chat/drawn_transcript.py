@@ -13,7 +13,7 @@ from .decorations import Decorations, fold, is_opened
 from .drawn import DrawnDocument
 from .surface import Surface
 from .undrawn import BLOCKS, CHARACTERS, Undrawn
-from .unsent import Change, difference
+from .unsent import ComposerChange, difference
 
 
 class DrawnTranscript:
@@ -119,9 +119,11 @@ class DrawnTranscript:
             self._decorations.draw_new(view, blocks)
 
 
-def _difference(old: str, kept: int, text: str) -> Change:
+def _difference(old: str, kept: int, text: str) -> ComposerChange:
     """What puts the text behind what is kept of the old one, instead of the rest of that."""
     rest = old[kept:]
     # A long one is not compared.
-    change = difference(rest, text) if len(rest) <= 2 * CHARACTERS else Change(0, rest, text)
-    return Change(kept, "", "") if change is None else replace(change, at=kept + change.at)
+    change = (
+        difference(rest, text) if len(rest) <= 2 * CHARACTERS else ComposerChange(0, rest, text)
+    )
+    return ComposerChange(kept, "", "") if change is None else replace(change, at=kept + change.at)

@@ -26,7 +26,7 @@ from ..review.owners import Owner
 from ..review.record import DiffRecord, Origin
 from ..stories import computed
 from ..sublime_editor import SublimeEditor
-from .asked_edits import Asked, Key, Shown, go, is_special, keep, key_of, reviews, whole
+from .asked_edits import AskedCall, Key, Shown, go, is_special, keep, key_of, reviews, whole
 from .drafts import Drafts
 from .open_tabs import OpenTabs, unsaved_text
 
@@ -58,7 +58,7 @@ class EditReviews(Owner):
         self._editor = editor
         self._typed = typed_texts
         # By the conversation and the call.
-        self._asked: dict[Key, Asked] = {}
+        self._asked: dict[Key, AskedCall] = {}
         self.needed: Needed = _nothing
         # Whether turns from before the last start may still run, and be heard of again.
         self.has_old_turns = False
@@ -80,7 +80,7 @@ class EditReviews(Owner):
         for id, question in asking.items():
             key = update.conversation_id, id
             if key not in self._asked:
-                asked = self._asked[key] = Asked(window, question, update.agent_name)
+                asked = self._asked[key] = AskedCall(window, question, update.agent_name)
                 self._editor.stories.begin(self._open(key, asked), window)
 
     def closed(self, conversation: str) -> None:
@@ -160,7 +160,7 @@ class EditReviews(Owner):
 
     # Opening.
 
-    async def _open(self, key: Key, asked: Asked) -> None:
+    async def _open(self, key: Key, asked: AskedCall) -> None:
         if not asked.question.has_reviews:
             # The chat asks about them as a whole.
             return
@@ -209,12 +209,12 @@ class EditReviews(Owner):
             self._editor.tell(COMMAND_TOO)
             self.show_question(*key)
 
-    def _send_if_decided(self, key: Key, asked: Asked) -> None:
+    def _send_if_decided(self, key: Key, asked: AskedCall) -> None:
         if asked.is_enough and not asked.is_sent:
             asked.is_sent = True
             self._editor.stories.begin(self._send(key, asked))
 
-    async def _send(self, key: Key, asked: Asked) -> None:
+    async def _send(self, key: Key, asked: AskedCall) -> None:
         """The answer to the agent, when all of its edits are decided."""
         from ...chat.edit_requests import DecideEdits
 
@@ -254,7 +254,7 @@ class EditReviews(Owner):
         for edit in asked.changed:
             _give_back(asked, edit.path, edit.new_text)
 
-    def _forget_typed(self, asked: Asked) -> None:
+    def _forget_typed(self, asked: AskedCall) -> None:
         for id in asked.typed:
             self._typed.forget(id)
         asked.typed.clear()
@@ -288,7 +288,7 @@ class EditReviews(Owner):
             self._editor.reviews.forget_soon()
 
 
-def _give_back(asked: Asked | None, path: str, text: str | None) -> None:
+def _give_back(asked: AskedCall | None, path: str, text: str | None) -> None:
     window = asked.window if asked is not None else sublime.active_window()
     if text is not None:
         texts.return_text(window, path, text, OVER)

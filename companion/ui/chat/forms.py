@@ -20,7 +20,7 @@ from ...agent.acp.elicitation import (
     Field,
 )
 from ...chat.amounts import many, one_line, short
-from ...chat.question import Question
+from ...chat.question import ChatQuestion
 from .. import application
 from ..panels import Panel
 
@@ -45,7 +45,7 @@ KINDS = {STRING: "a text", NUMBER: "a number", INTEGER: "a whole number"}
 MAX_CAPTION, MAX_VALUE = 120, 60
 
 
-async def fill(panel: Panel, question: Question, tell: Callable[[str], None]) -> Reply:
+async def fill(panel: Panel, question: ChatQuestion, tell: Callable[[str], None]) -> Reply:
     """Field by field; Escape goes back by one."""
     filling, count = _Filling(panel, question.fields, tell), len(question.fields)
     at = 0
@@ -65,7 +65,7 @@ async def fill(panel: Panel, question: Question, tell: Callable[[str], None]) ->
     return None
 
 
-async def address(panel: Panel, question: Question, window: sublime.Window) -> Reply:
+async def address(panel: Panel, question: ChatQuestion, window: sublime.Window) -> Reply:
     """The user sees the whole address before it is opened."""
     url, host = question.url, _web_host(question.url)
     ways = [[OPEN.format(host), url]] if host else []

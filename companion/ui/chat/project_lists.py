@@ -10,7 +10,7 @@ import sublime
 
 from ...base import background
 from ...base.answer import Answer
-from ...chat.project_paths import Listing, Scope, listed
+from ...chat.project_paths import PathListing, PathScope, listed
 from .. import views
 from .drafts import folder_of
 
@@ -23,10 +23,10 @@ class ProjectLists:
     """Listings by what they are of, with the time of each; one thread for each at a time."""
 
     def __init__(self) -> None:
-        self._found: dict[Scope, tuple[float, Listing]] = {}
-        self._coming: dict[Scope, Answer[Listing]] = {}
+        self._found: dict[PathScope, tuple[float, PathListing]] = {}
+        self._coming: dict[PathScope, Answer[PathListing]] = {}
 
-    async def of(self, window: sublime.Window) -> Listing:
+    async def of(self, window: sublime.Window) -> PathListing:
         """That of the window's project; waits only for the first one."""
         scope = scope_of(window)
         self._take(scope)
@@ -40,7 +40,7 @@ class ProjectLists:
             found = self._found[scope]
         return found[1]
 
-    def _take(self, scope: Scope) -> None:
+    def _take(self, scope: PathScope) -> None:
         """What has come meanwhile."""
         coming = self._coming.get(scope)
         if coming is not None and coming.is_there:
@@ -48,7 +48,7 @@ class ProjectLists:
             self._found[scope] = (time.monotonic(), coming.result())
 
 
-def scope_of(window: sublime.Window) -> Scope:
+def scope_of(window: sublime.Window) -> PathScope:
     """The window's folders, without what its project and its settings exclude."""
     front: Any = window.active_view()
     data: Any = window.project_data() or {}
@@ -58,7 +58,7 @@ def scope_of(window: sublime.Window) -> Scope:
         found = _texts(front.settings().get(name)) if front is not None else []
         excluded[name] = (*found, *(text for it in of_folders for text in _texts(it.get(name))))
     folders = views.folders(window) or (folder_of(window),)
-    return Scope(folders, excluded[FILES], excluded[FOLDERS])
+    return PathScope(folders, excluded[FILES], excluded[FOLDERS])
 
 
 def _texts(value: Any) -> list[str]:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from typing import Mapping, Tuple
 
-from ...chat.question import Question
+from ...chat.question import ChatQuestion
 from .drawn import DrawnDocument
 
 # A question of a conversation: its kind, the turn, its id.
 Key = Tuple[str, str, str]
 
 
-def key_of(question: Question) -> Key:
+def key_of(question: ChatQuestion) -> Key:
     return question.kind, question.turn, question.id
 
 
-def places(document: DrawnDocument, waiting: tuple[Question, ...]) -> Mapping[Key, tuple[int, int]]:
+def places(
+    document: DrawnDocument, waiting: tuple[ChatQuestion, ...]
+) -> Mapping[Key, tuple[int, int]]:
     """Each question's lines, from and to, in the order in which they stand there. Each ends with
     the line of its last link. One that is not drawn is missing."""
     last = document.last

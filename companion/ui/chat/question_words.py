@@ -8,7 +8,7 @@ from typing import Sequence
 
 from ...chat.amounts import many, one_line, short
 from ...chat.chat_update import ChatUpdate
-from ...chat.question import PERMISSION, Question
+from ...chat.question import PERMISSION, ChatQuestion
 
 # Characters of what a question is about.
 MAX_TITLE, MAX_SUBJECT = 30, 120
@@ -21,7 +21,7 @@ LEFT = "{} left"
 MOMENT_LEFT = "less than a minute"
 
 
-def time_left(question: Question, patience: float, now: datetime) -> str:
+def time_left(question: ChatQuestion, patience: float, now: datetime) -> str:
     """How long it still waits; empty if that is not known."""
     if question.asked is None or not patience:
         return ""
@@ -30,7 +30,7 @@ def time_left(question: Question, patience: float, now: datetime) -> str:
     return LEFT.format(MOMENT_LEFT if minutes < 1 else f"{minutes} min")
 
 
-def in_status_bar(waiting: Sequence[tuple[Question, float]], now: datetime) -> str:
+def in_status_bar(waiting: Sequence[tuple[ChatQuestion, float]], now: datetime) -> str:
     """Of questions with their patience, the oldest first; empty without any."""
     if not waiting:
         return ""
@@ -57,7 +57,7 @@ def above_composer(update: ChatUpdate, now: datetime) -> str:
     return " ".join(told)
 
 
-def on_desktop(name: str, question: Question) -> str:
+def on_desktop(name: str, question: ChatQuestion) -> str:
     """As a sentence for a notice."""
     subject = one_line(question.command) if question.kind == PERMISSION else ""
     what = question.title + (f": {subject}" if subject else "")

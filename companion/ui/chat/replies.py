@@ -17,12 +17,12 @@ from . import asked_edits, forms
 from .chat_view import ChatView
 from .edit_reviews import EditReviews
 from .question_places import Key, key_of
-from .waiting_questions import Asked
+from .waiting_questions import WaitingQuestion
 from .whole_texts import WholeTexts
 
 if TYPE_CHECKING:
     from ...chat.chat_service import ChatService
-    from ...chat.requests import Request
+    from ...chat.requests import ChatRequest
 
 WHICH = "Which of these, for {}?"
 NOTE = "Deny, and tell the agent:"
@@ -56,7 +56,7 @@ class Replies:
         self._panels: dict[FullKey, Panel] = {}
         self.whole_texts = WholeTexts(stories)
 
-    def is_answered(self, asked: Asked) -> bool:
+    def is_answered(self, asked: WaitingQuestion) -> bool:
         return asked.key in self._answered
 
     def updated(self, chat: ChatView) -> None:
@@ -71,27 +71,27 @@ class Replies:
     def closing(self, chat: ChatView) -> None:
         """The user closes the last view: nobody would see its questions any more."""
         for question in chat.waiting:
-            asked = Asked(chat, question)
+            asked = WaitingQuestion(chat, question)
             if not self.is_answered(asked):
                 is_call = question.kind == PERMISSION
                 self._stories.begin(self.decide(asked, CLOSED) if is_call else self.decline(asked))
 
-    def shows_unseen_edit(self, asked: Asked) -> bool:
+    def shows_unseen_edit(self, asked: WaitingQuestion) -> bool:
         """Show an edit of the call that was not in sight yet; False if there is none."""
         return self._edits.shows_unseen(asked.chat.conversation, asked.question.id)
 
-    def edit(self, asked: Asked) -> None:
+    def edit(self, asked: WaitingQuestion) -> None:
         """Go to the review of its edit, to change it there."""
         if not any(self.go_to_edit(asked, it.path) for it in asked.question.diffs):
             self._tell(NO_REVIEW)
 
-    def go_to_edit(self, asked: Asked, path: str) -> bool:
+    def go_to_edit(self, asked: WaitingQuestion, path: str) -> bool:
         """Show the review of the file; False if it has none."""
         return asked_edits.go(asked.chat.conversation, asked.question.id, path)
 
     # Stories
 
-    async def decide(self, asked: Asked, option: Option) -> bool:
+    async def decide(self, asked: WaitingQuestion, option: Option) -> bool:
         """Whether the agent was told."""
         from ...chat.requests import Decide
 
@@ -102,7 +102,7 @@ class Replies:
         return await self._reply(asked, request, SAID.format(asked.question.title, option.label))
 
     async def decide_one_of(
-        self, asked: Asked, options: Sequence[Option], window: sublime.Window
+        self, asked: WaitingQuestion, options: Sequence[Option], window: sublime.Window
     ) -> None:
         panel = self._panel(asked, window)
         labels = [it.label for it in options]
@@ -110,7 +110,9 @@ class Replies:
         if self._ends(asked, panel) and chosen >= 0:
             await self.decide(asked, options[chosen])
 
-    async def deny_with_note(self, asked: Asked, no: Option, window: sublime.Window) -> None:
+    async def deny_with_note(
+        self, asked: WaitingQuestion, no: Option, window: sublime.Window
+    ) -> None:
         """The words are a message to the agent, which gets it before all others."""
         from ...chat.requests import Send, SendNow
 
@@ -124,10 +126,10 @@ class Replies:
             if sent.queued:
                 await service.ask(SendNow(asked.chat.conversation, sent.queued))
 
-    async def decline(self, asked: Asked) -> None:
+    async def decline(self, asked: WaitingQuestion) -> None:
         await self._answer(asked, DECLINE, None)
 
-    async def answer(self, asked: Asked, window: sublime.Window) -> None:
+    async def answer(self, asked: WaitingQuestion, window: sublime.Window) -> None:
         """Ask the user for what the agent wants to know."""
         panel, question = self._panel(asked, window), asked.question
         if question.mode == URL:
@@ -141,7 +143,9 @@ class Replies:
         else:
             await self._answer(asked, *reply)
 
-    async def _answer(self, asked: Asked, action: str, content: Mapping[str, Any] | None) -> None:
+    async def _answer(
+        self, asked: WaitingQuestion, action: str, content: Mapping[str, Any] | None
+    ) -> None:
         from ...chat.requests import AnswerElicitation
 
         request = AnswerElicitation(asked.question.id, action, content)
@@ -149,7 +153,7 @@ class Replies:
             asked, request, "" if action == ACCEPT else DECLINED.format(_first(asked))
         )
 
-    async def _reply(self, asked: Asked, request: Request[None], said: str) -> bool:
+    async def _reply(self, asked: WaitingQuestion, request: ChatRequest[None], said: str) -> bool:
         self._answered.add(asked.key)
         is_on_its_way = False
         try:
@@ -172,11 +176,11 @@ class Replies:
 
     # Panels
 
-    def _panel(self, asked: Asked, window: sublime.Window) -> Panel:
+    def _panel(self, asked: WaitingQuestion, window: sublime.Window) -> Panel:
         panel = self._panels[asked.key] = Panel(window)
         return panel
 
-    def _ends(self, asked: Asked, panel: Panel) -> bool:
+    def _ends(self, asked: WaitingQuestion, panel: Panel) -> bool:
         """The panel is closed; whether the question waited that long."""
         if self._panels.get(asked.key) is panel:
             del self._panels[asked.key]
@@ -185,5 +189,5 @@ class Replies:
         return not panel.is_withdrawn
 
 
-def _first(asked: Asked) -> str:
+def _first(asked: WaitingQuestion) -> str:
     return asked.question.title.partition("\n")[0]

@@ -32,7 +32,7 @@ class Walk:
         return Walk(self.messages, max(0, min(self.at + by, len(self.messages) - 1)))
 
 
-class History:
+class InputHistory:
     """A composer shows one of them as long as nobody changes its text."""
 
     def __init__(self, followed: Followed, stories: Stories) -> None:

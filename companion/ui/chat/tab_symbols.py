@@ -8,7 +8,7 @@ from typing import Callable, Sequence
 
 import sublime
 
-from ...ide.code_queries import Found
+from ...ide.code_queries import FoundCode
 from ..code import symbol_index
 from ..stories import Slices
 from .chat_view import CONVERSATION
@@ -24,7 +24,7 @@ class _Read:
 
     state: tuple[str | None, int]
     at: float
-    found: Sequence[Found]
+    found: Sequence[FoundCode]
 
 
 class TabSymbols:
@@ -35,7 +35,7 @@ class TabSymbols:
         # By the ids of their views.
         self._read: dict[int, _Read] = {}
 
-    async def of(self, window: sublime.Window) -> list[Found]:
+    async def of(self, window: sublime.Window) -> list[FoundCode]:
         """Those of files, tab by tab."""
         views = (it for it in window.views() if it.file_name() and it.size() <= LARGE)
         asked = [it for it in views if not it.settings().get(CONVERSATION)][:TABS]

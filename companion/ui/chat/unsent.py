@@ -15,7 +15,7 @@ CHARACTERS = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Change:
+class ComposerChange:
     """`inserted` stands at `at` in the place of `removed`."""
 
     at: int
@@ -32,8 +32,8 @@ class Unsent:
 
     def __init__(self, text: str = "") -> None:
         self.text = text
-        self._done: list[Change] = []
-        self._undone: list[Change] = []
+        self._done: list[ComposerChange] = []
+        self._undone: list[ComposerChange] = []
         # Whether the next character belongs to the last step.
         self._is_typing = False
 
@@ -53,16 +53,16 @@ class Unsent:
         self._is_typing = True
         self._forget()
 
-    def undo(self) -> Change | None:
+    def undo(self) -> ComposerChange | None:
         """Take the last step back; gives what that changes in the text, None if nothing is left."""
         self._is_typing = False
         if not self._done:
             return None
         done = self._done.pop()
         self._undone.append(done)
-        return self._apply(Change(done.at, done.inserted, done.removed))
+        return self._apply(ComposerChange(done.at, done.inserted, done.removed))
 
-    def redo(self) -> Change | None:
+    def redo(self) -> ComposerChange | None:
         self._is_typing = False
         if not self._undone:
             return None
@@ -70,7 +70,7 @@ class Unsent:
         self._done.append(done)
         return self._apply(done)
 
-    def _apply(self, change: Change) -> Change:
+    def _apply(self, change: ComposerChange) -> ComposerChange:
         end = change.at + len(change.removed)
         self.text = self.text[: change.at] + change.inserted + self.text[end:]
         return change
@@ -82,22 +82,22 @@ class Unsent:
             del self._done[0]
 
 
-def difference(old: str, new: str) -> Change | None:
+def difference(old: str, new: str) -> ComposerChange | None:
     """What makes the new text of the old one, as one change; None if nothing does."""
     if old == new:
         return None
     before, behind = common_ends(old, new)
-    return Change(before, old[before : len(old) - behind], new[before : len(new) - behind])
+    return ComposerChange(before, old[before : len(old) - behind], new[before : len(new) - behind])
 
 
-def _joined(last: Change, change: Change) -> Change | None:
+def _joined(last: ComposerChange, change: ComposerChange) -> ComposerChange | None:
     """A word that is being typed, or characters that are deleted one by one, are one step."""
     if len(change.inserted) == 1 and not (change.removed or last.removed):
         is_next = change.at == last.at + len(last.inserted)
         begins_word = last.inserted[-1:].isspace() and not change.inserted.isspace()
         if is_next and not begins_word and "\n" not in change.inserted:
-            return Change(last.at, "", last.inserted + change.inserted)
+            return ComposerChange(last.at, "", last.inserted + change.inserted)
     if len(change.removed) == 1 and not (change.inserted or last.inserted):
         if change.at + 1 == last.at:
-            return Change(change.at, change.removed + last.removed, "")
+            return ComposerChange(change.at, change.removed + last.removed, "")
     return None

@@ -8,7 +8,7 @@ from typing import Callable
 
 import sublime
 
-from ...chat.question import Question
+from ...chat.question import ChatQuestion
 from ..review.open_diffs import is_on_top
 from . import question_words
 from .chat_tabs import ChatTabs
@@ -18,11 +18,11 @@ from .question_sight import Sight
 
 
 @dataclass(frozen=True)
-class Asked:
+class WaitingQuestion:
     """A question that waits in a chat."""
 
     chat: ChatView
-    question: Question
+    question: ChatQuestion
 
     @property
     def key(self) -> tuple[str, Key]:
@@ -88,10 +88,10 @@ class WaitingQuestions:
             chat.show_state()
 
     @property
-    def all(self) -> list[Asked]:
-        return [Asked(chat, it) for chat in self._tabs.chats for it in chat.waiting]
+    def all(self) -> list[WaitingQuestion]:
+        return [WaitingQuestion(chat, it) for chat in self._tabs.chats for it in chat.waiting]
 
-    def in_window(self, window: sublime.Window) -> list[Asked]:
+    def in_window(self, window: sublime.Window) -> list[WaitingQuestion]:
         """The oldest first."""
         found = [it for it in self.all if it.view_in(window) is not None]
         times = {it.key: it.question.asked for it in found}
@@ -102,7 +102,7 @@ class WaitingQuestions:
         waiting = [(it.question, it.patience) for it in self.in_window(window)]
         return question_words.in_status_bar(waiting, question_words.utc_now())
 
-    def meant(self, window: sublime.Window) -> Asked | None:
+    def meant(self, window: sublime.Window) -> WaitingQuestion | None:
         """Which one a command is about: that of the chat with the keyboard, else of a visible one,
         else the oldest of the window. In one chat, that at the caret, else the oldest."""
         found = self.in_window(window)
@@ -115,10 +115,10 @@ class WaitingQuestions:
         same = [it for it in found if it.chat is first.chat]
         return next((it for it in same if _is_at_caret(it, window)), first)
 
-    def is_waiting(self, asked: Asked) -> bool:
+    def is_waiting(self, asked: WaitingQuestion) -> bool:
         return key_of(asked.question) in map(key_of, asked.chat.waiting)
 
-    def is_seen(self, asked: Asked, window: sublime.Window) -> bool:
+    def is_seen(self, asked: WaitingQuestion, window: sublime.Window) -> bool:
         """Whether the user has seen all of it, and sees some of it now."""
         view, place = asked.view_in(window), asked.place
         if view is None or place is None or not is_on_top(window, view):
@@ -127,7 +127,7 @@ class WaitingQuestions:
         is_here = view.visible_region().intersects(sublime.Region(*place))
         return is_here and self.sight.is_whole(asked.key, place[1] - place[0])
 
-    def show(self, asked: Asked, window: sublime.Window) -> None:
+    def show(self, asked: WaitingQuestion, window: sublime.Window) -> None:
         """Bring what was not seen of it into sight. The keyboard stays where it is, unless that is
         in the same group."""
         view = asked.view_in(window)
@@ -156,7 +156,7 @@ class WaitingQuestions:
                 self.notify(window, question_words.on_desktop(name, question))
 
 
-def _is_at_caret(asked: Asked, window: sublime.Window) -> bool:
+def _is_at_caret(asked: WaitingQuestion, window: sublime.Window) -> bool:
     view, place = asked.view_in(window), asked.place
     if view is None or place is None:
         return False

@@ -10,12 +10,12 @@ import sublime
 from ...base.comparison import compare
 from ...base.shown_text import shown_line, spelled
 from ...base.unified import unified
-from ...chat.question import Question
+from ...chat.question import ChatQuestion
 from ...chat.waiting_block import is_shown_in_part
 from .. import texts
 from ..stories import Stories, computed
 from .question_places import Key
-from .waiting_questions import Asked
+from .waiting_questions import WaitingQuestion
 
 NAME = "What {} is for"
 
@@ -26,14 +26,14 @@ class WholeTexts:
         # The questions of which a tab was opened.
         self._opened: set[tuple[str, Key]] = set()
 
-    def shows(self, asked: Asked, window: sublime.Window) -> bool:
+    def shows(self, asked: WaitingQuestion, window: sublime.Window) -> bool:
         """Open a tab where one is needed; False if it is not, or was opened before."""
         if asked.key in self._opened or not _is_needed(asked.question):
             return False
         self.show(asked, window)
         return True
 
-    def show(self, asked: Asked, window: sublime.Window) -> None:
+    def show(self, asked: WaitingQuestion, window: sublime.Window) -> None:
         self._opened.add(asked.key)
         self._stories.begin(_show(asked.question, window), window)
 
@@ -42,19 +42,19 @@ class WholeTexts:
         self._opened = {it for it in self._opened if it[0] != conversation or it[1] in waiting}
 
 
-async def _show(question: Question, window: sublime.Window) -> None:
+async def _show(question: ChatQuestion, window: sublime.Window) -> None:
     text = await computed(lambda: _text(question))
     view = texts.open_tab(window, NAME.format(question.title), text or "")
     view.set_scratch(True)
     view.set_read_only(True)
 
 
-def _is_needed(question: Question) -> bool:
+def _is_needed(question: ChatQuestion) -> bool:
     is_unseen = bool(question.diffs) and not question.has_reviews
     return is_unseen or (not question.is_edit and is_shown_in_part(question))
 
 
-def _text(question: Question) -> str:
+def _text(question: ChatQuestion) -> str:
     """Its command, and its edits one after the other. Runs in a thread."""
     parts = [] if question.is_edit else [question.command]
     parts += ["\n\n"] if parts and question.diffs else []

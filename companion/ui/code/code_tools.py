@@ -17,7 +17,7 @@ from ...base.answer import Answer
 from ...ide.code_queries import (
     DefinitionsOf,
     Findings,
-    Found,
+    FoundCode,
     ProblemsIn,
     Query,
     ReferencesTo,
@@ -137,11 +137,11 @@ async def _exact(window: sublime.Window, query: DefinitionsOf | ReferencesTo) ->
 
 
 async def _problems(window: sublime.Window, paths: Sequence[str]) -> Findings:
-    found: list[Found] = []
+    found: list[FoundCode] = []
     names, slices = diagnostics.sources(), Slices()
     for path in paths if names else ():
         found += [
-            Found(path, it.row + 1, it.column + 1, it.told, it.severity, is_utf16=it.is_utf16)
+            FoundCode(path, it.row + 1, it.column + 1, it.told, it.severity, is_utf16=it.is_utf16)
             for it in diagnostics.of(window, path)
         ]
         await slices.rest()

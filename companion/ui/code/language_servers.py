@@ -15,7 +15,7 @@ import sublime
 
 from ...base.answer import Answer
 from ...base.log import logger
-from ...ide.code_queries import Findings, Found
+from ...ide.code_queries import Findings, FoundCode
 from .. import queues
 from ..prompt.diagnostics import LSP, LSP_URLS
 
@@ -144,11 +144,13 @@ def _params(view: sublime.View | None, params: Mapping[str, Any]) -> dict[str, A
     return {"textDocument": {"uri": uri}, **params}
 
 
-def _findings(replies: Sequence[Reply] | None, read: Callable[[Any], Iterator[Found]]) -> Findings:
+def _findings(
+    replies: Sequence[Reply] | None, read: Callable[[Any], Iterator[FoundCode]]
+) -> Findings:
     """Reads the forms of the Language Server Protocol."""
     if replies is None:
         return Findings(source=LATE)
-    rows: list[Found] = []
+    rows: list[FoundCode] = []
     names: list[str] = []
     for reply, name in replies:
         try:
@@ -163,7 +165,7 @@ def _findings(replies: Sequence[Reply] | None, read: Callable[[Any], Iterator[Fo
     return Findings(tuple(dict.fromkeys(rows)), source)
 
 
-def _locations(reply: Any) -> Iterator[Found]:
+def _locations(reply: Any) -> Iterator[FoundCode]:
     """Of one location, several, or links to some."""
     for each in [reply] if isinstance(reply, dict) else reply or ():
         if "targetUri" in each:
@@ -174,20 +176,20 @@ def _locations(reply: Any) -> Iterator[Found]:
 
 def _location(
     uri: str, range: Mapping[str, Any], name: str = "", kind: str = ""
-) -> Iterator[Found]:
+) -> Iterator[FoundCode]:
     """Nothing for what is no file."""
     scheme, path = sys.modules[LSP_URLS].parse_uri(uri)
     if scheme == "file":
         yield _found(path, range, name, kind)
 
 
-def _found(path: str, range: Any, name: str, kind: str) -> Found:
+def _found(path: str, range: Any, name: str, kind: str) -> FoundCode:
     start = range["start"]
     line, column = int(start["line"]) + 1, int(start["character"]) + 1
-    return Found(path, line, column, name, kind, is_utf16=True)
+    return FoundCode(path, line, column, name, kind, is_utf16=True)
 
 
-def _symbols(path: str, reply: Any) -> Iterator[Found]:
+def _symbols(path: str, reply: Any) -> Iterator[FoundCode]:
     """Of symbols that have children, or of symbols that say their place."""
     for each in reply or ():
         kind = KINDS[each["kind"] - 1] if 0 < each["kind"] <= len(KINDS) else ""

@@ -8,7 +8,7 @@ from typing import Iterable
 
 import sublime
 
-from ...ide.code_queries import Found
+from ...ide.code_queries import FoundCode
 
 # By the number of Sublime's kinds.
 KINDS: dict[int, str] = {
@@ -22,34 +22,36 @@ KINDS: dict[int, str] = {
 }
 
 
-def definitions(window: sublime.Window, name: str) -> list[Found]:
+def definitions(window: sublime.Window, name: str) -> list[FoundCode]:
     """Of all files of the project and all open ones."""
     return _located(window, name, sublime.SYMBOL_TYPE_DEFINITION)
 
 
-def references(window: sublime.Window, name: str) -> list[Found]:
+def references(window: sublime.Window, name: str) -> list[FoundCode]:
     return _located(window, name, sublime.SYMBOL_TYPE_REFERENCE)
 
 
-def _located(window: sublime.Window, name: str, type: sublime.SymbolType) -> list[Found]:
+def _located(window: sublime.Window, name: str, type: sublime.SymbolType) -> list[FoundCode]:
     found = window.symbol_locations(name, sublime.SYMBOL_SOURCE_ANY, type)
     return each_once(
-        Found(os.path.normpath(it.path), it.row, it.col, it.display_name.strip(), _kind(it.kind))
+        FoundCode(
+            os.path.normpath(it.path), it.row, it.col, it.display_name.strip(), _kind(it.kind)
+        )
         for it in found
     )
 
 
-def symbols_in(view: sublime.View) -> list[Found]:
+def symbols_in(view: sublime.View) -> list[FoundCode]:
     """In the order of the text."""
     path, found = view.file_name() or "", []
     for symbol in view.symbol_regions():
         row, column = view.rowcol(symbol.region.begin())
         name = " ".join(symbol.name.split())
-        found.append(Found(path, row + 1, column + 1, name, _kind(symbol.kind)))
+        found.append(FoundCode(path, row + 1, column + 1, name, _kind(symbol.kind)))
     return sorted(found, key=lambda it: (it.line, it.column))
 
 
-def with_line(found: Found, view: sublime.View | None) -> Found:
+def with_line(found: FoundCode, view: sublime.View | None) -> FoundCode:
     """With the text of its line in the view, if there is one that has it."""
     if found.text is not None or view is None or not view.is_valid() or view.is_loading():
         return found
@@ -60,7 +62,7 @@ def with_line(found: Found, view: sublime.View | None) -> Found:
     return replace(found, text=view.substr(view.line(point)))
 
 
-def each_once(found: Iterable[Found]) -> list[Found]:
+def each_once(found: Iterable[FoundCode]) -> list[FoundCode]:
     """In the order of files and lines."""
     rows = {(it.path, it.line, it.column): it for it in found}
     return [rows[place] for place in sorted(rows)]

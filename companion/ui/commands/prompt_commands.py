@@ -16,7 +16,7 @@ NO_WORDS = '"gemini_companion_prompt" has to be given a "text" of some words, an
 def send(window: sublime.Window, text: str, name: str) -> None:
     """`text` may contain variables; `name` is the name of the text for the user."""
     from .. import sharing_settings
-    from ..prompt.sending import Sending, Words
+    from ..prompt.sending import PromptWords, Sending
 
     running = host.running
     if running is None:
@@ -25,7 +25,7 @@ def send(window: sublime.Window, text: str, name: str) -> None:
     composing = running.chats.composing
     place, is_excluded = partial(composing.place, window), sharing_settings.excluder(window)
     sending = Sending(window, is_excluded, host.tell, place)
-    running.stories.begin(sending.send(Words(text, name), composing.texts.of(window)), window)
+    running.stories.begin(sending.send(PromptWords(text, name), composing.texts.of(window)), window)
 
 
 class GeminiCompanionSendSelectionCommand(sublime_plugin.WindowCommand):

@@ -16,7 +16,7 @@ BUILD_PANEL = "exec"
 
 
 @dataclass(frozen=True)
-class Excerpt:
+class CodeExcerpt:
     """`rows` are the first and the last wanted row, from 0. `missing` counts the characters that
     did not fit."""
 
@@ -38,7 +38,7 @@ def selected_rows(view: sublime.View) -> list[tuple[int, int]]:
     return found
 
 
-def selected(view: sublime.View) -> list[Excerpt]:
+def selected(view: sublime.View) -> list[CodeExcerpt]:
     """Each selection; if nothing is selected, the lines of the cursors."""
     room, found = LIMIT, []
     for region in _regions(view):
@@ -61,17 +61,17 @@ def _rows(view: sublime.View, region: sublime.Region) -> tuple[int, int]:
     return first, max(first, view.rowcol(max(region.end() - 1, region.begin()))[0])
 
 
-def _excerpt(view: sublime.View, region: sublime.Region, room: int) -> Excerpt:
+def _excerpt(view: sublime.View, region: sublime.Region, room: int) -> CodeExcerpt:
     rows = _rows(view, region)
     if region.size() <= room:
-        return Excerpt(view.substr(region).rstrip("\n"), rows)
+        return CodeExcerpt(view.substr(region).rstrip("\n"), rows)
     # Only what fits is read from the editor.
     text = view.substr(sublime.Region(region.begin(), region.begin() + max(room, 0)))
     whole = text.rpartition("\n")[0] or text
-    return Excerpt(whole, rows, region.size() - len(whole))
+    return CodeExcerpt(whole, rows, region.size() - len(whole))
 
 
-def build_results(window: sublime.Window) -> Excerpt | None:
+def build_results(window: sublime.Window) -> CodeExcerpt | None:
     """The end of the last build's output; None if there is none."""
     panel = window.find_output_panel(BUILD_PANEL)
     if panel is None or not panel.size():
@@ -82,7 +82,7 @@ def build_results(window: sublime.Window) -> Excerpt | None:
     region = sublime.Region(begin, panel.size())
     text = panel.substr(region).rstrip()
     rows = _rows(panel, sublime.Region(0, panel.size()))
-    return Excerpt(text, rows, begin) if text else None
+    return CodeExcerpt(text, rows, begin) if text else None
 
 
 def fenced(text: str, language: str = "") -> str:

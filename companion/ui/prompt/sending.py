@@ -37,7 +37,7 @@ class NothingToSend(Exception):
 
 
 @dataclass(frozen=True)
-class Words:
+class PromptWords:
     """The words for the prompt, with variables, and the name of them for the user."""
 
     text: str
@@ -62,7 +62,7 @@ def open_paths(window: sublime.Window) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Place:
+class Destination:
     """Where words go instead of a terminal: files are named from the `folder`, `put` writes."""
 
     folder: str
@@ -78,14 +78,14 @@ class Sending:
         window: sublime.Window,
         is_excluded: Callable[[str], bool],
         tell: Callable[[str], None],
-        place: Callable[[], Place | None] = lambda: None,
+        place: Callable[[], Destination | None] = lambda: None,
     ) -> None:
         self._window = window
         self._is_excluded = is_excluded
         self._tell = tell
         self._place = place
 
-    async def send(self, words: Words, view: sublime.View | None) -> None:
+    async def send(self, words: PromptWords, view: sublime.View | None) -> None:
         """Put the words about the text of this view into the prompt of a CLI. Asks about excluded
         files, and which CLI."""
         path = view.file_name() if view is not None else None
@@ -118,13 +118,13 @@ class Sending:
             name = words.name + "".join(text.remarks)
             await hand_over(target, filled, name, self._tell, focus=True)
 
-    def _put(self, place: Place, words: Words, text: Text) -> None:
+    def _put(self, place: Destination, words: PromptWords, text: Text) -> None:
         filled = self._filled(words, text)
         if filled is not None:
             place.put(filled)
             self._tell(IN_CHAT.format(words.name + "".join(text.remarks)))
 
-    def _filled(self, words: Words, text: Text) -> str | None:
+    def _filled(self, words: PromptWords, text: Text) -> str | None:
         """None if there is nothing to send, which the user is told."""
         try:
             return variables.filled(words.text, text.variables())

@@ -20,7 +20,7 @@ from . import ending, pair
 from .actions import Actions
 from .conflicts import Conflicts
 from .ending import ClaimedDiff
-from .history import History
+from .history import EditHistory
 from .open_diffs import name_of
 from .record import is_diff, waiting
 from .reviews import FAILED, LOST, Reviews
@@ -46,7 +46,7 @@ class Accepting:
         reviews: Reviews,
         actions: Actions,
         conflicts: Conflicts,
-        history: History,
+        history: EditHistory,
         tell: Callable[[str], None],
     ) -> None:
         self._reviews = reviews

@@ -34,7 +34,7 @@ DIGEST = (
 
 
 @dataclass(frozen=True)
-class Summary:
+class DiffSummary:
     """How many lines a proposal adds and removes, how many changes it has, how many of them the
     user has seen, the number (from 0) of the one before their eyes, and how many are dropped but
     still listed."""
@@ -60,7 +60,7 @@ class Summary:
 def draw(
     view: sublime.View,
     record: DiffRecord,
-    summary: Summary | None = None,
+    summary: DiffSummary | None = None,
     notes: Sequence[str] = (),
 ) -> None:
     """Draw the name and the links for what the user can do now. Without a summary, the changes are
@@ -78,7 +78,7 @@ def draw(
         _show(left, [html.escape(shown_line(state)) or "&nbsp;"] + ["&nbsp;"] * (len(lines) - 1))
 
 
-def _first(record: DiffRecord, summary: Summary | None, is_alone: bool) -> list[Piece]:
+def _first(record: DiffRecord, summary: DiffSummary | None, is_alone: bool) -> list[Piece]:
     name = os.path.basename(record.path)
     name += f" ({record.original_state})" if is_alone and record.original_state else ""
     said = [name] if summary is None else [f"{name},", summary.text()]

@@ -47,7 +47,7 @@ ACTIONS = [
 ]
 
 
-class History:
+class EditHistory:
     """The edits of one companion; `folder` keeps them over a restart."""
 
     def __init__(self, companion: Companion, tell: Callable[[str], None], folder: str) -> None:

@@ -21,7 +21,7 @@ from ...ide.questions import WordsForCli, WordsOnUnasked
 from ...ide.service import Companion
 from .. import application
 from ..stories import Stories, sleep
-from ..terminals.cli_terminals import Target, hand_over, terminals, where_to
+from ..terminals.cli_terminals import TextTarget, hand_over, terminals, where_to
 from .ending import ClaimedDiff
 from .record import DiffRecord
 
@@ -36,7 +36,7 @@ TAKEN = {
 }
 
 
-class Words:
+class WordsToClis:
     """Takes the user's words to the CLIs of one companion."""
 
     def __init__(self, companion: Companion, stories: Stories, tell: Callable[[str], None]) -> None:
@@ -83,7 +83,7 @@ class Words:
         if terminals(window):
             await sleep(PROMPT_IS_BACK)
         target = await where_to(window)
-        await hand_over(target or Target(), words, NOTE, self._tell)
+        await hand_over(target or TextTarget(), words, NOTE, self._tell)
 
 
 class Owner(ABC):
@@ -107,7 +107,7 @@ class Owner(ABC):
 class CliSessions(Owner):
     """The sessions of CLIs, which the companion knows."""
 
-    def __init__(self, companion: Companion, words: Words) -> None:
+    def __init__(self, companion: Companion, words: WordsToClis) -> None:
         self._companion = companion
         self._words = words
 

@@ -21,7 +21,7 @@ DECIDED = "That diff is decided already."
 ONLY = "No other proposed edit waits for you."
 
 
-class Queue:
+class ReviewQueue:
     """The queue of one companion."""
 
     def __init__(self, reviews: Reviews, tell: Callable[[str], None]) -> None:

@@ -18,7 +18,7 @@ from ..stories import computed
 from ..sublime_editor import SublimeEditor
 from . import large, opening, written_files
 from .ending import ClaimedDiff
-from .owners import Owner, Words
+from .owners import Owner, WordsToClis
 from .record import DiffRecord, Origin, waiting
 from .reviews import Reviews
 
@@ -65,7 +65,7 @@ def rejected(view: sublime.View, reviews: Reviews) -> Rejected | None:
 class Returned(Owner):
     """Those of one companion."""
 
-    def __init__(self, editor: SublimeEditor, reviews: Reviews, words: Words) -> None:
+    def __init__(self, editor: SublimeEditor, reviews: Reviews, words: WordsToClis) -> None:
         self._editor = editor
         self._reviews = reviews
         self._words = words

@@ -17,7 +17,7 @@ from ...ide.accepted_edits import Edit
 from ...ide.editor import UnaskedEdit
 from .. import panels, sharing_settings
 from ..stories import computed
-from .history import History
+from .history import EditHistory
 from .written_reviews import WrittenReviews
 
 NONE = "No CLI of this window has made an edit without asking."
@@ -33,7 +33,7 @@ class Unasked:
 
     def __init__(
         self,
-        history: History,
+        history: EditHistory,
         reviews: WrittenReviews,
         tell: Callable[[str], None],
     ) -> None:

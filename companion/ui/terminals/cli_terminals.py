@@ -39,7 +39,7 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
-class Target:
+class TextTarget:
     """The destination of a text: the CLI in the terminal, else the clipboard. `folder` is the CLI's
     folder, empty if it is not known."""
 
@@ -47,14 +47,14 @@ class Target:
     folder: str = ""
 
 
-async def where_to(window: sublime.Window) -> Target | None:
+async def where_to(window: sublime.Window) -> TextTarget | None:
     """The CLI of the window. The user chooses if there are several, or if no terminal shows that it
     runs a CLI; None if they choose nothing."""
     every = terminals(window)
     clis = [view for view in every if runs_cli(window, view)]
     if not every or len(clis) == 1:
-        return _target(clis[0]) if clis else Target()
-    targets = [*map(_target, clis or every), Target()]
+        return _target(clis[0]) if clis else TextTarget()
+    targets = [*map(_target, clis or every), TextTarget()]
     items = [[title_of(view) or "Terminal", _folder_of(view)] for view in clis or every]
     items.append([CLIPBOARD, ""])
     number = await panels.choice(window, items, "Into the prompt of which CLI?")
@@ -109,12 +109,12 @@ def _folder_of(view: sublime.View) -> str:
     return folder if isinstance(folder, str) else ""
 
 
-def _target(view: sublime.View) -> Target:
-    return Target(view, _folder_of(view))
+def _target(view: sublime.View) -> TextTarget:
+    return TextTarget(view, _folder_of(view))
 
 
 async def hand_over(
-    target: Target, text: str, what: str, tell: Callable[[str], None], focus: bool = False
+    target: TextTarget, text: str, what: str, tell: Callable[[str], None], focus: bool = False
 ) -> None:
     """Paste the text into the prompt, or copy it, and report that; `what` is its name in the
     sentence. If a CLI asks something, the user has some seconds to answer."""
