@@ -140,13 +140,15 @@ async def _undone(
 
 def _undone_of(edits: TurnUndo, turns: Sequence[PastTurn]) -> dict[str, frozenset[str]]:
     """The same, the last one first: a turn is undone after all later ones. Runs in a thread."""
-    found = {}
+    found: dict[str, frozenset[str]] = {}
     for turn in islice((it.id for it in reversed(turns) if _has_changed(it)), LOOKED_AT):
         files = edits.files(turn)
         if any(it.state == AS_LEFT for it in files):
             break
-        found[turn] = _put_back(files)
-    return {turn: paths for turn, paths in found.items() if paths}
+        paths = _put_back(files)
+        # Without the edit below them, later ones of the same file are not there either.
+        found = {**{later: its | paths for later, its in found.items()}, turn: paths}
+    return found
 
 
 def _has_changed(turn: PastTurn) -> bool:

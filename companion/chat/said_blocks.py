@@ -223,7 +223,7 @@ class AskedBlock(Block):
 
 
 class ChangesBlock(Block):
-    """That a turn changed files, and whether they were put back. It is never over: the user can
+    """That a turn changed files, and whether they were undone. It is never over: the user can
     undo a turn, and redo it, at any time."""
 
     def __init__(self, id: str, turn: str, paths: Iterable[str]) -> None:
@@ -242,12 +242,12 @@ class ChangesBlock(Block):
         pen.write(f"{LINE} {many(len(self._paths), 'file')} changed")
         if self._undone == self._paths:
             # There is nothing to show then.
-            pen.write(", then put back\n")
+            pen.write(", then undone\n")
             return pen.rendered()
         if self._undone:
-            pen.write(f", {len(self._undone):,} of them put back")
+            pen.write(f", {len(self._undone):,} of them undone")
         elif self._is_again:
-            pen.write(", put back, and made again")
+            pen.write(", undone, and made again")
         pen.write("  ")
         pen.link("[Show changes]", OPEN_CHANGES, BUTTON)
         pen.write("\n")

@@ -381,13 +381,13 @@ class Edits(unittest.TestCase):
         _transcript, drawing = drawn(*many, Complete("end_turn", Usage()))
         self.assertIn("▏ 12 files changed  [Show changes]", drawing.text)
 
-    def test_a_turn_says_which_of_its_files_were_put_back_or_made_again(self) -> None:
+    def test_a_turn_says_which_of_its_files_were_undone_or_made_again(self) -> None:
         edits = call(), result(changed=("/a", "/b")), Complete("end_turn", Usage())
         transcript, drawing = drawn(*edits)
         for undone, said in (
-            (["/a"], "2 files changed, 1 of them put back  [Show changes]"),
-            (["/a", "/b", "/other"], "2 files changed, then put back"),
-            ([], "2 files changed, put back, and made again  [Show changes]"),
+            (["/a"], "2 files changed, 1 of them undone  [Show changes]"),
+            (["/a", "/b", "/other"], "2 files changed, then undone"),
+            ([], "2 files changed, undone, and made again  [Show changes]"),
         ):
             transcript.undo("t1", undone)
             drawing.apply(transcript.take())

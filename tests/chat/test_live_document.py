@@ -106,7 +106,7 @@ class Loading(unittest.IsolatedAsyncioTestCase):
         self.past.turns = [replace(FIRST, events=[TurnEvent(1, BEGIN, "c", "a", result)]), SECOND]
         self.past.may_be_read.set()
         await self.document.load(self.conversation)
-        self.assertIn("▏ 1 file changed, then put back\n", self.text())
+        self.assertIn("▏ 1 file changed, then undone\n", self.text())
 
     async def test_a_turn_that_is_redone_while_the_past_is_read_is_told_as_it_is(self) -> None:
         result = ToolResult("1", "edit", {}, "", "", True, changed=("/w/a",))

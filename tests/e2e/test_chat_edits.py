@@ -256,9 +256,11 @@ class Turns(Edits):
         self.editor.kill()
         self.start()
         self.editor.do("restore_session")
-        self.until_shown("Done with second.")
+        undone = "1 file changed, then undone"
+        until(lambda: self.until_shown("Done with second.").count(undone) == 2)
         until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: Redo Turn"))
         until(lambda: self.content() == "one\ntwo\n")
+        self.until_shown("1 file changed, undone, and made again")
         self.command("redo_turn")
         until(lambda: self.content() == "one\ntwo\nthree\n")
 

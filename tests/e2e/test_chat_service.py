@@ -368,14 +368,14 @@ class Talking(ChatCase):
         (change,) = self.ask(UndoTurn(id, turn))
         self.assertEqual((change.path, change.state), (path, "undone"))
         self.assertEqual(self.content(path), "old\n")
-        self.until_text(id, "1 file changed, then put back")
+        self.until_text(id, "1 file changed, then undone")
         self.end()
         self.start()
         self.open(id)
-        self.until_text(id, "1 file changed, then put back")
+        self.until_text(id, "1 file changed, then undone")
         self.ask(UndoTurn(id, turn, again=True))
         self.assertEqual(self.content(path), "new\n")
-        self.until_text(id, "1 file changed, put back, and made again")
+        self.until_text(id, "1 file changed, undone, and made again")
 
     def test_a_question_of_the_agent_is_answered_by_a_form(self) -> None:
         schema = {"type": "object", "properties": {"times": {"type": "integer", "minimum": 1}}}

@@ -38,7 +38,7 @@ NOTHING = {
     True: "No turn of this chat was undone, or its files have changed since.",
 }
 NO_CHANGES = "That turn has changed no files, or their texts before it are not kept any more."
-ALL_UNDONE = "All that this turn changed was put back. Redo Turn makes it again."
+ALL_UNDONE = "All that this turn changed is undone. Redo Turn makes it again."
 NO_EDIT = "{} as it is now: that turn did not change it, or its text before that is not kept."
 NOTED = "Your words are at the end of the chat, for your next message."
 NO_MESSAGES = "Nothing was said in this chat yet."
