@@ -29,11 +29,13 @@ def moved(question: Any, key: str) -> Optional[int]:
     return int(question.highlighted + steps[key]) % int(question.count())
 
 
-def chosen(question: Any, key: str) -> int:
-    """The item that a key chooses, from 0; -1 for one that closes the list."""
+def chosen(question: Any, key: str) -> Optional[int]:
+    """The item that a key chooses, from 0; -1 for one that closes the list, None for all others."""
+    if key == "escape":
+        return -1
     if key == "enter":
         return int(question.highlighted)
-    return int(key) - 1 if key.isdigit() and 0 < int(key) <= question.count() else -1
+    return int(key) - 1 if key.isdigit() and 0 < int(key) <= question.count() else None
 
 
 def prompt(question: Any) -> str:

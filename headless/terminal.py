@@ -217,7 +217,7 @@ class Front:
             return True
         if next_key.is_raw:
             self._write(key)
-        elif key in QUIT_KEYS:
+        elif key in QUIT_KEYS and (key == "end" or self._question() is None):
             return False
         else:
             self.press(key, next_key)
@@ -474,6 +474,9 @@ class Front:
             self.editor.ui(question.highlight, moved)
             return
         chosen = questions.chosen(question, key)
+        if chosen is None:
+            # A word that is typed here must not go on as commands that accept and reject.
+            return
         self._forget_decision(question.rows(chosen)[0] if chosen >= 0 else "")
         self.editor.ui(questions.answer, self.editor, question, chosen)
 

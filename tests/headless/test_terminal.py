@@ -620,6 +620,15 @@ class Drawn(Terminal):
         self.press("\r")
         self.see("b.py   (1 more", gone="> 2")
 
+    def test_a_word_that_is_typed_in_a_list_decides_nothing(self) -> None:
+        cli = self.review()
+        self.open_diff(cli, "new\n", os.path.join(self.folder, "b.py"))
+        self.see("(1 more waiting: w)")
+        self.press("w", "> 1  a.py")
+        self.press("qrale\x1b[B", "> 2  b.py")
+        self.press("\x1b")
+        self.see("a.py   (1 more", gone="> 2")
+
     def test_in_a_chat_keys_go_to_the_tab_until_escape(self) -> None:
         self.press(":new chat\r", "Chat")
         self.press("t", "Escape: back to the commands")
