@@ -130,8 +130,7 @@ class Rewind(ChatRequest[Rewound]):
     turn: str
 
     async def done(self, chats: Chats) -> Rewound:
-        chat = chats.of(self.chat)
-        conversation = await chat.ready()
+        conversation = await chats.of(self.chat).ready()
         if conversation.is_busy:
             raise failure.busy()
         turns = (await conversation.past.history()).turns
@@ -144,9 +143,7 @@ class Rewind(ChatRequest[Rewound]):
             id = made.id if made is not None else id
         found: dict[str, FileChange] = {}
         for turn in reversed(ids[at:]):
-            files = await conversation.undo(turn) or ()
-            chat.document.undo(turn, files)
-            found.update((it.path, it) for it in files)
+            found.update((it.path, it) for it in await conversation.undo(turn) or ())
         chats.agent.outbox.go_on(conversation)
         left = tuple(it for it in found.values() if it.state != UNDONE)
         words, attached = await in_thread(partial(_taken_back, conversation, turns[at]))

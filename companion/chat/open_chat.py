@@ -25,7 +25,7 @@ class OpenChat:
     """All methods are called on the engine's loop. `told` gets the updates. It is opened `after`
     the end of another one of the same conversation, which may delete that.
 
-    `conversation` and `unsaid` are None until it is found; the `document` is empty until then.
+    `conversation` and `unsaid` are None until it is found.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class OpenChat:
         self._following: asyncio.Future[None] | None = None
         self._is_opening = self._is_closed = False
         self._problem = self._code = ""
-        self.document = LiveDocument(agent.feed, self.touch, self._said)
+        self._document = LiveDocument(agent.feed, self.touch, self._said)
         self._last = wanted.first_update
         self._timer: asyncio.TimerHandle | None = None
         self._not_before = 0.0
@@ -77,7 +77,7 @@ class OpenChat:
         async with self._finding:
             if self.conversation is None:
                 self.conversation = await self._find()
-            elif self._following is None or self._following.done() or self.document.is_behind:
+            elif self._following is None or self._following.done() or self._document.is_behind:
                 await self._follow(self.conversation)
         return self.conversation
 
@@ -145,7 +145,7 @@ class OpenChat:
             self._is_opening = False
             self.touch()
             # They come a moment later, and some agents have none.
-            self.document.commands = (await conversation.session.commands()).commands
+            self._document.commands = (await conversation.session.commands()).commands
         finally:
             self._is_opening = False
             self.touch()
@@ -157,6 +157,7 @@ class OpenChat:
         found = await finding.find(self._agent, wanted)
         self.unsaid = Unsaid(found)
         found.session.lend(wanted.tools)
+        found.undone = self._document.undo
         await self._follow(found)
         _detach(found)
         return found
@@ -168,8 +169,8 @@ class OpenChat:
             self._following.cancel()
         # Before the transcript is read, so that no event is missed in between.
         coming = self._agent.feed.follow(conversation.id, None, passing=True)
-        await self.document.load(conversation)
-        follow = partial(self.document.follow, conversation, coming)
+        await self._document.load(conversation)
+        follow = partial(self._document.follow, conversation, coming)
         self._following = self._tasks.begin(follow)
 
     def _said(self) -> None:
@@ -182,9 +183,9 @@ class OpenChat:
         self._timer = None
         self._not_before = asyncio.get_running_loop().time() + PAUSE
         conversation = self.conversation
-        if conversation is not None and not self.document.is_of(conversation.past):
-            self._tasks.begin(partial(self.document.load, conversation))
-        update = self.document.take(self._update())
+        if conversation is not None and not self._document.is_of(conversation.past):
+            self._tasks.begin(partial(self._document.load, conversation))
+        update = self._document.take(self._update())
         if update.patches or update != self._last:
             self._last = replace(update, patches=(), is_anew=False, unasked=(), changed=())
             self._told(update)

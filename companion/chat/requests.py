@@ -252,7 +252,6 @@ class UndoTurn(ChatRequest["tuple[FileChange, ...]"]):
             chat.touch()
         if files is None:
             raise AgentError(VALIDATION_ERROR, NO_TURN)
-        chat.document.undo(self.turn, files)
         return tuple(files)
 
 

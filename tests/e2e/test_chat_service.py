@@ -686,6 +686,18 @@ class BesideTheServer(ChatCase):
         self.until_text(id, "Begun here.")
         self.until_state(id, READY)
 
+    def test_a_turn_that_is_undone_in_the_browser_is_undone_in_the_tab(self) -> None:
+        id, service = self.open(), self.serve(shows_chats=True)
+        path = self.path("a.txt")
+        self.model.will_play(
+            "edit", [call("write_file", file_path=path, content="new\n")], ["Done."]
+        )
+        turn = self.ask(Send(id, "edit")).turn
+        self.ask(Decide(id, self.until_asked(turn), ONCE))
+        self.until_state(id, READY)
+        self.http(service, "POST", f"/sessions/{id}/turns/{turn}/undo", {})
+        self.until_text(id, "1 file changed, then undone")
+
     def test_a_conversation_of_the_tab_goes_on_in_the_browser_and_the_other_way_round(self) -> None:
         id = self.open()
         self.said(id)

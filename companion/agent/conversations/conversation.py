@@ -98,6 +98,8 @@ class Conversation:
         self.attachments = Attachments(transcript.folder)
         self.edits = TurnUndo(transcript.folder)
         self._told, self._changed = told, changed
+        # Called with the files of a turn that was undone or redone, whoever asked for that.
+        self.undone: Callable[[str, Sequence[FileChange]], None] = lambda turn, files: None
         self.reservation = Reservation()
         self.log: EventLog | None = None
         # The turn that reported that the disk refuses.
@@ -226,6 +228,7 @@ class Conversation:
                 self.record.tell_changed([it.path for it in files if it.state == wanted])
         finally:
             self.reservation.release()
+        self.undone(turn, files)
         return files if files or await self.past.since(turn) else None
 
     async def remove(self) -> None:
