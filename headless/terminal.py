@@ -140,14 +140,14 @@ class Panel:
         lines: List[str],
         room: Optional[int],
         bar: Optional[int],
-        has_pages: bool,
+        keys: str,
         follows: bool = False,
         name: str = "",
     ) -> List[str]:
         """Of what has this name, or else this first line: at most `room` lines; where that is not
-        all, the last one says so. The one at `bar` is among them, where there is one. `has_pages`
-        says that the keys for whole pages are its. What `follows` begins with its end, and shows
-        the end as long as nobody moves."""
+        all, the last one says so, and the `keys` that move it. The one at `bar` is among them,
+        where there is one. What `follows` begins with its end, and shows the end as long as nobody
+        moves."""
         first = name or (lines[0] if lines else "")
         if first != self._first:
             self._first, self.top, self._was_at_end = first, 0, follows
@@ -162,8 +162,8 @@ class Panel:
         self.top = max(0, min(self.top, len(lines) - self.height))
         self._was_at_end = self._was_at_end or self.top == len(lines) - self.height
         end = self.top + self.height
-        keys = "[up] [down] [space] [b]ack" if has_pages else "[up] [down]"
-        more = "-- lines %d to %d of %d; %s --" % (self.top + 1, end, len(lines), keys)
+        place = "lines %d to %d of %d" % (self.top + 1, end, len(lines))
+        more = "-- %s --" % "; ".join(filter(None, (place, keys)))
         return [*lines[self.top : end], more]
 
 
@@ -410,7 +410,7 @@ class Front:
             panel,
             self.screen.panel_room(keys_shown, has_proposal),
             bar,
-            state.question is None and not has_proposal,
+            self._moving_keys(state),
             state.tab is not None and state.tab.is_at_end,
             # Its first line has its links, which change while it is read.
             "page %d" % state.page if state.page is not None and state.question is None else "",
@@ -423,6 +423,14 @@ class Front:
             width, colour = self.screen.columns, self.screen.colour
             shown = self.reviewing.lines(state.proposal, others, width, room, colour)
         self.screen.draw(Frame(shown, panel, tuple(self.messages), keys_shown, caret))
+
+    def _moving_keys(self, state: State) -> str:
+        """Those that move what is shown above the messages; whoever writes there would write
+        them."""
+        if self.is_writing and state.question is None:
+            return ""
+        is_beside = state.question is not None or state.proposal is not None
+        return "[up] [down]" if is_beside else "[up] [down] [space] [b]ack"
 
     def _lines_of(self, tab: Tab) -> tabs.Lines:
         """Anew only where the tab is another one: it can be long."""

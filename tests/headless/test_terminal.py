@@ -640,7 +640,9 @@ class Drawn(Terminal):
             cursor = self.editor.screen.cursor
             place = self.editor.screen.display[cursor.y].rstrip(), cursor.x, cursor.hidden
         self.assertEqual(place, ("two", 3, False))
-        self.press("\x1b", "[q]uit", "Enter lists its links")
+        self.press("\x1b[200~" + "\n" * 40 + "\x1b[201~", "-- lines ")
+        self.assertRegex(self.said(), r"-- lines \d+ to \d+ of \d+ --")
+        self.press("\x1b", "[q]uit", "Enter lists its links", "[space] [b]ack --")
         self.press("\x1b", "A chat stays open")
         self.press("t\x17")
-        self.see(gone=":q offered")
+        self.see(gone="-- lines")
