@@ -28,6 +28,7 @@ from GeminiCompanion.companion.agent.conversations.turn_undo import (
     FileChange,
     TurnUndo,
 )
+from GeminiCompanion.companion.agent.events.tool_call import Call
 from GeminiCompanion.companion.agent.events.turn_events import (
     CANCEL,
     COMPLETED,
@@ -36,11 +37,12 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     MODIFY,
     ONCE,
     Complete,
+    Diff,
     ToolConfirmation,
     ToolResult,
     Usage,
 )
-from GeminiCompanion.companion.agent.turn import file_reads
+from GeminiCompanion.companion.agent.turn import file_reads, file_writes
 from GeminiCompanion.companion.agent.turn.call_tracker import UNATTENDED, CallTracker
 from GeminiCompanion.companion.agent.turn.file_writes import LEFT_OUT
 from GeminiCompanion.companion.agent.turn.held_writes import UNSAVED
@@ -210,6 +212,65 @@ class Writing(OpenCase):
         self.assertEqual(kept, [undo_store.LIST])
         expected = [FileChange(self.path, CHANGED, NOT_STORED, is_excluded=True)]
         self.assertEqual((edits.undo("turn"), self.content()), (expected, "new\n"))
+
+    def undoable(self) -> tuple[TurnUndo, CallTracker]:
+        edits = TurnUndo(os.path.join(self.folder, "state"))
+        note = partial(edits.note, "turn")
+        return edits, CallTracker(self.stage.log, self.stage.agent, 600.0, note)
+
+    async def test_what_an_agent_wrote_can_be_undone_although_the_editor_quits(self) -> None:
+        edits, tracker = self.undoable()
+        patch = mock.patch.object(self.stage.agent, "writes_through_us", return_value=False)
+        patch.start()
+        self.addCleanup(patch.stop)
+        await tracker.ask(self.stage.asked(self.update(old="one\n")))
+        tracker.confirm(WRITE, CallDecision(ONCE))
+        self.write(b"new\n")
+        with mock.patch.object(self.tab, "excludes", side_effect=asyncio.Event().wait) as asked:
+            tracker.cancel()
+            await asyncio.wait_for(tracker.finish_writes(), PATIENCE)
+        asked.assert_not_called()
+        edits.undo("turn")
+        self.assertEqual(self.content(), "one\n")
+
+    async def test_an_editor_that_does_not_answer_delays_an_edit_shortly(self) -> None:
+        edits, tracker = self.undoable()
+
+        async def silent(path: str) -> bool:
+            await asyncio.Event().wait()
+            return False
+
+        with mock.patch.object(self.tab, "excludes", silent), mock.patch.object(
+            file_writes, "ASKING", 0.01
+        ):
+            await asyncio.wait_for(self.asks_to_write(tracker), PATIENCE)
+        self.assertEqual(self.content(), "new\n")
+        expected = [FileChange(self.path, CHANGED, NOT_STORED, is_excluded=True)]
+        self.assertEqual(edits.files("turn"), expected)
+
+    async def test_what_is_written_while_the_editor_is_asked_can_be_undone(self) -> None:
+        edits, tracker = self.undoable()
+        asks, answer = asyncio.Event(), asyncio.Event()
+        await tracker.writes.read_before(self.call())
+        written = tracker.writes.write(self.path, "new\n")
+
+        async def later(path: str) -> bool:
+            asks.set()
+            await answer.wait()
+            return False
+
+        with mock.patch.object(self.tab, "excludes", later):
+            again = asyncio.ensure_future(tracker.writes.read_before(self.call(), again=True))
+            await asyncio.wait_for(asks.wait(), PATIENCE)
+            with mock.patch.object(self.tab, "excludes", mock.AsyncMock(side_effect=NotSaved)):
+                await asyncio.wait_for(written, PATIENCE)
+            answer.set()
+            await asyncio.wait_for(again, PATIENCE)
+        edits.undo("turn")
+        self.assertEqual(self.content(), "one\n")
+
+    def call(self) -> Call:
+        return Call(WRITE, "write_file", "edit", diffs=(Diff(self.path, "one\n", "new\n"),))
 
     async def test_a_text_of_the_user_is_saved_there_too_and_the_model_told(self) -> None:
         tracker, self.tab.text, self.tab.is_accepted = self.tracker(), "one\ntyped\n", True

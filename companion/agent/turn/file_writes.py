@@ -27,6 +27,8 @@ from .edited_file import before_edit, difference, edited, like, plain, read_file
 EDIT = "edit"
 # Seconds to read or to write a file.
 WRITING = 60.0
+# Seconds to ask whether the user excludes a file: their edit waits for it.
+ASKING = 2.0
 # How often the files of an edit that nobody reports are looked at, and the seconds in between.
 LOOKS, BETWEEN = 10, 0.1
 CHANGED = sentence(
@@ -131,12 +133,14 @@ class FileWrites:
     async def read_before(self, call: Call, again: bool = False) -> Call:
         """Remember the files of a call before it runs, if the agent will write them by itself;
         `again` although they were looked at before. Gives the call with what it replaces."""
-        for path in _paths(call):
+        paths = _paths(call)
+        for path in paths:
             is_known = (call.id, path) in self._before and not again
             if not is_known and not self._agent.writes_through_us(path):
                 with suppress(OSError, asyncio.TimeoutError):
                     found = await in_thread(partial(read_file, path), WRITING)
                     self._before[call.id, path] = Before(found)
+        await self._ask_for_rules(it for it in paths if again or it not in self._excludes)
         return self._replacing(call)
 
     def decide(self, call: Call, text: str | None) -> None:
@@ -198,18 +202,21 @@ class FileWrites:
         # What the user saw has the whole texts, where the report may have pieces.
         reported = self._replacing(call).diffs
         diffs = (reported or await self._untold(call)) if asked is None else asked.diffs
-        await self._ask_for_rules(it.path for it in diffs)
         written = self._written.pop(call.path, None)
         if written is not None:
             success = written.success
-        if not success:
+        if success:
+            # Some agents name a file only now.
+            paths = [it.path for it in diffs]
+            await self._ask_for_rules(it for it in paths if it not in self._excludes)
+        else:
             await self.keep_left(call)
         others = await self._others(call, diffs) if success else ()
         self._forget(call)
         if others:
-            paths = [diff.path for diff in others]
-            told = NOT_AS_REPORTED.filled(path=", ".join(paths))
-            return Ended(False, told, others, tuple(paths))
+            changed = tuple(diff.path for diff in others)
+            told = NOT_AS_REPORTED.filled(path=", ".join(changed))
+            return Ended(False, told, others, changed)
         changed = tuple(diff.path for diff in diffs) if success else ()
         if written is not None:
             return replace(written, changed=changed)
@@ -231,10 +238,10 @@ class FileWrites:
 
     async def keep_left(self, call: Call) -> None:
         """Note what an approved call has made of its files that did not end well, or not at all:
-        the agent may have written before it was cancelled or ended."""
+        the agent may have written before it was cancelled or ended. Asks the editor nothing: when
+        that quits, it does not answer any more."""
         asked = self._asked.get(call.id)
         paths = _paths(asked) if asked is not None else []
-        await self._ask_for_rules(paths)
         for path in paths:
             before = self._before.get((call.id, path))
             if before is not None:
@@ -245,12 +252,16 @@ class FileWrites:
         self._note_turn(path, before, after, self._excludes.get(path, True))
 
     async def _ask_for_rules(self, paths: Iterable[str]) -> None:
-        """Before these are noted. Of a file of which that cannot be known, nothing is kept."""
-        for path in paths:
-            self._excludes.pop(path, None)
+        """Before these are noted. Without an answer in time, what was last known in this turn
+        counts. If nothing was, the edit goes on, and nothing of the file is stored."""
+
+        async def ask(path: str) -> None:
             with suppress(NotSaved, OSError, asyncio.TimeoutError):
                 excludes = self._agent.cli.open_files.excludes(path)
-                self._excludes[path] = await asyncio.wait_for(excludes, WRITING)
+                # Not before the answer: the same file may be noted meanwhile.
+                self._excludes[path] = await asyncio.wait_for(excludes, ASKING)
+
+        await asyncio.gather(*map(ask, dict.fromkeys(paths)))
 
     def _replacing(self, call: Call) -> Call:
         """With what its files held: some agents tell each text that they write as a new file."""
