@@ -62,7 +62,7 @@ class Agent:
     `tokens` are what the model counts for each request, `asks` the begin of the only hosts that it
     asks for beside the model. Whether it `sees_skills` of the user, and `tells_output` of
     a command while that runs. `asks_editor` is a call of the editor's tool `open_files`, where the
-    agent starts tool servers in a folder that is not trusted. `mode` is the one in which its
+    agent has it in a folder that is not trusted. `mode` is the one in which its
     conversations begin, and `writes_as` what its calls that write are named by it. Whether its
     model `reads_tabs`, with what is not saved; it `begins_before_it_asks`, as it tells its calls;
     and it `tells_pieces` of a file for an edit, not all of it."""
@@ -196,7 +196,6 @@ ROWS = (
         unasking="acceptEdits",
         writes_as="Write",
         tells_pieces=True,
-        asks_editor=call("mcp__editor__open_files"),
     ),
     Agent(
         "opencode",

@@ -154,7 +154,7 @@ class InTab(unittest.TestCase):
         gate.set()
         self.until_over("▎ count", "One and two.")
 
-    def test_the_model_has_the_tools_of_the_editor_where_the_agent_starts_them(self) -> None:
+    def test_the_model_has_the_tools_of_the_editor_where_the_agent_gets_them(self) -> None:
         asked = self.row.asks_editor
         self.say("which files", *([[asked]] if asked else []), ["None."])
 

@@ -26,6 +26,10 @@ class ToolServer:
     kind: str
     params: Mapping[str, Any] = field(repr=False)
 
+    @property
+    def has_headers(self) -> bool:
+        return bool(self.params.get("headers"))
+
 
 def read(given: Sequence[Mapping[str, Any]]) -> tuple[ToolServer, ...]:
     """Reads members `{name, command, args, env}` and `{type: "http", name, url, headers}`; lists

@@ -47,6 +47,8 @@ class ClaudeAgent(AgentCli):
     )
     kinds = (ANTHROPIC,)
     own_login = "claude auth login"
+    # The adapter starts it with `--mcp-config`.
+    shows_headers = True
     # It starts in the mode that the workspace's settings name.
     asking_mode = "default"
     key_files = (KEY,)

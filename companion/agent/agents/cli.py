@@ -144,7 +144,9 @@ class AgentCli:
     if its own files of a conversation go with that. `asks_for_messages`
     is the method by which it asks, during a turn, what the user has said meanwhile, or empty. A
     piece of an answer that is an `own_mark` is not for the user. `key_files` are the files that
-    have the key, as paths in its home; each is written again when it is needed.
+    have the key, as paths in its home; each is written again when it is needed. If it
+    `shows_headers`, those of its tool servers stand on a command line, which all users of the
+    computer can read.
 
     It has more than twenty methods: each is one difference between the CLIs.
     """
@@ -155,7 +157,7 @@ class AgentCli:
     own_login = ""
     login = NoGoogleLogin()
     session_files = SessionFiles()
-    authenticates_first = asks_to_write = removes_sessions = False
+    authenticates_first = asks_to_write = removes_sessions = shows_headers = False
     asking_mode = asks_for_messages = ""
     key_files: tuple[str, ...] = ()
     own_mark = NO_MARK

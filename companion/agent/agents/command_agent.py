@@ -24,6 +24,8 @@ class CommandAgent(AgentCli):
     """`id` is made of its command by `id_of`."""
 
     kinds = (OWN,)
+    # It may be any agent.
+    shows_headers = True
 
     def __init__(self, folder: str, trusted: bool, id: str) -> None:
         super().__init__(folder, trusted)

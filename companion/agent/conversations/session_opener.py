@@ -47,8 +47,8 @@ class Opened:
 
 class SessionOpener:
     """`servers` are the tool servers of the sessions beside the CLI's own; `lent` are ours, and an
-    agent that cannot use them does without. `loading` is the id of the session that is being
-    loaded; its updates go to `repeat`."""
+    agent that cannot use them, or would show their secrets, does without. `loading` is the id of
+    the session that is being loaded; its updates go to `repeat`."""
 
     def __init__(self, cli: AgentCli, workspace: str) -> None:
         self.loading = ""
@@ -68,7 +68,9 @@ class SessionOpener:
         """`turns` are what the session should remember. `id` is for a recording of them, which may
         exist even if this fails. `last` is the id of the session before. Raises AgentError."""
         tool_servers.check(self.servers, client.capabilities)
-        self._used = tool_servers.together(self.servers, self.lent, client.capabilities)
+        hides = not self._cli.shows_headers
+        lent = [it for it in self.lent if hides or not it.has_headers]
+        self._used = tool_servers.together(self.servers, lent, client.capabilities)
         self._meta = await in_thread(partial(self._cli.session_meta, self._workspace))
         if turns is not None:
             loaded = await self._resume(client, id, last, turns)
