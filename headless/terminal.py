@@ -51,7 +51,7 @@ OTHER_COMMANDS = {
 PAGE_KEYS = {" ": 1, "page down": 1, "b": -1, "page up": -1}
 LINE_KEYS = {"down": 1, "up": -1}
 DECISIONS = {"a": "Accepted", "A": "Accepted", "r": "Rejected", "R": "Rejected", "l": "Released"}
-ELSEWHERE = "Decided in its chat or in the terminal, or withdrawn"
+ELSEWHERE = "Decided in its chat, in Show Changes or in the terminal, or withdrawn"
 REVIEW_KEYS = (
     "[n]ext [p]revious change  [k]eep  [d]rop  [u]ndo  [c]omment  [e]dit first  [space] [b]ack",
     "[a]ccept  [A]ccept, next  [r]eject  [R]eject with note  re[l]ease  ] [ other diffs",

@@ -480,7 +480,7 @@ class Front(Terminal):
         self.propose("newer\n", cli)
         self.see("+ newer")
         cli.call("closeDiff", filePath=self.path).result(20)
-        self.see("Decided in its chat or in the terminal")
+        self.see("Decided in its chat, in Show Changes or in the terminal")
 
     def test_a_note_goes_with_the_rejection(self) -> None:
         cli = self.propose("new\n")
