@@ -341,6 +341,26 @@ class Commands(QuestionCase):
         yield lambda: len(self.service.asked) == 3
         self.assertEqual(self.requests()[2], SendNow(conversation, "q"))
 
+    def test_words_that_do_not_reach_the_agent_are_on_the_clipboard(self) -> Steps:
+        inputs = self.inputs()
+        view = yield from self.chat()
+        for call, failing in (("a", Decide), ("b", Send)):
+            sublime.set_clipboard("before")
+            self.service.asked.clear()
+            yield from self.asks(view, call)
+            self.run_command("deny_with_note")
+            yield lambda: inputs
+            inputs.pop()("use make instead")
+            yield lambda: self.decided()
+            if failing is Send:
+                self.service.asked[0][1].give(None)
+                yield lambda: len(self.service.asked) == 2
+            self.service.asked[-1][1].fail(Unanswered("The agent has ended."))
+            yield lambda: sublime.get_clipboard() == "use make instead"
+            self.assertIn(replies.NOT_SENT, self.sentences[-1])
+            self.assertIs(type(self.requests()[-1]), failing)
+            yield from self.tell(view, ToolExecution(call, "shell", EXECUTING))
+
 
 class Edits(QuestionCase):
     def asks_to_edit(self, view: sublime.View, *names: str) -> Steps:

@@ -207,12 +207,16 @@ class Questions(CutChat):
         id = f"{command} {cut.at}"
         yield from self.asks(view, id)
         self.service.asked.clear()
+        sublime.set_clipboard("before")
         cut.next_story()
         self.run_command(command)
         yield from self.until_over(cut)
         (asked,) = self.chats.questions.all
         is_answered = self.chats.answering._replies.is_answered(asked)
         self.assertEqual(is_answered, bool(self.decided()), f"{command} after await {cut.at}")
+        if command == "deny_with_note" and cut.at > 0:
+            is_copied = sublime.get_clipboard() == "no"
+            self.assertNotEqual(is_copied, bool(self.asked_for(Send)), f"await {cut.at}")
         if not is_answered:
             self.run_command("deny")
             yield lambda: self.decided() == [(id, CANCEL)]

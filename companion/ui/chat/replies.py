@@ -11,6 +11,7 @@ from ...agent.acp.elicitation import ACCEPT, DECLINE, URL
 from ...agent.events.turn_events import CANCEL, Option
 from ...base.answer import Answer, Unanswered
 from ...chat.question import PERMISSION
+from .. import application
 from ..panels import Panel
 from ..stories import Stories
 from . import asked_edits, forms
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 WHICH = "Which of these, for {}?"
 NOTE = "Deny, and tell the agent:"
+NOT_SENT = "Your note did not reach the agent. It is on the clipboard."
 SAID = '{}: you chose "{}".'
 LOST = "Your answer did not reach the agent: {}"
 OVER = "That question was answered elsewhere, or does not wait any more."
@@ -114,17 +116,36 @@ class Replies:
         self, asked: WaitingQuestion, no: Option, window: sublime.Window
     ) -> None:
         """The words are a message to the agent, which gets it before all others."""
-        from ...chat.requests import Send, SendNow
-
         panel = self._panel(asked, window)
         note = await panel.line(NOTE)
-        if not self._ends(asked, panel) or note is None or not await self.decide(asked, no):
+        if not self._ends(asked, panel) or note is None:
             return
-        service = await self._needed()
-        if service is not None and note.strip():
-            sent = await service.ask(Send(asked.chat.conversation, note.strip()))
+        if note.strip():
+            await self._deny_and_send(asked, no, note.strip())
+        else:
+            await self.decide(asked, no)
+
+    async def _deny_and_send(self, asked: WaitingQuestion, no: Option, note: str) -> None:
+        from ...chat.requests import Send, SendNow
+
+        is_on_its_way, why = False, ""
+        try:
+            service = await self._needed() if await self.decide(asked, no) else None
+            if service is None:
+                return
+            answer = service.ask(Send(asked.chat.conversation, note))
+            is_on_its_way = True
+            try:
+                sent = await answer
+            except Unanswered as error:
+                is_on_its_way, why = False, str(error)
+                return
             if sent.queued:
                 await service.ask(SendNow(asked.chat.conversation, sent.queued))
+        finally:
+            if not is_on_its_way:
+                application.copy(note)
+                self._tell(" ".join(filter(None, (NOT_SENT, why))))
 
     async def decline(self, asked: WaitingQuestion) -> None:
         await self._answer(asked, DECLINE, None)
