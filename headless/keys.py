@@ -40,7 +40,7 @@ PASTE_WAIT = 1.0
 # Asks the terminal to tell keys such as Ctrl+Enter apart, and to say what is pasted; and no more.
 ALL_KEYS = "\x1b[>1u\x1b[>4;1m\x1b[?2004h"
 USUAL_KEYS = "\x1b[<u\x1b[>4m\x1b[?2004l"
-_KEY = re.compile(r"\x1b\[200~.*?\x1b\[201~|\x1b[\[O][0-9;]*[~A-Za-z]|\x1b\r|.", re.DOTALL)
+_KEY = re.compile(r"\x1b\[200~.*?\x1b\[201~|\x1b[\[O][0-9;]*[~A-Za-z]|\x1b[^\x1b]|.", re.DOTALL)
 _SEQUENCE = re.compile(r"\x1b[\[O]([0-9;]*)([~A-Za-z])")
 
 
@@ -76,12 +76,21 @@ def _plain(key: str) -> str:
     Alt+Enter, or a line feed, which no other key sends."""
     if key in ("\x1b\r", "\n"):
         return "ctrl+enter"
+    if len(key) == 2 and key[0] == "\x1b":
+        return _with_alt(_plain(key[1]))
     code = ord(key[0]) if len(key) == 1 else 0
     if code in CODES and key != " ":
         return CODES[code]
     if code == 0:
         return "ctrl+space" if key == "\x00" else ""
     return "ctrl+" + chr(code + 96) if code < 27 else key
+
+
+def _with_alt(name: str) -> str:
+    """As `_with_modifiers`."""
+    held, _, key = name.rpartition("+") if len(name) > 1 else ("", "", name)
+    shift = "shift+" if key.isupper() else ""
+    return f"{held}{'+' if held else ''}alt+{shift}{key.lower()}" if key else ""
 
 
 def _of_code(code: int) -> str:

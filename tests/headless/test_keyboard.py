@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import os
 import unittest
 from typing import Any
 
@@ -58,12 +59,27 @@ class OfATerminal(unittest.TestCase):
             "shift+tab": ("\x1b[Z",),
             "delete": ("\x1b[3~",),
             "ctrl+alt+down": ("\x1b[1;7B",),
+            "alt+a": ("\x1ba", "\x1b[97;3u"),
+            "alt+shift+a": ("\x1bA",),
+            "ctrl+alt+x": ("\x1b\x18",),
             "Y": ("Y", "\x1b[121;2u"),
             "ä": ("ä",),
             "": ("\x1bO0", "\x1b[I", "\x1b[200~"),
         }
         found = {name: tuple(map(keys.bound, them)) for name, them in sent.items()}
         self.assertEqual(found, {name: (name,) * len(them) for name, them in sent.items()})
+
+    def test_alt_and_a_key_is_one_key_and_no_escape(self) -> None:
+        reading, writing = os.pipe()
+        self.addCleanup(os.close, reading)
+        os.write(writing, b"\x1ba\x1b\x1b[A\x1b\r\x1b")
+        os.close(writing)
+        next_key, found = keys.TerminalKeys(reading, None), []
+        next_key.is_raw = True
+        with self.assertRaises(EOFError):
+            while True:
+                found.append(next_key(1.0))
+        self.assertEqual(found, ["\x1ba", "\x1b", "\x1b[A", "\x1b\r", "\x1b"])
 
 
 class InView(EngineTestCase):
