@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Iterator
+from typing import Any, Generator, Iterator
 from unittest import mock
 
 import sublime
@@ -257,6 +257,77 @@ class GoingOn(CommandCase):
         self.run_command("drop_change")
         yield lambda: any(sheet_commands.NO_CHANGE in it for it in told)
         self.assertEqual((text_of(right), self.window.active_view()), (NEW, view))
+
+
+class OnWhichFile(UnaskedCase, CommandCase):
+    """A proposal is on top of another group, beside the sheet."""
+
+    # The commands that decide or ask, and take the file at the caret.
+    DECIDING = ("accept_diff", "accept_diff_and_next", "reject_diff", "keep_change", "drop_change")
+    ASKING = ("release_diff", "reject_diff_with_note", "comment_on_diff")
+
+    def beside(self) -> Generator[Any, Any, sublime.View]:
+        """A sheet, with an edit that was made already and two proposals."""
+        self.edit = self.made("z.py", OLD, NEW)
+        self.first, self.second = yield from self.propose_files((OLD, NEW), (OLD, OTHER))
+        view = yield from self.show()
+        self.replace(open_diffs, "is_on_top", lambda _window, it: it == self.second)
+        self.panels_shown = self.panels()
+        asked_for: list[str] = []
+
+        def shown(_window: sublime.Window, caption: str, *_rest: Any) -> None:
+            asked_for.append(caption)
+
+        self.replace(sublime.Window, "show_input_panel", shown)
+        self.asked_for = asked_for
+        self.said = self.told()
+        return view
+
+    def until_said(self, sentence: str) -> Steps:
+        yield lambda: any(sentence in it for it in self.said)
+        self.said.clear()
+
+    def assert_undecided(self) -> None:
+        self.assertEqual((text_of(self.first), text_of(self.second)), (NEW, OTHER))
+        self.assertTrue(is_diff(self.first) and is_diff(self.second))
+        self.assertEqual((seen(self.first), seen(self.second)), (frozenset(), frozenset()))
+        self.assertEqual((self.asked_for, self.panels_shown), ([], []))
+
+    def test_in_the_first_line_commands_say_so_and_decide_on_no_file(self) -> Steps:
+        view = yield from self.beside()
+        self.assertEqual(view.rowcol(view.sel()[0].b)[0], 0)
+        for name in (*self.DECIDING, *self.ASKING):
+            self.run_command(name)
+            yield from self.until_said(sheet_commands.NO_FILE)
+        self.assert_undecided()
+        self.assertEqual(self.window.active_view(), view)
+
+    def test_on_an_edit_without_tabs_commands_on_proposals_say_where_it_has_them(self) -> Steps:
+        view = yield from self.beside()
+        self.caret_at(view, "z.py")
+        for name in self.ASKING:
+            self.run_command(name)
+            yield from self.until_said(sheet_commands.NOT_OPEN)
+        self.assert_undecided()
+        self.run_command("accept_diff")
+        yield lambda: "z.py" not in text_of(view)
+        self.assert_undecided()
+
+    def test_on_a_proposal_they_act_on_that_one(self) -> Steps:
+        view = yield from self.beside()
+        self.caret_at(view, "0.py")
+        self.run_command("comment_on_diff")
+        yield from self.until_in("0.py", lambda: " ".join(self.asked_for))
+        self.run_command("accept_diff")
+        yield lambda: not is_diff(self.first)
+        self.assertTrue(is_diff(self.second))
+        self.assertIn("z.py", text_of(view))
+
+    def test_where_no_change_is_going_to_one_says_so(self) -> Steps:
+        yield from self.show()
+        said = self.told()
+        self.run_command("next_change")
+        yield lambda: any(sheet_commands.NOWHERE in it for it in said)
 
 
 class SameFile(CommandCase):

@@ -22,6 +22,9 @@ from .sources import Source
 # The actions on one change.
 KEEP, DROP = "keep_change", "drop_change"
 NO_CHANGE = "There is no change at the caret: go to one first."
+NO_FILE = "There is no file at the caret: put it on the file that you mean."
+NOT_OPEN = "That edit has no tabs of its own yet: press Enter on its heading, then run this there."
+NOWHERE = "This tab shows no change to go to."
 # The editor's commands that undo, and whether they do; the others redo. A sheet's own steps are not
 # the user's.
 UNDOING = {"undo": True, "redo": False, "redo_or_repeat": False}
@@ -119,18 +122,27 @@ class SheetCommands:
         view = window.active_view()
         return view is not None and self.sheets.of(view) is not None
 
-    def decide_at_caret(self, window: sublime.Window, action: str) -> bool:
-        """Do what the link of that action would, on the file or the change at the caret; False if
-        there is none."""
+    def decide_at_caret(self, window: sublime.Window, action: str) -> None:
+        """Do what the link of that action would, on the file or the change at the caret; if there
+        is none, say so."""
         found = self.at_caret(window)
         if found is None:
-            return False
-        if action in (KEEP, DROP) and not found.key:
+            self._tell(NO_FILE)
+        elif action in (KEEP, DROP) and not found.key:
             self._tell(NO_CHANGE)
         else:
             story = self.decide(found.sheet, action, found.file.id, found.key)
             self._stories.begin(story, window)
-        return True
+
+    def review_at_caret(self, window: sublime.Window) -> sublime.View | None:
+        """The right view of the review of the file at the caret; if that is not open, says so."""
+        found = self.at_caret(window)
+        view = found.view if found is not None else None
+        if found is None:
+            self._tell(NO_FILE)
+        elif view is None:
+            self._tell(NOT_OPEN if found.file.is_written else DECIDED)
+        return view
 
     def step(self, window: sublime.Window, step: int) -> bool:
         """If a sheet has the keyboard, go to the next change in it, or with -1 to the previous one,
@@ -147,6 +159,8 @@ class SheetCommands:
             beyond = ([it for it in starts if it.caret < row] or starts)[::-1]
         if beyond:
             sight.put_caret(view, sheet.model.point_at(beyond[0].caret))
+        else:
+            self._tell(NOWHERE)
         return True
 
     async def go(self, view: sublime.View) -> None:

@@ -20,17 +20,13 @@ OUT_OF_SIGHT = " was out of sight, and is shown now. Run the command again to de
 SMALL = ("and", "on", "with")
 
 
-def _is_in_sheet(window: sublime.Window) -> bool:
-    return host.running is not None and host.running.sheet_commands.has_keyboard(window)
-
-
 class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
     """Base of the commands on one diff. With an `id` it is that diff, wherever it is. Without one,
     it is the diff that has the keyboard on either side, else the one that is visible in the window,
     else the one of the window that has waited longest, which is then shown. A command that
     `decides` does nothing more than show it in that case: nobody decides on a diff unseen. If a
-    sheet of changes has the keyboard, it is the file at its caret, and `in_sheet` the link of the
-    sheet that does the same."""
+    sheet of changes has the keyboard, it is the file at its caret and no other, and `in_sheet` the
+    link of the sheet that does the same."""
 
     decides = False
     in_sheet = ""
@@ -41,29 +37,33 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
             return id is not None
         from ..review import open_diffs
 
-        at_caret = host.running.sheet_commands.at_caret(self.window)
-        if at_caret is not None and (self.in_sheet or at_caret.view is not None):
-            return True
-        return open_diffs.meant(self.window) is not None
+        # In a sheet it says what to do if there is no file at the caret.
+        is_in_sheet = host.running.sheet_commands.has_keyboard(self.window)
+        return is_in_sheet or open_diffs.meant(self.window) is not None
 
     def run(self, id: str | None = None) -> None:
         running = host.running
         if running is None:
             host.tell(NOT_RUNNING)
             return
+        if id is None and running.sheet_commands.has_keyboard(self.window):
+            self._act_in_sheet(running)
+            return
         from ..review import open_diffs
 
-        at_caret = running.sheet_commands.at_caret(self.window) if id is None else None
-        if at_caret is not None and self.in_sheet:
-            running.sheet_commands.decide_at_caret(self.window, self.in_sheet)
-            return
-        named = None if at_caret is None else at_caret.view
-        if id is not None:
-            named = open_diffs.with_id(id)
-        view = open_diffs.meant(self.window) if named is None and id is None else named
+        view = open_diffs.meant(self.window) if id is None else open_diffs.with_id(id)
         if view is None:
             running.editor.tell(NO_DIFF)
-        elif view == named or self._show(running, view) or not self.decides:
+        elif id is not None or self._show(running, view) or not self.decides:
+            self.act(running, view)
+
+    def _act_in_sheet(self, running: Running) -> None:
+        commands = running.sheet_commands
+        if self.in_sheet:
+            commands.decide_at_caret(self.window, self.in_sheet)
+            return
+        view = commands.review_at_caret(self.window)
+        if view is not None:
             self.act(running, view)
 
     def act(self, running: Running, view: sublime.View) -> None:
@@ -120,9 +120,6 @@ class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
 class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
     """Go to the next change of the proposal, or of the sheet of changes in front."""
 
-    def is_enabled(self, id: str | None = None) -> bool:
-        return super().is_enabled(id) or _is_in_sheet(self.window)
-
     def run(self, id: str | None = None) -> None:
         if (
             id is not None
@@ -138,9 +135,6 @@ class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
 
 class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
     """Go to the previous change of the proposal, or of the sheet of changes in front."""
-
-    def is_enabled(self, id: str | None = None) -> bool:
-        return super().is_enabled(id) or _is_in_sheet(self.window)
 
     def run(self, id: str | None = None) -> None:
         if (
