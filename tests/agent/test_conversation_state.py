@@ -15,7 +15,7 @@ from GeminiCompanion.companion.agent.conversations.conversation_state import (
 from GeminiCompanion.companion.agent.events.turn_events import Addition, Attachment, QueuedMessage
 
 SERVERS = tool_servers.read([{"name": "sums", "command": "node", "args": ["sums.js"]}])
-# As files of earlier releases have it.
+# As a file has it.
 WRITTEN = {
     "title": "A title",
     "agent": "qwen",
@@ -31,7 +31,7 @@ WRITTEN = {
     "options": '{"effort": "high", "fast": true}',
     "queue": '[{"id": "1", "text": "Später", "time": "2026-01-02T03:04:05+00:00", "given": ["/a"],'
     ' "files": ["/a", "/b"], "attachments": [{"id": "2", "name": "a.png", "media_type":'
-    ' "image/png", "size": 5}]}]',
+    ' "image/png", "size": 5}], "additions": []}]',
     "in_chat": "yes",
 }
 QUEUED = QueuedMessage(
@@ -48,7 +48,7 @@ FULL = ConversationState(
 
 
 class State(unittest.TestCase):
-    def test_a_file_of_an_earlier_release_is_read_and_written_in_the_same_words(self) -> None:
+    def test_a_file_is_read_and_written_in_the_same_words(self) -> None:
         self.assertEqual(ConversationState.of(WRITTEN), FULL)
         self.assertEqual(FULL.changes_since(ConversationState()), WRITTEN)
 

@@ -134,8 +134,4 @@ def queue_text(messages: Sequence[QueuedMessage]) -> str:
 
 
 def _values(message: QueuedMessage) -> dict[str, Any]:
-    values = {**dataclasses.asdict(message), "time": message.time.isoformat()}
-    if not message.additions:
-        # As earlier releases write it.
-        del values["additions"]
-    return values
+    return {**dataclasses.asdict(message), "time": message.time.isoformat()}
