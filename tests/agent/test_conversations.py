@@ -461,6 +461,22 @@ class WithSessions(OnDisk):
                 await agent.models(self.workspace, ID)
         self.assertEqual(used, [(server,), (), (server,)])
 
+    async def test_with_what_is_only_lent_to_it_a_session_opens_after_the_others(self) -> None:
+        self.gate.set()
+        self.written()
+        agent = await self.started()
+        session = agent.conversations.known(ID).session
+        session.lend([ToolServer("editor", HTTP, {"url": "http://127.0.0.1:1/"})])
+        alone, open_session = [], session_opener.SessionOpener.open
+
+        async def noted(it: Any, *of: Any) -> Opened:
+            alone.append(self.client.opening.locked())
+            return await open_session(it, *of)
+
+        with mock.patch.object(session_opener.SessionOpener, "open", noted):
+            await agent.models(self.workspace, ID)
+        self.assertEqual(alone, [True])
+
     async def test_nothing_stays_of_a_temporary_conversation(self) -> None:
         self.gate.set()
         agent = await self.started()

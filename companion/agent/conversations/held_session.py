@@ -133,10 +133,9 @@ class HeldSession:
         last = record.state.session
         loading = "" if turns is None else await self._announce_recording()
         self.state.begin()
-        # A tool server that does not start would delay all others.
+        # A tool server that does not start would delay all others. Ours runs already.
         alone: AsyncContextManager[None] = asyncio.Lock()
-        has_servers = self._opener.servers or self._opener.lent
-        async with alone if has_servers else client.opening:
+        async with alone if self._opener.servers else client.opening:
             known = "" if self._is_left(client, last) else last
             opened = await self._opener.open(client, loading, known, turns)
         session, self.reminder = opened.session, opened.reminder
