@@ -7,13 +7,15 @@ import os
 import sys
 import tempfile
 import unittest
+from datetime import datetime, timezone
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.agent.acp import session_list
+from GeminiCompanion.companion.agent.acp import messages, session_list
 from GeminiCompanion.companion.agent.acp.session_list import ListedSession
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.agents import command_agent
+from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.conversations import repeated_turns
 from GeminiCompanion.companion.agent.conversations.conversation import Conversation
 from GeminiCompanion.companion.agent.conversations.repeated_turns import (
@@ -53,6 +55,20 @@ class Listed(unittest.TestCase):
                 {"sessions": [{"sessionId": "a", "updatedAt": text}]}
             ).sessions
             self.assertEqual(str(session.updated), "2026-01-02 03:04:00+00:00")
+
+
+class Repeated(unittest.TestCase):
+    def test_calls_without_an_end_are_told_in_their_order(self) -> None:
+        turns = repeated_turns.RepeatedTurns(
+            GeminiCli("/w", False), "c" * 32, datetime.now(timezone.utc)
+        )
+        turns.take(messages.UserMessageChunk("Go"))
+        ids = [f"call {number}" for number in range(20)]
+        for id in ids:
+            turns.take(messages.ToolCallStart(id, "ls", "execute", "in_progress"))
+        (turn,) = turns.finished("")
+        calls = [it.body for it in turn.events if isinstance(it.body, events.ToolCall)]
+        self.assertEqual([it.call_id for it in calls], ids)
 
 
 class OfTerminal(unittest.IsolatedAsyncioTestCase):
@@ -142,6 +158,23 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
         await self.take_over(session)
         with self.assertRaisesRegex(AgentError, "a conversation here already"):
             await self.take_over(session)
+
+    async def test_no_session_is_taken_over_twice_at_a_time(self) -> None:
+        agent = self.agent("--list", "--load")
+        session = (await self.listed())[0]
+        both = (self.take_over(session) for _ in range(2))
+        done = await asyncio.gather(*both, return_exceptions=True)
+        (refused,) = (it for it in done if isinstance(it, AgentError))
+        self.assertEqual(refused.message, own_sessions.TAKEN)
+        self.assertEqual(len(agent.sessions()), 1)
+        kept = os.listdir(os.path.join(self.folder, "state", "conversations"))
+        self.assertEqual(len({os.path.splitext(it)[0] for it in kept}), 1, kept)
+
+    async def test_pages_without_a_session_of_the_folder_do_not_end_the_list(self) -> None:
+        patched(self, mock.patch.object(own_sessions, "MOST", 2))
+        self.agent("--list", "--load")
+        # The first page has two, one of which is elsewhere.
+        self.assertEqual([it.id for it in await self.listed()], ["last", "first"])
 
     async def test_nothing_is_left_of_one_that_cannot_be_opened(self) -> None:
         agent = self.agent("--list", "--load")

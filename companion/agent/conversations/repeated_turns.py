@@ -36,7 +36,8 @@ NOT_SHOWN = sentence(
     " not shown here."
 )
 OLDER = sentence(
-    "What was said before that in the terminal is known to the agent, and is not shown here."
+    "What was said in the terminal before the message above is known to the agent, and is not shown"
+    " here."
 )
 
 
@@ -91,8 +92,8 @@ class RepeatedTurns:
         if self._count > MAX_TURNS:
             self._turns[0].log.add(Thought(WARNING, OLDER))
         for turn in self._turns:
-            for id in turn.calls.keys() - turn.over:
-                self._introduce(turn, turn.calls[id])
+            for call in [it for id, it in turn.calls.items() if id not in turn.over]:
+                self._introduce(turn, call)
             if turn is self._turns[-1]:
                 turn.log.add(Thought(WARNING, TAKEN_OVER if is_shown else NOT_SHOWN))
             turn.log.add(Complete(END_TURN, Usage()))

@@ -27,7 +27,7 @@ from .backend import Backend
 # Seconds for a page of the list, and for a session to be repeated.
 LISTING, REPEATING = 30.0, 120.0
 # Pages that are asked for, and sessions that are listed.
-MAX_PAGES, MOST = 10, 200
+MAX_PAGES, MOST = 40, 200
 # Sorts before all times that an agent tells.
 NEVER = datetime.min.replace(tzinfo=timezone.utc)
 CANNOT_LIST = sentence("{cli} does not list its sessions.")
@@ -41,8 +41,8 @@ TAKEN = sentence("This session is a conversation here already.")
 async def listed(
     backend: Backend, conversations: Conversations, folder: str
 ) -> tuple[ListedSession, ...]:
-    """Those of the folder (a real path) that are no conversations here, the last used ones first.
-    Raises AgentError."""
+    """Those of the folder (a real path) that are no conversations here, the last used ones first;
+    of an agent with very many, only the newest are looked at. Raises AgentError."""
     # Some agents run what a workspace names as soon as they look at it.
     await in_thread(partial(backend.cli.session_meta, folder))
     await backend.account.refresh()
@@ -64,17 +64,24 @@ async def take_over(
     """A new conversation that goes on with the session, with its turns as far as the agent repeats
     them. Raises AgentError."""
     cli = backend.cli
-    if session.id in set(_known(conversations, cli)):
-        raise AgentError(VALIDATION_ERROR, TAKEN)
+    _check_free(conversations, cli, session)
     made = conversations.new(folder, cli)
     turns = RepeatedTurns(cli, made.id, session.updated or datetime.now(timezone.utc))
     await _repeat(backend, folder, session.id, turns)
     title = session.title
     async with made.hold.held():
+        # It may have been taken over while the agent repeated it.
+        _check_free(conversations, cli, session)
         made.record.take_over(session.id, title, cli.id, turns.finished(title))
         conversations.remember(made)
         await on_disk(made.record.transcript.write)
     return made
+
+
+def _check_free(conversations: Conversations, cli: AgentCli, session: ListedSession) -> None:
+    """Raises AgentError."""
+    if session.id in set(_known(conversations, cli)):
+        raise AgentError(VALIDATION_ERROR, TAKEN)
 
 
 def _real(folder: str) -> str:
@@ -87,7 +94,9 @@ async def _pages(client: AcpClient, folder: str) -> list[ListedSession]:
     for _page in range(MAX_PAGES):
         told = await client.request(list_sessions(folder, cursor), LISTING)
         found += told.sessions
-        if not told.next or told.next == cursor or len(found) >= MOST:
+        # Codex filters each page by itself, which may leave nothing of it; others do not filter.
+        is_enough = sum(it.folder == folder for it in found) >= MOST
+        if not told.next or told.next == cursor or is_enough:
             break
         cursor = told.next
     return found

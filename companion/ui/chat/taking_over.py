@@ -29,7 +29,9 @@ NO_OWN_LOGIN = (
     ' your own login for Claude Code, opencode or Codex with "Gemini Companion: Log In to Agent".'
 )
 ASKING, TAKING = "Asking {} for its sessions …", "Asking {} what was said in the session …"
-NONE = "{} has no session of a terminal in {} that is not a chat here already."
+NONE = (
+    "{} has no session of a terminal in {}, among its newest ones, that is not a chat here already."
+)
 
 
 class TakingOver:
