@@ -1,6 +1,6 @@
-"""The engine: the real Gemini CLI as an agent that other programs can talk to.
+"""The engine: Gemini CLI and other agents, which programs can talk to.
 
-It runs `gemini --acp` in a home of its own and speaks the Agent Client Protocol with it. Its input
-are messages, decisions and credentials; its output are frozen events. It knows no editor and no
-HTTP.
+It runs them, such as `gemini --acp`, in homes of its own or, with the user's own login, in the
+user's, and speaks the Agent Client Protocol with them. Its input are messages, decisions and
+credentials; its output are frozen events. It knows no editor and no HTTP.
 """
