@@ -254,7 +254,8 @@ class Agent:
         await self.remove(session_id)
 
     async def remove(self, session_id: str) -> None:
-        """Delete a conversation for good. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
+        """Delete a conversation for good, also in the own files of an agent that
+        `removes_sessions`. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
         await self.conversations.remove(session_id)
 
     async def _find(

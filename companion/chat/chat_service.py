@@ -70,7 +70,7 @@ class ChatService(User):
         """Follow a conversation; gives its first update, whose state is STARTING. Without an id it
         is a new one. With the id of one that does not exist (any more) it is a new one with this
         id, in the workspace (an absolute path of a folder) and with the agent (its id; empty is the
-        usual one). `tools` are servers of ours for its agent, where the workspace is trusted."""
+        usual one). `tools` are servers of ours, which its agent may use."""
         id = conversation_id or secrets.token_hex(16)
         wanted = WantedChat(id, agent, workspace, tuple(tools))
         with self._door:

@@ -203,6 +203,12 @@ class Rows(unittest.TestCase):
                 for name in made.key_files:
                     self.assertFalse(os.path.exists(os.path.join(self.home, name)), name)
 
+    def test_a_refusal_does_not_name_the_own_login_which_only_the_editor_offers(self) -> None:
+        for id, kind in (("claude", OPENAI), ("opencode", ANTHROPIC), ("codex", ANTHROPIC)):
+            with self.subTest(id), self.assertRaises(AgentError) as refused:
+                CLIS[id](self.home, False).check(Credentials(kind, SECRET))
+            self.assertNotIn(OWN, str(refused.exception.message))
+
     def test_with_the_users_own_login_they_ask_before_they_write(self) -> None:
         self.assertEqual(ClaudeAgent.asking_mode, "default")
         codex = Codex(self.home, True).environment(Credentials(OWN), {})

@@ -197,7 +197,7 @@ class Talk(ApiTest):
             body = {"authType": "own-login", "agent": id}
             reply = self.ask("POST", "/auth/config", body, server=server)
             self.refused(reply, 400, "VALIDATION_ERROR")
-            self.assertIn("only by them, in the editor", reply["message"])
+            self.assertIn("Only the user of this computer", reply["message"])
 
     def test_what_is_known_of_the_login_is_told(self) -> None:
         self.assertEqual(self.configure()["message"], "The credentials are set.")

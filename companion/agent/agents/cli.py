@@ -134,8 +134,8 @@ class AgentCli:
     Those of the `trusted_folders`, absolute paths, and of folders in these may be used in any case.
 
     `id` is its name in options, requests and transcripts. `kinds` are the kinds of credentials that
-    it accepts from everybody; from the user at the editor it also accepts OWN if it has an
-    `own_login`: the command by which they log in to it in a terminal.
+    it accepts from everybody. If it has an `own_login`, the command by which the user logs in to it
+    in a terminal, `check` accepts OWN, too: from whom, is for the caller to say.
     `login` is the login with Google in its home, `session_files` are there, too. It
     `authenticates_first` if it needs that before anything else, not only where it asks for it. It
     `asks_to_write` if its writes of files come through us; it is then also offered to read them
@@ -229,9 +229,9 @@ class AgentCli:
 
     def check(self, credentials: Credentials) -> None:
         """Raises AgentError if something is missing or cannot be passed on."""
-        kinds = (*self.kinds, OWN) if self.own_login else self.kinds
-        if credentials.kind not in kinds:
-            raise not_among(kinds, credentials.kind)
+        is_own = credentials.kind == OWN and bool(self.own_login)
+        if not is_own and credentials.kind not in self.kinds:
+            raise not_among(self.kinds, credentials.kind)
         credentials.check()
         if credentials.kind != OWN:
             self.check_fields(credentials)

@@ -180,8 +180,8 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "What was said before that in the terminal is known to the agent, and is not shown here.": (
         "代理知道此前在终端中所说的内容，此处不显示。"
     ),
-    "{cli} can be given the own login of its computer's user only by them, in the editor.": (
-        "{cli} 要使用电脑用户自己的登录，只能由该用户在编辑器中设置。"
+    "Only the user of this computer can choose their own login for {cli}, in the editor.": (
+        "只有这台电脑的用户才能在编辑器中为 {cli} 选择使用自己的登录。"
     ),
     "Expected the command of an agent; got {got}.": "应为代理的启动命令；收到的是 {got}。",
     "An API key is needed for this kind of login.": "此登录方式需要 API 密钥。",

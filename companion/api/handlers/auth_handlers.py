@@ -15,7 +15,7 @@ from ..contract.refusal import Refusal
 from .handler_types import HandlerAnswer, Inputs, Services
 
 ONLY_BY_USER = sentence(
-    "{cli} can be given the own login of its computer's user only by them, in the editor."
+    "Only the user of this computer can choose their own login for {cli}, in the editor."
 )
 
 

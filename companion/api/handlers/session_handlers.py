@@ -118,7 +118,8 @@ async def change(services: Services, inputs: Inputs) -> HandlerAnswer:
 
 
 async def remove(services: Services, inputs: Inputs) -> HandlerAnswer:
-    """Delete a conversation for good; see `Agent.remove`."""
+    """Delete a conversation for good, also in the own files of an agent that `removes_sessions`;
+    the others keep theirs."""
     outlive_client(inputs.request)
     await services.agent.remove(inputs.fields["sessionId"])
     return HandlerAnswer("session_removed")
