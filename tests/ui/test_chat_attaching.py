@@ -48,6 +48,8 @@ class Attaching(AttachingCase):
         view = yield from self.chat_beside("a.py", "x\n")
         os.mkdir(os.path.join(self.folder, "src"))
         self.run_command("attach", what="file", path="a.py")
+        # Each looks at the disk in a thread of its own.
+        yield lambda: self.of(view).above.attached
         self.run_command("attach", what="folder", path=os.path.join(self.folder, "src"))
         path, folder = self.file.file_name(), os.path.join(self.folder, "src")
         yield from self.until_attached(
@@ -160,6 +162,21 @@ class Naming(AttachingCase):
         self.assertEqual(self.unsent(view), "read @.env")
         yield lambda: self.service.asked
         self.assertEqual(self.asked_last().words, "read @.env")
+
+    def test_it_is_looked_for_where_the_agent_works(self) -> Steps:
+        second = os.path.join(self.folder, "second")
+        os.mkdir(second)
+        self.write(os.path.join("second", ".env"), "KEY=1")
+        self.folders(self.folder, second)
+        view, shown = (yield from self.chat()), self.panels()
+        yield from self.update(view, workspace=second)
+        self.type(view, "read @.env")
+        self.run_command("send")
+        yield lambda: shown
+        self.assertEqual(shown[-1]["items"], [sending.NO, sending.YES])
+        shown[-1]["on_select"](0)
+        yield from self.until_turn()
+        self.assertEqual(self.service.asked, [])
 
     def test_a_message_that_names_any_other_file_is_sent_without_one(self) -> Steps:
         self.write("a.py", "x")

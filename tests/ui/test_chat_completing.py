@@ -57,6 +57,16 @@ class Names(CompletingCase):
         found = yield from self.offered(view, "@er", "er")
         self.assertEqual(found[0], ("src/deep/er.py", "src/deep/er.py"))
 
+    def test_names_are_as_seen_from_the_folder_in_which_the_agent_works(self) -> Steps:
+        src = os.path.join(self.folder, "src")
+        self.folders(self.folder, src)
+        view = yield from self.chat()
+        yield from self.update(view, workspace=src)
+        found = yield from self.offered(view, "see @er", "er")
+        self.assertEqual(found[0], ("deep/er.py", "deep/er.py"))
+        found = yield from self.offered(view, "see @main", "main")
+        self.assertEqual([put for _, put in found], [os.path.join(self.folder, "main.py")])
+
     def test_what_stands_before_the_word_stays_and_is_no_part_of_a_completion(self) -> Steps:
         view = yield from self.chat()
         for text, prefix, put in (

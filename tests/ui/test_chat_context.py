@@ -3,6 +3,7 @@ CLIs of the window are told."""
 
 from __future__ import annotations
 
+import os
 from datetime import datetime, timezone
 from typing import Any, Generator
 
@@ -74,6 +75,16 @@ class Context(ChatCase):
         self.assertIn("a.py, line 1.", told)
         self.assertIn("Selected:\n```\none\n```", told)
         self.assertEqual((yield from self.sent("again")), "")
+
+    def test_paths_are_as_seen_from_the_folder_in_which_the_agent_works(self) -> Steps:
+        self.set("chat_context", True)
+        yield from self.look_at("a.py", "one two\n")
+        view = yield from self.chat()
+        yield from self.update(view, workspace=self.folder)
+        self.assertIn("In front: a.py, line 1.", (yield from self.sent("hello")))
+        yield from self.update(view, workspace=os.path.join(self.folder, "second"))
+        path = os.path.join(self.folder, "a.py")
+        self.assertIn(f"In front: {path}, line 1.", (yield from self.sent("again")))
 
     def test_what_went_with_a_message_that_is_taken_back_is_told_with_the_next(self) -> Steps:
         self.set("chat_context", True)

@@ -19,7 +19,7 @@ from .. import application, panels, sharing_settings
 from ..prompt import sending
 from ..prompt.references import NoReference
 from ..prompt.sending import NothingToSend, Text
-from .chat_view import ChatView
+from .chat_view import ChatView, workspace_of
 from .drafts import folder_of
 from .last_texts import LastTexts
 from .project_lists import ProjectLists
@@ -82,7 +82,8 @@ class Attaching:
         path = view.file_name() if view is not None and what != "build_results" else None
         if path is not None and not await self._may(window, path):
             return
-        text = Text(window, view, [folder_of(window)], maps=PathMaps())
+        folder = await workspace_of(chat, window)
+        text = Text(window, view, [folder], maps=PathMaps())
         try:
             words = text.variables()[what]()
         except (NothingToSend, NoReference) as error:
@@ -122,8 +123,9 @@ class Attaching:
 
     async def _chosen(self, window: sublime.Window, what: str) -> str | None:
         """A path; None for none."""
-        listing, is_excluded = await self._lists.of(window), sharing_settings.excluder(window)
         folder, near = folder_of(window), sending.open_paths(window)
+        listing = await self._lists.of(window, folder)
+        is_excluded = sharing_settings.excluder(window)
         look = partial(_offered, what, listing.names, near, folder, is_excluded)
         names = await background.start(look)
         chosen = await panels.choice(window, [OTHER, *names], WHAT[what], selected_index=1)

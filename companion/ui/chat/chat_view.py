@@ -7,19 +7,23 @@ back as a whole (docs/adr/0028).
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from functools import partial
 from typing import Any, Callable, Iterable, Sequence
 
 import sublime
 
+from ...base import background
 from ...base.shown_text import shown_line
 from ...chat.chat_update import STARTING, ChatUpdate
 from ...chat.question import ChatQuestion
 from ...chat.rendered import LINE, Link, Patch
-from .. import queues
+from .. import queues, views
 from . import failure_words
 from .above import Above
 from .composer import Composer
+from .drafts import folder_of
 from .drawn import DrawnDocument
 from .drawn_transcript import DrawnTranscript
 from .patience import Patience
@@ -214,3 +218,18 @@ def _set_up(view: sublime.View, conversation: str) -> None:
         view.settings().set(name, value)
     if view.settings().get("syntax") != SYNTAX:
         view.assign_syntax(SYNTAX)
+
+
+async def workspace_of(chat: ChatView, window: sublime.Window) -> str:
+    """The folder in which the agent works: a message names files as they are seen from there. If
+    the window reaches it by a link, it is called as in the window."""
+    folder = chat.told.workspace if chat.told is not None else ""
+    folders = views.folders(window)
+    if not folder or folder in folders:
+        return folder or folder_of(window)
+    return await background.start(partial(_as_in_window, folder, folders))
+
+
+def _as_in_window(folder: str, folders: Sequence[str]) -> str:
+    """Waits for the disk."""
+    return next((it for it in folders if os.path.realpath(it) == folder), folder)

@@ -21,8 +21,7 @@ from .. import queues, sharing_settings
 from ..code import symbol_index
 from ..stories import Stories
 from .chat_tabs import ChatTabs
-from .chat_view import ChatView
-from .drafts import folder_of
+from .chat_view import ChatView, workspace_of
 from .project_lists import ProjectLists
 from .tab_symbols import TabSymbols
 
@@ -74,7 +73,7 @@ class Completing:
         if name is not None and name.group(1).endswith(prefix):
             found = sublime.CompletionList(None, FLAGS)
             asked = TypedWord(_without_end(name.group(1), prefix), prefix)
-            self._stories.begin(self._find(window, asked, found), view)
+            self._stories.begin(self._find(chat, window, asked, found), view)
             return found
         is_first = all(it - chat.composer.start < REACH for it in points)
         if command is not None and is_first and command.group(1).endswith(prefix):
@@ -101,13 +100,18 @@ class Completing:
                 view.run_command("auto_complete", {"disable_auto_insert": True})
 
     async def _find(
-        self, window: sublime.Window, asked: TypedWord, offered: sublime.CompletionList
+        self,
+        chat: ChatView,
+        window: sublime.Window,
+        asked: TypedWord,
+        offered: sublime.CompletionList,
     ) -> None:
         items: Sequence[sublime.CompletionItem] = ()
         try:
-            names = (await self._lists.of(window)).names
+            folder = await workspace_of(chat, window)
+            names = (await self._lists.of(window, folder)).names
             symbols = [] if asked.fixed else await self._symbols(window, asked.typed)
-            is_excluded, folder = sharing_settings.excluder(window), folder_of(window)
+            is_excluded = sharing_settings.excluder(window)
             look = partial(_items, names, symbols, asked, folder, is_excluded)
             items = await background.start(look)
         finally:

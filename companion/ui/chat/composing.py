@@ -16,7 +16,7 @@ from ..stories import Stories
 from ..terminals.cli_terminals import is_cli_in_sight
 from .attaching import Attaching
 from .chat_tabs import ChatTabs
-from .chat_view import ChatView
+from .chat_view import ChatView, workspace_of
 from .code_taking import CodeTaking
 from .completing import Completing
 from .drafts import Drafts, folder_of
@@ -63,7 +63,8 @@ class Composing:
             return True
         from ...chat.enclosed import named_files
 
-        is_excluded, folder = sharing_settings.excluder(window), folder_of(window)
+        is_excluded = sharing_settings.excluder(window)
+        folder = await workspace_of(chat, window)
         named = await background.start(
             lambda: [it for it in named_files(text, folder) if is_excluded(it)]
         )

@@ -26,7 +26,6 @@ from .. import settings
 from ..file_reading import in_time
 from ..prompt import diagnostics
 from ..prompt.diagnostics import MAX_KNOWN, Diagnostic, Reports
-from .drafts import folder_of
 
 # The most files that are known, and the seconds within which Sublime loads one again.
 MOST, LOADED = 32, 10.0
@@ -91,8 +90,10 @@ class EditProblems:
         while len(self._loaded) > MOST:
             self._loaded.popitem(last=False)
 
-    async def of(self, conversation: str, window: sublime.Window) -> tuple[Attached, ...]:
-        """What goes along with the next message of the conversation."""
+    async def of(
+        self, conversation: str, window: sublime.Window, folder: str
+    ) -> tuple[Attached, ...]:
+        """What goes along with the next message of the conversation, which works in the folder."""
         self._found.pop(conversation, None)
         edited = dict(self._edited.get(conversation, {}))
         if not edited or not settings.of(window).diagnostics_after_edits:
@@ -113,7 +114,7 @@ class EditProblems:
         over = frozenset(tabs).difference(awaited)
         self._found[conversation] = _Found(tuple(path for path, _ in told), over, waiting)
         names = ", ".join(os.path.basename(path) for path, _ in told)
-        text = as_problems(told, folder_of(window))
+        text = as_problems(told, folder)
         return (Attached(PROBLEMS, f"in {names}", text=text),) if text else ()
 
     def _lines(self, window: sublime.Window, path: str) -> list[str]:

@@ -12,7 +12,6 @@ from ...base import background
 from ...base.answer import Answer
 from ...chat.project_paths import PathListing, PathScope, listed
 from .. import views
-from .drafts import folder_of
 
 # Seconds after which a listing is made anew, while the older one is used.
 FRESH = 5.0
@@ -26,9 +25,9 @@ class ProjectLists:
         self._found: dict[PathScope, tuple[float, PathListing]] = {}
         self._coming: dict[PathScope, Answer[PathListing]] = {}
 
-    async def of(self, window: sublime.Window) -> PathListing:
-        """That of the window's project; waits only for the first one."""
-        scope = scope_of(window)
+    async def of(self, window: sublime.Window, folder: str) -> PathListing:
+        """That of the window's project as seen from the folder; waits only for the first one."""
+        scope = scope_of(window, folder)
         self._take(scope)
         found = self._found.get(scope)
         is_old = found is None or time.monotonic() - found[0] > FRESH
@@ -48,8 +47,8 @@ class ProjectLists:
             self._found[scope] = (time.monotonic(), coming.result())
 
 
-def scope_of(window: sublime.Window) -> PathScope:
-    """The window's folders, without what its project and its settings exclude."""
+def scope_of(window: sublime.Window, folder: str) -> PathScope:
+    """The folder and those of the window, without what its project and its settings exclude."""
     front: Any = window.active_view()
     data: Any = window.project_data() or {}
     of_folders = [it for it in data.get("folders", ()) if isinstance(it, dict)]
@@ -57,8 +56,8 @@ def scope_of(window: sublime.Window) -> PathScope:
     for name in (FILES, FOLDERS):
         found = _texts(front.settings().get(name)) if front is not None else []
         excluded[name] = (*found, *(text for it in of_folders for text in _texts(it.get(name))))
-    folders = views.folders(window) or (folder_of(window),)
-    return PathScope(folders, excluded[FILES], excluded[FOLDERS])
+    folders = dict.fromkeys((folder, *views.folders(window)))
+    return PathScope(tuple(folders), excluded[FILES], excluded[FOLDERS])
 
 
 def _texts(value: Any) -> list[str]:

@@ -16,8 +16,7 @@ from ...ide.clis import GEMINI_CLI
 from ...ide.questions import ContextShared
 from ...ide.service import Companion
 from .. import settings, sharing_settings
-from .chat_view import ChatView
-from .drafts import folder_of
+from .chat_view import ChatView, workspace_of
 from .edit_problems import EditProblems
 
 if TYPE_CHECKING:
@@ -43,12 +42,13 @@ class ToldContext:
         window = chat.views[0].window() if chat.views else None
         if window is None:
             return ()
-        text = await self._text(window)
+        folder = await workspace_of(chat, window)
+        text = await self._text(window, folder)
         is_new = text and text != self._told.get(chat.conversation)
         context = (Attached(CONTEXT, "of the editor", text=text),) if is_new else ()
-        return (*context, *await self._problems.of(chat.conversation, window))
+        return (*context, *await self._problems.of(chat.conversation, window, folder))
 
-    async def _text(self, window: sublime.Window) -> str:
+    async def _text(self, window: sublime.Window, folder: str) -> str:
         if not settings.of(window).chat_context:
             return ""
         try:
@@ -60,7 +60,7 @@ class ToldContext:
             return ""
         maps = sharing_settings.path_maps(window)
         files = [{**it, "path": maps.to_local(str(it["path"]))} for it in shared.update.open_files]
-        return as_text(files, folder_of(window))
+        return as_text(files, folder)
 
     async def tools(self, window: sublime.Window) -> tuple[ToolServer, ...]:
         """The server `editor` of the window, with tools that ask it about code."""
