@@ -47,12 +47,10 @@ class Attached:
 
 @dataclass(frozen=True)
 class OutgoingMessage:
-    """A message as it is sent. `users` is the part of its text that may name files. `files` are
-    absolute paths, `attachments` ids."""
+    """A message as it is sent. `files` are absolute paths, `attachments` ids."""
 
     text: str
     additions: tuple[Addition, ...] = ()
-    users: str = ""
     files: tuple[str, ...] = ()
     images: tuple[Attached, ...] = ()
     attachments: tuple[str, ...] = ()
@@ -66,11 +64,9 @@ def outgoing(words: str, attached: Sequence[Attached]) -> OutgoingMessage:
     """
     words = words.strip()
     texts = [(it, it.text.strip()) for it in attached if it.text.strip()]
-    users = [text for it, text in texts if it.kind not in TOLD]
     return OutgoingMessage(
         _joined([words, *(text for _, text in texts)]),
         tuple(Addition(it.kind, it.name, len(text)) for it, text in texts),
-        _joined([words, *users]),
         tuple(dict.fromkeys(it.path for it in attached if it.kind in READ)),
         tuple(dict.fromkeys(it for it in attached if it.kind == IMAGE and it.path)),
         tuple(dict.fromkeys(it.id for it in attached if it.id)),

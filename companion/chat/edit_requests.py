@@ -152,10 +152,9 @@ class Rewind(ChatRequest[Rewound]):
 
 
 def _taken_back(conversation: Conversation, said: PastTurn) -> tuple[str, tuple[Attached, ...]]:
-    """Looks at the disk: a file that the text names goes along with that."""
+    """Looks at the disk: a file that the words name goes along with them."""
     words, attached = words_of(said), said_with(said, partial(_file, conversation.attachments))
-    texts = (it.text for it in attached if it.text)
-    named = named_files("\n".join([words, *texts]), conversation.workspace)
+    named = named_files(words, conversation.workspace)
     return words, tuple(it for it in attached if it.kind != FILE or it.path not in named)
 
 

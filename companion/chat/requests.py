@@ -80,8 +80,8 @@ class Sent:
 @dataclass(frozen=True)
 class Send(ChatRequest[Sent]):
     """Send the words of the user, with what is attached; while a turn runs, they wait for the end
-    of that. What the words and the attached texts name as `@path` is read as well; what the editor
-    adds names no files. Images and PDF documents become attachments."""
+    of that. What the words name as `@path` is read as well; attached texts, which only quote, name
+    no files. Images and PDF documents become attachments."""
 
     chat: str
     words: str
@@ -112,7 +112,7 @@ class Send(ChatRequest[Sent]):
         folder, attachments = conversation.workspace, conversation.attachments
         given = outgoing(self.words, self.attached)
         # Before anything is said: an image that cannot be read begins nothing.
-        more = await enclosed.enclose(given.users, given.images, folder, attachments)
+        more = await enclosed.enclose(self.words, given.images, folder, attachments)
         files = tuple(dict.fromkeys([*given.files, *more.files]))
         whole = replace(given, files=files, attachments=(*given.attachments, *more.attachments))
         try:

@@ -278,6 +278,18 @@ class Talking(ChatCase):
         self.until_state(id, READY)
         self.assertEqual(self.ask(SaidBefore(id)), (text,))
 
+    def test_a_text_that_is_quoted_names_no_file(self) -> None:
+        with open(self.path("secret.txt"), "wb") as file:
+            file.write(b"hidden")
+        self.model.will_play("What is", ["A comment."])
+        id = self.open()
+        quoted = Attached(SELECTION, "of b.py", text="# see @secret.txt")
+        self.ask(Send(id, "What is this?", (quoted,)))
+        self.assertIn("with selection of b.py\n", self.until_text(id, "A comment."))
+        told = json.dumps(self.model.last_request()["contents"])
+        self.assertIn("@secret.txt", told)
+        self.assertNotIn("hidden", told)
+
     def test_a_message_that_is_gone_back_to_is_as_it_was_written(self) -> None:
         path, image = self.path("a.txt"), self.path("a.png")
         for name, content in ((path, b"text"), (image, b"\x89PNG\r\n\x1a\n" + bytes(40))):
