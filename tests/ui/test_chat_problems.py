@@ -114,6 +114,36 @@ class Problems(ChatCase):
         yield from self.until_turn()
         self.assertEqual(len((yield from self.sent())), 1)
 
+    def test_problems_of_the_user_are_not_told_to_a_chat_that_edits_after_another(self) -> Steps:
+        for is_closed in (False, True):
+            yield from self.watch()
+            yield from self.edit()
+            first = self.view
+            if is_closed:
+                first.close()
+            yield from self.until_turn()
+            self.server.reports("old one", "of the user")
+            self.view = yield from self.chat()
+            self.assertEqual((yield from self.sent()), [])
+            yield from self.edit("newer\n")
+            self.server.reports("of the agent", "of the user", "old one")
+            told = yield from self.sent()
+            self.assertEqual(told, [f"{self.path}, line 1, column 1: error: of the agent"])
+            self.view.close()
+            first.close()
+
+    def test_what_the_user_did_between_two_turns_is_not_told_after_the_second(self) -> Steps:
+        yield from self.watch()
+        yield from self.update(self.view, state=WORKING)
+        self.write(self.path, "by somebody\n")
+        yield lambda: text_of(self.file) == "by somebody\n"
+        yield from self.update(self.view, state=READY)
+        self.server.reports("old one", "of the user")
+        self.assertEqual((yield from self.sent()), [])
+        yield from self.edit()
+        self.server.reports("of the agent", "of the user", "old one")
+        self.assertEqual(len((yield from self.sent())), 1)
+
     def test_an_edit_of_somebody_else_is_not_told(self) -> Steps:
         yield from self.watch()
         yield from self.update(self.view, state=WORKING)

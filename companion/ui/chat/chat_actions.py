@@ -187,6 +187,7 @@ class ChatActions:
         self.composing.closing(chat)
         self.answering.closing(chat)
         self._edits.closed(chat.conversation)
+        self.context.closed(chat.conversation)
 
     async def needed(self) -> ChatService | None:
         """The service; None if a library is missing, which the user is told."""

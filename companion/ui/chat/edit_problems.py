@@ -2,7 +2,9 @@
 its chat, by the same rules as to a CLI (`ide/hooks/diagnostics_after_edits`). UI thread only.
 
 A file is known as it was when its tab loaded the agent's text: what LSP and SublimeLinter have
-reported until then is about the text before.
+reported until then is about the text before. Each conversation has its own knowledge, and a turn
+begins without that of files that it need not look at any more: what the user has done to them since
+is not the agent's.
 """
 
 from __future__ import annotations
@@ -59,8 +61,8 @@ class EditProblems:
         # The conversations that work, and the paths that each has edited, with the times.
         self._working: set[str] = set()
         self._edited: dict[str, dict[str, float]] = {}
-        # By the paths of tabs, oldest first.
-        self._loaded: OrderedDict[str, _Loaded] = OrderedDict()
+        # Of each conversation: by the paths of tabs, oldest first.
+        self._loaded: dict[str, OrderedDict[str, _Loaded]] = {}
         # Of each conversation: what its next message has, and what its last one had.
         self._found: dict[str, _Found] = {}
         self._told: dict[str, dict[str, _Loaded]] = {}
@@ -80,15 +82,27 @@ class EditProblems:
         """The view has the text that its file has now, or is about to get it. The result of the
         edit may be told before or after that."""
         path, window = view.file_name(), view.window()
-        is_awaited = bool(self._working or self._edited) and path not in self._loaded
-        reports = diagnostics.reports(window, view) if is_awaited and window is not None else {}
+        awaiting = [it for it in {*self._working, *self._edited} if path not in self._known(it)]
+        reports = diagnostics.reports(window, view) if awaiting and window is not None else {}
         if path is None or window is None or not reports:
             return
         before = diagnostics.of(window, path)
-        if len(before) <= MAX_KNOWN:
-            self._loaded[path] = _Loaded(view, before, reports)
-        while len(self._loaded) > MOST:
-            self._loaded.popitem(last=False)
+        if len(before) > MAX_KNOWN:
+            return
+        for conversation in awaiting:
+            known = self._known(conversation)
+            known[path] = _Loaded(view, before, reports)
+            if len(known) > MOST:
+                known.popitem(last=False)
+
+    def closed(self, conversation: str) -> None:
+        """The user has closed its last tab: nothing is told of what it has edited until now."""
+        self._working.discard(conversation)
+        for each in (self._edited, self._loaded, self._found, self._told):
+            each.pop(conversation, None)
+
+    def _known(self, conversation: str) -> OrderedDict[str, _Loaded]:
+        return self._loaded.setdefault(conversation, OrderedDict())
 
     async def of(
         self, conversation: str, window: sublime.Window, folder: str
@@ -99,15 +113,16 @@ class EditProblems:
         if not edited or not settings.of(window).diagnostics_after_edits:
             return ()
         late: dict[str, str] = {}
-        tabs = await in_time(partial(_tabs_of, tuple(edited), tuple(self._loaded)), late)
+        known = self._known(conversation)
+        tabs = await in_time(partial(_tabs_of, tuple(edited), tuple(known)), late)
         try:
             may = await self._companion.ask(FilesTold(window.id(), tuple(tabs)))
         except Unanswered:
             # The message does not depend on it.
             return ()
-        lines = {path: self._lines(window, path) for path in may}
+        lines = {path: _lines(window, path, known.get(path)) for path in may}
         told = [(path, found) for path, found in lines.items() if found]
-        awaited = {it for it in may if not lines[it] and self._is_awaited(window, it)}
+        awaited = {it for it in may if not lines[it] and _is_awaited(window, known.get(it))}
         # Sublime loads a file again some time after it was written.
         soon = {path for path, at in edited.items() if self._now() - at < LOADED}
         waiting = frozenset(awaited | soon.difference(tabs.values()))
@@ -117,38 +132,29 @@ class EditProblems:
         text = as_problems(told, folder)
         return (Attached(PROBLEMS, f"in {names}", text=text),) if text else ()
 
-    def _lines(self, window: sublime.Window, path: str) -> list[str]:
-        it = self._loaded.get(path)
-        if it is None or not it.view.is_valid() or it.view.is_dirty():
-            return []
-        now = diagnostics.of(window, path)[: 2 * MAX_KNOWN]
-        return [each.text() for each in diagnostics.new(it.before, now)]
-
-    def _is_awaited(self, window: sublime.Window, path: str) -> bool:
-        """Whether somebody who watches the file has not reported about its text yet."""
-        it = self._loaded.get(path)
-        if it is None or not it.view.is_valid():
-            return False
-        return not diagnostics.are_new(it.reports, diagnostics.reports(window, it.view))
-
     def sent(self, conversation: str) -> None:
         """What was found is on its way."""
         found = self._found.pop(conversation, None)
         if found is None:
+            if not self._edited.get(conversation):
+                self._loaded.pop(conversation, None)
             return
-        over = {it: self._loaded.pop(it, None) for it in found.over}
+        known = self._known(conversation)
+        over = {it: known.pop(it, None) for it in found.over}
         told = ((it, over[it]) for it in found.told)
         self._told[conversation] = {path: it for path, it in told if it is not None}
         edited = self._edited.pop(conversation, {})
         if found.waiting:
             self._edited[conversation] = {it: edited.get(it, 0.0) for it in found.waiting}
-        if not self._edited and not self._working:
-            self._loaded.clear()
+        if conversation not in self._working:
+            # A turn begins.
+            for path in set(known).difference(found.waiting):
+                del known[path]
 
     def taken_back(self, conversation: str) -> None:
         """The agent does not get the last message."""
         for path, it in self._told.pop(conversation, {}).items():
-            self._loaded.setdefault(path, it)
+            self._known(conversation).setdefault(path, it)
             self._edited.setdefault(conversation, {})[path] = self._now()
 
 
@@ -158,3 +164,18 @@ def _tabs_of(edited: Sequence[str], tabs: Sequence[str]) -> dict[str, str]:
     named = {os.path.realpath(it): it for it in edited}
     real = ((it, os.path.realpath(it)) for it in tabs)
     return {it: named[path] for it, path in real if path in named}
+
+
+def _lines(window: sublime.Window, path: str, it: _Loaded | None) -> list[str]:
+    """What is new since then."""
+    if it is None or not it.view.is_valid() or it.view.is_dirty():
+        return []
+    now = diagnostics.of(window, path)[: 2 * MAX_KNOWN]
+    return [each.text() for each in diagnostics.new(it.before, now)]
+
+
+def _is_awaited(window: sublime.Window, it: _Loaded | None) -> bool:
+    """Whether somebody who watches the file has not reported about its text yet."""
+    if it is None or not it.view.is_valid():
+        return False
+    return not diagnostics.are_new(it.reports, diagnostics.reports(window, it.view))

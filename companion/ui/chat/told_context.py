@@ -34,6 +34,7 @@ class ToldContext:
         self._companion = companion
         self._problems = EditProblems(companion)
         self.heard, self.loaded = self._problems.heard, self._problems.loaded
+        self.closed = self._problems.closed
         # The last one of each conversation: what has not changed is not told again.
         self._told: dict[str, str] = {}
 
