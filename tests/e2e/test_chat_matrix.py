@@ -6,12 +6,14 @@ user does it. An agent that is not set up is skipped.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import tempfile
 import unittest
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -168,6 +170,25 @@ class InTab(unittest.TestCase):
             self.assertRegex(told, r"▏ ✓ .*open_files")
         else:
             self.assertNotIn("open_files", str(self.model.last_request()))
+
+    @unittest.skipUnless(os.path.isdir("/proc/self"), "command lines cannot be read")
+    def test_no_command_line_shows_the_token_of_the_window(self) -> None:
+        (record,) = Path(self.temp, "gemini", "ide").glob("*.json")
+        token = json.loads(record.read_bytes())["authToken"]
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.say("wait", ["Waiting. ", gate, "Over."])
+        # Its processes have started, and run on.
+        self.until_shown("▎ wait", "Waiting.")
+        lines = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            # Others end meanwhile.
+            with suppress(OSError):
+                lines.append(path.read_bytes())
+        self.assertTrue(any(lines))
+        self.assertFalse([it for it in lines if token.encode() in it])
+        gate.set()
+        self.until_over("▎ wait", "Over.")
 
     def test_a_command_is_run_once_it_was_allowed(self) -> None:
         line = f"echo plum > '{self.path}'"
