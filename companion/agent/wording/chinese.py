@@ -177,9 +177,8 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     ),
     "This conversation was begun in a terminal. What was said there is known to the agent, and is"
     " not shown here.": "此对话始于终端。代理知道在那里所说的内容，此处不显示。",
-    "What was said before that in the terminal is known to the agent, and is not shown here.": (
-        "代理知道此前在终端中所说的内容，此处不显示。"
-    ),
+    "What was said in the terminal before the message above is known to the agent, and is not shown"
+    " here.": "代理知道上面这条消息之前在终端中所说的内容，此处不显示。",
     "Only the user of this computer can choose their own login for {cli}, in the editor.": (
         "只有这台电脑的用户才能在编辑器中为 {cli} 选择使用自己的登录。"
     ),
