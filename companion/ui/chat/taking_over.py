@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 WHICH = "Which session of {}?"
 UNTITLED = "Session without a title"
-# A session that was used since so long may still be open in its terminal.
+# A session that was used within this time may still be open in its terminal.
 JUST_USED = timedelta(minutes=2)
 MAY_BE_OPEN = "it may still be open in a terminal: end it there first"
 NO_OWN_LOGIN = (
@@ -29,9 +29,7 @@ NO_OWN_LOGIN = (
     ' your own login for Claude Code, opencode or Codex with "Gemini Companion: Log In to Agent".'
 )
 ASKING, TAKING = "Asking {} for its sessions …", "Asking {} what was said in the session …"
-NONE = (
-    "{} has no session of a terminal in {}, among its newest ones, that is not a chat here already."
-)
+NONE = "All newest sessions of {} in {} are chats here already, or there are none."
 
 
 class TakingOver:

@@ -45,7 +45,7 @@ NO_MESSAGES = "Nothing was said in this chat yet."
 # Behind what was done, about the files that have changed since.
 LEFT = " Left alone: {}, changed since. A tab shows what undoing would change there."
 NOT_LEFT = " Left alone: {}, changed since."
-EXCLUDED = " Cannot be undone, because it is excluded and was not kept: {}."
+EXCLUDED = " Cannot be undone, as what is excluded is not kept: {}."
 GO_BACK = ["Go back", "Nothing is changed."]
 REWIND = (
     "What the agent changed is undone in files that are still as it left them. A new chat has what"
