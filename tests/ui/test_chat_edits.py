@@ -12,6 +12,7 @@ import unittest
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Coroutine, Generator, Sequence, TypeVar
+from unittest import mock
 
 import sublime
 from GeminiCompanion.companion.agent.agents.open_files import NeedsUser, Saved, Withheld
@@ -37,7 +38,7 @@ from GeminiCompanion.companion.chat.rendered import OPEN_EDIT, Link, Patch, Rend
 from GeminiCompanion.companion.chat.requests import Decide
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ui import sharing_settings
-from GeminiCompanion.companion.ui.chat import asked_edits
+from GeminiCompanion.companion.ui.chat import asked_edits, open_tabs
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.drafts import Drafts
 from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, KEPT, OVER
@@ -652,6 +653,20 @@ class WithUnsavedChanges(EditCase):
         answers.set()
         yield lambda: looking.is_there
         self.assertEqual(looking.result(), "one\nunsaved\n")
+
+    def test_an_acceptance_is_over_though_the_disk_did_not_answer_when_it_was_used(self) -> Steps:
+        file = yield from self.ask_about_typed()
+        self.open_tabs.accept(self.path)
+
+        async def silent(path: str) -> str:
+            raise asyncio.TimeoutError
+
+        with mock.patch.object(open_tabs, "_name_in_tabs", silent):
+            with self.assertRaises(asyncio.TimeoutError):
+                yield from self.on_loop(self.open_tabs.save(self.path, NEW))
+        with self.assertRaises(NeedsUser):
+            yield from self.on_loop(self.open_tabs.save(self.path, NEW))
+        self.assertEqual(text_of(file), "one\nunsaved\n")
 
     @unittest.skipIf(sys.platform == "win32", "links need a privilege there")
     def test_a_tab_that_was_opened_by_a_link_is_the_files(self) -> Steps:

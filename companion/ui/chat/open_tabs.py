@@ -7,7 +7,7 @@ import asyncio
 import os
 from contextlib import suppress
 from functools import partial
-from typing import Callable, Iterable, TypeVar
+from typing import Callable, Iterable, Mapping, TypeVar
 
 import sublime
 
@@ -52,8 +52,11 @@ class OpenTabs(OpenFiles):
         return text
 
     async def save(self, path: str, text: str) -> Saved | None:
+        accepted: dict[str, str] = {}
+        # An acceptance counts for one save, also if that fails before it looks at the tab.
+        queues.on_ui_thread(lambda: accepted.update(self._accepted.pop(path, {})))
         name = await _name_in_tabs(path)
-        return await _on_ui_thread(partial(self._save, path, name, text))
+        return await _on_ui_thread(partial(self._save, name, text, accepted))
 
     async def excludes(self, path: str) -> bool:
         rules = await _on_ui_thread(lambda: list(map(_exclusion, _windows_of(path))))
@@ -62,9 +65,9 @@ class OpenTabs(OpenFiles):
     async def holds(self, folder: str) -> bool:
         return await _on_ui_thread(lambda: any(map(_holds, _windows_of(folder))))
 
-    def _save(self, path: str, name: str, text: str) -> Saved | None:
+    def _save(self, name: str, text: str, accepted: Mapping[str, str]) -> Saved | None:
         """In one step, so that nobody types in between. The tab has this name."""
-        accepted, view = self._accepted.pop(path, {}), texts.unsaved_view(name)
+        view = texts.unsaved_view(name)
         if view is None:
             return None
         before = texts.text_of(view)
