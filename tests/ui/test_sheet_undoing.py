@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 from unittest import mock
 
 import sublime
@@ -11,6 +12,7 @@ from GeminiCompanion.companion.ui.changes import undoing
 from GeminiCompanion.companion.ui.changes.sheet import NOTHING
 from GeminiCompanion.companion.ui.review import large, open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff, waiting
+from GeminiCompanion.companion.ui.stories import FAILED
 
 from .adapter import text_of
 from .reviewing import Steps
@@ -150,6 +152,28 @@ class Proposals(UndoingCase):
         self.assertEqual(self.on_disk(path), "another\n")
         names = [it.name() for it in self.window.views() if text_of(it) == NEW]
         self.assertEqual(names, ["0.py (accepted, not written)"])
+
+    def test_what_is_saved_is_told_as_written_though_the_story_ends_right_after(self) -> Steps:
+        yield from self.rejected((OLD, NEW))
+        ((again, _),) = open_diffs.diffs(self.window)
+        path = waiting(again).path  # type: ignore[union-attr]
+        close = sublime.View.close
+
+        def fail(view: sublime.View, *more: Any) -> bool:
+            if view.file_name() == path:
+                raise ValueError("of the test")
+            return close(view, *more)
+
+        self.replace(sublime.View, "close", fail)
+        with self.assertLogs("GeminiCompanion", "ERROR"):
+            self.decide(self.view, "accept_file", self.id(again))
+            yield from self.until_told(FAILED)
+        self.replace(sublime.View, "close", close)
+        yield from self.until_told("0.py has the accepted text.")
+        self.assertEqual(self.on_disk(path), NEW)
+        self.assertEqual(
+            [it.name() for it in self.window.views() if "not written" in it.name()], []
+        )
 
     def test_a_large_one_comes_back_without_what_was_dropped(self) -> Steps:
         self.replace(large, "LARGE", 1500)

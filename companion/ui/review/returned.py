@@ -106,14 +106,18 @@ class Returned(Owner):
     async def _write(
         self, window: sublime.Window, path: str, text: str, before: str | None
     ) -> None:
-        """Wherever it ends, the text is in the file or in a tab."""
-        is_written, problem = False, NOT_DONE.format(os.path.basename(path))
+        """Wherever it ends, the text is in the file or in a tab, and the user is told which."""
+        name, is_written = os.path.basename(path), False
+        problem = NOT_DONE.format(name)
+
+        def on_written() -> None:
+            nonlocal is_written
+            is_written = True
+            self._editor.tell(WRITTEN.format(name))
+
         try:
-            problem = await written_files.put(window, path, text, before)
-            is_written = not problem
+            problem = await written_files.put(window, path, text, before, on_written)
         finally:
-            if is_written:
-                self._editor.tell(WRITTEN.format(os.path.basename(path)))
-            else:
+            if not is_written:
                 self._editor.tell(problem + IN_TAB)
                 texts.return_text(window, path, text, ACCEPTED)

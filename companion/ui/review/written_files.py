@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from typing import Callable
 
 import sublime
 
@@ -42,25 +43,37 @@ async def write(window: sublime.Window, edit: Edit, text: str, name: str) -> str
     return await _through_tab(window, edit.path, present, text, name)
 
 
-async def put(window: sublime.Window, path: str, text: str, before: str | None) -> str:
+async def put(
+    window: sublime.Window,
+    path: str,
+    text: str,
+    before: str | None,
+    on_written: Callable[[], None],
+) -> str:
     """Put an accepted text into the file, if its digest is still `before`, None for an unknown one.
-    Gives a sentence if that was not done."""
+    Gives a sentence if that was not done; else calls `on_written` as soon as it was."""
     present, known_as = await file_reading.content(path), name(path)
     if texts.unsaved_view(path) is not None:
         return UNSAVED.format(known_as)
     if before is not None and present.known_digest != before:
         return CHANGED.format(known_as)
-    if present.note or is_text(present, text):
+    if present.note:
         return present.note
+    if is_text(present, text):
+        on_written()
+        return ""
     if not present.exists:
         await computed(partial(os.makedirs, os.path.dirname(path), exist_ok=True))
     was_open = _tab(window, path) is not None
     problem = await _through_tab(window, path, present, text, known_as)
+    if problem:
+        return problem
+    on_written()
     view = _tab(window, path)
-    if not (problem or was_open or view is None or view.is_dirty()):
+    if not (was_open or view is None or view.is_dirty()):
         # Hundreds can be accepted at once.
         view.close()
-    return problem
+    return ""
 
 
 async def redo(companion: Companion, window: sublime.Window, edit: Edit, after: Original) -> str:
