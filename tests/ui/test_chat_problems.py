@@ -90,6 +90,40 @@ class Problems(ChatCase):
         self.server.reports("new one", "old one")
         self.assertEqual(len((yield from self.sent())), 1)
 
+    def under_way(self) -> Steps:
+        """A message is, until its answer is given."""
+        count = len(self.service.asked)
+        self.run_command("send", text="hello")
+        yield lambda: len(self.service.asked) > count
+
+    def test_of_a_file_that_is_edited_while_a_message_is_on_its_way_the_next_one_tells(
+        self,
+    ) -> Steps:
+        yield from self.watch()
+        other = self.write("other.py", "x\n")
+        yield from self.update(self.view, state=READY, changed=(other,))
+        yield from self.under_way()
+        yield from self.edit()
+        self.service.asked[-1][1].give(None)
+        yield from self.until_turn()
+        self.server.reports("new one", "old one")
+        self.assertEqual(len((yield from self.sent())), 1)
+
+    def test_of_one_that_it_tells_of_and_that_is_edited_again_the_next_one_tells_what_is_new(
+        self,
+    ) -> Steps:
+        yield from self.watch()
+        yield from self.edit("one\n")
+        self.server.reports("first", "old one")
+        yield from self.under_way()
+        yield from self.edit("two\n")
+        self.service.asked[-1][1].give(None)
+        yield from self.until_turn()
+        self.server.reports("first", "second", "old one")
+        told = yield from self.sent()
+        self.assertEqual(told, [f"{self.path}, line 2, column 1: error: second"])
+        self.assertEqual((yield from self.sent()), [])
+
     def test_a_file_that_is_well_is_left_alone(self) -> Steps:
         yield from self.watch()
         yield from self.edit()

@@ -44,9 +44,12 @@ class _Loaded:
 
 @dataclass(frozen=True)
 class _Found:
-    """The paths of tabs of which is `told`, of those that need not be looked at any more, and of
-    files of which nothing is known yet."""
+    """What was found for a message, in paths. `edited` has the files that were edited by then, with
+    the times. `told` are the tabs with new problems. Of the tabs `over`, which are those and the
+    ones that are well, nothing more is awaited. The tabs and files `waiting` are looked at again
+    with the next message."""
 
+    edited: dict[str, float]
     told: tuple[str, ...]
     over: frozenset[str]
     waiting: frozenset[str]
@@ -63,6 +66,8 @@ class EditProblems:
         self._edited: dict[str, dict[str, float]] = {}
         # Of each conversation: by the paths of tabs, oldest first.
         self._loaded: dict[str, OrderedDict[str, _Loaded]] = {}
+        # The same of what was loaded while a message was on its way.
+        self._since: dict[str, dict[str, _Loaded]] = {}
         # Of each conversation: what its next message has, and what its last one had.
         self._found: dict[str, _Found] = {}
         self._told: dict[str, dict[str, _Loaded]] = {}
@@ -82,23 +87,27 @@ class EditProblems:
         """The view has the text that its file has now, or is about to get it. The result of the
         edit may be told before or after that."""
         path, window = view.file_name(), view.window()
-        awaiting = [it for it in {*self._working, *self._edited} if path not in self._known(it)]
+        every = [
+            known
+            for it in {*self._working, *self._edited}
+            for known in (self._known(it), self._since.get(it))
+        ]
+        awaiting = [it for it in every if it is not None and path not in it]
         reports = diagnostics.reports(window, view) if awaiting and window is not None else {}
         if path is None or window is None or not reports:
             return
         before = diagnostics.of(window, path)
         if len(before) > MAX_KNOWN:
             return
-        for conversation in awaiting:
-            known = self._known(conversation)
+        for known in awaiting:
             known[path] = _Loaded(view, before, reports)
             if len(known) > MOST:
-                known.popitem(last=False)
+                del known[next(iter(known))]
 
     def closed(self, conversation: str) -> None:
         """The user has closed its last tab: nothing is told of what it has edited until now."""
         self._working.discard(conversation)
-        for each in (self._edited, self._loaded, self._found, self._told):
+        for each in (self._edited, self._loaded, self._since, self._found, self._told):
             each.pop(conversation, None)
 
     def _known(self, conversation: str) -> OrderedDict[str, _Loaded]:
@@ -109,6 +118,7 @@ class EditProblems:
     ) -> tuple[Attached, ...]:
         """What goes along with the next message of the conversation, which works in the folder."""
         self._found.pop(conversation, None)
+        self._since[conversation] = {}
         edited = dict(self._edited.get(conversation, {}))
         if not edited or not settings.of(window).diagnostics_after_edits:
             return ()
@@ -127,7 +137,8 @@ class EditProblems:
         soon = {path for path, at in edited.items() if self._now() - at < LOADED}
         waiting = frozenset(awaited | soon.difference(tabs.values()))
         over = frozenset(tabs).difference(awaited)
-        self._found[conversation] = _Found(tuple(path for path, _ in told), over, waiting)
+        paths = tuple(path for path, _ in told)
+        self._found[conversation] = _Found(edited, paths, over, waiting)
         names = ", ".join(os.path.basename(path) for path, _ in told)
         text = as_problems(told, folder)
         return (Attached(PROBLEMS, f"in {names}", text=text),) if text else ()
@@ -135,17 +146,24 @@ class EditProblems:
     def sent(self, conversation: str) -> None:
         """What was found is on its way."""
         found = self._found.pop(conversation, None)
-        if found is None:
-            if not self._edited.get(conversation):
-                self._loaded.pop(conversation, None)
-            return
+        if found is not None:
+            self._end(conversation, found)
+        elif not self._edited.get(conversation):
+            self._loaded.pop(conversation, None)
+        for path, it in self._since.pop(conversation, {}).items():
+            self._known(conversation).setdefault(path, it)
+
+    def _end(self, conversation: str, found: _Found) -> None:
         known = self._known(conversation)
         over = {it: known.pop(it, None) for it in found.over}
         told = ((it, over[it]) for it in found.told)
         self._told[conversation] = {path: it for path, it in told if it is not None}
         edited = self._edited.pop(conversation, {})
-        if found.waiting:
-            self._edited[conversation] = {it: edited.get(it, 0.0) for it in found.waiting}
+        left = {it: edited.get(it, 0.0) for it in found.waiting}
+        # The agent may have gone on meanwhile.
+        left.update((it, at) for it, at in edited.items() if found.edited.get(it) != at)
+        if left:
+            self._edited[conversation] = left
         if conversation not in self._working:
             # A turn begins.
             for path in set(known).difference(found.waiting):
