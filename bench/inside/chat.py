@@ -291,7 +291,8 @@ def _front(window: sublime.Window) -> sublime.View:
 def _say(view: sublime.View, words: str) -> None:
     """Returns once they stand in the tab."""
     count, window = _messages(view), view.window()
-    _wait(lambda: not _chats()._sending)
+    conversation = str(view.settings().get("gemini_companion_chat"))
+    _wait(lambda: not _chats()._sending.is_under_way(conversation))
     if window is not None:
         window.focus_view(view)
         window.run_command("gemini_companion_send", {"text": words})
