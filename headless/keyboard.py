@@ -10,7 +10,8 @@ place to place and complete.
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+import sys
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
 CHARACTER = "<character>"
 EQUAL, NOT_EQUAL, MATCH, NOT_MATCH, CONTAINS, NOT_CONTAINS = range(6)
@@ -51,6 +52,10 @@ OWN: Dict[str, Tuple[str, Any]] = {
     "ctrl+space": ("auto_complete", None),
     **MOVES,
 }
+# What Sublime answers itself, and this editor cannot.
+UNKNOWN = frozenset(
+    ("selector", "eol_selector", "text", "preceding_text", "following_text", "read_only")
+)
 WHILE_COMPLETING = {"tab": "commit_completion", "enter": "commit_completion"}
 
 
@@ -70,6 +75,8 @@ class Keyboard:
     def __init__(self, editor: Any) -> None:
         self.editor = editor
         self.begun: List[str] = []
+        # Those of UNKNOWN that were told of.
+        self.told: Set[str] = set()
 
     def press(self, view: Any, key: str) -> None:
         """A key nobody has a binding for does nothing, unless it is a character."""
@@ -126,10 +133,19 @@ class Keyboard:
         return all(self._is_so(view, _condition(it)) for it in binding.get("context", ()))
 
     def _is_so(self, view: Any, wanted: Condition) -> bool:
+        if wanted.key in UNKNOWN:
+            self._tell_unknown(wanted.key)
+            return False
         known = self._known(view, wanted.key)
         if known is None:
             return bool(self.editor.events.context(view, *wanted))
         return _compares(known[0], wanted.operator, wanted.operand)
+
+    def _tell_unknown(self, key: str) -> None:
+        """Never in silence: the binding would seem to be wrong."""
+        if key not in self.told:
+            self.told.add(key)
+            sys.stderr.write('No key binding with the context "%s" holds in this editor\n' % key)
 
     def _known(self, view: Any, key: str) -> Optional[Tuple[Any]]:
         """What the editor itself knows of a condition's key; None where packages are asked."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import doctest
+import io
 import json
 import os
+import sys
 import unittest
 from typing import Any
+from unittest import mock
 
 from headless import keys
-from headless.keyboard import Keyboard
+from headless.keyboard import UNKNOWN, Keyboard
 from headless.tabs import lines, read
 
 from .engine import EngineTestCase, wait_until
@@ -44,6 +47,10 @@ BINDINGS = [
         "command": "toy_note",
         "context": [{"key": "toy_row", "operator": "not_equal", "operand": 0}],
     },
+    *(
+        {"keys": ["f9"], "command": "toy_note", "context": [{"key": key, "operand": "source"}]}
+        for key in sorted(UNKNOWN)
+    ),
 ]
 
 
@@ -112,6 +119,14 @@ class InView(EngineTestCase):
         self.press("ctrl+enter", "down", "up", "end", "x", "backspace", "enter", "ctrl+z")
         self.assertEqual(self.noted(), ["sent"])
         self.assertEqual(self.text(self.view), "first\nlast")
+
+    def test_a_context_that_is_not_known_does_not_hold_and_is_told_of_once(self) -> None:
+        said = io.StringIO()
+        with mock.patch.object(sys, "stderr", said):
+            self.press("f9", "f9")
+        self.assertEqual(self.noted(), [])
+        told = [line.split('"')[1] for line in said.getvalue().splitlines()]
+        self.assertEqual(sorted(told), sorted(UNKNOWN))
 
     def test_a_binding_of_two_keys_waits_for_the_second_and_knows_a_capital(self) -> None:
         self.press("f8")
