@@ -202,6 +202,21 @@ class Where(SendCase):
         self.assertEqual(self.pasted[0]["view"], "shell")
         self.assertEqual(self.text(), "@a.py ")
 
+    def test_of_several_clis_the_only_one_in_sight_gets_it(self) -> Steps:
+        self.addCleanup(self.window.set_layout, self.window.layout())
+        cells = [[0, 0, 1, 1], [1, 0, 2, 1]]
+        self.window.set_layout({"cols": [0, 0.5, 1], "rows": [0, 1], "cells": cells})
+        self.window.focus_group(1)
+        self.terminal("\u25c7  Ready (behind)", cwd="/")
+        seen = self.terminal("\u25c7  Ready (seen)", cwd=self.folder)
+        self.window.focus_view(seen)
+        self.window.focus_group(0)
+        yield from self.open("a.py", "one\n")
+        panels = self.panels()
+        self.run_command("send_file")
+        self.assertEqual(panels, [])
+        self.assertEqual(self.pasted[0]["view"], "\u25c7  Ready (seen)")
+
     def test_where_no_terminal_shows_a_cli_nothing_is_pasted_unasked(self) -> Steps:
         yield from self.open("a.py", "one\n")
         self.terminal("bob@host: ~", cmd=["bash"], cwd=self.folder)

@@ -108,7 +108,7 @@ class Sending:
         if place is not None:
             self._put(place, words, Text(self._window, view, [place.folder], excluded, PathMaps()))
             return
-        target = await where_to(self._window)
+        target = await where_to(self._window, prefers_seen=True)
         if target is None:
             return
         folders = [target.folder] if target.folder else self._window.folders()

@@ -47,11 +47,13 @@ class TextTarget:
     folder: str = ""
 
 
-async def where_to(window: sublime.Window) -> TextTarget | None:
-    """The CLI of the window. The user chooses if there are several, or if no terminal shows that it
-    runs a CLI; None if they choose nothing."""
+async def where_to(window: sublime.Window, prefers_seen: bool = False) -> TextTarget | None:
+    """The CLI of the window, or, if that is preferred, the only one in sight. The user chooses if
+    there are several, or if no terminal shows that it runs a CLI; None if they choose nothing."""
     every = terminals(window)
     clis = [view for view in every if runs_cli(window, view)]
+    seen = _in_sight(window, clis) if prefers_seen else []
+    clis = seen if len(seen) == 1 else clis
     if not every or len(clis) == 1:
         return _target(clis[0]) if clis else TextTarget()
     targets = [*map(_target, clis or every), TextTarget()]
@@ -71,11 +73,15 @@ def terminals(window: sublime.Window) -> list[sublime.View]:
 
 def is_cli_in_sight(window: sublime.Window) -> bool:
     """Whether a terminal with a CLI is in front in its group, or in the panel that is shown."""
+    return any(runs_cli(window, view) for view in _in_sight(window, terminals(window)))
+
+
+def _in_sight(window: sublime.Window, views: list[sublime.View]) -> list[sublime.View]:
     shown = [window.active_view_in_group(group) for group in range(window.num_groups())]
     panel = window.active_panel() or ""
     if panel.startswith("output."):
         shown.append(window.find_output_panel(panel[len("output.") :]))
-    return any(view in shown and runs_cli(window, view) for view in terminals(window))
+    return [view for view in views if view in shown]
 
 
 def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
