@@ -225,7 +225,7 @@ async def workspace_of(chat: ChatView, window: sublime.Window) -> str:
     the window reaches it by a link, it is called as in the window."""
     folder = chat.told.workspace if chat.told is not None else ""
     folders = views.folders(window)
-    if not folder or folder in folders:
+    if not folder or not folders or folder in folders:
         return folder or folder_of(window)
     return await background.start(partial(_as_in_window, folder, folders))
 
