@@ -15,6 +15,7 @@ from ..agent.conversations.mentions import mentioned
 from ..agent.wording.failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
 from ..agent.wording.sentence import sentence
 from ..base.background import in_thread
+from ..base.regular_file import FileTooLarge, read_regular
 from .attached import Attached
 
 LINES = re.compile(r"#L\d+(-\d+)?$")
@@ -72,12 +73,11 @@ def _enclosed(
 
 def _content(path: str) -> bytes:
     """Raises OSError and AgentError."""
-    with open(path, "rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
+    try:
+        return read_regular(path, MAX_BYTES)
+    except FileTooLarge:
         told = sentence("{path} has more than {n} bytes.", path=path, n=MAX_BYTES)
-        raise AgentError(VALIDATION_ERROR, told)
-    return data
+        raise AgentError(VALIDATION_ERROR, told) from None
 
 
 def _discard(ids: Sequence[str], attachments: Attachments) -> None:

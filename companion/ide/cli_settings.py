@@ -16,6 +16,7 @@ from typing import Any, Mapping
 
 from ..base import commented_json, file_replace
 from ..base.commented_json import Broken
+from ..base.regular_file import FileTooLarge, NotRegular, read_regular
 from .clis import Cli
 
 # A settings file has a few lines; a larger file is something else.
@@ -153,15 +154,14 @@ def _bytes(path: str) -> bytes | None:
     try:
         if not os.path.lexists(path) or not os.path.lexists(os.path.realpath(path)):
             return None
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise CannotChange(f"{path} should be a file and is not. Move it away, and try again.")
-        with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        return read_regular(path, MAX_BYTES)
+    except NotRegular:
+        told = f"{path} should be a file and is not. Move it away, and try again."
+    except FileTooLarge:
+        told = f"{path} is larger than 1 MiB, which is too large for a settings file."
     except OSError as error:
-        raise CannotChange(f"{path} could not be read ({error.strerror}).") from error
-    if len(data) > MAX_BYTES:
-        raise CannotChange(f"{path} is larger than 1 MiB, which is too large for a settings file.")
-    return data
+        told = f"{path} could not be read ({error.strerror})."
+    raise CannotChange(told)
 
 
 def _not_utf8(path: str, error: UnicodeDecodeError) -> str:

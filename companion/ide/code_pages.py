@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Callable, Sequence
 
+from ..base.regular_file import read_beginning
 from .code_queries import FoundCode
 from .sharing import Gate
 
@@ -66,7 +67,6 @@ def characters(line: str, units: int) -> int:
 def _lines(path: str) -> Sequence[str]:
     """The file's lines; none if it cannot be read."""
     try:
-        with open(path, "rb") as file:
-            return _BREAK.split(file.read(MAX_FILE).decode("utf-8", "replace"))
+        return _BREAK.split(read_beginning(path, MAX_FILE).decode("utf-8", "replace"))
     except OSError:
         return ()

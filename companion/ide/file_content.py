@@ -10,7 +10,6 @@ import io
 import os
 import secrets
 import shutil
-import stat
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from typing import BinaryIO, Iterable, Optional, Tuple
 from ..base import file_replace
 from ..base.background import in_thread
 from ..base.log import logger
+from ..base.regular_file import NotRegular, open_regular
 
 # From this size in bytes only the beginning of a file is read, and this many bytes of it.
 LARGE = 64 * 1024 * 1024
@@ -187,13 +187,12 @@ async def in_time(path: str) -> Original:
 
 def _read(path: str) -> Original:
     """Raises OSError, UnicodeEncodeError."""
-    mode = os.stat(path).st_mode
-    if not stat.S_ISREG(mode):
-        kind = "a folder" if stat.S_ISDIR(mode) else "a device"
-        note = f"Expected filePath to name a file; {path} is {kind}."
+    try:
+        with open_regular(path) as file:
+            original = _in_pieces(file)
+    except NotRegular as error:
+        note = f"Expected filePath to name a file; {path} is {error.kind}."
         return Original("", exists=True, note=note, is_file=False)
-    with open(path, "rb") as file:
-        original = _in_pieces(file)
     if os.access(path, os.W_OK):
         return original
     return replace(original, traits=original.traits + ("read-only",))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 import tempfile
 import unittest
 from dataclasses import replace
@@ -102,6 +103,16 @@ class WritesByItself(Story):
         (note,) = self.stage.agent.notes
         self.assertIn("changed your edit", note)
         self.assertIn("mine\n", note)
+
+    @unittest.skipUnless(hasattr(os, "mkfifo"), "this system has no pipes among its files")
+    async def test_an_edit_of_a_device_is_neither_read_nor_written(self) -> None:
+        os.mkfifo(self.path)
+        await self.asked()
+        result = await self.changed("mine\n")
+        self.assertFalse(result.success)
+        self.assertIn("is a device and no file", str(result.error))
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path).st_mode))
+        self.assertEqual(self.noted, [])
 
     async def test_a_file_that_is_told_as_new_is_shown_with_what_it_holds(self) -> None:
         self.write("old\r\n")

@@ -42,7 +42,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     ToolResult,
     Usage,
 )
-from GeminiCompanion.companion.agent.turn import file_reads, file_writes
+from GeminiCompanion.companion.agent.turn import edited_file, file_reads, file_writes
 from GeminiCompanion.companion.agent.turn.call_tracker import UNATTENDED, CallTracker
 from GeminiCompanion.companion.agent.turn.file_writes import LEFT_OUT
 from GeminiCompanion.companion.agent.turn.held_writes import UNSAVED
@@ -161,11 +161,17 @@ class Reading(OpenCase):
         self.assertEqual((found["content"], found["_meta"]["encoding"]), ("für\n", "utf-16"))
 
     async def test_what_is_too_large_or_no_file_is_refused_with_a_sentence(self) -> None:
-        with mock.patch.object(file_reads, "MOST", 3):
+        with mock.patch.object(edited_file, "MOST", 3):
             self.assertIn("too large", await self.read())
         for path in (self.folder, self.path + "\0"):
             self.path = path
             self.assertIn("cannot be read", await self.read())
+
+    async def test_a_name_with_a_nul_is_no_fault_of_ours(self) -> None:
+        self.path += "\0"
+        with mock.patch.object(file_reads.logger, "exception") as logged:
+            self.assertIn("has a NUL", await self.read())
+        self.assertFalse(logged.called)
 
     async def test_the_agent_has_its_answer_although_the_editor_fails(self) -> None:
         with mock.patch.object(self.tab, "unsaved", mock.AsyncMock(side_effect=NotSaved)):

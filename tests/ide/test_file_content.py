@@ -157,7 +157,8 @@ class FilesThatHaveNoEnd(OriginalTestCase):
         """A file of which the system says that it has so many bytes."""
         with open(self.path(), "wb") as file:
             file.write(data)
-        patched(self, mock.patch.object(os, "fstat", lambda number: SimpleNamespace(st_size=size)))
+        told = SimpleNamespace(st_size=size, st_mode=os.stat(self.path()).st_mode)
+        patched(self, mock.patch.object(os, "fstat", lambda number: told))
         return self.path()
 
     def test_a_file_that_grows_is_read_as_far_as_it_went(self) -> None:

@@ -6,9 +6,12 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from ...base.regular_file import read_regular
 from ..events.turn_events import Diff
 
 BOM = "\ufeff"
+# The most bytes of a file that is compared with an edit, or told to an agent in one message.
+MOST = 32 << 20
 
 
 def plain(text: str) -> str:
@@ -69,17 +72,17 @@ def difference(diff: Diff, before: str | None, after: bytes | None) -> Diff | No
 
 
 def read_file(path: str) -> bytes | None:
-    """None if there is no file. Raises OSError."""
+    """None if there is no file. Raises OSError, also for what is no regular file or too large."""
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return read_regular(path, MOST)
     except FileNotFoundError:
         return None
 
 
 def write_file(path: str, data: bytes) -> None:
     """Write in place, as the CLI does: through links, and keeping the file's mode. If the disk does
-    not take all of it, the old content is restored. Raises OSError."""
+    not take all of it, the old content is restored. Raises OSError, and then nothing of what is no
+    regular file was written."""
     before = read_file(path)
     try:
         _overwrite(path, data)

@@ -12,6 +12,7 @@ from typing import Any, Mapping
 
 from ...base.background import in_thread
 from ...base.log import logger
+from ...base.regular_file import FileTooLarge
 from ..acp.acp_client import AcpClient
 from ..acp.messages import ReadTextFile
 from ..agents.cli import AgentCli
@@ -21,13 +22,11 @@ from .edited_file import BOM, read_file
 
 # Seconds to read a file.
 READING = 60.0
-# The most bytes that are read: the agent gets them in one message.
-MOST = 32 << 20
 WITHHELD = sentence("{path} is not shared with agents: the user's settings exclude it.")
 TOO_LARGE = sentence("{path} is too large to be read in this way.")
 NO_ANSWER = sentence("{path} cannot be read: {reason}.")
 # What reading a file raises.
-EXPECTED = (Withheld, OverflowError, OSError, asyncio.TimeoutError)
+EXPECTED = (Withheld, OSError, asyncio.TimeoutError)
 
 
 async def answer(request: ReadTextFile, client: AcpClient, cli: AgentCli) -> None:
@@ -52,7 +51,7 @@ def reason(path: str, error: BaseException) -> Words:
     """Why the file cannot be read, of an error that is EXPECTED."""
     if isinstance(error, Withheld):
         return WITHHELD.filled(path=path)
-    if isinstance(error, OverflowError):
+    if isinstance(error, FileTooLarge):
         return TOO_LARGE.filled(path=path)
     told = getattr(error, "strerror", None) or sentence("the disk does not answer")
     return NO_ANSWER.filled(path=path, reason=told)
@@ -66,7 +65,7 @@ async def present(path: str, files: OpenFiles) -> str:
 
 async def _content(path: str, files: OpenFiles) -> tuple[str, str] | None:
     """The text and its encoding; None if there is no such file. Raises what is EXPECTED."""
-    data = await in_thread(partial(_read, path), READING)
+    data = await in_thread(partial(read_file, path), READING)
     if data is None:
         # Nobody learns anything of it.
         return None
@@ -77,13 +76,6 @@ async def _content(path: str, files: OpenFiles) -> tuple[str, str] | None:
     if "\r\n" in text:
         unsaved = unsaved.replace("\n", "\r\n")
     return (BOM if text.startswith(BOM) else "") + unsaved, encoding
-
-
-def _read(path: str) -> bytes | None:
-    data = read_file(path)
-    if data is not None and len(data) > MOST:
-        raise OverflowError
-    return data
 
 
 def _decoded(data: bytes) -> tuple[str, str]:

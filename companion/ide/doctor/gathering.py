@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Mapping
 
 from ...base.child_processes import output
+from ...base.regular_file import read_beginning
 from .. import cli_settings, surroundings, system_processes
 from ..clis import CLIS, GEMINI_CLI, Cli, by_command
 from ..clis import program as program_name
@@ -334,8 +335,8 @@ def _port(value: Any) -> int:
 
 def _json(path: str) -> Mapping[str, Any]:
     """The object in the file; an empty one if there is none."""
-    with suppress(OSError, ValueError), open(path, "rb") as file:
-        content = json.loads(file.read(MAX_BYTES).decode("utf-8"))
+    with suppress(OSError, ValueError):
+        content = json.loads(read_beginning(path, MAX_BYTES).decode("utf-8"))
         return content if isinstance(content, dict) else {}
     return {}
 
@@ -366,8 +367,8 @@ def _logins(facts: Facts) -> tuple[str, ...]:
     paths += [os.path.join(facts.folder, ".gemini", ".env"), os.path.join(facts.folder, ".env")]
     texts = {}
     for path in paths:
-        with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
-            texts[path] = file.read(MAX_BYTES)
+        with suppress(OSError):
+            texts[path] = read_beginning(path, MAX_BYTES).decode("utf-8", "replace")
     selected = facts.settings.value(logins.SELECTED)
     has_login = os.path.exists(os.path.join(home, "oauth_creds.json"))
     return logins.found(facts.environment, texts, selected, has_login)

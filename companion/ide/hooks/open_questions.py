@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ...base.background import in_thread
 from ...base.child_processes import groups_of_commands
 from ...base.log import logger
+from ...base.regular_file import open_regular
 from ..hook_events import HookEvent
 from ..live_clis import LiveClis
 
@@ -92,7 +93,7 @@ def _read(path: str, size: int) -> bytes:
     if _size(path) <= size:
         return b""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             file.seek(size)
             return file.read(MAX_READ)
     except OSError:

@@ -14,6 +14,7 @@ from typing import Sequence
 import sublime
 
 from ...base.answer import Answer
+from ...base.regular_file import read_beginning
 from ...ide.code_queries import (
     DefinitionsOf,
     Findings,
@@ -188,8 +189,7 @@ async def _word(window: sublime.Window, spot: Spot | None) -> str:
 def _word_on_disk(spot: Spot) -> str:
     """In a thread."""
     try:
-        with open(spot.path, "rb") as file:
-            text = file.read(MAX_FILE).decode("utf-8", "replace")
+        text = read_beginning(spot.path, MAX_FILE).decode("utf-8", "replace")
     except OSError:
         return ""
     line = [*re.split("\r\n|\r|\n", text)[spot.line - 1 : spot.line], ""][0]
