@@ -14,14 +14,16 @@ from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.event_log import EventLog
 from GeminiCompanion.companion.agent.turn.agent_session import AgentSession
 
-OPTIONS = tuple(
-    messages.PermissionOption(id, id, kind)
-    for id, kind in (
-        ("proceed_always", messages.ALLOW_ALWAYS),
-        ("proceed_once", messages.ALLOW_ONCE),
-        ("cancel", messages.REJECT_ONCE),
-    )
-)
+
+def options_of(cli: type[AgentCli]) -> tuple[messages.PermissionOption, ...]:
+    """The answers that count once are offered as to any agent; the one for good by its own id."""
+    always = next(id for id, outcome in cli.options.items() if outcome == events.ALWAYS)
+    kinds = {
+        always: messages.ALLOW_ALWAYS,
+        "proceed_once": messages.ALLOW_ONCE,
+        "cancel": messages.REJECT_ONCE,
+    }
+    return tuple(messages.PermissionOption(id, id, kind) for id, kind in kinds.items())
 
 
 class Session:
@@ -65,6 +67,7 @@ class Stage:
         self.story: list[Any] = []
         given: Any = self.session
         self.agent = AgentSession(given, cli(home, False), AgentState())
+        self._options = options_of(cli)
         self._requests = 0
 
     def of(self, kind: type) -> list[Any]:
@@ -73,7 +76,7 @@ class Stage:
     def asked(self, call: messages.ToolCallUpdate) -> messages.PermissionRequest:
         """A request for this call; each has an id of its own, from 1 on."""
         self._requests += 1
-        return messages.PermissionRequest("session", self._requests, call, OPTIONS)
+        return messages.PermissionRequest("session", self._requests, call, self._options)
 
     def statuses(self, call_id: str) -> list[str]:
         told = self.of(events.ToolExecution)

@@ -12,7 +12,6 @@ from GeminiCompanion.companion.agent.acp.messages import (
     PermissionRequest,
     ToolCallUpdate,
 )
-from GeminiCompanion.companion.agent.agents.cli import OUTCOMES
 from GeminiCompanion.companion.agent.display import wire
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.tool_call import ended, read
@@ -186,7 +185,7 @@ def pending(call: ToolCallUpdate, is_changeable: bool = False) -> PendingPermiss
         PermissionOption("all", "All", "new"),
     )
     request = PermissionRequest("session", 1, call, options)
-    choices = choices_of(options, lambda option: OUTCOMES.get(option.kind, ""))
+    choices = choices_of(options, {}, read(call))
     return PendingPermission(request, read(call), choices, is_changeable)
 
 

@@ -15,6 +15,7 @@ from ...base import private_files
 from ..acp import messages
 from ..events import tool_call
 from ..events.tool_call import Call
+from ..events.turn_events import ALWAYS, CANCEL, ONCE
 from .cli import AgentCli, with_output
 from .cli_home import write_settings
 from .credentials import ANTHROPIC, Credentials
@@ -27,8 +28,18 @@ FIXED = {
 }
 # The file of its home with the key.
 KEY = "key"
-# Options that would change its mode so far that nobody is asked any more.
-NOT_OFFERED = ("bypassPermissions", "auto")
+# Those of 0.49, and those from 0.72 on. Others would change its mode, or forget what was said, or
+# allow a skill in a file.
+OPTIONS = {
+    "allow": ONCE,
+    "allow_always": ALWAYS,
+    "default": ONCE,
+    "plan": CANCEL,
+    "allow-once": ONCE,
+    "allow-with-updates": ALWAYS,
+    "exit-plan-default": ONCE,
+    "reject": CANCEL,
+}
 # The text of a tool that failed is for its model: between tags, which may be within a fence.
 TAGGED = re.compile(
     r"\A(\s*(?:`{3,}\w*\n)?)<tool_use_error>(.*)</tool_use_error>(\s*(?:`{3,}\s*)?)\Z", re.DOTALL
@@ -51,6 +62,7 @@ class ClaudeAgent(AgentCli):
     shows_headers = True
     # It starts in the mode that the workspace's settings name.
     asking_mode = "default"
+    options = OPTIONS
     key_files = (KEY,)
 
     def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
@@ -89,9 +101,6 @@ class ClaudeAgent(AgentCli):
         url = environment.get("ANTHROPIC_BASE_URL", "").strip()
         model = environment.get("ANTHROPIC_MODEL", "").strip()
         return Credentials(ANTHROPIC, key, base_url=url, model=model)
-
-    def outcome_of(self, option: messages.PermissionOption) -> str:
-        return "" if option.id in NOT_OFFERED else super().outcome_of(option)
 
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
         own = told.meta.get("claudeCode")

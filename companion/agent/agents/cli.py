@@ -14,7 +14,7 @@ from ...base.private_files import is_within
 from ..acp import messages
 from ..events import tool_call
 from ..events.tool_call import Call, Record
-from ..events.turn_events import ALWAYS, CANCEL, ONCE, PastTurn, Usage
+from ..events.turn_events import PastTurn, Usage
 from ..wording.failure import VALIDATION_ERROR, AgentError, not_among
 from ..wording.sentence import sentence
 from .cli_home import forget_keys, inherited, of_user
@@ -23,13 +23,6 @@ from .message_text import BLANKS
 from .open_files import NO_EDITOR, OpenFiles
 from .program import Program
 
-# The outcomes that choose an option of each kind.
-OUTCOMES = {
-    messages.ALLOW_ONCE: ONCE,
-    messages.ALLOW_ALWAYS: ALWAYS,
-    messages.REJECT_ONCE: CANCEL,
-    messages.REJECT_ALWAYS: CANCEL,
-}
 # The protocol's code for a file that does not exist.
 NOT_FOUND = -32002
 # Matches nothing.
@@ -143,10 +136,11 @@ class AgentCli:
     for which nobody chose one, if that could be one in which nobody is asked. It `removes_sessions`
     if its own files of a conversation go with that. `asks_for_messages`
     is the method by which it asks, during a turn, what the user has said meanwhile, or empty. A
-    piece of an answer that is an `own_mark` is not for the user. `key_files` are the files that
-    have the key, as paths in its home; each is written again when it is needed. If it
-    `shows_headers`, those of its tool servers stand on a command line, which all users of the
-    computer can read.
+    piece of an answer that is an `own_mark` is not for the user. `options` are the answers to its
+    permission requests that are known to be harmless: the outcome of each by its id. Of others,
+    none is offered that lasts. `key_files` are the files that have the key, as paths in its home;
+    each is written again when it is needed. If it `shows_headers`, those of its tool servers stand
+    on a command line, which all users of the computer can read.
 
     It has more than twenty methods: each is one difference between the CLIs.
     """
@@ -161,6 +155,7 @@ class AgentCli:
     asking_mode = asks_for_messages = ""
     key_files: tuple[str, ...] = ()
     own_mark = NO_MARK
+    options: Mapping[str, str] = {}
     trusted_folders: tuple[str, ...] = ()
     open_files: OpenFiles = NO_EDITOR
 
@@ -268,10 +263,6 @@ class AgentCli:
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
         """The information about a call, also in a permission request."""
         return tool_call.read(with_output(told), told.kind or "tool", told.raw_input or {})
-
-    def outcome_of(self, option: messages.PermissionOption) -> str:
-        """The outcome that chooses the option; "" if it is not to be offered."""
-        return OUTCOMES.get(option.kind, "")
 
     def said_meanwhile(self, texts: Sequence[str]) -> Mapping[str, Any]:
         """The result that answers `asks_for_messages`."""

@@ -12,6 +12,7 @@ from typing import Any, Mapping, Sequence
 
 from ...base import private_files
 from ..acp import messages
+from ..events.turn_events import ALWAYS, CANCEL, ONCE
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .cli import AgentCli
@@ -34,6 +35,20 @@ NAMES_COMMANDS = sentence(
 )
 # Our name for the provider in its settings.
 PROVIDER = "api"
+# Others would allow a command, a host or a tool for good, in its settings.
+OPTIONS = {
+    "allow_once": ONCE,
+    "accept": ONCE,
+    "allow_for_session": ALWAYS,
+    "allow_session": ALWAYS,
+    "decline": CANCEL,
+    "cancel": CANCEL,
+    "allow_permissions_turn": ONCE,
+    "allow_permissions_session": ALWAYS,
+    "reject_permissions": CANCEL,
+    "implement_plan": ONCE,
+    "revise_plan": CANCEL,
+}
 # What it reads before it is told anything: without this it asks its makers and GitHub for plugins.
 AT_START = b"[features]\nplugins = false\napps = false\nremote_plugin = false\n"
 
@@ -46,6 +61,7 @@ class Codex(AgentCli):
     kinds = (OPENAI,)
     own_login = "codex login"
     asking_mode = ASKING
+    options = OPTIONS
     key_files = (LOGIN,)
 
     def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:

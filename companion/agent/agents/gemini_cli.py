@@ -14,7 +14,15 @@ from typing import Any, Callable, Mapping, Sequence
 from ..acp import messages
 from ..events import tool_call
 from ..events.tool_call import Call
-from ..events.turn_events import ALWAYS_SERVER, ALWAYS_TOOL, PastTurn, Usage
+from ..events.turn_events import (
+    ALWAYS,
+    ALWAYS_SERVER,
+    ALWAYS_TOOL,
+    CANCEL,
+    ONCE,
+    PastTurn,
+    Usage,
+)
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from ..wording.surrogates import clean
@@ -45,12 +53,13 @@ RETRY = re.compile(r"Attempt (?P<attempt>\d+) failed(?: with status (?P<status>\
 
 # Its mark for a change of its mode, within the answer (docs/gemini-cli-acp.md 2.18).
 MODE_UPDATE = re.compile(r"\[MODE_UPDATE\] \w+\s*")
-# The options for tools of servers, which the protocol's kinds cannot tell apart; and one that would
-# approve a tool for good, in a file.
-SCOPES = {
+# Another one would approve a tool for good, in a file.
+OPTIONS = {
+    "proceed_once": ONCE,
+    "proceed_always": ALWAYS,
     "proceed_always_server": ALWAYS_SERVER,
     "proceed_always_tool": ALWAYS_TOOL,
-    "proceed_always_and_save": "",
+    "cancel": CANCEL,
 }
 # Commands that only show something.
 HARMLESS = ("help", "about", "memory show", "memory list")
@@ -66,6 +75,7 @@ class GeminiCli(AgentCli):
     kinds = (API_KEY, GOOGLE, VERTEX)
     authenticates_first = asks_to_write = removes_sessions = True
     own_mark = MODE_UPDATE
+    options = OPTIONS
 
     def __init__(self, folder: str, trusted: bool) -> None:
         super().__init__(folder, trusted)
@@ -171,9 +181,6 @@ class GeminiCli(AgentCli):
 
     def uri_of(self, path: str) -> str:
         return path_uri(path)
-
-    def outcome_of(self, option: messages.PermissionOption) -> str:
-        return SCOPES.get(option.id, super().outcome_of(option))
 
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
         return tool_call.read(told)

@@ -13,6 +13,7 @@ from typing import Any, Mapping
 from ...base import private_files
 from ..acp import messages
 from ..events.tool_call import Call
+from ..events.turn_events import ALWAYS, CANCEL, ONCE
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .cli import AgentCli
@@ -26,6 +27,7 @@ SETTINGS = "opencode.json"
 PROVIDER, MODEL, ADDRESS = "api", "gpt-5", "https://api.openai.com/v1"
 # Its own default runs everything unasked.
 ASKING = {"edit": "ask", "bash": "ask", "webfetch": "ask"}
+OPTIONS = {"once": ONCE, "always": ALWAYS, "reject": CANCEL}
 # Where a workspace may name plugins: its folders of them, and its settings.
 FOLDERS = (".opencode/plugin", ".opencode/plugins")
 FILES = tuple(
@@ -57,6 +59,7 @@ class OpenCode(AgentCli):
     )
     kinds = (OPENAI,)
     own_login = "opencode auth login"
+    options = OPTIONS
     key_files = (SETTINGS,)
 
     def arguments(self, model: str) -> tuple[str, ...]:

@@ -14,7 +14,15 @@ from typing import Any, Mapping, Sequence
 from ..acp import messages
 from ..events import tool_call
 from ..events.tool_call import Call
-from ..events.turn_events import ALWAYS_SERVER, ALWAYS_TOOL, PastTurn, Usage
+from ..events.turn_events import (
+    ALWAYS,
+    ALWAYS_SERVER,
+    ALWAYS_TOOL,
+    CANCEL,
+    ONCE,
+    PastTurn,
+    Usage,
+)
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .cli import AgentCli, Resumption, SessionFiles
@@ -25,13 +33,13 @@ from .program import Program
 
 # Attempts of one request after the first; the default, seven, would take minutes.
 RETRIES = 2
-# The options for tools of servers, which the protocol's kinds cannot tell apart; and those that
-# would approve a tool for good, in a file.
-SCOPES = {
+# Others would approve a tool for good, in a file, or go back to a mode in which nobody is asked.
+OPTIONS = {
+    "proceed_once": ONCE,
+    "proceed_always": ALWAYS,
     "proceed_always_server": ALWAYS_SERVER,
     "proceed_always_tool": ALWAYS_TOOL,
-    "proceed_always_project": "",
-    "proceed_always_user": "",
+    "cancel": CANCEL,
 }
 # Commands that only show something.
 HARMLESS = ("about", "status", "help", "context", "stats")
@@ -47,6 +55,7 @@ class QwenCode(AgentCli):
     kinds = (OPENAI,)
     authenticates_first = asks_to_write = removes_sessions = True
     asks_for_messages = "craft/drainMidTurnQueue"
+    options = OPTIONS
     key_files = (os.path.join(".qwen", "settings.json"),)
 
     def __init__(self, folder: str, trusted: bool) -> None:
@@ -101,9 +110,6 @@ class QwenCode(AgentCli):
 
     def uri_of(self, path: str) -> str:
         return path_uri(path)
-
-    def outcome_of(self, option: messages.PermissionOption) -> str:
-        return SCOPES.get(option.id, super().outcome_of(option))
 
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
         return tool_call.read(told, str(told.meta.get("toolName") or "tool"), told.raw_input or {})

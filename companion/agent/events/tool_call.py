@@ -22,6 +22,8 @@ RESOLVE_PROMPT = "resolve-prompt-"
 SHELL = "run_shell_command"
 # The kind of calls that run a command.
 EXECUTE = "execute"
+# The kind of calls that ask for another mode.
+SWITCH_MODE = "switch_mode"
 # The beginning of the names of servers' tools; the titles of their calls: "add (sums MCP Server)".
 OF_SERVER = "mcp_"
 SERVER_TITLE = re.compile(r".* \((?P<server>.+) MCP Server\)", re.DOTALL)
@@ -47,7 +49,7 @@ DISPLAY_NAMES = {
     "delete": "Delete",
     "move": "Move",
     "think": "Think",
-    "switch_mode": "SwitchMode",
+    SWITCH_MODE: "SwitchMode",
 }
 # The names of calls of which the agent tells nothing but a title.
 UNNAMED = ("other", "tool")

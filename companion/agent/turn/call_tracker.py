@@ -146,7 +146,7 @@ class CallTracker:
             self._session.decide(request, None)
             return
         call = await self.writes.read_before(call, again=True)
-        choices = choices_of(request.options, self._agent.cli.outcome_of)
+        choices = choices_of(request.options, self._agent.cli.options, call)
         is_changeable = _is_changeable(self._agent, call, choices)
         pending = PendingPermission(request, call, choices, is_changeable)
         if self.is_cancelled:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Callable, Mapping, Sequence, Tuple
+from typing import Mapping, Sequence, Tuple
 
 from ..acp.messages import (
+    ALLOW_ALWAYS,
     ALLOW_ONCE,
     REJECT_ALWAYS,
     REJECT_ONCE,
@@ -18,7 +19,7 @@ from ..acp.messages import (
     PermissionRequest,
 )
 from ..events import turn_events as events
-from ..events.tool_call import Call
+from ..events.tool_call import SWITCH_MODE, Call
 from ..events.turn_events import (
     ALWAYS,
     ALWAYS_SERVER,
@@ -39,6 +40,14 @@ EDIT = "Edit"
 HELD: Mapping[str, PermissionOption] = {
     ONCE: PermissionOption(ONCE, "Allow", ALLOW_ONCE),
     CANCEL: PermissionOption(CANCEL, "Reject", REJECT_ONCE),
+}
+# What is meant by options that count once, or that reject.
+ONE_TIME = {ALLOW_ONCE: ONCE, REJECT_ONCE: CANCEL, REJECT_ALWAYS: CANCEL}
+# The kinds that an option with an outcome has.
+KINDS = {
+    ONCE: (ALLOW_ONCE,),
+    CANCEL: (REJECT_ONCE, REJECT_ALWAYS),
+    **dict.fromkeys((ALWAYS, ALWAYS_TOOL, ALWAYS_SERVER), (ALLOW_ALWAYS,)),
 }
 # The scope of an approval: all edits, a tool of a server, or all tools of a server.
 Scope = Tuple[str, ...]
@@ -63,18 +72,37 @@ class CallDecision:
 
 
 def choices_of(
-    options: Sequence[PermissionOption], outcome_of: Callable[[PermissionOption], str]
+    options: Sequence[PermissionOption], known: Mapping[str, str], call: Call
 ) -> Choices:
-    """In the agent's order. `outcome_of` gives "" for an option that is not offered. Where several
-    options have one outcome, it chooses the first, and a rejection for good only where the agent
-    has no other."""
-    found: dict[str, PermissionOption] = {}
-    for option in options:
-        outcome = outcome_of(option)
-        known = found.get(outcome)
-        if outcome and (known is None or known.kind == REJECT_ALWAYS != option.kind):
-            found[outcome] = option
-    return found
+    """In the agent's order. `known` are the outcomes of the options that are known to be harmless,
+    by their ids. Another one is offered only if it counts once: what a lasting one would change,
+    its label alone cannot show. An option is chosen before others of its outcome if it is known,
+    if it is no rejection for good, and if it comes first."""
+    chosen: dict[str, PermissionOption] = {}
+    ranked = sorted(options, key=lambda it: (not _is_known(it, known), it.kind == REJECT_ALWAYS))
+    for option in ranked:
+        chosen.setdefault(_outcome_of(option, known, call), option)
+    return {
+        outcome: option
+        for outcome, option in sorted(chosen.items(), key=lambda it: options.index(it[1]))
+        if outcome
+    }
+
+
+def _outcome_of(option: PermissionOption, known: Mapping[str, str], call: Call) -> str:
+    """ "" if it is not offered. A call that asks for another mode is never allowed for good, which
+    would be a mode with fewer questions; nor by an option that the agent's row does not have, if
+    there is a row."""
+    is_known = _is_known(option, known)
+    outcome = known[option.id] if is_known else ONE_TIME.get(option.kind, "")
+    if call.kind != SWITCH_MODE or outcome == CANCEL:
+        return outcome
+    return ONCE if outcome == ONCE and (is_known or not known) else ""
+
+
+def _is_known(option: PermissionOption, known: Mapping[str, str]) -> bool:
+    """Whether it is known by its id, and still of the kind that it had."""
+    return option.kind in KINDS.get(known.get(option.id, ""), ())
 
 
 @dataclass
