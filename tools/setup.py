@@ -6,7 +6,6 @@ Runs on any CPython from 3.8. Does nothing where nothing changed since the last 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import platform
 import shutil
@@ -14,16 +13,17 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Callable, Dict, List
+from typing import Callable, Dict, List
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
 # What is installed into .venv for the package, for the API as a program, and for all else: files of
-# requirements/, and the file in .venv that says that they are. Each has all of the one before.
+# requirements/, and the file in .venv that says that they are. Each has all of the one before. What
+# users run is compared with known digests.
 LAYERS = {
-    "runtime": (("runtime.txt",), "stamp-runtime"),
-    "api": (("runtime.txt", "api.txt"), "stamp-api"),
-    "python": (("runtime.txt", "api.txt", "dev.txt"), "stamp"),
+    "runtime": (("runtime-hashes.txt",), "stamp-runtime"),
+    "api": (("runtime-hashes.txt", "api-hashes.txt"), "stamp-api"),
+    "python": (("runtime-hashes.txt", "api-hashes.txt", "dev.txt"), "stamp"),
 }
 # Folders with a package.json: the real CLI for the tests, others' clients of the API, and the
 # server that is measured against. Other agents are apart: they take 1.1 GB, for one test.
@@ -36,8 +36,9 @@ AGENTS = os.path.join(ROOT, "tests", "e2e", "agents")
 OTHERS = os.path.join(ROOT, "tests", "others", "mcp")
 CARRIED = os.path.join(VENV, "carried")
 GEMINI_CLI = "@google/gemini-cli"
-# Where it is for `make api` while nobody has installed it.
+# Where it is for `make api` while nobody has installed it, and the list of what belongs to it.
 CLI = os.path.join(VENV, "cli")
+LOCKED_CLI = os.path.join(ROOT, "deploy", "cli")
 # The oldest Python for tools that have a virtual environment of their own.
 OLDEST_APART = (3, 11)
 # Unpacks the browser that comes as an npm package into the temp folder, and the libraries that a
@@ -110,10 +111,16 @@ def install(venv: str, *lists: str) -> None:
     none is compiled."""
     names = " and ".join(os.path.relpath(each, ROOT) for each in lists)
     print("Installing %s into %s ..." % (names, os.path.relpath(venv, ROOT)), flush=True)
+    for each in lists:
+        # One at a time: pip wants digests for all of a call, as soon as it has one.
+        install_list(venv, each)
+
+
+def install_list(venv: str, path: str) -> None:
     command = [python_of(VENV), "-m", "pip"]
     if venv != VENV:
         command += ["--python", python_of(venv)]
-    command += ["install", *PIP, *(word for each in lists for word in ("-r", each))]
+    command += ["install", *PIP, "-r", path]
     with subprocess.Popen(command, stdout=subprocess.PIPE, universal_newlines=True) as pip:
         for line in pip.stdout or ():
             if line.startswith("Collecting "):
@@ -192,9 +199,9 @@ def set_up_modules(folder: str) -> None:
         set_done(stamp, value)
 
 
-def npm_install(folder: str, *more: str) -> None:
+def npm_install(folder: str) -> None:
     # By its path: on Windows npm is a script, which is not found by its name alone.
-    run([shutil.which("npm") or "npm", *NPM, *more], folder)
+    run([shutil.which("npm") or "npm", *NPM], folder)
 
 
 def run(command: List[str], folder: str = ROOT) -> None:
@@ -205,22 +212,22 @@ def run(command: List[str], folder: str = ROOT) -> None:
 
 
 def set_up_cli() -> None:
-    """Gemini CLI alone, for this checkout, unless that of the tests is there; of the version that
-    they want."""
+    """Gemini CLI alone, for this checkout, unless that of the tests is there; as the image of the
+    API's server has it, with the digests of all that it needs."""
     if os.path.isdir(os.path.join(NODE_FOLDERS[0], "node_modules", *GEMINI_CLI.split("/"))):
         return
-    with open(os.path.join(NODE_FOLDERS[0], "package.json"), encoding="utf-8") as file:
-        wanted: Dict[str, Any] = json.load(file)
-    package = "%s@%s" % (GEMINI_CLI, wanted["dependencies"][GEMINI_CLI])
-    stamp = os.path.join(CLI, "stamp")
-    if is_done(stamp, package):
+    lists = [os.path.join(LOCKED_CLI, name) for name in ("package.json", "package-lock.json")]
+    stamp, value = os.path.join(CLI, "stamp"), digest(lists)
+    if is_done(stamp, value):
         return
     if not has_node():
         sys.exit("Gemini CLI was not found, nor Node.js 20 or newer with npm, which it needs.")
-    print("Gemini CLI was not found: installing %s into .venv/cli ..." % package, flush=True)
+    print("Gemini CLI was not found: installing it into .venv/cli ...", flush=True)
     os.makedirs(CLI, exist_ok=True)
-    npm_install(CLI, "--prefix", CLI, package)
-    set_done(stamp, package)
+    for path in lists:
+        shutil.copy(path, CLI)
+    npm_install(CLI)
+    set_done(stamp, value)
 
 
 def set_up_browser() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,8 @@ from contextlib import redirect_stdout
 from unittest import mock
 
 from GeminiCompanion.tools import setup
+
+RUNTIME = "runtime-hashes.txt"
 
 
 class VirtualEnvironment(unittest.TestCase):
@@ -24,7 +28,7 @@ class VirtualEnvironment(unittest.TestCase):
         self.venv = os.path.join(self.root, ".venv")
         self.calls: list[str] = []
         os.mkdir(os.path.join(self.root, "requirements"))
-        for name in ("runtime.txt", "api.txt", "dev.txt"):
+        for name in {name for names, _ in setup.LAYERS.values() for name in names}:
             self.write(name, "of " + name)
         for name, value in {
             "ROOT": self.root,
@@ -51,7 +55,7 @@ class VirtualEnvironment(unittest.TestCase):
         return list(self.calls)
 
     def test_a_layer_is_installed_once_and_on_top_of_the_one_below(self) -> None:
-        self.assertEqual(self.set_up("runtime"), ["made", "runtime.txt"])
+        self.assertEqual(self.set_up("runtime"), ["made", RUNTIME])
         self.assertEqual(self.set_up("runtime"), [])
         self.assertEqual(self.set_up("python"), ["dev.txt"])
         for layer in setup.LAYERS:
@@ -67,19 +71,19 @@ class VirtualEnvironment(unittest.TestCase):
         self.write("dev.txt", "another")
         self.assertEqual(self.set_up("runtime"), [])
         self.assertEqual(self.set_up("python"), ["made", "dev.txt"])
-        self.write("runtime.txt", "another")
-        self.assertEqual(self.set_up("runtime"), ["made", "runtime.txt"])
+        self.write(RUNTIME, "another")
+        self.assertEqual(self.set_up("runtime"), ["made", RUNTIME])
 
     def test_another_python_makes_it_anew(self) -> None:
         self.set_up("runtime")
         with mock.patch.object(sys, "version", "another"):
             self.assertEqual(self.set_up("python"), ["made", "dev.txt"])
             self.assertEqual(self.set_up("runtime"), [])
-        self.assertEqual(self.set_up("runtime"), ["made", "runtime.txt"])
+        self.assertEqual(self.set_up("runtime"), ["made", RUNTIME])
 
     def test_one_that_was_left_unfinished_is_made_anew(self) -> None:
         os.mkdir(self.venv)
-        self.assertEqual(self.set_up("runtime"), ["made", "runtime.txt"])
+        self.assertEqual(self.set_up("runtime"), ["made", RUNTIME])
         with mock.patch.object(setup, "install", side_effect=SystemExit(1)):
             self.assertRaises(SystemExit, self.set_up, "python")
         self.assertEqual(self.set_up("runtime"), [])
@@ -109,6 +113,49 @@ class Installing(unittest.TestCase):
         with self.assertRaises(SystemExit) as left:
             self.install("import sys; sys.exit(7)")
         self.assertEqual(left.exception.code, 7)
+
+
+class Digests(unittest.TestCase):
+    """What `make run` and `make api` install is compared with known digests."""
+
+    def pins(self, name: str) -> list[str]:
+        path = os.path.join(setup.ROOT, "requirements", name)
+        with open(path, encoding="ascii") as file:
+            lines = [line for line in file if line[0] not in "# \n"]
+        pins = (re.split(r"[ ;\\]", line.strip())[0] for line in lines)
+        return sorted(pin.replace("_", "-").lower() for pin in pins)
+
+    def test_each_pinned_library_has_them(self) -> None:
+        for name in ("runtime", "api"):
+            with self.subTest(name):
+                self.assertEqual(self.pins(f"{name}-hashes.txt"), self.pins(f"{name}.txt"))
+                path = os.path.join(setup.ROOT, "requirements", f"{name}-hashes.txt")
+                with open(path, encoding="ascii") as file:
+                    blocks = re.split(r"\n(?=\S)", file.read().split("\n", 2)[2])
+                for block in blocks:
+                    self.assertRegex(block, r"--hash=sha256:[0-9a-f]{64}")
+
+    def test_what_users_run_is_installed_from_such_lists_alone(self) -> None:
+        for layer in ("runtime", "api"):
+            for name in setup.LAYERS[layer][0]:
+                self.assertTrue(name.endswith("-hashes.txt"), name)
+
+    def test_the_cli_is_installed_with_the_lock_of_the_image(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+            calls: list[str] = []
+            for name, value in {
+                "NODE_FOLDERS": [folder],
+                "CLI": os.path.join(folder, "cli"),
+                "has_node": lambda: True,
+                "npm_install": calls.append,
+            }.items():
+                stack.enter_context(mock.patch.object(setup, name, value))
+            stack.enter_context(redirect_stdout(io.StringIO()))
+            setup.set_up_cli()
+            setup.set_up_cli()
+            self.assertEqual(calls, [setup.CLI])
+            with open(os.path.join(setup.CLI, "package-lock.json"), "rb") as file:
+                self.assertIn(b'"integrity"', file.read())
 
 
 class Missing(unittest.TestCase):
