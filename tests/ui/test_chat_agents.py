@@ -238,6 +238,23 @@ class Failing(AgentCase):
         yield lambda: run.called
         self.assertEqual(run.call_args[0][4], ("mine", "-v"))
 
+    def test_before_a_login_runs_the_terminal_of_a_project_the_user_is_asked(self) -> Steps:
+        run = self.replace(terminus, "run_cli", mock.Mock(side_effect=ended))
+        self.replace(terminus, "has_terminus", lambda: False)
+        yield from self.failed(code=AUTH_REQUIRED, agent="mine")
+        self.addCleanup(self.window.set_project_data, self.window.project_data())
+        ours = {"GeminiCompanion": {"terminal_command": ["sh", "-c", "touch \u202ea"]}}
+        self.window.set_project_data({**(self.window.project_data() or {}), "settings": ours})
+        for number, calls in ((1, 0), (-1, 0), (0, 1)):
+            self.press("log_in_in_terminal")
+            yield lambda: self.shown and len(self.shown[-1]["items"]) == 2
+            (details,) = self.shown[-1]["items"][0].details
+            self.assertIn("sh -c 'touch &lt;U+202E&gt;a'", details)
+            yield from self.choose(number)
+            yield from self.until_turn()
+            self.shown.clear()
+            self.assertEqual(run.call_count, calls)
+
     def test_a_failed_turn_is_sent_again_or_logged_in_for(self) -> Steps:
         yield from self.failed(state="ready", problem="")
         told = '{"turn": "t1"}'

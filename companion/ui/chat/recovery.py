@@ -3,11 +3,12 @@ only."""
 
 from __future__ import annotations
 
+import shlex
 from typing import Callable
 
 import sublime
 
-from .. import settings
+from .. import panels, settings
 from ..terminals import terminus
 from . import agent_choice, agent_login, chat_places
 from .chat_actions import ChatActions
@@ -16,6 +17,11 @@ from .drafts import folder_of
 from .failure_words import IN_TERMINAL, LOG_IN, OTHER, RETRY, STOP
 
 NOT_KNOWN = "The agent of this chat is not known yet."
+# What is asked before the command of a project runs.
+PROJECT_TERMINAL = "The project names the program that opens a terminal. Run it?"
+RUN, RUN_NOT = "Run it", "Do not run it"
+NO_COMMAND = "the terminal of this system"
+ABOUT_RUNNING = 'It is "terminal_command" in the settings of the project.'
 
 
 class Recovery:
@@ -65,7 +71,7 @@ class Recovery:
             return
         if agent_login.ways_of(agent):
             await agent_login.log_in(window, service, agent, name, self._tell)
-        else:
+        elif await _agrees_to_terminal(window):
             command = terminal_command(agent)
             await terminus.run_cli(window, folder_of(window), {}, self._tell, command)
 
@@ -92,6 +98,17 @@ class Recovery:
         for view in chat.views:
             view.close()
         self._chats.drafts.forget(chat.conversation)
+
+
+async def _agrees_to_terminal(window: sublime.Window) -> bool:
+    """Whether a login may use the terminal that the settings name: the user is asked about one that
+    the project names, which may be somebody else's. Raises Unanswered."""
+    command = settings.of(window).terminal_command
+    if terminus.has_terminus() or command == settings.of().terminal_command:
+        return True
+    words = " ".join(map(shlex.quote, command)) or NO_COMMAND
+    items = [panels.item(RUN, words), panels.item(RUN_NOT, ABOUT_RUNNING)]
+    return await panels.choice(window, items, PROJECT_TERMINAL) == 0
 
 
 def terminal_command(agent: str) -> tuple[str, ...]:
