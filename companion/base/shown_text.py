@@ -199,6 +199,11 @@ def is_hidden(letter: str) -> bool:
     return category[0] in "CZ" and letter != " " and letter not in SIGNS
 
 
+def is_unseen(text: str) -> bool:
+    """Whether a reader sees nothing of the text, and no plain space."""
+    return all(is_hidden(it) or _is_mark(it) for it in text)
+
+
 def _is_in(code: int, ranges: Iterable[tuple[int, int]]) -> bool:
     return any(first <= code <= last for first, last in ranges)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..base.shown_text import is_unseen
 from .rendered import MARKERS
 
 # Code points of a line that are looked at: no fence that anybody writes is longer.
@@ -25,8 +26,8 @@ _ITEM = re.compile(r"(?P<sign> *(?:[-*+]|\d{1,9}[.)]))(?P<blanks> +|$)")
 _BLANK = re.compile(rf"([\r\n]{{{MAX_BLANK}}})[\r\n]+")
 # The first line of a block of code.
 _FIRST_LINE = re.compile(r"(?P<fence>`{3,}|~{3,})[\w+-]*\n")
-# At the beginning of a line of somebody else.
-_LIKE_OURS = re.compile(rf"\n(?=[{MARKERS}])")
+# At the beginning of a line of somebody else: what may be invisible, and then a sign of ours.
+_LIKE_OURS = re.compile(rf"^([^ -~\t\n{MARKERS}]*)(?=[{MARKERS}])", re.MULTILINE)
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -55,10 +56,17 @@ def lined(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def foreign(text: str, is_line_start: bool = True) -> str:
-    """With a space before each line that would look like one of ours."""
-    text = _LIKE_OURS.sub("\n ", text)
-    return " " + text if is_line_start and text[:1] and text[0] in MARKERS else text
+def foreign(text: str, before: str = "") -> str:
+    """With a space before the sign of each line that would look like one of ours, also behind
+    characters that nobody sees. `before` is what stands in the line that the text continues."""
+    if not is_unseen(before):
+        # Whatever one sees does for a pattern, and it may be long.
+        before = "x"
+    return _LIKE_OURS.sub(_indented, before + text)[len(before) :]
+
+
+def _indented(found: re.Match[str]) -> str:
+    return found[1] + " " if is_unseen(found[1]) else found[1]
 
 
 @dataclass(frozen=True)
@@ -184,7 +192,7 @@ class Prose:
             told = told.lstrip("\r\n")
         if not told:
             return ""
-        told = foreign(lined(told), is_line_start=not self._size)
+        told = foreign(lined(told), before=self._line)
         self._parts.append(told)
         self._size += len(told)
         self._follow(told)

@@ -20,7 +20,14 @@ from hypothesis import strategies as st
 LIMIT = 10_000
 # Parts of which fences, quotations and lists are made, also across pieces.
 PARTS = ("```", "~~~", "`", "py", "\n", "\r", "\r\n", " ", "    ", "\t", "> ", "- ", "1. ", "a")
-texts = st.lists(st.sampled_from((*PARTS, MESSAGE, LINE)), max_size=40).map("".join)
+# Characters that nobody sees: controls, joiners, fillers, narrow blanks, marks without a letter.
+UNSEEN = (
+    "\0\x07\x0b\x0c\x1b\x7f\x85\xa0\xad\u0301\u034f\u115f\u180e\u200a\u200b\u200d\u2028\u202e\u2060"
+    "\u3000\u3164\ufe0f\ufeff\U000e0041"
+)
+texts = st.lists(st.sampled_from((*PARTS, *"\u200b\x07\u3164", MESSAGE, LINE)), max_size=40).map(
+    "".join
+)
 
 
 def grown(pieces: list[str], limit: int = LIMIT) -> Prose:
@@ -53,7 +60,20 @@ class Growing(unittest.TestCase):
     @given(texts)
     def test_no_line_begins_as_ours_do(self, text: str) -> None:
         for line in (closed(text) + fenced(text)).split("\n"):
-            self.assertNotIn(line[:1] or " ", MARKERS)
+            self.assertNotIn(line.lstrip(UNSEEN)[:1] or " ", MARKERS)
+
+    def test_what_nobody_sees_before_a_sign_of_ours_hides_nothing_in_any_pieces(self) -> None:
+        for letter in UNSEEN:
+            for text in (f"{letter}{LINE} Allow", f"a\n{letter * 2}{MESSAGE} b"):
+                with self.subTest(repr(text)):
+                    told = text.replace(LINE, " " + LINE).replace(MESSAGE, " " + MESSAGE)
+                    self.assertEqual(grown([text]).text, told)
+                    self.assertEqual(grown([*text]).text, told)
+                    self.assertIn(told, fenced(text))
+
+    def test_a_sign_of_ours_behind_what_one_sees_stays_as_it_is(self) -> None:
+        for text in (f"für {LINE}", f"— {LINE}", f"  {LINE}", f"語{MESSAGE}"):
+            self.assertEqual((grown([text]).text, grown([*text]).text), (text, text))
 
     @given(texts)
     def test_it_ends_with_one_line_end_and_begins_with_none(self, text: str) -> None:
