@@ -84,6 +84,11 @@ class Bodies(ApiTest):
                 self.assertIn(f"field {field} ", reply["message"])
                 self.assertLess(len(reply["message"]), 100)
 
+    def test_a_line_end_behind_a_text_is_a_letter_of_it(self) -> None:
+        for name in ("a\n", "a\r\n", "\na"):
+            reply = self.ask("POST", "/tokens", {"name": name, "scopes": ["read"]})
+            self.refused(reply, 400, "VALIDATION_ERROR")
+
     def test_every_field_of_every_endpoint_is_checked(self) -> None:
         for route in POSTS:
             for name, schema in in_body(route).items():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -92,6 +93,29 @@ class GitFiles(unittest.TestCase):
         with mock.patch.object(git_files, "QUIET", quiet):
             self.assertEqual(self.texts(tree), {})
         self.assertFalse(os.path.exists(self.at("ran")))
+
+    @unittest.skipIf(os.name == "nt", "links need rights there")
+    def test_an_index_that_leads_out_of_the_work_tree_tells_of_no_file_there(self) -> None:
+        self.folder = self.at("work")
+        os.mkdir(self.folder)
+        self.git("init", "-q")
+        # Names of the length of those that take their place; the times are those of the others.
+        for name in ("xx/d.txt", "yy/d.txt", "zz/d.txt"):
+            self.write(name, b"four\n")
+        self.commit()
+        outside = os.path.dirname(self.folder)
+        with open(os.path.join(outside, "d.txt"), "wb") as file:
+            file.write(b"four\n")
+        os.utime(os.path.join(outside, "d.txt"), (THEN, THEN))
+        shutil.rmtree(self.at("zz"))
+        os.symlink(outside, self.at("zz"))
+        with open(self.at(".git/index"), "rb") as file:
+            index = file.read()[:-20]
+        index = index.replace(b"xx/d.txt", b"../d.txt").replace(b"yy/d.txt", b"//tmp/d1")
+        with open(self.at(".git/index"), "wb") as file:
+            file.write(index + hashlib.sha1(index).digest())
+        tree = self.look()
+        self.assertEqual((dict(tree.objects), dict(tree.stamps)), ({}, {}))
 
     def test_what_only_the_disk_knows_is_to_be_read_before(self) -> None:
         self.write("a.txt", b"mine\n", THEN + 1)

@@ -242,9 +242,10 @@ class Failing(AgentCase):
         run = self.replace(terminus, "run_cli", mock.Mock(side_effect=ended))
         self.replace(terminus, "has_terminus", lambda: False)
         yield from self.failed(code=AUTH_REQUIRED, agent="mine")
-        self.addCleanup(self.window.set_project_data, self.window.project_data())
+        before: Any = self.window.project_data()
+        self.addCleanup(self.window.set_project_data, before)
         ours = {"GeminiCompanion": {"terminal_command": ["sh", "-c", "touch \u202ea"]}}
-        self.window.set_project_data({**(self.window.project_data() or {}), "settings": ours})
+        self.window.set_project_data({**(before or {}), "settings": ours})
         for number, calls in ((1, 0), (-1, 0), (0, 1)):
             self.press("log_in_in_terminal")
             yield lambda: self.shown and len(self.shown[-1]["items"]) == 2

@@ -3,9 +3,10 @@ expected, never the value. Imports jsonschema, as `ide/schema_check` does."""
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+import re
+from typing import Any, Iterator, Sequence
 
-from jsonschema import Draft7Validator, ValidationError
+from jsonschema import Draft7Validator, ValidationError, validators
 
 from ...agent.wording.failure import VALIDATION_ERROR
 from .refusal import Refusal
@@ -15,12 +16,26 @@ from .schemas import Schema
 MAX_DIGITS = 15
 
 
+def _check_pattern(
+    validator: Any, pattern: str, value: Any, schema: Any
+) -> Iterator[ValidationError]:
+    # "$" is the end of the text in JSON Schema; Python's also stands before a last line end.
+    whole = pattern[:-1] + r"\Z" if pattern.endswith("$") else pattern
+    if isinstance(value, str) and not re.search(whole, value):
+        yield ValidationError("")
+
+
+_Validator: Any = validators.extend(  # type: ignore[no-untyped-call]
+    Draft7Validator, {"pattern": _check_pattern}
+)
+
+
 class Form:
     """The fields that one route takes."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
-        self._validator = Draft7Validator(schema)
+        self._validator = _Validator(schema)
 
     def check(self, value: Any) -> dict[str, Any]:
         """The fields that were given. Raises Refusal."""

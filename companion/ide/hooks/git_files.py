@@ -48,6 +48,29 @@ class GitTree(NamedTuple):
     others: frozenset[str]
 
 
+class _Places:
+    """Where the names of an index lead. Git itself writes none that leads out of the work tree, but
+    a repository may come with any index."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        # Whether each folder is one of the work tree, and not behind a link.
+        self._folders = {root: True}
+
+    def path_of(self, name: str) -> str | None:
+        """None for a name that leads out of the work tree."""
+        if os.path.isabs(name) or os.path.splitdrive(name)[0] or os.pardir in name.split("/"):
+            return None
+        path = os.path.join(self._root, name)
+        return path if self._is_inside(os.path.dirname(path)) else None
+
+    def _is_inside(self, folder: str) -> bool:
+        if folder not in self._folders:
+            is_inside = not os.path.islink(folder) and self._is_inside(os.path.dirname(folder))
+            self._folders[folder] = is_inside
+        return self._folders[folder]
+
+
 def work_tree_of(folder: str) -> GitTree | None:
     """The work tree that holds the folder; None if there is none, or it is too large, or git does
     not answer in time."""
@@ -63,8 +86,11 @@ def work_tree_of(folder: str) -> GitTree | None:
     seen = (stamp(_index(root)) or (0, 0))[0]
     objects: dict[str, str] = {}
     stamps: dict[str, Stamp] = {}
+    places = _Places(root)
     for digest, name, seconds, rest, size in entries:
-        path = os.path.join(root, os.fsdecode(name))
+        path = places.path_of(os.fsdecode(name))
+        if path is None:
+            continue
         stamps[path] = now = stamp(path)
         time = int(seconds) * 10**9 + int(rest)
         # What was written in the moment in which git looked may be something else by now.
