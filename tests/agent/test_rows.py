@@ -12,6 +12,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent.acp import messages
 from GeminiCompanion.companion.agent.agents.claude_agent import ClaudeAgent
+from GeminiCompanion.companion.agent.agents.cli import AgentCli
 from GeminiCompanion.companion.agent.agents.codex import Codex
 from GeminiCompanion.companion.agent.agents.credentials import (
     ANTHROPIC,
@@ -20,7 +21,9 @@ from GeminiCompanion.companion.agent.agents.credentials import (
     Credentials,
     Store,
 )
+from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.agents.opencode import OpenCode
+from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
 from GeminiCompanion.companion.agent.agents.supported import CLIS
 from GeminiCompanion.companion.agent.wording.failure import AgentError
 
@@ -242,3 +245,34 @@ class Rows(unittest.TestCase):
                 found = cli.session_files.resumption("/w", "new", "last", (), known)
                 self.assertEqual(found and found.method, method)
                 self.assertEqual(found and found.session, method and "last")
+
+
+class Commands(unittest.TestCase):
+    """For which messages an agent has a command that may reach further than a conversation."""
+
+    def reaches(self, message: str, *rows: type[AgentCli]) -> list[str]:
+        return [row("/home", False).command_in(message) for row in rows]
+
+    def test_whatever_stands_behind_a_slash_is_one_unless_it_is_known(self) -> None:
+        rows = ClaudeAgent, OpenCode, Codex, AgentCli
+        for message, command in (
+            ("/logout", "logout"),
+            ("/config permissionMode=dontAsk", "config permissionMode=dontAsk"),
+            ("/ logout\nnow", "logout now"),
+            ("/compact and more", "compact and more"),
+            (" \t\ufeff\u200b\x85/new", "new"),
+        ):
+            self.assertEqual(self.reaches(message, *rows), [command] * len(rows))
+
+    def test_a_text_and_what_is_known_to_be_harmless_are_none(self) -> None:
+        for message in ("hello", "see /etc/hosts", "/", " ", "", "\u200b"):
+            self.assertEqual(self.reaches(message, AgentCli), [""])
+        self.assertEqual(self.reaches("/compact", ClaudeAgent, Codex), ["", ""])
+        self.assertEqual(self.reaches(" /status ", Codex), [""])
+
+    def test_two_agents_get_no_others_than_harmless_ones(self) -> None:
+        for row in (GeminiCli, QwenCode):
+            made = row("/home", False)
+            for message in ("/logout", " /model x", "/chat delete a"):
+                self.assertEqual(made.command_in(message), "")
+                self.assertEqual(made.text_for(message), "\u200b" + message.strip())

@@ -11,9 +11,11 @@ import tempfile
 import threading
 import unittest
 from contextlib import suppress
+from datetime import datetime, timezone
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.agent.conversations.transcripts import Transcripts
 from GeminiCompanion.companion.api import routes, state_folder
 from GeminiCompanion.companion.api.contract import scopes
 from GeminiCompanion.companion.api.operations import tickets, tokens
@@ -24,6 +26,8 @@ from GeminiCompanion.companion.base.log import logger
 
 from ..support import wait_for
 from .support import PATIENCE, ApiTest, Reply
+
+CONVERSATION = "00000000-0000-4000-8000-000000000001"
 
 
 class TokenCase(ApiTest):
@@ -111,6 +115,60 @@ class Scopes(TokenCase):
         renewed = self.ask_as(admin, "POST", "/tokens/writer/renew", {})
         self.refused(renewed, 403, "SCOPE_MISSING")
         self.give("less", "admin", by=admin)
+
+
+class Commands(TokenCase):
+    """Which commands of agents a token may send."""
+
+    server: Server
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        folder = os.path.join(tempfile.mkdtemp(dir=cls.root), "state")
+        agents = os.path.join(folder, "agent")
+        os.makedirs(agents, mode=0o700)
+        os.chmod(folder, 0o700)
+        transcripts = Transcripts(os.path.join(agents, "conversations"))
+        transcript = transcripts.of(CONVERSATION)
+        transcript.begin(cls.workspace, datetime.now(timezone.utc))
+        transcript.change(session="a-session", owned="yes", agent="codex")
+        transcripts.write()
+        cls.server = cls.another_server(folder, others=["codex", "claude", "opencode"])
+
+    def send(self, token: str, message: str, **more: Any) -> Reply:
+        body = {"message": message, "workspacePath": self.workspace, **more}
+        return self.ask_as(token, "POST", "/chat", body)
+
+    def test_a_token_that_only_chats_reaches_no_login_and_no_setting_by_a_command(self) -> None:
+        token = self.give("talker", "read", "chat", "decide", "files")
+        for agent, message, named in (
+            ("codex", "/logout", "/logout is a command of Codex"),
+            ("codex", "\u200b \n/ LogOut", "/LogOut is a command of Codex"),
+            ("claude", "/config permissionMode=dontAsk", "/config permissionMode=dontAsk is"),
+            ("opencode", "/init", "/init is a command of opencode"),
+        ):
+            reply = self.send(token, message, agent=agent, newSession=True)
+            self.refused(reply, 403, "SCOPE_MISSING")
+            self.assertIn(named, reply["message"])
+            self.assertIn("the scope admin", reply["message"])
+        self.refused(self.send(token, "/logout", sessionId=CONVERSATION), 403, "SCOPE_MISSING")
+
+    def test_a_message_that_waits_is_no_way_around_it(self) -> None:
+        token, queue = self.give("talker", "chat"), f"/sessions/{CONVERSATION}/queue"
+        body = {"message": "/logout"}
+        self.refused(self.ask_as(token, "POST", queue, body), 403, "SCOPE_MISSING")
+        added = self.ask_as(token, "POST", queue, {"message": "hello"})
+        self.assertEqual(added.status, 200, added)
+        place = f"{queue}/{added['queueId']}"
+        self.refused(self.ask_as(token, "PATCH", place, body), 403, "SCOPE_MISSING")
+
+    def test_harmless_ones_and_those_of_a_wider_token_go_to_the_agent(self) -> None:
+        for granted, message in ((("chat",), "/status"), (("chat", "admin"), "/logout")):
+            token = self.give("-".join(granted), *granted)
+            reply = self.send(token, message, agent="codex", newSession=True)
+            # There is none here.
+            self.assertIn(reply["code"], ("AUTH_NOT_SET", "CLIENT_NOT_INITIALIZED"), reply)
 
 
 class Keeping(TokenCase):

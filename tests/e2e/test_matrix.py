@@ -20,6 +20,7 @@ from agent_case import ROOT
 from agent_rows import AGENTS, STEP, Proxy
 from agent_rows import Agent as Row
 from api_case import ApiCase, data, said
+from GeminiCompanion.companion.agent.agents.supported import CLIS
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.wording.failure import AgentError
 from GeminiCompanion.companion.api.server import Server
@@ -44,6 +45,7 @@ OWN = {
     ".opencode/agent/other.md": SKILL.format("other", "plum words"),
     ".agents/skills/all/SKILL.md": SKILL.format("all", "skill for all"),
 }
+SETTINGS = ("settings.json", "config.toml", "opencode.json")
 # As the table says them.
 OUTCOMES = {ONCE: "once", ALWAYS: "always", NO: "no", MODIFY: "changed"}
 Story = List[Dict[str, Any]]
@@ -316,6 +318,44 @@ class Cells(ApiCase):
         self.assertIn("the word is plum", str(self.model.last_request()))
         is_told = bool(data(story, "thought"))
         self.assert_seen("is told what was said" if is_told else "remembers by itself")
+
+    async def test_by_a_token_that_only_chats_no_login_and_no_setting_is_changed(
+        self,
+    ) -> None:
+        given = await self.post("/tokens", {"name": self.row.id, "scopes": ["chat"]})
+        narrow = {"Authorization": f"Bearer {given['token']}"}
+        self.plan("greet me", "Hello to you.")
+        await self.talk("greet me")
+        kept = self.kept()
+        for command in ("/logout", "/config permissionMode=dontAsk"):
+            self.model.will_play(command, ["Only said."])
+            body = {"message": command, "sessionId": self.session}
+            reply = await self.post("/chat", body, headers=narrow)
+            if reply.status == 200:
+                self.assertEqual(reply["response"], "Only said.")
+            else:
+                self.assertEqual((reply.status, reply["code"]), (403, "SCOPE_MISSING"), reply)
+            said_here = [{"role": "user", "content": command}]
+            body = {"model": self.row.id, "messages": said_here}
+            told = await self.post("/v1/chat/completions", body, headers=narrow)
+            self.assertEqual(told.status, reply.status, told)
+        self.assertEqual(self.kept(), kept)
+        asked = await self.get(f"/sessions/{self.session}/commands", headers=narrow)
+        allowed = {it["name"] for it in asked["commands"] if it["allowed"]}
+        self.assertLessEqual(allowed, set(CLIS[self.row.id].harmless_commands))
+        await self.ask("DELETE", f"/tokens/{self.row.id}")
+
+    def kept(self) -> dict[str, str]:
+        """What it keeps in its home of the key and of settings, by the files' paths there."""
+        home, found = self.agent.backends[self.row.id].cli.folder, {}
+        for folder, _folders, names in os.walk(home):
+            paths = [os.path.relpath(os.path.join(folder, name), home) for name in names]
+            for path in paths:
+                is_key = path in CLIS[self.row.id].key_files
+                if is_key or os.path.basename(path) in SETTINGS:
+                    with open(os.path.join(home, path), encoding="utf-8") as file:
+                        found[path] = file.read()
+        return found
 
     async def test_beside_the_model_it_asks_only_for_what_is_known(self) -> None:
         self.plan("greet me", "Hello to you.")

@@ -40,6 +40,7 @@ OPTIONS = {
     "exit-plan-default": ONCE,
     "reject": CANCEL,
 }
+HARMLESS = ("compact", "context", "usage")
 # The text of a tool that failed is for its model: between tags, which may be within a fence.
 TAGGED = re.compile(
     r"\A(\s*(?:`{3,}\w*\n)?)<tool_use_error>(.*)</tool_use_error>(\s*(?:`{3,}\s*)?)\Z", re.DOTALL
@@ -63,6 +64,7 @@ class ClaudeAgent(AgentCli):
     # It starts in the mode that the workspace's settings name.
     asking_mode = "default"
     options = OPTIONS
+    harmless_commands = HARMLESS
     key_files = (KEY,)
 
     def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:

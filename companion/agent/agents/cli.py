@@ -19,7 +19,7 @@ from ..wording.failure import VALIDATION_ERROR, AgentError, not_among
 from ..wording.sentence import sentence
 from .cli_home import forget_keys, inherited, of_user
 from .credentials import OWN, Credentials
-from .message_text import BLANKS
+from .message_text import BLANKS, after_slash
 from .open_files import NO_EDITOR, OpenFiles
 from .program import Program
 
@@ -138,9 +138,11 @@ class AgentCli:
     is the method by which it asks, during a turn, what the user has said meanwhile, or empty. A
     piece of an answer that is an `own_mark` is not for the user. `options` are the answers to its
     permission requests that are known to be harmless: the outcome of each by its id. Of others,
-    none is offered that lasts. `key_files` are the files that have the key, as paths in its home;
-    each is written again when it is needed. If it `shows_headers`, those of its tool servers stand
-    on a command line, which all users of the computer can read.
+    none is offered that lasts. `harmless_commands` are those of its own, as they are written behind
+    the slash, that only show something or change nothing but the conversation. `key_files` are the
+    files that have the key, as paths in its home; each is written again when it is needed. If it
+    `shows_headers`, those of its tool servers stand on a command line, which all users of the
+    computer can read.
 
     It has more than twenty methods: each is one difference between the CLIs.
     """
@@ -156,6 +158,7 @@ class AgentCli:
     key_files: tuple[str, ...] = ()
     own_mark = NO_MARK
     options: Mapping[str, str] = {}
+    harmless_commands: tuple[str, ...] = ()
     trusted_folders: tuple[str, ...] = ()
     open_files: OpenFiles = NO_EDITOR
 
@@ -255,6 +258,12 @@ class AgentCli:
         if not message.strip(BLANKS):
             raise AgentError(VALIDATION_ERROR, sentence("The message is empty."))
         return message
+
+    def command_in(self, message: str) -> str:
+        """The command for which it takes the message, without the slash and in one line, if that
+        may change more than this conversation; else ""."""
+        command = after_slash(message)
+        return "" if command in self.harmless_commands else command
 
     def uri_of(self, path: str) -> str:
         """The URI of a file that belongs to a message, by its absolute path."""

@@ -49,6 +49,7 @@ OPTIONS = {
     "implement_plan": ONCE,
     "revise_plan": CANCEL,
 }
+HARMLESS = ("compact", "mcp", "skills", "status")
 # What it reads before it is told anything: without this it asks its makers and GitHub for plugins.
 AT_START = b"[features]\nplugins = false\napps = false\nremote_plugin = false\n"
 
@@ -62,6 +63,7 @@ class Codex(AgentCli):
     own_login = "codex login"
     asking_mode = ASKING
     options = OPTIONS
+    harmless_commands = HARMLESS
     key_files = (LOGIN,)
 
     def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:

@@ -76,6 +76,7 @@ class GeminiCli(AgentCli):
     authenticates_first = asks_to_write = removes_sessions = True
     own_mark = MODE_UPDATE
     options = OPTIONS
+    harmless_commands = HARMLESS
 
     def __init__(self, folder: str, trusted: bool) -> None:
         super().__init__(folder, trusted)
@@ -178,6 +179,10 @@ class GeminiCli(AgentCli):
                 ),
             )
         return NO_COMMAND + inner
+
+    def command_in(self, message: str) -> str:
+        """Others than the harmless ones do not reach it (`text_for`)."""
+        return ""
 
     def uri_of(self, path: str) -> str:
         return path_uri(path)

@@ -56,6 +56,7 @@ class QwenCode(AgentCli):
     authenticates_first = asks_to_write = removes_sessions = True
     asks_for_messages = "craft/drainMidTurnQueue"
     options = OPTIONS
+    harmless_commands = HARMLESS
     key_files = (os.path.join(".qwen", "settings.json"),)
 
     def __init__(self, folder: str, trusted: bool) -> None:
@@ -107,6 +108,10 @@ class QwenCode(AgentCli):
             return message
         words = re.split(r"\s+", inner[1:])
         return inner if words in ([each] for each in HARMLESS) else NO_COMMAND + inner
+
+    def command_in(self, message: str) -> str:
+        """Others than the harmless ones do not reach it (`text_for`)."""
+        return ""
 
     def uri_of(self, path: str) -> str:
         return path_uri(path)

@@ -174,6 +174,11 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "此令牌缺少权限 {scope}",
         "This token lacks the scope {scope}.",
     ),
+    "command_scope": (
+        "{command} 是 {cli} 自己的命令，需要权限 {scope}；要作为文字发送，请不要以 / 开头",
+        "{command} is a command of {cli}, which needs the scope {scope}. To send it as text, let"
+        " the message begin with another character than a slash.",
+    ),
     "TOKEN_NOT_FOUND": ("没有名为 {name} 的令牌", "There is no token with the name {name}."),
     "TOKEN_EXISTS": (
         "名为 {name} 的令牌已存在，或令牌已达 {limit} 个",

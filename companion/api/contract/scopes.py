@@ -3,10 +3,10 @@
 | scope | a token with it may |
 |---|---|
 | read | see conversations, events and the state of the server |
-| chat | talk with the agents: messages, conversations, attachments, models |
+| chat | talk with the agents: messages, harmless commands, conversations, attachments, models |
 | decide | decide on tools, answer questions, and choose what is asked about |
 | files | list, read and write files of the workspace, and undo what turns did to them |
-| admin | everything else: logins, commands, tool servers, tokens |
+| admin | everything else: logins, commands, the agents' own commands, tool servers, tokens |
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from ...base.http_server import outlive_client
 from ..contract.refusal import FILE_ERROR, Refusal, of_agent
 from ..files.served_files import Roots
 from ..operations import audit_log
-from . import event_stream
+from . import agent_commands, event_stream
 from .handler_types import SESSION_ID, HandlerAnswer, Inputs, Services
 
 # Seconds for the disk to find the files.
@@ -49,6 +49,9 @@ async def chat(services: Services, inputs: Inputs) -> HandlerAnswer | web.Stream
     names. If the client disconnects, the turn is cancelled; a client that reads SSE has some
     seconds to come back. Without a stream, tool calls that need a decision are rejected, unless
     `confirm` promises that somebody answers /tool-confirmations.
+
+    A message that begins with "/" is a command of the agent. One that may change more than the
+    conversation, such as a login or a setting, needs the scope `admin`, here and in the queue.
     """
     seen = event_stream.last_seen(inputs)
     if inputs.repeats:
@@ -57,28 +60,34 @@ async def chat(services: Services, inputs: Inputs) -> HandlerAnswer | web.Stream
         turn, after = event_stream.place_of(services, seen)
         return await event_stream.send(services, inputs, turn, after)
     services.check_not_ending()
+    turn = await _send(services, inputs)
+    audit_log.note(sessionId=turn.session_id)
+    inputs.has_begun(turn.id)
+    if inputs.fields.get("stream", False):
+        return await event_stream.send(services, inputs, turn)
+    with services.listeners.listening(turn, may_return=False):
+        return await _whole(turn, inputs.language)
+
+
+async def _send(services: Services, inputs: Inputs) -> Turn:
+    """Raises Refusal, AgentError."""
     fields = inputs.fields
-    streams = fields.get("stream", False)
     workspace = _workspace(services, inputs)
     if fields.get("attachments") and (fields.get("newSession") or "sessionId" not in fields):
         raise AgentError(VALIDATION_ERROR, NEEDS_SESSION)
-    turn = await services.agent.chat(
+    cli = agent_commands.receiver(services, fields)
+    agent_commands.check(inputs.caller, cli, fields["message"])
+    return await services.agent.chat(
         workspace,
         fields["message"],
         await read_along(services, fields, workspace),
         fields.get("sessionId"),
         fields.get("newSession", False),
-        asks=streams or fields.get("confirm", False),
+        asks=fields.get("stream", False) or fields.get("confirm", False),
         agent=fields.get("agent"),
         attachments=fields.get("attachments", ()),
         new_id=inputs.request.headers.get(SESSION_ID, ""),
     )
-    audit_log.note(sessionId=turn.session_id)
-    inputs.has_begun(turn.id)
-    if streams:
-        return await event_stream.send(services, inputs, turn)
-    with services.listeners.listening(turn, may_return=False):
-        return await _whole(turn, inputs.language)
 
 
 async def turn_events(services: Services, inputs: Inputs) -> web.StreamResponse:

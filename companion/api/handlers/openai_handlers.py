@@ -21,7 +21,7 @@ from ..openai.output_shape import OutputShape, Unfit
 from ..openai.request import ANY_MODEL, WantedAnswer, read
 from ..openai.talk import Talk
 from ..operations import audit_log
-from . import event_stream
+from . import agent_commands, event_stream
 from .handler_types import Inputs, Services, encoded
 
 # How often the model is asked for an answer of the right shape.
@@ -57,11 +57,14 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
     held = await services.kept.find(inputs.caller.id, wanted)
     audit_log.note(sessionId=held.id)
     with services.kept.holding(inputs.caller.id, wanted, held):
+        message = wanted.message(held.is_known)
+        cli = services.agent.conversations.known(held.id).cli
+        agent_commands.check(inputs.caller, cli, message)
         talk = Talk(services.agent, wanted, held, services.allows_tools, inputs.language)
         if wanted.shape is not None:
-            shaped = await _shaped(services, inputs, talk)
+            shaped = await _shaped(services, inputs, talk, message)
             return await _answered(services, inputs, talk, _one(shaped))
-        turn = await talk.begin(wanted.message(held.is_known))
+        turn = await talk.begin(message)
         inputs.has_begun(turn.id)
         with services.listeners.listening(turn, may_return=False):
             return await _answered(services, inputs, talk, talk.pieces(turn))
@@ -88,10 +91,10 @@ def _model(id: str, owner: str) -> dict[str, Any]:
     return {"id": id, "object": "model", "created": 0, "owned_by": owner}
 
 
-async def _shaped(services: Services, inputs: Inputs, talk: Talk) -> str:
+async def _shaped(services: Services, inputs: Inputs, talk: Talk, message: str) -> str:
     """An answer of the right shape, or one that the model could not finish. Raises Refusal."""
     shape = talk.wanted.shape or OutputShape(None)
-    message, problem = talk.wanted.message(talk.held.is_known), ""
+    problem = ""
     for _attempt in range(ATTEMPTS):
         turn = await talk.begin(message)
         inputs.has_begun(turn.id)

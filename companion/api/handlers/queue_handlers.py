@@ -11,6 +11,7 @@ from ...agent.conversations.transcripts import on_disk
 from ...agent.display import wire
 from ...agent.events.turn_events import Attachment
 from ..operations import audit_log
+from . import agent_commands
 from .chat_handlers import read_along
 from .handler_types import HandlerAnswer, Inputs, Services
 
@@ -26,6 +27,7 @@ async def add(services: Services, inputs: Inputs) -> HandlerAnswer:
     is followed in the events of the conversation."""
     services.check_not_ending()
     conversation, fields = _conversation(services, inputs), inputs.fields
+    agent_commands.check(inputs.caller, conversation.cli, fields["message"])
     attached: Sequence[Attachment] = ()
     if fields.get("attachments"):
         attached = await on_disk(partial(_all, conversation.attachments, fields["attachments"]))
@@ -46,6 +48,7 @@ async def change(services: Services, inputs: Inputs) -> HandlerAnswer:
     async with conversation.hold.held():
         queue = conversation.queue
         if "message" in fields:
+            agent_commands.check(inputs.caller, conversation.cli, fields["message"])
             text, given = fields["message"], queue.get(id).given
             queue.change(id, text, await _files(services, conversation, text, given))
         if "position" in fields:

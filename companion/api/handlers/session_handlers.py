@@ -22,6 +22,7 @@ from ..contract.refusal import TURN_NOT_FOUND, Refusal, of_agent
 from ..files.served_files import readable
 from ..operations import audit_log
 from . import event_stream
+from .agent_commands import may_send
 from .handler_types import SESSION_ID, HandlerAnswer, Inputs, Services
 
 # Turns, or conversations, in one page.
@@ -82,9 +83,15 @@ async def new_session(services: Services, inputs: Inputs) -> HandlerAnswer:
 
 async def commands(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The commands that a message can begin with as `/name`. Those that are not `allowed` are
-    refused, because they would run without asking."""
-    found = await services.agent.commands(inputs.fields["sessionId"])
-    return HandlerAnswer("commands_told", {"commands": [wire.command(it) for it in found]})
+    refused, because they would run without asking, or because the token lacks the scope `admin`."""
+    id = inputs.fields["sessionId"]
+    found = await services.agent.commands(id)
+    cli = services.agent.conversations.known(id).cli
+    told = []
+    for it in found:
+        is_allowed = it.is_allowed and may_send(inputs.caller, cli, "/" + it.name)
+        told.append(wire.command(dataclasses.replace(it, is_allowed=is_allowed)))
+    return HandlerAnswer("commands_told", {"commands": told})
 
 
 async def state(services: Services, inputs: Inputs) -> HandlerAnswer:
