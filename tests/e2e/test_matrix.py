@@ -336,8 +336,8 @@ class Cells(ApiCase):
             else:
                 self.assertEqual((reply.status, reply["code"]), (403, "SCOPE_MISSING"), reply)
             said_here = [{"role": "user", "content": command}]
-            body = {"model": self.row.id, "messages": said_here}
-            told = await self.post("/v1/chat/completions", body, headers=narrow)
+            wanted = {"model": self.row.id, "messages": said_here}
+            told = await self.post("/v1/chat/completions", wanted, headers=narrow)
             self.assertEqual(told.status, reply.status, told)
         self.assertEqual(self.kept(), kept)
         asked = await self.get(f"/sessions/{self.session}/commands", headers=narrow)
