@@ -122,7 +122,7 @@ class Turns(AgentCase):
         before = self.agent.info()
         self.model.will_play("deep", Failure(400, '{"a":' * 60_000, "INVALID_ARGUMENT"))
         story = await self.tell("deep")
-        self.assertEqual(story[-1].code, failure.GEMINI_ERROR)
+        self.assertEqual(story[-1].code, failure.GEMINI_REFUSED)
         self.assertEqual(self.agent.info(), before)
 
     async def test_a_broken_connection_is_an_error_of_the_network(self) -> None:

@@ -505,6 +505,7 @@ class Failing(ApiCase):
             (
                 (Failure(400, "API key not valid.", "INVALID_ARGUMENT"), 401, "AUTH_REQUIRED"),
                 (Failure(403, "Not yours.", "PERMISSION_DENIED"), 403, "ACCESS_DENIED"),
+                (Failure(400, "Not so.", "INVALID_ARGUMENT"), 400, "GEMINI_REFUSED"),
                 (Failure(404, "models/x is not found", "NOT_FOUND"), 500, "GEMINI_ERROR"),
             )
         ):

@@ -7,9 +7,10 @@ import os
 import shutil
 import subprocess
 import unittest
+from typing import Any
 
 from agent_case import HERE
-from model_server import call, thought
+from model_server import Failure, call, thought
 from test_api_program import PATIENCE, WithModel
 
 from tools.setup import VENV, python_of
@@ -124,6 +125,29 @@ class OthersClients(WithModel):
         self.serve_model("--allow-tools")
         self.assertIn("choices", self.ask("POST", "/v1/chat/completions", body))
         self.assertTrue(os.path.exists(path))
+
+    def test_the_retries_of_libraries_run_no_tool_twice(self) -> None:
+        self.state = os.path.join(self.root, "other", "state")
+        self.serve_model("--allow-tools", "--language", "en")
+        url, log = f"http://127.0.0.1:{self.port}", os.path.join(self.workspace, "log")
+        add = [call("run_shell_command", command="echo x >> log")]
+        words = [f"fails{number}" for number in range(4)]
+        ways = [("node", "retries.mjs", words)]
+        if os.path.exists(PYTHON):
+            ways.append((PYTHON, "retries.py", words[:2]))
+        for program, script, asked in ways:
+            for word in asked:
+                # As often as the program asks.
+                failure = Failure(404, "models/x is not found", "NOT_FOUND")
+                replies: list[Any] = [add, failure] * 4
+                self.model.will_play(word, *replies)
+            with self.subTest(script):
+                if os.path.exists(log):
+                    os.remove(log)
+                told = self.run_in(FOLDER, program, script, url, self.token, *asked)
+                self.assertEqual(told, "400 gemini_error\n" * len(asked))
+                with open(log) as file:
+                    self.assertEqual(file.read(), "x\n" * len(asked))
 
     def test_what_cannot_be_done_for_openai_is_said_as_openai_says_it(self) -> None:
         user = {"role": "user", "content": "hello"}

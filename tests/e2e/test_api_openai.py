@@ -299,6 +299,7 @@ class Refusing(OpenAiCase):
             (
                 (Failure(400, "API key not valid.", "INVALID_ARGUMENT"), 401, "auth_required"),
                 (Failure(403, "Not yours.", "PERMISSION_DENIED"), 403, "access_denied"),
+                (Failure(400, "Not so.", "INVALID_ARGUMENT"), 400, "gemini_refused"),
                 (Failure(429, "Quota.", "RESOURCE_EXHAUSTED"), 429, "insufficient_quota"),
             )
         ):
@@ -307,6 +308,22 @@ class Refusing(OpenAiCase):
             for stream in (False, True):
                 reply = await self.post(PATH, {**body, "stream": stream})
                 self.refused(reply, status, code, None)
+                self.assertNotIn("X-Should-Retry", reply.headers)
+
+    async def test_an_error_after_a_tool_has_a_status_that_no_library_tries_again(self) -> None:
+        look = [call("list_directory", dir_path=".")]
+        for number, (failure, code) in enumerate(
+            (
+                (Failure(404, "models/x is not found", "NOT_FOUND"), "gemini_error"),
+                (Failure(429, "Quota.", "RESOURCE_EXHAUSTED"), "insufficient_quota"),
+            )
+        ):
+            for more in ({}, {"stream": True}, {"response_format": {"type": "json_object"}}):
+                with self.subTest(code, more=more):
+                    self.model.will_play(f"late{number}", look, failure)
+                    reply = await self.complete(user(f"late{number}"), **more)
+                    self.refused(reply, 400, code, None)
+                    self.assertEqual(reply.headers["X-Should-Retry"], "false")
 
     async def test_an_error_in_the_middle_of_a_stream_is_told_in_it(self) -> None:
         self.model.will_play("breaks", [thought("Hm", "..."), "half ", BREAK])

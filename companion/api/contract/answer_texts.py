@@ -261,6 +261,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "CLIENT_NOT_INITIALIZED": ("CLI 启动失败：{reason}", "{reason}"),
     "STREAM_ERROR": ("CLI 连接中断：{reason}", "{reason}"),
     "GEMINI_ERROR": ("Gemini 返回错误：{reason}", "{reason}"),
+    "GEMINI_REFUSED": ("Gemini 拒绝了请求：{reason}", "{reason}"),
     "QUOTA_EXCEEDED": ("配额已用尽：{reason}", "{reason}"),
     "NETWORK_ERROR": ("网络错误：{reason}", "{reason}"),
     "TOOL_CALL_NOT_FOUND": ("没有等待确认的工具调用：{reason}", "{reason}"),

@@ -45,6 +45,7 @@ NOT_READY = "NOT_READY"
 KINDS: Mapping[str, tuple[int, str]] = {
     failure.VALIDATION_ERROR: (400, "Invalid request"),
     failure.TOOL_INVALID_OUTCOME: (400, "Invalid outcome"),
+    failure.GEMINI_REFUSED: (400, "Refused by Gemini"),
     UNSUPPORTED_PARAMETER: (400, "Unsupported parameter"),
     UNAUTHORIZED: (401, "Unauthorized"),
     failure.AUTH_NOT_SET: (401, "Authentication not set"),
@@ -99,6 +100,11 @@ KINDS: Mapping[str, tuple[int, str]] = {
 }
 
 
+# Statuses after which no client of OpenAI's API sends a request again by itself. Some libraries do
+# that after every other status, whatever the answer's headers say.
+FINAL = (400, 401, 403, 404)
+
+
 # The place of the error in the message of a JSON parser.
 PLACE = re.compile(r"line (\d+) column (\d+)")
 
@@ -119,6 +125,11 @@ class Refusal(Exception):
         self.more = dict(more or {})
         self._key = key or code
         self._values = values
+
+    def make_final(self) -> None:
+        """Let no library send the request again by itself: tools have run for it."""
+        if self.status not in FINAL:
+            self.status = FINAL[0]
 
     @property
     def field(self) -> str:

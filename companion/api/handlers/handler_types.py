@@ -63,13 +63,14 @@ class Services:
 @dataclass(frozen=True)
 class Inputs:
     """`fields` were checked; fields that are missing or null are left out. `headers` go into every
-    answer. Large data is charged to `memory` before it is read. `caller` is who asks.
-    `end` ends the request, as if the client had left. `attempt` is what is known of a request with
-    an Idempotency-Key; `repeats` is the turn that the same request has begun before."""
+    answer, also into that of an error. Large data is charged to `memory` before it is read.
+    `caller` is who asks. `end` ends the request, as if the client had left. `attempt` is what is
+    known of a request with an Idempotency-Key; `repeats` is the turn that the same request has
+    begun before."""
 
     fields: Mapping[str, Any]
     language: str
-    headers: Mapping[str, str]
+    headers: dict[str, str]
     request: web.BaseRequest
     memory: MemoryShare
     caller: Caller = NOBODY

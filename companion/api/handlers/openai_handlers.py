@@ -8,14 +8,16 @@ Source: OpenAI's API reference, Chat Completions and Models.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, AsyncIterator, Mapping
+from typing import Any, AsyncIterator, Iterator, Mapping
 
 from aiohttp import web
 
+from ...agent.wording.failure import AgentError
 from ...base.background import in_thread
 from ...base.http_server import JSON
-from ..contract.refusal import MODEL_NOT_FOUND, OUTPUT_INVALID, Refusal
+from ..contract.refusal import MODEL_NOT_FOUND, OUTPUT_INVALID, Refusal, of_agent
 from ..openai import errors
 from ..openai.output_shape import OutputShape, Unfit
 from ..openai.request import ANY_MODEL, WantedAnswer, read
@@ -24,6 +26,8 @@ from ..operations import audit_log
 from . import agent_commands, event_stream
 from .handler_types import Inputs, Services, encoded
 
+# The header in which OpenAI's own libraries are told whether to send a request again.
+SHOULD_RETRY = "X-Should-Retry"
 # How often the model is asked for an answer of the right shape.
 ATTEMPTS = 2
 # The most characters of an answer of another shape that the client gets to see.
@@ -51,7 +55,9 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
     gets its memory. `stop` cuts the answer. `response_format` is told to the model, and the answer
     is checked; if it does not fit twice, the error is 422. Parameters that the CLI offers nothing
     for, such as `max_tokens` and `tools`, are refused with 400; `ignored_parameters` of the answer
-    names those that have no effect, such as `temperature`."""
+    names those that have no effect, such as `temperature`. An error after a call of a tool is 400,
+    401, 403 or 404 and has `X-Should-Retry: false`, so that libraries do not send the request
+    again."""
     services.check_not_ending()
     wanted = await _wanted(services, inputs)
     held = await services.kept.find(inputs.caller.id, wanted)
@@ -61,13 +67,40 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
         cli = services.agent.conversations.known(held.id).cli
         agent_commands.check(inputs.caller, cli, message)
         talk = Talk(services.agent, wanted, held, services.allows_tools, inputs.language)
-        if wanted.shape is not None:
-            shaped = await _shaped(services, inputs, talk, message)
-            return await _answered(services, inputs, talk, _one(shaped))
-        turn = await talk.begin(message)
-        inputs.has_begun(turn.id)
-        with services.listeners.listening(turn, may_return=False):
-            return await _answered(services, inputs, talk, talk.pieces(turn))
+        with _runs_tools_once(inputs, talk):
+            return await _talked(services, inputs, talk, message)
+
+
+async def _talked(
+    services: Services, inputs: Inputs, talk: Talk, message: str
+) -> web.StreamResponse:
+    """Raises Refusal, AgentError."""
+    if talk.wanted.shape is not None:
+        shaped = await _shaped(services, inputs, talk, message)
+        return await _answered(services, inputs, talk, _one(shaped))
+    turn = await talk.begin(message)
+    inputs.has_begun(turn.id)
+    with services.listeners.listening(turn, may_return=False):
+        return await _answered(services, inputs, talk, talk.pieces(turn))
+
+
+@contextmanager
+def _runs_tools_once(inputs: Inputs, talk: Talk) -> Iterator[None]:
+    """Libraries send a request again after most errors, which would run its tools once more."""
+    try:
+        yield
+    except AgentError as error:
+        refusal = of_agent(error)
+        if talk.has_run_tools:
+            refusal.make_final()
+        raise refusal from error
+    except Refusal as refusal:
+        if talk.has_run_tools:
+            refusal.make_final()
+        raise
+    finally:
+        if talk.has_run_tools:
+            inputs.headers[SHOULD_RETRY] = "false"
 
 
 async def _wanted(services: Services, inputs: Inputs) -> WantedAnswer:

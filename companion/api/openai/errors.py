@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from ...agent.wording.failure import QUOTA_EXCEEDED
-from ..contract.refusal import RATE_LIMITED, UNAUTHORIZED, Refusal
+from ..contract.refusal import KINDS, RATE_LIMITED, UNAUTHORIZED, Refusal
 
 # Codes with another name there; all others are ours in small letters.
 CODES = {
@@ -22,7 +22,7 @@ TYPES = {QUOTA_EXCEEDED: "insufficient_quota", RATE_LIMITED: "requests"}
 
 def refused(refusal: Refusal, language: str) -> dict[str, Any]:
     """The answer of an error. `param` is the field that is wrong, as in "messages[0].role"."""
-    usual = "invalid_request_error" if refusal.status < 500 else "server_error"
+    usual = "invalid_request_error" if KINDS[refusal.code][0] < 500 else "server_error"
     return {
         "error": {
             **refusal.more,

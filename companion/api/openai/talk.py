@@ -31,8 +31,8 @@ REASONS = {
 
 
 class Talk:
-    """`held` is the conversation. `last_run` is the answer after the last call of a tool. `reason`
-    is OpenAI's word for the end."""
+    """`held` is the conversation. `last_run` is the answer after the last call of a tool, and
+    `has_run_tools` says whether there was one. `reason` is OpenAI's word for the end."""
 
     def __init__(
         self, agent: Agent, wanted: WantedAnswer, held: Held, allows_tools: bool, language: str
@@ -40,6 +40,7 @@ class Talk:
         self.wanted, self.held = wanted, held
         self.created = int(time.time())
         self.turn_id = self.last_run = ""
+        self.has_run_tools = False
         self.reason = STOP
         self._agent = agent
         self._allows_tools = allows_tools
@@ -113,6 +114,7 @@ class Talk:
             self.last_run += body.text
         elif isinstance(body, events.ToolCall):
             self.last_run = ""
+            self.has_run_tools = True
         elif isinstance(body, events.ToolConfirmation):
             # Somebody else may have decided, or the turn may have ended.
             with suppress(AgentError):

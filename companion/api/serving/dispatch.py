@@ -66,7 +66,7 @@ class Exchange:
     request: web.BaseRequest
     asked: RouteMatch
     language: str
-    headers: Mapping[str, str]
+    headers: dict[str, str]
 
 
 class Dispatcher:

@@ -19,7 +19,7 @@ ANY = "*"
 ALLOWED = "Access-Control-Allow-Origin"
 METHODS = "GET, POST, PATCH, DELETE, OPTIONS"
 # Headers of answers that pages may read, beside those that they always may.
-EXPOSED = "Retry-After, X-Request-Id, Idempotency-Replayed"
+EXPOSED = "Retry-After, X-Request-Id, Idempotency-Replayed, X-Should-Retry"
 # Seconds for which a browser need not ask again.
 MAX_AGE = "600"
 # For a year, a browser asks for this name with TLS only.
