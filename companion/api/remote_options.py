@@ -12,10 +12,11 @@ import socket
 from typing import Any, Callable
 from urllib.parse import urlsplit
 
+from ..base.connection_shares import MAX_CONNECTIONS
 from ..base.http_server import HOST
 from ..base.private_files import is_within
 from .operations.callers import Network
-from .serving.access import Access
+from .serving.access import CONNECTIONS, Access
 from .serving.certificate import BadCertificate, Certificate
 from .serving.guard import ANY
 
@@ -52,6 +53,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     add("--read-only-token", action="store_true", help=reads_help)
     rate_help = "the most requests in a minute for each token, or each address without one"
     add("--rate-limit", metavar="N", type=_rate, default=0, help=rate_help)
+    most_help = f"the most connections of a token; default {CONNECTIONS}, of {MAX_CONNECTIONS}"
+    add("--connections", metavar="N", type=_connections, default=CONNECTIONS, help=most_help)
     audit_help = "append a line of JSON for each request: who did what, without texts"
     add("--audit-log", metavar="FILE", default="", help=audit_help)
     proxy_help = "a proxy or network whose X-Forwarded-For header is trusted; may be repeated"
@@ -75,6 +78,7 @@ def access_of(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> Acc
         asked.rate_limit,
         _audit_log(parser, asked),
         tuple(asked.proxy),
+        asked.connections,
     )
 
 
@@ -166,5 +170,13 @@ def _rate(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_RATE):
         raise argparse.ArgumentTypeError(
             f"expected a number of requests from 1 to {MAX_RATE}; got {text!r}"
+        )
+    return int(text)
+
+
+def _connections(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_CONNECTIONS):
+        raise argparse.ArgumentTypeError(
+            f"expected a number of connections from 1 to {MAX_CONNECTIONS}; got {text!r}"
         )
     return int(text)

@@ -18,7 +18,8 @@ from aiohttp import web
 
 from ..agent.agent import Agent, Options
 from ..agent.wording.sentence import CHINESE
-from ..base.http_server import JSON, MAX_CONNECTIONS, HttpServer, end_with_client
+from ..base.connection_shares import MAX_CONNECTIONS, ConnectionShares
+from ..base.http_server import JSON, HttpServer, end_with_client
 from . import routes, state_folder
 from .contract.refusal import NOT_HTTP
 from .files import page_files
@@ -41,6 +42,9 @@ from .serving.routing import Table
 # Connections at a time that have not shown the token. As many as with it, because a program may
 # open all of its connections at the same moment.
 MAX_UNAUTHENTICATED = MAX_CONNECTIONS
+# Connections that are kept for urgent requests, such as to cancel or to withdraw a token, and how
+# many of them one token may have beside its others.
+KEPT_URGENT, MORE_URGENT = 16, 4
 # Seconds between two comments in a silent stream, and seconds that a client of SSE has to come back
 # before its turn is cancelled.
 HEARTBEAT, GRACE = 10.0, 5.0
@@ -104,7 +108,8 @@ class Server:
         listeners = self._listeners = Listeners(settings.grace)
         self._metrics = Metrics(self.agent, lambda: listeners.streams) if metrics.IS_THERE else None
         not_http = encoded(refused(NOT_HTTP, settings.language)), JSON
-        self._http = HttpServer(self._handle, not_http, MAX_UNAUTHENTICATED)
+        shares = ConnectionShares(access.connections, MORE_URGENT, KEPT_URGENT)
+        self._http = HttpServer(self._handle, not_http, MAX_UNAUTHENTICATED, shares=shares)
         async with AsyncExitStack() as failing:
             if self.agent is not lent:
                 await self.agent.load()
@@ -182,6 +187,7 @@ class Server:
             settings.allows_commands,
             settings.allows_tools,
             settings.heartbeat,
+            lambda: self._http.has_room,
         )
         guard = ApiGuard(self._tokens, self._named, self.port, settings.origins, access)
         must_know = access.rate_limit or access.audit_log

@@ -19,6 +19,7 @@ from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
 from aiohttp.web_server import Server
 
+from .connection_shares import ConnectionPlace
 from .log import logger
 
 T = TypeVar("T")
@@ -134,6 +135,8 @@ class Connection(RequestHandler):
         self.must_drain = False
         # The handler that is cancelled if the client leaves; None for other handlers.
         self.ends_with_client: asyncio.Task[Any] | None = None
+        # None until a request with a token was admitted.
+        self.place: ConnectionPlace | None = None
 
     def begin(self, request: BaseRequest) -> None:
         """The handling of a request begins."""

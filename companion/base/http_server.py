@@ -41,11 +41,11 @@ from . import aiohttp_internals, socket_handover
 from .aiohttp_internals import FastConnection, QuickAnswer, head_of
 from .compressed import compressed
 from .connection import Connection, TooManyChunks
+from .connection_shares import MAX_CONNECTIONS, ConnectionPlace, ConnectionShares, NoPlace
 from .jsonrpc import load
 from .large_json import PIECE, TRUNCATED_TO, LargeJson, TooManyValues
 from .log import logger
 from .memory_budget import MemoryShare
-from .socket_handover import Place
 from .tls_listener import TlsListener
 from .unauthenticated import UnauthenticatedConnections, UnauthenticatedProtocol
 
@@ -55,8 +55,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 HOST = "127.0.0.1"
-# The most connections with the token at a time; a CLI keeps two or three, a web page six.
-MAX_CONNECTIONS = 128
+ALL_FOR_ALL = ConnectionShares()
 # Seconds for a whole body to arrive. On this machine even the largest takes one or two, unless its
 # sender is busy with something else (docs/protocol.md 3.20).
 BODY_TIME = 120.0
@@ -73,11 +72,12 @@ BAD_HOST, BAD_ORIGIN, BAD_TOKEN = "host", "origin", "token"
 BAD_ENCODING, BAD_BODY, LATE_BODY = "encoding", "body", "late body"
 LARGE_BODY, MANY_VALUES = "large body", "many values"
 CROWDED, BUSY, CHUNKS = "connections", "memory", "chunks"
+OWN_CROWDED = "connections of one token"
 STATUSES = {
     BAD_HOST: 403, BAD_ORIGIN: 403, BAD_TOKEN: 401,
     BAD_ENCODING: 415, BAD_BODY: 400, LATE_BODY: 408,
     LARGE_BODY: 413, MANY_VALUES: 413, CHUNKS: 413,
-    CROWDED: 503, BUSY: 503,
+    CROWDED: 503, OWN_CROWDED: 503, BUSY: 503,
 }  # fmt: skip
 
 
@@ -156,7 +156,8 @@ class HttpServer:
     At most `unauthenticated` connections may wait at a time for a request with the token. With
     `in_tasks` each request is handled in a task of its own, with its own context variables; without
     it the one task of the connection does so, which is faster. Everything is faster if
-    `aiohttp_internals` knows aiohttp's internals."""
+    `aiohttp_internals` knows aiohttp's internals. `shares` says how many connections each holder of
+    a token may have."""
 
     def __init__(
         self,
@@ -164,12 +165,14 @@ class HttpServer:
         not_http: tuple[bytes, str],
         unauthenticated: int,
         in_tasks: bool = True,
+        shares: ConnectionShares = ALL_FOR_ALL,
     ) -> None:
         self._handle = handle
         self._in_tasks = in_tasks
         self._not_http = not_http
         self._unauthenticated = UnauthenticatedConnections(unauthenticated)
-        self._listeners: dict[Place, socket.socket] = {}
+        self._shares = shares
+        self._listeners: dict[socket_handover.Place, socket.socket] = {}
         self._acceptors: list[asyncio.base_events.Server | TlsListener] = []
 
     async def start(
@@ -244,15 +247,31 @@ class HttpServer:
         """The number of open connections."""
         return len(self._server.connections)
 
-    def admit(self, request: BaseRequest) -> None:
-        """Lift the limits for clients without the token, because this one has sent it. Raises
-        Refused if there are too many with the token."""
-        protocol = request.transport.get_protocol() if request.transport is not None else None
-        if not isinstance(protocol, UnauthenticatedProtocol):
+    def admit(self, request: BaseRequest, holder: str = "", is_urgent: bool = False) -> None:
+        """Lift the limits for clients without the token, because this one has sent that of
+        `holder`. Raises Refused if too many connections have one. Urgent requests may use the
+        places that are kept for them."""
+        if request.transport is None:
             return
-        if self.connections - len(self._unauthenticated) >= MAX_CONNECTIONS:
-            raise Refused(CROWDED)
-        protocol.authenticated()
+        connection = cast(Connection, request.protocol)
+        if connection.place is None or not connection.place.serves(holder, is_urgent):
+            try:
+                connection.place = self._shares.place(self._taken(connection), holder, is_urgent)
+            except NoPlace as error:
+                raise Refused(OWN_CROWDED if error.is_own else CROWDED) from None
+        protocol = request.transport.get_protocol()
+        if isinstance(protocol, UnauthenticatedProtocol):
+            protocol.authenticated()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a client that has no connection would get one for what is not urgent."""
+        return self._shares.has_room(self._taken())
+
+    def _taken(self, but: Connection | None = None) -> list[ConnectionPlace]:
+        """The places of all other connections."""
+        open_ones = cast("list[Connection]", self._server.connections)
+        return [it.place for it in open_ones if it is not but and it.place is not None]
 
     def _connection(self) -> asyncio.Protocol:
         if self._difference:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 
+from .vanished_clients import watch_for_vanishing
+
 # Seconds from the beginning of a connection to a request with the token. While a CLI draws a large
 # text, it sends nothing; if its connection ends then, it believes that the server has ended
 # (docs/protocol.md 3.20).
@@ -75,6 +77,7 @@ class UnauthenticatedProtocol(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         if isinstance(transport, asyncio.Transport):
             self._transport = transport
+        watch_for_vanishing(transport.get_extra_info("socket"))
         self._connections.add(self)
         self._inner.connection_made(transport)
 

@@ -15,7 +15,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, NamedTuple, cast
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
 
-from ..base import http_server
+from ..base import connection_shares, http_server
 from ..base.aiohttp_internals import QuickAnswer, head_of
 from ..base.connection import SERVER, Connection
 from ..base.http_server import Guard, HttpServer, Refused
@@ -84,7 +84,7 @@ def _sentence(reason: str) -> str:
         http_server.LARGE_BODY: f"Expected at most {MAX_BODY} bytes.",
         http_server.MANY_VALUES: "Expected fewer values beside the text of a file.",
         http_server.CHUNKS: "Expected a body in larger chunks, with few trailers.",
-        http_server.CROWDED: f"Expected at most {http_server.MAX_CONNECTIONS} connections"
+        http_server.CROWDED: f"Expected at most {connection_shares.MAX_CONNECTIONS} connections"
         " at a time.",
         http_server.BUSY: "Expected fewer large requests at a time.",
     }[reason]

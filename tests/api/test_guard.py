@@ -26,6 +26,7 @@ from GeminiCompanion.companion.api.serving import dispatch, guard
 from GeminiCompanion.companion.api.serving.access import Access
 from GeminiCompanion.companion.base import (
     connection,
+    connection_shares,
     http_server,
     large_json,
     memory_budget,
@@ -361,21 +362,63 @@ class Limits(ApiTest):
         self.assertNotIn("Traceback", "".join(logs.output))
 
     def test_more_connections_with_the_token_than_the_limit_are_refused(self) -> None:
-        with mock.patch.object(http_server, "MAX_CONNECTIONS", 1):
+        with mock.patch.object(connection_shares, "MAX_CONNECTIONS", server.KEPT_URGENT + 1):
             held = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE)
             self.addCleanup(held.close)
             held.request("GET", "/sessions", None, {"Authorization": f"Bearer {self.server.token}"})
             held.getresponse().read()
-            self.refused(self.ask("GET", "/sessions"), 503, "TOO_MANY")
+            reply = self.ask("GET", "/sessions")
+            self.refused(reply, 503, "TOO_MANY")
+            self.assertEqual(reply.headers["Retry-After"], "5")
             self.assertEqual(self.ask("GET", "/status", headers={"Authorization": ""}).status, 200)
+            # What stops something gets one of the places that are kept.
+            self.assertEqual(self.ask("POST", "/cancel", {}).status, 200)
+            self.assertEqual(self.ask("GET", "/tokens").status, 200)
+            self.refused(
+                self.ask("GET", "/readyz", headers={"Authorization": ""}), 503, "NOT_READY"
+            )
+
+    def test_one_token_leaves_places_for_the_others(self) -> None:
+        access = Access(has_read_only_token=True, connections=3)
+        another = self.another_server(access=access)
+        with open(another.read_only_file) as file:
+            reading = file.read().strip()
+        head = (
+            f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{another.port}\r\nAccept-Language: en\r\n"
+            f"Authorization: Bearer {reading}\r\n\r\n"
+        )
+        clients = [self.connect(another) for _ in range(4)]
+        for client in clients:
+            client.sendall(head.encode())
+        told = [client.recv(4096) for client in clients]
+        self.assertEqual(sum(b"HTTP/1.1 200" in each for each in told), 3, told)
+        (refused,) = (each for each in told if b"HTTP/1.1 503" in each)
+        self.assertIn("this token", said(refused)["message"])
+        for path in ("/sessions", "/tokens"):
+            self.assertEqual(self.ask("GET", path, server=another).status, 200)
+
+    def test_a_connection_kept_for_what_is_urgent_serves_nothing_else(self) -> None:
+        another = self.another_server(access=Access(connections=1))
+        authorized = {"Authorization": f"Bearer {another.token}"}
+        first, second = self.open(another), self.open(another)
+        self.addCleanup(first.close)
+        self.addCleanup(second.close)
+        for client, path, status in (
+            (first, "/sessions", 200), (second, "/tokens", 200), (second, "/sessions", 503),
+        ):  # fmt: skip
+            client.request("GET", path, None, authorized)
+            reply = client.getresponse()
+            reply.read()
+            self.assertEqual(reply.status, status)
 
     def test_as_many_as_may_have_the_token_may_come_at_the_same_moment(self) -> None:
-        another = self.another_server()
+        most = server.MAX_CONNECTIONS - server.KEPT_URGENT
+        another = self.another_server(access=Access(connections=most))
         head = (
             f"GET /sessions HTTP/1.1\r\nHost: 127.0.0.1:{another.port}\r\nConnection: close\r\n"
             f"Authorization: Bearer {another.token}\r\n\r\n"
         )
-        clients = [self.connect(another) for _ in range(server.MAX_CONNECTIONS)]
+        clients = [self.connect(another) for _ in range(most)]
         for client in clients:
             client.sendall(head.encode())
         answers = [rest_of(client)[:12] for client in clients]

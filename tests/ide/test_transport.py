@@ -17,7 +17,14 @@ from dataclasses import dataclass
 from typing import Any, AsyncIterator, Iterator
 from unittest import mock
 
-from GeminiCompanion.companion.base import connection, http_server, jsonrpc, log, unauthenticated
+from GeminiCompanion.companion.base import (
+    connection,
+    connection_shares,
+    http_server,
+    jsonrpc,
+    log,
+    unauthenticated,
+)
 from GeminiCompanion.companion.base.large_json import TruncatedString
 from GeminiCompanion.companion.ide import answers, editor_tools, mcp, transport
 from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI, Cli
@@ -441,7 +448,7 @@ class Strangers(TransportTestCase):
 
     def test_more_connections_with_the_token_than_the_limit_are_refused(self) -> None:
         self.client.initialize()
-        with mock.patch.object(http_server, "MAX_CONNECTIONS", 2):
+        with mock.patch.object(connection_shares, "MAX_CONNECTIONS", 2):
             with self.client.stream(), self.client.stream():
                 self.assert_refused(self.client.post(PING), 503, "at most 2")
         wait_for(lambda: self.client.post(PING).status == 200)

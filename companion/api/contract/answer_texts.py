@@ -240,6 +240,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "The server is busy with large requests; try again later.",
     ),
     "TOO_MANY": ("连接过多", "Too many connections are open; close some."),
+    "own_connections": (
+        "此令牌的连接过多",
+        "Too many connections of this token are open; close some.",
+    ),
     "DRAINING": (
         "服务器正在关闭，不再接受新的消息",
         "The server is shutting down and takes no new messages.",

@@ -105,6 +105,8 @@ KINDS: Mapping[str, tuple[int, str]] = {
 FINAL = (400, 401, 403, 404)
 
 
+# Seconds after which a server that is full or not ready is worth another attempt.
+RETRY_AFTER = 5
 # The place of the error in the message of a JSON parser.
 PLACE = re.compile(r"line (\d+) column (\d+)")
 
@@ -114,14 +116,13 @@ class Refusal(Exception):
     in. `more` are further members of the answer. `retry_after` is the number of seconds after which
     a new attempt may succeed, 0 if that is unknown."""
 
-    retry_after = 0
-
     def __init__(
         self, code: str, key: str = "", more: Mapping[str, Any] | None = None, **values: object
     ) -> None:
         super().__init__(code)
         self.code = code
         self.status, self.title = KINDS[code]
+        self.retry_after = RETRY_AFTER if self.status == 503 else 0
         self.more = dict(more or {})
         self._key = key or code
         self._values = values
@@ -179,6 +180,7 @@ def of_server(refused: http_server.Refused, max_body: int) -> Refusal:
         http_server.MANY_VALUES: (TOO_LARGE, "many_values"),
         http_server.CHUNKS: (TOO_LARGE, "small_chunks"),
         http_server.CROWDED: (TOO_MANY, ""),
+        http_server.OWN_CROWDED: (TOO_MANY, "own_connections"),
         http_server.BUSY: (TOO_MANY, "busy"),
     }[reason]
     return Refusal(code, key)

@@ -21,7 +21,9 @@ class Route(Generic[H]):
     certain fields. `is_openai` says that errors look like OpenAI's, and answers have no common
     members. `links` are OpenAPI's links from the answer to further requests, by name. `media_type`
     is that of an answer that is not JSON. `uploads` says that the body is a form with a file.
-    `compresses` says that the answer is compressed for clients that accept it."""
+    `compresses` says that the answer is compressed for clients that accept it. `is_urgent` says
+    that connections are kept for it when all others are taken: it stops something, decides on it,
+    or withdraws a token, and takes a moment."""
 
     method: str
     path: str
@@ -38,6 +40,7 @@ class Route(Generic[H]):
     uploads: bool = False
     compresses: bool = False
     narrower: Mapping[str, str] = field(default_factory=dict)
+    is_urgent: bool = False
 
     @property
     def is_open(self) -> bool:

@@ -35,11 +35,11 @@ def _nothing() -> None:
 
 @dataclass(frozen=True)
 class Services:
-    """`visible` says of which conversations clients may know. `kept` are the conversations of /v1.
-    `page` has the files of the web page by name. `heartbeat` is the time between two comments of a
-    stream, in seconds. The operator sets `allows_commands`, and `allows_tools`: tools that need a
-    decision run for clients that cannot decide. `metrics` is None if the library is not
-    installed."""
+    """`visible` says of which conversations clients may know. `kept` are the conversations of
+    /v1. `page` has the files of the web page by name. `heartbeat` is the time between two
+    comments of a stream, in seconds. `has_room` says whether another client can connect. The
+    operator sets `allows_commands`, and `allows_tools`: tools that need a decision run for
+    clients that cannot decide. `metrics` is None if the library is not installed."""
 
     agent: Agent
     visible: Visible
@@ -53,6 +53,7 @@ class Services:
     allows_commands: bool
     allows_tools: bool
     heartbeat: float
+    has_room: Callable[[], bool]
 
     def check_not_ending(self) -> None:
         """Raises Refusal if no new turn may begin, because the server is about to end."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from ..contract.refusal import NOT_FOUND, NOT_READY, Refusal
+from ..contract.refusal import NOT_FOUND, NOT_READY, TOO_MANY, Refusal
 from .handler_types import HandlerAnswer, Inputs, Services
 
 
@@ -15,12 +15,15 @@ async def healthz(services: Services, inputs: Inputs) -> HandlerAnswer:
 
 async def readyz(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Says whether the server takes messages: not while it shuts down, if one of its CLIs cannot be
-    started, or if messages cannot be saved to disk. Starts nothing."""
+    started, if messages cannot be saved to disk, or if no connection is left for another client.
+    Starts nothing."""
     services.check_not_ending()
     if not services.agent.backends.can_start:
         raise Refusal(NOT_READY)
     if services.agent.conversations.refusals.are_there:
         raise Refusal(NOT_READY, "disk_refuses")
+    if not services.has_room():
+        raise Refusal(NOT_READY, TOO_MANY)
     return HandlerAnswer("ready", {"status": "ok"})
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # The names of the two tokens, also in the audit log.
 FULL, READ_ONLY = "full", "read-only"
+# Enough for ten pages in browsers, and half of what all tokens have together.
+CONNECTIONS = 64
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,8 @@ class Access:
     """`address` is the IP address to listen at. `names` are further host names of the server: NAME,
     or NAME:PORT if clients use another port than the server's own. `rate_limit` is the most
     requests of each caller in a minute, 0 for no limit. `audit_log` is a path, "" for none.
-    `proxies` are trusted to say for which client they ask."""
+    `proxies` are trusted to say for which client they ask. `connections` are those that each
+    token may have at a time."""
 
     address: str = HOST
     names: Iterable[str] = ()
@@ -30,6 +33,7 @@ class Access:
     rate_limit: int = 0
     audit_log: str = ""
     proxies: Iterable[Network] = ()
+    connections: int = CONNECTIONS
 
     @property
     def scheme(self) -> str:

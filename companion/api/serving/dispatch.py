@@ -184,12 +184,14 @@ class Dispatcher:
         if not asked.is_open:
             if caller == NOBODY:
                 raise Refused(BAD_TOKEN)
-            self._server.admit(request)
-        if asked.route is None:
+        route = asked.route
+        if route is not None and route.scope not in (OPEN, ANY):
+            caller.check(route.scope)
+        if not asked.is_open:
+            self._server.admit(request, caller.id, route is not None and route.is_urgent)
+        if route is None:
             raise self._table.refusal(request.path)
-        if asked.route.scope not in (OPEN, ANY):
-            caller.check(asked.route.scope)
-        return asked.route
+        return route
 
     async def _refuse(self, exchange: Exchange, refusal: Refusal) -> web.StreamResponse:
         path = exchange.request.path
