@@ -351,6 +351,17 @@ HEIGHT = "scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop"
         | the wheel turns by -600 | #to-end is seen
         | the gate opens | .question .rest tells read to its end; .question .main is disabled
         | #to-end is clicked; .diff is scrolled to its end | .question .main is enabled
+    a long edit is changed only once its end was in sight
+        a.txt is the file nothing; to yes the model says writes a.txt as {FOLDED} then Done.
+        ; one is open
+        | yes is said | .question .rest tells Unfold it; .question .no is enabled
+        | .question .edit is disabled
+        | text=500 more characters is clicked | .diff .more is clicked
+        | what is there is handled | .question .edit is disabled
+        | .diff is scrolled to its end | .question .edit is enabled
+        | .question .edit is clicked
+        | .editor is seen; .question .rest is hidden
+        | .question .main is clicked | it is answered; a.txt holds {FOLDED}; it is sound
     the end of an answer stays in sight until one scrolls up
         to explain the model says {LONG} + ... + {LONGER}; one is open
         | explain is said | .prose p >> nth=58 is in sight

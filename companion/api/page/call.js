@@ -128,8 +128,7 @@ export class Call {
     return all.sort(byReach).map(({ outcome, label, shown }) => ({
       label: shown.label || outcome,
       kind: { proceed_once: "main", [REJECT]: "no", [MODIFY]: "edit" }[outcome] || "",
-      // Who changes the text has all of it before them.
-      allows: outcome !== REJECT && outcome !== MODIFY,
+      allows: outcome !== REJECT,
       pressed: () => outcome === MODIFY ? this.edit()
         : this.decide({ callId, sessionId, outcome }),
     }));

@@ -70,12 +70,16 @@ export class Reading {
   }
 
   count() {
+    // Somebody changes the text, in its place.
+    if (!this.text.isConnected) {
+      this.box.hidden = true;
+      return;
+    }
     const { scrollHeight, clientHeight, scrollTop } = this.text;
     const rest = Math.round((scrollHeight - clientHeight - scrollTop) / this.height);
     const hadFocus = document.activeElement === this.turn;
     this.turn.hidden = rest < 1;
-    // Whoever changes the text has it before them, in its place.
-    this.box.hidden = this.turn.hidden && !(this.isOut && this.text.isConnected);
+    this.box.hidden = this.turn.hidden && !this.isOut;
     this.turn.textContent = rest === 1 ? say("oneMoreLine") : say("moreLines", rest);
     if (this.turn.hidden && hadFocus) this.text.focus();
   }
