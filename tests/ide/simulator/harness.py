@@ -25,7 +25,11 @@ from .network import Endpoint
 from .world import World
 
 # The modules below the core that ask the system, too.
-BASE = ("companion.base.private_files", "companion.base.file_replace")
+BASE = (
+    "companion.base.private_files",
+    "companion.base.file_replace",
+    "companion.base.regular_file",
+)
 
 
 class _Publication:
