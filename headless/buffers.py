@@ -51,6 +51,8 @@ class Buffer:
         self.stamp: Optional[files.Stamp] = None
         self.history: List[Tuple[int, Change]] = []
         self.edits: List[Any] = []
+        # Changes of which on_text_changed has not told yet.
+        self.untold: List[Any] = []
         self.clear_undo()
 
     def clear_undo(self) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import random
 import sys
 import threading
 from collections import OrderedDict
@@ -671,11 +672,25 @@ class Editor:
                 if window.question is not None and window.question.view in buffer.views:
                     window.question.changed()
             changes = [self.api.text_change(entry) for entry in edit.changes]
-            self.events.text("on_text_changed", buffer, changes)
+            self._tell_of_text(buffer, changes)
         for name, happened in names if self.switches.modified_first else reversed(names):
             if happened:
                 for view in list(buffer.views):
                     self.events.view(name, view)
+
+    def _tell_of_text(self, buffer: Buffer, changes: List[Any]) -> None:
+        delay = self.switches.text_event_delay
+        if delay is None:
+            self.events.text("on_text_changed", buffer, changes)
+            return
+        buffer.untold += changes
+        if len(buffer.untold) == len(changes):
+            self.queues.ui.post(lambda: self._tell_late(buffer), random.uniform(*delay))
+
+    def _tell_late(self, buffer: Buffer) -> None:
+        changes, buffer.untold = buffer.untold, []
+        if buffer.views:
+            self.events.text("on_text_changed", buffer, changes)
 
     def _promote_previews(self, buffer: Buffer) -> None:
         for view in buffer.views:

@@ -14,6 +14,7 @@ from .bridge import Api
 from .console import Console
 from .editor import Editor
 from .options import Options
+from .switches import set_worst
 
 current = running.current
 
@@ -38,6 +39,8 @@ def main(options: Options, control: int, name: str) -> int:
 def build(options: Options, data: str, has_session: bool = False) -> Editor:
     """An editor with its windows and packages, not yet started; raises ValueError."""
     editor = Editor(Api(), data, options.build, _limit())
+    if options.worst is not None:
+        set_worst(editor.switches, options.worst)
     running.start(editor)
     editor.packages.discover(list(options.packages))
     if options.scheme:

@@ -27,6 +27,7 @@ class Options:
     script: Optional[str] = None
     render: Optional[str] = None
     scheme: Optional[str] = None
+    worst: Optional[int] = None
     arguments: Tuple[str, ...] = ()
 
 
@@ -55,6 +56,7 @@ def parse(arguments: List[str], platform: str = sys.platform) -> Options:
         script=os.path.abspath(given.script) if given.script else None,
         render=os.path.abspath(given.render) if given.render else None,
         scheme=_SCHEMES.get(given.scheme, given.scheme),
+        worst=given.worst,
         arguments=tuple(rest),
     )
 
@@ -97,6 +99,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--render", metavar="FILE.html", help="write what a user would see as one page"
+    )
+    parser.add_argument(
+        "--worst",
+        type=int,
+        default=os.environ.get("HEADLESS_WORST"),
+        metavar="SEED",
+        help="do what no document forbids, as badly as a real editor may, chosen by the seed"
+        " (default: the variable HEADLESS_WORST; without both, the friendly way)",
     )
     parser.add_argument(
         "--scheme",

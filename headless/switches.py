@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
+from typing import Optional, Tuple
 
 
 @dataclass
@@ -19,6 +21,9 @@ class Switches:
     modified_first: bool = True
     # Phantoms go when the whole buffer is reloaded or reverted.
     phantoms_survive_reload: bool = True
+    # on_text_changed comes so many milliseconds after its command, from the first number to the
+    # second, and tells of all changes until then; None: within it (sublime_text#3299, #6895).
+    text_event_delay: Optional[Tuple[float, float]] = None
     # Commands whose is_enabled is false are skipped by run_command too.
     disabled_commands_skip: bool = True
     # Files that change on disk are noticed within this many seconds; 0 only upon focus.
@@ -37,3 +42,9 @@ class Switches:
 
 def for_build(build: int) -> Switches:
     return Switches(pre_close_window=build < 4126, panel_sheet_zero=build <= 4200)
+
+
+def set_worst(switches: Switches, seed: int) -> None:
+    """Choose, by the seed, the worst that a real editor may do where that is not documented."""
+    chance = random.Random(seed)
+    switches.text_event_delay = chance.choice(((0.0, 0.0), (2.0, 2.0), (2.0, 50.0)))

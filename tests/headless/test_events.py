@@ -7,7 +7,7 @@ import io
 import threading
 from typing import Any
 
-from .engine import EngineTestCase
+from .engine import EngineTestCase, wait_until
 
 PLUGIN = """
 def note(name, view, *more):
@@ -124,6 +124,18 @@ class Events(EventsTestCase):
         self.assertTrue(view.close())
         after = ("close", view.id(), None, False, view.file_name(), "kept")
         self.assertEqual(self.log[:2], [("pre close", view.id(), True), after])
+
+    def test_changes_of_text_are_told_late_and_together_if_the_switch_says_so(self) -> None:
+        self.editor.switches.text_event_delay = (1.0, 1.0)
+        view = self.window.new_file()
+        view.set_scratch(True)
+        self.log.clear()
+        self.editor.ui(lambda: [self.append(view, letter) for letter in "ab"])
+        wait_until(lambda: any(isinstance(it, list) for it in self.log))
+        self.assertEqual(
+            [[change[-1] for change in it] for it in self.log if isinstance(it, list)],
+            [["a", "b"]],
+        )
 
     def test_a_panel_is_destroyed_without_close_events(self) -> None:
         self.window.create_output_panel("toy")

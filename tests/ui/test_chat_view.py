@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unittest
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
@@ -13,11 +14,18 @@ from GeminiCompanion.companion.chat.rendered import Fold, Link, Mark, Patch, Ren
 from GeminiCompanion.companion.chat.transcript import Transcript
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.chat import undrawn
-from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION, ChatView
+from GeminiCompanion.companion.ui.chat.chat_tabs import ChatTabs
+from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION, UNSENT, ChatView
 from GeminiCompanion.companion.ui.chat.drawn import Misplaced
 
+from ..support import patched
 from .adapter import AdapterTestCase, text_of
 from .reviewing import Steps
+
+try:
+    from headless import running
+except ImportError:
+    running = None  # type: ignore[assignment]
 
 TIME = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
@@ -25,6 +33,8 @@ TIME = datetime(2026, 1, 1, tzinfo=timezone.utc)
 class ChatViewCase(AdapterTestCase):
     def setUp(self) -> None:
         super().setUp()
+        # The tab of these tests has one owner.
+        patched(self, mock.patch.object(ChatTabs, "appeared"))
         self.typed: list[str] = []
         self.chat = self.adopt(self.window.new_file())
         self.view = self.chat.views[0]
@@ -153,9 +163,9 @@ class Drawing(ChatViewCase):
         sizes: list[int] = []
 
         def counted(view: sublime.View, part: Any) -> str:
-            found = read(view, part)
-            sizes.append(len(found))
-            return found
+            # Without what it reads of the composer.
+            sizes.append(max(0, min(part.end(), self.chat.composer.start) - part.begin()))
+            return read(view, part)
 
         self.at_end()
         costs = []
@@ -165,7 +175,7 @@ class Drawing(ChatViewCase):
                 sizes.clear()
                 self.append("one more\n", f"c{rows}")
                 self.type("x")
-                costs.append((len(sizes), sum(sizes) - len(self.chat.composer.text)))
+                costs.append((len(sizes), sum(sizes)))
         self.assertEqual(costs[0], costs[1])
         self.assertGreater(costs[0][0], 0)
 
@@ -355,10 +365,8 @@ class Protection(ChatViewCase):
         for parts in (
             [((0, 4), "")],
             [((0, 4), "sand")],
-            [((0, 0), "new")],
             [((0, size), "")],
             [((8, size - 2), "across")],
-            [((1, 2), "-"), ((size - 2, size - 1), "-")],
             [((self.chat.composer.start - 3, self.chat.composer.start), "")],
         ):
             with self.subTest(parts):
@@ -368,6 +376,25 @@ class Protection(ChatViewCase):
                 )
                 yield from self.until_turn()
                 self.assertEqual(self.parts(), ("said\nanswered\n", "mine"))
+
+    def test_what_somebody_writes_in_the_transcript_and_the_composer_stays_in_the_composer(
+        self,
+    ) -> Steps:
+        size = self.view.size()
+        for parts, unsent in (
+            ([((0, 0), "new")], "minenew"),
+            ([((8, 8), "two\nlines\n")], "minetwo\nlines\n"),
+            ([((1, 2), "-"), ((size - 2, size - 1), "-")], "mi-e"),
+            ([((1, 1), "+"), ((size - 2, size - 1), "-")], "mi-e+"),
+        ):
+            with self.subTest(parts):
+                self.chat.composer.write(self.view, "mine")
+                texts.pending.put(
+                    self.view, [(sublime.Region(*region), text) for region, text in parts]
+                )
+                yield from self.until_turn()
+                self.assertEqual(self.parts(), ("said\nanswered\n", unsent))
+                self.assertEqual(self.typed[-1], unsent)
 
     def test_what_is_typed_before_the_repair_is_kept(self) -> Steps:
         texts.pending.put(self.view, [(sublime.Region(0, 4), "")])
@@ -381,6 +408,90 @@ class Protection(ChatViewCase):
         self.select((0, 0))
         self.view.run_command("append", {"characters": " more", "force": True})
         self.assertEqual(self.parts(), ("said\nanswered\n", "mine more"))
+
+
+@unittest.skipIf(running is None, "nobody can tell a real editor when to tell of changes")
+class ToldLate(ChatViewCase):
+    """The editor tells of changes after the command, of several at once, and of ours among them."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        switches = running.current().switches
+        self.addCleanup(setattr, switches, "text_event_delay", switches.text_event_delay)
+
+    def tell_after(self, delay: float) -> None:
+        running.current().switches.text_event_delay = (delay, delay)
+
+    def test_no_key_is_lost_and_no_word_of_the_agent_comes_into_the_composer(self) -> Steps:
+        for delay in (0.0, 1.0, 1_000_000.0):
+            with self.subTest(delay=delay):
+                self.tell_after(delay)
+                self.chat.composer.write(self.view, "")
+                said, typed = self.chat.document.text, ""
+                self.at_end()
+                for number in range(60):
+                    letter = "abcdefg "[number % 8]
+                    self.type(letter)
+                    typed += letter
+                    if number % 3 == 0:
+                        self.append(f"text {number}\n", f"{delay} {number}")
+                        said += f"text {number}\n"
+                    if number % 5 == 0:
+                        yield from self.until_turn()
+                self.assertEqual(self.parts(), (said, typed))
+                self.assertEqual(self.chat.composer.text, typed)
+                self.assertEqual(self.typed[-1], typed)
+
+    def test_what_is_undone_or_written_counts_from_what_was_typed_last(self) -> None:
+        self.tell_after(1_000_000.0)
+        self.at_end()
+        self.type("one two")
+        self.chat.composer.insert(self.view, "three")
+        self.assertEqual(self.parts()[1], "one two three")
+        self.chat.look()
+        self.type("\n!")
+        self.chat.composer.undo(self.view)
+        self.assertEqual(self.parts()[1], "one two three")
+
+    def test_damage_of_another_plugin_is_repaired_before_the_next_patch(self) -> None:
+        self.append("said\n")
+        self.tell_after(1_000_000.0)
+        self.at_end()
+        self.type("mine")
+        texts.pending.put(self.view, [(sublime.Region(0, 0), "theirs ")])
+        self.append("more\n", "c")
+        self.assertEqual(self.parts(), ("said\nmore\n", "minetheirs "))
+
+
+class TypedBefore(ChatViewCase):
+    """What is typed into a tab before the package looks at it."""
+
+    def test_it_stays_beside_the_draft(self) -> None:
+        self.append("said\n")
+        self.at_end()
+        self.type("draft")
+        self.chat.close()
+        self.type(" and more")
+        for draft, unsent in (
+            ("draft", "draft and more"),
+            (None, "draft and more"),
+            ("draft and more, typed later", "draft and more, typed later"),
+            ("draft of a newer state", "draft of a newer state\ndraft and more"),
+        ):
+            with self.subTest(draft):
+                view = self.window.new_file()
+                for name in (CONVERSATION, UNSENT):
+                    view.settings().set(name, self.view.settings().get(name))
+                view.run_command("append", {"characters": text_of(self.view)})
+                self.assertEqual(self.adopt(view, draft).composer.text, unsent)
+
+    def test_an_older_text_that_the_editor_restores_counts_less_than_the_draft(self) -> None:
+        self.type("older")
+        self.chat.look()
+        self.chat.close()
+        self.assertEqual(
+            self.adopt(self.view, "newer, or shorter").composer.text, "newer, or shorter"
+        )
 
 
 class Undo(ChatViewCase):

@@ -10,8 +10,10 @@ import sublime
 from GeminiCompanion.companion.chat.rendered import Patch, Rendered
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.chat import undrawn
+from GeminiCompanion.companion.ui.chat.chat_tabs import ChatTabs
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, ChatView
 
+from ..support import patched
 from .adapter import AdapterTestCase, text_of
 
 WORDS = ("a", " ", "\n", "word", "two words", "▎ like a message\n", "é\U0001f600", COMPOSER)
@@ -93,11 +95,10 @@ class RandomChat:
         self.replaced(regions, text)
 
     def delete(self) -> None:
-        """At the composer's first character, it would be what is before it."""
-        regions = self.carets(self.start, self.view.size(), 1)
-        self.view.run_command("left_delete")
-        ((begin, end),) = regions
+        ((begin, end),) = self.carets(self.start, self.view.size(), 1)
+        # At the composer's first character it would be what is before it, and does nothing.
         if begin < end or begin > self.start:
+            self.view.run_command("left_delete")
             self.replaced([(begin - (begin == end), end)], "")
 
     def type_elsewhere(self) -> None:
@@ -130,17 +131,25 @@ class RandomChat:
     # Another plugin
 
     def disturb(self) -> None:
-        """Ranges anywhere are replaced in one command; what touches the transcript is taken back,
-        and everything with it."""
+        """Ranges anywhere are replaced in one command. What touches the transcript is taken back;
+        what is written there without anything being replaced goes into what is unsent."""
         points = sorted(self.chance.randint(0, self.view.size()) for _ in range(4))
         regions = [(points[0], points[1]), (points[2], points[3])][: self.chance.randint(1, 2)]
-        text = self.chance.choice(("", *WORDS))
+        text, before = self.chance.choice(("", *WORDS)), self.unsent
+        below = [it for it in regions if it[0] >= self.start]
+        self.replaced(below, text)
         self.view.set_read_only(False)
-        parts = [(sublime.Region(*it), text) for it in regions]
-        is_nothing = not text and all(begin == end for begin, end in regions)
-        texts.pending.put(self.view, parts)
-        if regions[0][0] >= self.start and not is_nothing:
-            self.replaced(regions, text)
+        texts.pending.put(self.view, [(sublime.Region(*it), text) for it in regions])
+        if len(below) < len(regions):
+            self.chat.look()
+            found = self.chat.composer.text
+            # Beside the same characters nobody can tell where it was written, least of all of the
+            # line that is above what is unsent.
+            turned = {text[at:] + text[:at] for at in range(len(text) + 1)}
+            more = {"", *turned, *(it * 2 for it in turned)}
+            kept = [it for it in (before, self.unsent) if found.startswith(it)]
+            if any(found[len(it) :] in more for it in kept) or (kept and text == COMPOSER):
+                self.unsent = found
 
     # The agent
 
@@ -181,9 +190,9 @@ class RandomChat:
 
 class RandomChats(AdapterTestCase):
     def test_what_is_typed_is_there_and_the_transcript_is_its_document(self) -> None:
-        patch = mock.patch.object(undrawn, "BLOCKS", 2)
-        patch.start()
-        self.addCleanup(patch.stop)
+        patched(self, mock.patch.object(undrawn, "BLOCKS", 2))
+        # The tabs of this test have one owner.
+        patched(self, mock.patch.object(ChatTabs, "appeared"))
         for seed in range(90):
             view = self.window.new_file()
             played = RandomChat(view, seed)

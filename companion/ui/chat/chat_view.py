@@ -1,8 +1,7 @@
 """The tab of one conversation: its transcript, and the composer at its end. UI thread only.
 
-`document` is the truth about the transcript, `composer` about the unsent text. Every change of the
-buffer is looked at: one in the composer is the user's, one that touches the transcript is taken
-back as a whole (docs/adr/0028).
+`document` is the truth about the transcript, `composer` about the unsent text; what others do to
+the view is repaired by `view_repair` (docs/adr/0028).
 """
 
 from __future__ import annotations
@@ -16,10 +15,11 @@ import sublime
 
 from ...base import background
 from ...base.shown_text import shown_line
+from ...base.text_digest import text_digest
 from ...chat.chat_update import STARTING, ChatUpdate
 from ...chat.question import ChatQuestion
 from ...chat.rendered import LINE, Link, Patch
-from .. import queues, views
+from .. import views
 from . import failure_words
 from .above import Above
 from .composer import Composer
@@ -29,10 +29,13 @@ from .drawn_transcript import DrawnTranscript
 from .patience import Patience
 from .state_line import StateLine, words_of
 from .surface import Surface
-from .unsent import difference
+from .unsent import restored_text
+from .view_repair import ViewRepair
 
 # Public, for key bindings: the conversation's id, on each view of a chat.
 CONVERSATION = "gemini_companion_chat"
+# The digest of the unsent text, on each view as well.
+UNSENT = "gemini_companion_unsent"
 SYNTAX = "Packages/GeminiCompanion/Gemini Companion Chat.sublime-syntax"
 # The line above the composer. No line of a transcript is like it: LINE is followed by words there.
 COMPOSER = LINE + "━" * 40 + "\n"
@@ -57,8 +60,8 @@ SETTINGS: dict[str, Any] = {
 
 class ChatView:
     """`typed` is called when the composer's text has changed, or what is attached to it; `pressed`
-    with a link `above` the composer. With a `draft`, the composer has that
-    instead of what is in the view."""
+    with a link `above` the composer. With a `draft`, the composer has that instead of what is in
+    the view, unless something was typed there since."""
 
     def __init__(
         self,
@@ -70,18 +73,21 @@ class ChatView:
     ) -> None:
         self.conversation = conversation
         self._state, self._patience = StateLine(), Patience()
-        self._is_damaged = False
         # The last update.
         self.told: ChatUpdate | None = None
         _set_up(view, conversation)
-        self._surface = Surface(view.buffer(), self._changed)
+        self._surface = Surface(view.buffer(), lambda changes: self._repair.accept_changes(changes))
         transcript, unsent = parts_of(self._surface.text)
         self._drawing = DrawnTranscript(self._surface, transcript, lambda: self.composer.start)
         self.composer = Composer(
             self._surface,
-            unsent if draft is None else draft,
+            restored_text(unsent, draft, view.settings().get(UNSENT)),
             lambda: self.document.size + len(COMPOSER),
-            lambda: typed(self),
+            self.look,
+            lambda: self._accept_typed(typed),
+        )
+        self._repair = ViewRepair(
+            self._surface, COMPOSER, lambda: self.document.text, self.composer
         )
         self.above = Above(
             lambda: self.views,
@@ -89,7 +95,8 @@ class ChatView:
             lambda: typed(self),
             lambda link: pressed(self, link),
         )
-        self.repair()
+        self._repair.restore()
+        self._sign()
 
     def close(self) -> None:
         """Nobody draws in the buffer any more."""
@@ -143,20 +150,20 @@ class ChatView:
 
     def draw(self, patches: Iterable[Patch]) -> None:
         """Draw what has changed in the transcript. Raises Misplaced."""
-        self.look()
-        for patch in patches:
-            self._drawing.draw(patch)
+        with self._repair.pause():
+            for patch in patches:
+                self._drawing.draw(patch)
 
     def reset(self, patches: Sequence[Patch]) -> None:
         """The whole transcript anew, its end at once and the rest by `go_on`. Raises Misplaced."""
-        self.look()
-        self._drawing.reset(patches)
+        with self._repair.pause():
+            self._drawing.reset(patches)
 
     def go_on(self) -> bool:
         """Draw a part of what is left of the transcript; whether there is more. Raises
         Misplaced."""
-        self.look()
-        return self._drawing.go_on()
+        with self._repair.pause():
+            return self._drawing.go_on()
 
     @property
     def is_whole(self) -> bool:
@@ -170,39 +177,20 @@ class ChatView:
     def links_at(self, point: int) -> list[Link]:
         return self.document.links_at(point)
 
-    # What others change
-
-    def _changed(self, changes: Sequence[sublime.TextChange]) -> None:
-        """Somebody else has changed the buffer."""
-        if self._is_damaged:
-            # Between the damage and its repair.
-            self.composer.keep("".join(it.str for it in changes))
-        elif any(it.a.pt < self.composer.start for it in changes) or not self._has_line():
-            self._is_damaged = True
-            queues.on_ui_thread(self.look)
-        else:
-            self.composer.read()
-
-    def _has_line(self) -> bool:
-        return self._surface.part(self.document.size, self.composer.start) == COMPOSER
-
     def look(self) -> None:
         """Repair what has been damaged, and read what Sublime has not told yet."""
-        if not self.views:
-            return
-        if self._is_damaged or not self._has_line():
-            self.repair()
-        elif not self.composer.is_read:
-            self.composer.read()
+        self._repair.look()
 
-    def repair(self) -> None:
-        """Make the buffer what it has to be; its carets stay where they can."""
-        self._is_damaged = False
-        wanted = self.document.text + COMPOSER + self.composer.text
-        change = difference(self._surface.text, wanted)
-        if change is not None:
-            end = change.at + len(change.removed)
-            self._surface.replace(change.at, end, change.inserted, self.composer.start)
+    def _accept_typed(self, tell: Callable[[ChatView], None]) -> None:
+        self._sign()
+        tell(self)
+
+    def _sign(self) -> None:
+        """Sublime keeps the digest of the unsent text together with that: what a restored tab has
+        beyond it was typed while nobody looked."""
+        digest = text_digest(self.composer.known_text)
+        for view in self.views:
+            view.settings().set(UNSENT, digest)
 
 
 def parts_of(text: str) -> tuple[str, str]:

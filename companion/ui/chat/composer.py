@@ -12,12 +12,19 @@ from .unsent import ComposerChange, Unsent, difference
 
 
 class Composer(ComposerCarets):
-    """`begin` says where it begins; `typed` is called when its text has changed."""
+    """`begin` says where it begins; `look` looks for changes of which the editor has not told yet;
+    `typed` is called when its text has changed."""
 
     def __init__(
-        self, surface: Surface, text: str, begin: Callable[[], int], typed: Callable[[], None]
+        self,
+        surface: Surface,
+        text: str,
+        begin: Callable[[], int],
+        look: Callable[[], None],
+        typed: Callable[[], None],
     ) -> None:
         super().__init__()
+        self._look = look
         self._surface = surface
         self._unsent = Unsent(text)
         self._begin = begin
@@ -25,34 +32,35 @@ class Composer(ComposerCarets):
 
     @property
     def text(self) -> str:
+        """As it is in the view now."""
+        self._look()
+        return self._unsent.text
+
+    @property
+    def known_text(self) -> str:
+        """As it was when the view was last looked at."""
         return self._unsent.text
 
     @property
     def start(self) -> int:
         return self._begin()
 
-    @property
-    def is_read(self) -> bool:
-        """Whether the text is as long as the view's."""
-        return self._surface.size == self.start + len(self.text)
-
     def read(self) -> None:
-        """The user or a plugin has changed the view's text."""
-        self._edited(self._surface.part(self.start, self._surface.size))
+        """The user or a plugin may have changed the view's text."""
+        self.accept_edit(self._surface.part(self.start, self._surface.size))
 
-    def keep(self, text: str) -> None:
-        """The user has typed this at a place that nobody knows any more."""
-        self._edited(self.text + text)
-
-    def _edited(self, text: str) -> None:
-        if text != self.text:
+    def accept_edit(self, text: str) -> None:
+        """The user or a plugin has made this of the text."""
+        if text != self._unsent.text:
             self._unsent.edited(text)
             self._typed()
 
     def undo(self, view: sublime.View) -> None:
+        self._look()
         self._show(view, self._unsent.undo())
 
     def redo(self, view: sublime.View) -> None:
+        self._look()
         self._show(view, self._unsent.redo())
 
     def write(self, view: sublime.View, text: str) -> None:

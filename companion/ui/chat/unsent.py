@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...base.changes import common_ends
+from ...base.text_digest import text_digest
 
 # The most steps of undo, and the most characters in them.
 STEPS = 1000
@@ -88,6 +89,37 @@ def difference(old: str, new: str) -> ComposerChange | None:
         return None
     before, behind = common_ends(old, new)
     return ComposerChange(before, old[before : len(old) - behind], new[before : len(new) - behind])
+
+
+def unsent_in(text: str, transcript: str, line: str, known: str) -> str:
+    """The unsent text in a view with this text, which should be the transcript, the line that ends
+    it, and the unsent text that is known. What was written into the transcript goes behind the rest
+    of the unsent text; where something of the transcript was replaced, nobody knows what of that
+    the user wrote, and it is not kept."""
+    wanted = transcript + line + known
+    change = difference(wanted, text)
+    if change is None or change.at >= len(transcript + line):
+        return text[len(transcript + line) :]
+    if not change.removed:
+        return known + change.inserted
+    above, found, below = text.partition(line)
+    if not found or line in below or not (not above or above.endswith("\n")):
+        return known
+    written = difference(transcript, above)
+    return below + (written.inserted if written is not None and not written.removed else "")
+
+
+def restored_text(in_view: str, draft: str | None, digest: object) -> str:
+    """The unsent text of a restored view: the draft, which is newer than what the editor restores
+    after a crash; but what was typed into the view before anybody looked stays. `digest` is that of
+    the text that the view had when it was last looked at, None if it never was."""
+    if draft is None or draft == in_view:
+        return in_view
+    if not digest or text_digest(in_view) == digest:
+        return draft
+    if text_digest(draft) == digest or draft in in_view:
+        return in_view
+    return draft if in_view in draft else f"{draft}\n{in_view}"
 
 
 def _joined(last: ComposerChange, change: ComposerChange) -> ComposerChange | None:

@@ -1,0 +1,91 @@
+"""Keeps a chat's view what it has to be: the transcript, the line below it, the unsent text.
+Whoever changes it, and whenever the editor tells of that: the user's text is kept, and the
+transcript is restored (docs/adr/0028). UI thread only.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Callable, Iterator, Sequence
+
+import sublime
+
+from .. import queues
+from .composer import Composer
+from .surface import Surface
+from .unsent import difference, unsent_in
+
+
+class ViewRepair:
+    """`line` is what stands between the transcript and the unsent text; `transcript` gives the text
+    that the transcript should have."""
+
+    def __init__(
+        self, surface: Surface, line: str, transcript: Callable[[], str], composer: Composer
+    ) -> None:
+        self._surface = surface
+        self._line = line
+        self._transcript = transcript
+        self._composer = composer
+        self._is_damaged = self._is_paused = False
+
+    def accept_changes(self, changes: Sequence[sublime.TextChange]) -> None:
+        """Somebody else has changed the buffer. That may be told late, when more has changed, also
+        by us, so only what is in the view now counts."""
+        if self._is_damaged or self._is_paused:
+            return
+        is_above = any(it.a.pt < self._composer.start for it in changes)
+        if self._has_line() and not (is_above and self._is_damaged_above()):
+            self._composer.read()
+        else:
+            self._is_damaged = True
+            queues.on_ui_thread(self.look)
+
+    def look(self) -> None:
+        """Repair what has been damaged, and read what the editor has not told yet."""
+        if self._is_paused or not self._surface.views:
+            return
+        if self._is_damaged or not self._has_line():
+            self._repair()
+        else:
+            self._composer.read()
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Look, and then no more within the block: there the view and the transcript change one
+        after the other."""
+        self.look()
+        self._is_paused = True
+        try:
+            yield
+        finally:
+            self._is_paused = False
+
+    def restore(self) -> None:
+        """Make the view what it has to be; its carets stay where they can."""
+        wanted = self._transcript() + self._line + self._composer.known_text
+        change = difference(self._surface.text, wanted)
+        if change is not None:
+            end = change.at + len(change.removed)
+            self._surface.replace(change.at, end, change.inserted, self._composer.start)
+
+    def _has_line(self) -> bool:
+        start = self._composer.start
+        return self._surface.part(start - len(self._line), start) == self._line
+
+    def _is_damaged_above(self) -> bool:
+        start = self._composer.start - len(self._line)
+        return self._surface.part(0, start) != self._transcript()
+
+    def _repair(self) -> None:
+        """What the user has written somewhere in the view goes into the composer."""
+        self._is_damaged = False
+        known = self._composer.known_text
+        unsent = unsent_in(self._surface.text, self._transcript(), self._line, known)
+        # The view is not equal to it yet.
+        self._is_paused = True
+        try:
+            self._composer.accept_edit(unsent)
+            self.restore()
+        finally:
+            self._is_paused = False
