@@ -37,6 +37,9 @@ def excluder(window: sublime.Window, is_outside_too: bool = True) -> Callable[[s
         rules = replace(rules, only_project_files=False)
 
     def is_excluded(path: str) -> bool:
+        if "\0" in path:
+            # No file has such a name, and no disk can be asked about it.
+            return True
         # Agents name files by their real paths, also in a folder that is a link.
         both = [*folders, *map(os.path.realpath, folders)]
         return any(rules.reason(it, both) for it in (path, os.path.realpath(path)))

@@ -694,6 +694,10 @@ class WithUnsavedChanges(EditCase):
         self.assertTrue(is_excluded(outside))
         self.assertFalse(sharing_settings.excluder(window, is_outside_too=False)(outside))
 
+    def test_a_path_that_no_file_can_have_is_excluded_and_no_error(self) -> Steps:
+        found = yield from self.on_loop(self.open_tabs.excludes(self.path + "\0"))
+        self.assertTrue(found)
+
 
 class Unasked(EditCase):
     def tearDown(self) -> Generator[Any, Any, None]:

@@ -216,6 +216,16 @@ class Addresses(FormCase):
         yield from self.answer("Open")
         self.assertEqual((self.commands, self.given()), ([url], [("accept", None)]))
 
+    def test_the_host_that_is_named_is_the_one_that_a_browser_would_open(self) -> Steps:
+        yield from self.asks_for("http://evil.example\\@good.example/login")
+        self.assertEqual(self.shown[-1][1][0][0], "Open evil.example in the browser")
+        yield from self.answer("Open")
+        self.assertEqual(self.commands, ["http://evil.example/@good.example/login"])
+
+    def test_an_address_with_an_unclear_host_is_not_opened(self) -> Steps:
+        yield from self.asks_for("http://good.example\u2215.evil.example/")
+        self.assertEqual([it[0] for it in self.shown[-1][1]], [forms.COPY, forms.DECLINE_IT])
+
     def test_an_address_can_be_declined_or_left(self) -> Steps:
         yield from self.asks_for("https://example.com")
         yield from self.answer(BACK)

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from typing import Any, Mapping
 
 from ...base.shown_text import spelled
+from ...base.web_address import web_address
 from ..acp.agent_state import AgentState
 from ..acp.elicitation import Field
 from ..acp.session_state import (
@@ -261,6 +262,7 @@ def _context_usage(body: ContextUsage, language: str) -> dict[str, Any]:
 
 
 def _elicitation(body: events.Elicitation, language: str) -> dict[str, Any]:
+    address = web_address(body.url)
     return {
         "elicitationId": body.id,
         "mode": body.mode,
@@ -271,6 +273,7 @@ def _elicitation(body: events.Elicitation, language: str) -> dict[str, Any]:
         "shown": {
             "message": shown.lines(body.message, language),
             "url": shown.line(body.url, language),
+            "host": address.host if address else "",
         },
     }
 

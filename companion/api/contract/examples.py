@@ -107,7 +107,11 @@ ELICITATION = {
         "fields": [],
         "url": "https://example.com/login",
         "callId": "",
-        "shown": {"message": "Log in to go on.", "url": "https://example.com/login"},
+        "shown": {
+            "message": "Log in to go on.",
+            "url": "https://example.com/login",
+            "host": "example.com",
+        },
     },
     "timestamp": TIME,
 }

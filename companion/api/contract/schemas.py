@@ -710,7 +710,7 @@ EVENT_DATA: Mapping[str, Schema] = {
             "fields": many(reference("FormField")),
             "url": STRING,
             "callId": STRING,
-            "shown": {**SHOWN, **record({"message": STRING, "url": STRING})},
+            "shown": {**SHOWN, **record({"message": STRING, "url": STRING, "host": STRING})},
         }
     ),
     "elicitation_answered": record(

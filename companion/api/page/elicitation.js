@@ -6,7 +6,6 @@ import { trouble } from "./trouble.js";
 import { post } from "./wire.js";
 
 const FORMATS = { email: "email", uri: "url", date: "date" };
-const isWeb = (url) => /^https?:$/.test(URL.parse?.(url)?.protocol ?? url.split("//")[0]);
 
 /** The question in the conversation, and in the dock as long as it waits. */
 export class Elicitation {
@@ -27,11 +26,11 @@ export class Elicitation {
     const lines = isForm ? shown.message : `${shown.message}\n\n${shown.url}`;
     this.question = this.decisions.ask({
       title: say("asksYou", this.decisions.agent),
-      about: isForm ? "" : place(this.asked.url),
+      about: isForm ? "" : make("code", {}, shown.host),
       text: make("pre", { class: "command", tabindex: "0" }, lines),
       form: this.form?.box,
       choices: [
-        ...(isForm || isWeb(this.asked.url) ? [this.acceptance(isForm)] : []),
+        ...(isForm || shown.host ? [this.acceptance(isForm)] : []),
         { label: say("decline"), kind: "no", pressed: () => this.answer("decline") },
       ],
     });
@@ -68,12 +67,6 @@ export class Elicitation {
     this.box.dataset.status = "completed";
     this.status.textContent = say({ accept: "wasAnswered", decline: "declined" }[action] ?? "notAnswered");
   }
-}
-
-/** Where an address leads, by the part of it that cannot be made up. */
-function place(url) {
-  const host = URL.parse?.(url)?.host ?? url.split("/")[2] ?? "";
-  return make("code", {}, host);
 }
 
 class Form {

@@ -4,7 +4,6 @@ message itself stands in the chat. UI thread only."""
 from __future__ import annotations
 
 from typing import Any, Callable, Mapping, Optional, Sequence, Tuple
-from urllib.parse import urlsplit
 
 import sublime
 
@@ -19,6 +18,7 @@ from ...agent.acp.elicitation import (
     STRING,
     Field,
 )
+from ...base.web_address import web_address
 from ...chat.amounts import many, one_line, short
 from ...chat.question import ChatQuestion
 from .. import application
@@ -67,26 +67,17 @@ async def fill(panel: Panel, question: ChatQuestion, tell: Callable[[str], None]
 
 async def address(panel: Panel, question: ChatQuestion, window: sublime.Window) -> Reply:
     """The user sees the whole address before it is opened."""
-    url, host = question.url, _web_host(question.url)
-    ways = [[OPEN.format(host), url]] if host else []
-    ways += [[COPY, url], [DECLINE_IT, "" if host else OTHER_ADDRESS]]
+    url, found = question.url, web_address(question.url)
+    ways = [[OPEN.format(found.host), url]] if found else []
+    ways += [[COPY, url], [DECLINE_IT, "" if found else OTHER_ADDRESS]]
     chosen = await panel.choice(ways, one_line(question.title))
     if chosen < 0 or chosen == len(ways) - 1:
         return None if chosen < 0 else (DECLINE, None)
-    if host and chosen == 0:
-        window.run_command("open_url", {"url": url})
+    if found and chosen == 0:
+        window.run_command("open_url", {"url": found.url})
     else:
         application.copy(url)
     return ACCEPT, None
-
-
-def _web_host(url: str) -> str:
-    """Whose page it is; empty for an address that a browser should not be given."""
-    try:
-        parts = urlsplit(url)
-        return (parts.hostname or "") if parts.scheme in ("http", "https") else ""
-    except ValueError:
-        return ""
 
 
 class _Filling:
