@@ -23,7 +23,7 @@ from ..base.log import logger
 from ..base.private_files import NotPrivate
 from . import remote_options, state_folder
 from .operations.json_log import JsonLines
-from .server import Server, ServerSettings
+from .server import PortRefused, Server, ServerSettings
 
 PORT = 8080
 # A day.
@@ -35,6 +35,10 @@ DRAINING = 30
 TEXT, JSON = "text", "json"
 NO_LOGIN = 'It has no key and no login yet: give it one under "Login" on its page.'
 TWICE = sentence("Two agents would have the id {id}; leave one of them out.")
+NO_PORT = (
+    "The server cannot listen at {} ({}). Choose another port with --port; 0 takes any that is"
+    " free."
+)
 # The exit code of a program that cannot do what it was asked for.
 FAILED = 1
 
@@ -53,6 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error), asked.log_format)
     except NotPrivate as error:
         return _fail(str(error), asked.log_format)
+    except PortRefused as error:
+        place = f"{asked.host}, port {asked.port}"
+        return _fail(NO_PORT.format(place, error.strerror), asked.log_format)
     except OSError as error:
         return _fail(f"The server cannot be started: {error}.", asked.log_format)
     except KeyboardInterrupt:

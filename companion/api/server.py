@@ -78,6 +78,10 @@ class ServerSettings:
     new_tokens: bool = False
 
 
+class PortRefused(OSError):
+    """The system does not let the server listen at its port."""
+
+
 class Server:
     """Can be created on any thread; is started, used and stopped on one loop, once. `folder` is
     created if it is missing, and keeps the token."""
@@ -97,8 +101,8 @@ class Server:
         return f"{access.scheme}://{access.own_name()}:{self.port}"
 
     async def start(self) -> None:
-        """Listen. The agent starts when it is first needed. Raises OSError if the port or the
-        folder cannot be used, and NotPrivate."""
+        """Listen. The agent starts when it is first needed. Raises OSError if the port
+        (PortRefused) or the folder cannot be used, and NotPrivate."""
         settings, access = self._settings, self._settings.access
         state_folder.check_apart(self._folder, settings.roots)
         state_folder.prepare(self._folder)
@@ -133,9 +137,13 @@ class Server:
         return {name: state_folder.token_of(self._folder, it, is_new) for name, it in files.items()}
 
     async def _listen(self) -> None:
-        access = self._settings.access
+        """Raises PortRefused."""
+        access, port = self._settings.access, self._settings.port
         tls = access.certificate.context if access.certificate is not None else None
-        self.port = await self._http.start(self._settings.port, SHUTDOWN, access.address, tls)
+        try:
+            self.port = await self._http.start(port, SHUTDOWN, access.address, tls)
+        except OSError as error:
+            raise PortRefused(error.errno, error.strerror) from error
         self._dispatcher = self._make_dispatcher()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:

@@ -12,13 +12,16 @@ from typing import Any, Iterator
 from unittest import mock
 
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
-from GeminiCompanion.companion.agent.conversations import index, index_file
+from GeminiCompanion.companion.agent.conversations import index, index_file, shared_folder
 from GeminiCompanion.companion.agent.conversations.index import Index
 from GeminiCompanion.companion.agent.conversations.index_file import IndexFile
+from GeminiCompanion.companion.agent.conversations.registry import Conversations
 from GeminiCompanion.companion.agent.conversations.transcript_reader import TranscriptReader
 from GeminiCompanion.companion.agent.conversations.transcripts import TranscriptFile, Transcripts
 from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.events.event_feed import EventFeed
 from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
+from GeminiCompanion.companion.agent.wording.failure import SESSION_NOT_FOUND, AgentError
 
 from ..support import PATIENCE, begun, until
 
@@ -249,6 +252,42 @@ class Start(IndexCase):
                 await self.index.refresh(())
         self.assertEqual(self.read.count(id_of(99)), 1)
         self.assertEqual(len(logs.output), 1)
+
+    async def test_one_that_a_later_release_has_written_says_so(self) -> None:
+        with open(os.path.join(self.transcripts.folder, id_of(99) + ".jsonl"), "wb") as file:
+            file.write(b'{"type":"conversation","version":99}\n')
+        clis = {"gemini": GeminiCli(self.root, False)}
+        conversations = Conversations(self.transcripts, clis, EventFeed())
+        self.addAsyncCleanup(conversations.index.close)
+        with self.assertLogs("GeminiCompanion", "WARNING"):
+            await conversations.load()
+            with self.assertRaisesRegex(AgentError, "later release") as raised:
+                await shared_folder.learn(conversations, id_of(99))
+        self.assertEqual(raised.exception.code, SESSION_NOT_FOUND)
+        # There is none, and that is said by who asks for it.
+        await shared_folder.learn(conversations, id_of(98))
+
+    async def test_who_was_used_last_stays_last_where_the_clock_is_set_back(self) -> None:
+        ahead = NOW + timedelta(hours=1)
+        clis = {"gemini": GeminiCli(self.root, False)}
+        conversations = Conversations(self.transcripts, clis, EventFeed())
+        self.addAsyncCleanup(conversations.index.close)
+        await conversations.load()
+        await conversations.index.waited()
+        index = conversations.index
+        index.put(index.summaries[id_of(1)]._replace(last_used=ahead))
+        for number in (0, 2):
+            known = conversations.known(id_of(number))
+            known.record.begin_turn("another", events.Message("again"), "", index.last_used)
+            known.record.transcript.write()
+        read = {number: self.transcripts.of(id_of(number)).reader.summary() for number in (0, 2)}
+        for found in (index.summaries, {id_of(number): it for number, it in read.items()}):
+            used = [found[id_of(number)].last_used for number in (0, 2)]
+            self.assertEqual(sorted([ahead, *used]), [ahead, *used])
+        history = self.transcripts.of(id_of(2)).reader.read()
+        assert history is not None
+        # The time that is told is the clock's.
+        self.assertLess(history.turns[-1].time, ahead)
 
     async def test_an_end_in_the_middle_waits_for_no_more(self) -> None:
         await self.index.load()

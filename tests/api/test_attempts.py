@@ -92,6 +92,16 @@ class Remembering(unittest.IsolatedAsyncioTestCase):
         self.assertTrue(self.is_new(known, "nothing"))
 
 
+class Keys(ApiTest):
+    def test_a_key_that_cannot_be_one_is_told_what_one_is(self) -> None:
+        for key, size in (("x" * 256, 256), ("a blank", 7)):
+            headers = {"Accept-Language": "en", "Idempotency-Key": key}
+            reply = self.ask("POST", "/cancel", {}, headers=headers)
+            self.refused(reply, 400, "VALIDATION_ERROR")
+            self.assertIn("1 to 255 visible characters", reply["message"])
+            self.assertIn(f"got {size}", reply["message"])
+
+
 class Leaving(ApiTest):
     def test_what_a_client_that_left_takes_is_given_back_with_the_end_of_its_request(
         self,

@@ -523,7 +523,9 @@ class Refusing(ProgramCase):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = str(taken.getsockname()[1])
             errors = self.fails("--workspace", self.workspace, "--port", port)
-        self.assertIn("cannot be started", errors)
+        self.assertIn(f"127.0.0.1, port {port} (", errors)
+        self.assertIn("--port", errors)
+        self.assertNotIn("Errno", errors)
 
     def test_a_folder_for_the_keys_that_the_model_could_read_is_refused(self) -> None:
         self.state = os.path.join(self.workspace, ".cache", "state")

@@ -31,7 +31,7 @@ from .message_queue import MessageQueue
 from .past_turns import PastTurns
 from .prompt import PromptMessage, as_resources
 from .reservation import Reservation
-from .transcript_reader import ConversationSummary
+from .transcript_reader import FIRST, ConversationSummary
 from .transcripts import Stat, TranscriptFile, on_disk
 from .turn_undo import AS_LEFT, UNDONE, FileChange, TurnUndo
 
@@ -77,7 +77,7 @@ class Conversation:
     the agent's session. `past` are its turns as they are on disk; `turn` is the running or last
     one, `log` has its events. `told` gets every event; `changed` is called when the record has
     changed. `seen` is what the transcript was like when the summary was read, None if that is not
-    known."""
+    known. `last_use` tells when any conversation was used last."""
 
     def __init__(
         self,
@@ -87,6 +87,7 @@ class Conversation:
         told: Callable[[events.TurnEvent], None],
         changed: Callable[[], None] = lambda: None,
         seen: Stat | None = None,
+        last_use: Callable[[], datetime] = lambda: FIRST,
     ) -> None:
         self.id, self.workspace = summary.id, summary.workspace
         self.cli = cli
@@ -97,7 +98,7 @@ class Conversation:
         self.hold = Hold(transcript, seen, partial(self._know_again, transcript))
         self.attachments = Attachments(transcript.folder)
         self.edits = TurnUndo(transcript.folder)
-        self._told, self._changed = told, changed
+        self._told, self._changed, self._last_use = told, changed, last_use
         # Called with the files of a turn that was undone or redone, whoever asked for that.
         self.undone: Callable[[str, Sequence[FileChange]], None] = lambda turn, files: None
         self.reservation = Reservation()
@@ -194,7 +195,7 @@ class Conversation:
         self.hold.keep()
         turn = self.turn = Turn(log, agent, limits, asks, ended, note)
         message = events.Message(said.text, said.files, said.attachments, said.additions)
-        self.record.begin_turn(turn.id, message, queued)
+        self.record.begin_turn(turn.id, message, queued, self._last_use())
         self._told(log.note(message))
         if queued:
             turn.is_detached = True

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Callable, Sequence
 
 from ..events import turn_events as events
 from ..events.turn_events import PastTurn
 from .conversation_state import ConversationState
-from .transcript_reader import ConversationSummary, title_of
+from .transcript_reader import FIRST, ConversationSummary, title_of
 from .transcripts import TranscriptFile
 
 
@@ -54,12 +54,16 @@ class ConversationRecord:
             self.transcript.begin(self.workspace, self.created)
             self.has_begun = True
 
-    def begin_turn(self, turn: str, message: events.Message, queued: str = "") -> None:
-        """The user said something; `queued` is the id that it had in the queue."""
+    def begin_turn(
+        self, turn: str, message: events.Message, queued: str = "", after: datetime = FIRST
+    ) -> None:
+        """The user said something; `queued` is the id that it had in the queue. `after` is the last
+        use of any conversation: this one comes after it, wherever the clock was set to."""
         self.turns += 1
         self.title = self.title or title_of(message.text)
-        self.last_used = datetime.now(timezone.utc)
-        self.transcript.message(turn, message, queued)
+        now = datetime.now(timezone.utc)
+        self.last_used = now if now > after else after + timedelta(microseconds=1)
+        self.transcript.message(turn, message, queued, now, self.last_used)
         self._changed()
 
     def take_over(self, session: str, title: str, agent: str, turns: Sequence[PastTurn]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from datetime import datetime, timezone
+from datetime import datetime
 from functools import partial
 from typing import Container, Iterable, Mapping, Sequence
 
@@ -15,15 +15,14 @@ from ...base.log import logger
 from ...base.private_files import NotPrivate
 from ..agents.cli import AgentCli
 from ..agents.supported import USUAL
+from ..wording.failure import later_session
 from .conversation import forget
 from .index_file import IndexFile, IndexRow
-from .transcript_reader import DAMAGED, ID, ConversationSummary
-from .transcripts import NO_FILE, Stat, TranscriptFile, Transcripts
+from .transcript_reader import DAMAGED, FIRST, ID, ConversationSummary
+from .transcripts import NO_FILE, Stat, TranscriptFile, Transcripts, on_disk
 
 # Transcripts that are read at a time, and before the server starts.
 BATCH = 100
-# Earlier than everything.
-FIRST = datetime.min.replace(tzinfo=timezone.utc)
 # Seconds from a deletion until it is also gone from the file.
 SOON = 1.0
 # Seconds for which the folder counts as known.
@@ -39,6 +38,8 @@ class Index:
         self, transcripts: Transcripts, clis: Mapping[str, AgentCli], file: IndexFile | None
     ) -> None:
         self.summaries: dict[str, ConversationSummary] = {}
+        # When any of them was used last.
+        self.last_used = FIRST
         self._transcripts = transcripts
         self._clis = clis
         self._file = file
@@ -76,6 +77,7 @@ class Index:
     def put(self, summary: ConversationSummary) -> None:
         """A conversation is new or has changed."""
         self.summaries[summary.id] = summary
+        self.last_used = max(self.last_used, summary.last_used)
         if self.stats.pop(summary.id, None) is not None:
             self._changed.add(summary.id)
 
@@ -96,6 +98,12 @@ class Index:
                 self._unread[id] = stat
         if id in self._unread:
             await self._take([id])
+
+    async def check_release(self, id: str) -> None:
+        """Raises AgentError if a later release has written this conversation."""
+        reader = self._transcripts.of(id).reader
+        if id in self._unusable and await on_disk(reader.is_of_later_release):
+            raise later_session(id)
 
     async def refresh(self, used: Container[str]) -> Mapping[str, Stat] | None:
         """Learn what other servers have changed, except of those in `used`. Gives all that are
@@ -177,6 +185,7 @@ class Index:
                 summary = found.get(id)
                 if is_new and summary is not None:
                     self.summaries[id], self.stats[id] = summary, stat
+                    self.last_used = max(self.last_used, summary.last_used)
                 elif is_new:
                     self._unusable[id] = stat
             self._news.set()

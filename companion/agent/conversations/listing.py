@@ -15,10 +15,9 @@ from ...base.background import in_thread
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .conversation import SessionInfo
-from .index import FIRST
 from .registry import Conversations
 from .text_search import SearchWords
-from .transcript_reader import ConversationSummary, TranscriptReader
+from .transcript_reader import FIRST, ConversationSummary, TranscriptReader
 
 # Bytes of transcripts that are looked through for one page.
 MAX_READ = 64 << 20

@@ -221,7 +221,8 @@ class Conversations:
     ) -> Conversation:
         transcript = self._transcripts.of(summary.id)
         changed = partial(self._changed, summary.id)
-        made = Conversation(transcript, summary, cli, self._feed.publish, changed, seen)
+        last_use = partial(getattr, self.index, "last_used")
+        made = Conversation(transcript, summary, cli, self._feed.publish, changed, seen, last_use)
         self._held[summary.id] = made
         return made
 

@@ -18,7 +18,9 @@ OTHER_AGENT = sentence("This conversation belongs to {cli}; begin another one fo
 async def learn(conversations: Conversations, session_id: str) -> None:
     """Learn what has become of this conversation, as far as it is on disk. Raises AgentError."""
     await conversations.index.ready(session_id)
-    if session_id in conversations:
+    if session_id not in conversations:
+        await conversations.index.check_release(session_id)
+    else:
         try:
             await conversations.known(session_id).hold.refresh()
         except AgentError as error:

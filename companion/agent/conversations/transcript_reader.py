@@ -22,6 +22,8 @@ from .conversation_state import ConversationState, additions_of, queue_of, queue
 from .text_search import SearchWords
 
 VERSION = 1
+# Earlier than everything.
+FIRST = datetime.min.replace(tzinfo=timezone.utc)
 # Characters of a title that is made from the first message.
 MAX_TITLE = 80
 # The ids of conversations; also searched for in a damaged first line.
@@ -76,7 +78,8 @@ class ConversationSummary(NamedTuple):
 @dataclass
 class History:
     """A conversation as its file has it. `changes` are the last of each kind. `workspace` is empty
-    if it is not known. `damaged` counts the lines that could not be read."""
+    if it is not known. `damaged` counts the lines that could not be read. `used` is the place of
+    the last message in the order of use, if there is a message."""
 
     id: str
     workspace: str
@@ -84,10 +87,11 @@ class History:
     turns: list[PastTurn] = field(default_factory=list)
     changes: dict[str, str] = field(default_factory=dict)
     damaged: int = 0
+    used: datetime | None = None
 
     @property
     def last_used(self) -> datetime:
-        return self.turns[-1].time if self.turns else self.created
+        return self.used or (self.turns[-1].time if self.turns else self.created)
 
     @property
     def title(self) -> str:
@@ -146,6 +150,14 @@ class TranscriptReader:
         with self._opened() as (file, size):
             history = self._noted(_read(file, size, self._id, _counts))
         return None if history is None else history.summary
+
+    def is_of_later_release(self) -> bool:
+        """Whether a later release has written it in another form. Raises OSError."""
+        with self._opened() as (file, size):
+            head = _parsed(next(_lines(file, 0, size), b""))
+        version = head.get("version")
+        is_ours = head.get("type") == "conversation"
+        return is_ours and isinstance(version, int) and version > VERSION
 
     def page(self, limit: int, before: str | None) -> TurnPage | None:
         """The last `limit` turns; with `before`, the last ones before that turn. None if there is
@@ -272,6 +284,7 @@ def _begin_again(history: History, line: Mapping[str, Any]) -> None:
     if line["type"] == "event" and line["turn"] not in {turn.id for turn in history.turns}:
         turn = PastTurn(str(line["turn"]), _time(line["time"]), "", is_whole=False)
         history.turns.append(turn)
+        history.used = None
 
 
 def _starts(file: IO[bytes], at: int) -> Iterator[int]:
@@ -341,6 +354,7 @@ def _take(history: History, line: Mapping[str, Any]) -> None:
         files = tuple(map(str, line["files"]))
         attached = tuple(Attachment(**each) for each in line.get("attachments", ()))
         time, text = _time(line["time"]), str(line["text"])
+        history.used = _time(line["used"]) if "used" in line else time
         turn = PastTurn(str(line["turn"]), time, text, files, attached)
         turn.additions = additions_of(line)
         history.turns.append(turn)

@@ -130,11 +130,20 @@ class TranscriptFile:
         line = {"type": "conversation", "version": VERSION, "id": self.id}
         self._add({**line, "workspace": workspace, "created": created.isoformat()})
 
-    def message(self, turn: str, said: events.Message, queued: str = "") -> None:
-        """Written with the next event, or by `write_soon`, so that it does not delay the
-        message."""
-        line = _message(turn, datetime.now(timezone.utc), said)
-        self._pending.append({**line, **({"queued": queued} if queued else {})})
+    def message(
+        self,
+        turn: str,
+        said: events.Message,
+        queued: str = "",
+        time: datetime | None = None,
+        used: datetime | None = None,
+    ) -> None:
+        """Written with the next event, or by `write_soon`, so that it does not delay the message.
+        `used` is its place in the order of use, if that is not its time."""
+        time = time or datetime.now(timezone.utc)
+        line = _message(turn, time, said)
+        place = {} if used is None or used == time else {"used": used.isoformat()}
+        self._pending.append({**line, **place, **({"queued": queued} if queued else {})})
 
     def past(self, turn: PastTurn) -> None:
         """A turn that is over already."""

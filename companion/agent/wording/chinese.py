@@ -104,6 +104,9 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "Expected the nextCursor of another page as cursor.": "cursor 应为另一页的 nextCursor。",
     "Untitled conversation": "未命名会话",
     "There is no conversation {session}.": "会话不存在：{session}",
+    "A later release has written the conversation {session}; update this one to use it.": (
+        "会话 {session} 由更新的版本写入；请升级后再使用"
+    ),
     "Expected the absolute path of a folder as workspace; got {got}.": (
         "工作目录应为已存在目录的绝对路径；收到的是 {got}。"
     ),

@@ -92,6 +92,14 @@ def no_session(session_id: str) -> AgentError:
     return AgentError(SESSION_NOT_FOUND, told)
 
 
+def later_session(session_id: str) -> AgentError:
+    told = sentence(
+        "A later release has written the conversation {session}; update this one to use it.",
+        session=session_id,
+    )
+    return AgentError(SESSION_NOT_FOUND, told)
+
+
 def busy() -> AgentError:
     return AgentError(SESSION_BUSY, sentence("The conversation is busy with another message."))
 

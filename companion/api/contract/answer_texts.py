@@ -114,6 +114,11 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "请求参数错误：字段 {field} 含有不允许的字符",
         "The field {field} contains characters that are not allowed.",
     ),
+    "key_wrong": (
+        "请求参数错误：{field} 须为 1 到 {limit} 个可见 ASCII 字符，不含空格；收到 {size} 个",
+        "Expected 1 to {limit} visible characters of ASCII without blanks as {field}; got {size}"
+        " characters.",
+    ),
     "field_twice": ("请求参数错误：字段 {field} 重复", "The field {field} was given twice."),
     "body_no_object": (
         "请求参数错误：请求体必须是 JSON 对象",

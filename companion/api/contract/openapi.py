@@ -268,7 +268,8 @@ def _responses(route: Route[Any]) -> dict[str, Any]:
             "description": "One of " + ", ".join(codes) + ".",
             "content": {JSON: {"schema": reference(error)}},
         }
-    responses["429"]["headers"] = {"Retry-After": RETRY_AFTER}
+    for limited in ("429", "503"):
+        responses[limited]["headers"] = {"Retry-After": RETRY_AFTER}
     return responses
 
 

@@ -22,7 +22,8 @@ from ..operations.attempts import Attempt, Attempts, KeptAnswer
 HEADER = "Idempotency-Key"
 # In an answer that was given before.
 REPLAYED = {"Idempotency-Replayed": "true"}
-KEY = re.compile(r"[!-~]{1,255}")
+MAX_KEY = 255
+KEY = re.compile(f"[!-~]{{1,{MAX_KEY}}}")
 # Seconds for requests that are running when the server ends.
 ENDING = 2.0
 
@@ -42,7 +43,7 @@ class IdempotentRequests:
         if route.uploads:
             raise Refusal(UNSUPPORTED_PARAMETER, field=HEADER)
         if not KEY.fullmatch(key):
-            raise Refusal(VALIDATION_ERROR, "field_letters", field=HEADER)
+            raise Refusal(VALIDATION_ERROR, "key_wrong", field=HEADER, limit=MAX_KEY, size=len(key))
         streams = bool(inputs.fields.get("stream"))
         while True:
             attempt, is_new = self._attempts.find(inputs.caller.id, key, _fingerprint(inputs))
