@@ -100,16 +100,22 @@ class Delivery:
                 if event.number in self._book:
                     self._book.queue(event.number, session.id, event.id)
                 else:
-                    self.unread(session, [event])
+                    self.stream_lost(session, [event])
 
-    def unread(self, session: Session, events: Iterable[StreamEvent]) -> None:
-        """The session's stream broke off, perhaps before its client had read these events."""
-        for event in events:
+    def stream_lost(self, session: Session, unread: Iterable[StreamEvent]) -> None:
+        """The session's stream has ended, perhaps before its client had read the events `unread`.
+        A decision that waited while the stream seemed to live was not reported as waiting yet."""
+        away = self._book.of(DECIDED, session.id)
+        for event in unread:
             if isinstance(event.value, Decision):
                 where = (session.id, event.id, session.cli.id)
                 self._book.take_back(event.number, event.value, *where)
                 if event.value.text and event.number in self._book:
-                    self._tell_away(event.number)
+                    away.append(event.number)
+        # If the session has ended as well, `session_ended` follows.
+        if self._sessions.find(session.id) is session:
+            for number in away:
+                self._tell_away(number)
         self._on_change()
 
     def restore(self, sessions: Iterable[SavedSession], event_ids: Mapping[int, int]) -> None:

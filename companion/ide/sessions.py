@@ -40,7 +40,8 @@ class Sessions:
 
     `on_end` gets each session that ended, once its stream is gone. `on_absent` gets each session
     whose client has been away for ABSENT seconds. `on_told` gets the number of each decision that
-    was sent whole.
+    was sent whole; `on_stream_lost` each session whose stream has ended, with the events that its
+    client may not have read.
     """
 
     def __init__(
@@ -48,12 +49,12 @@ class Sessions:
         on_end: Callable[[Session], None],
         on_absent: Callable[[Session], None] = lambda session: None,
         on_told: Callable[[int], None] = lambda number: None,
-        on_unread: Callable[[Session, list[StreamEvent]], None] = lambda session, events: None,
+        on_stream_lost: Callable[[Session, list[StreamEvent]], None] = lambda session, unread: None,
     ) -> None:
         self.subscriptions = Subscriptions(self.find, self.detach)
         self._on_end = on_end
         self._on_told = on_told
-        self._on_unread = on_unread
+        self._on_stream_lost = on_stream_lost
         self._sessions: dict[str, Session] = {}
         self._opened = 0
         # Each session holds its own lock; that of an ended session lives as long as it is in use.
@@ -158,9 +159,7 @@ class Sessions:
         """The stream has ended. Unless another one replaced it, the grace time begins."""
         if session.stream is not stream:
             return
-        unread = session.lose_stream(stream.ended_in_order)
-        if unread:
-            self._on_unread(session, unread)
+        self._on_stream_lost(session, session.lose_stream(stream.ended_in_order))
         before = asyncio.get_running_loop().time() - NOTICED
         ordinals = [each.ordinal for each in self if each.opened_at <= before]
         session.newest_then = max([session.ordinal, *ordinals])

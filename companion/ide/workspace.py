@@ -81,7 +81,7 @@ class Workspace:
             self._session_ended,
             self._session_absent,
             lambda number: self.delivery.told(number),
-            lambda session, events: self.delivery.unread(session, events),
+            lambda session, unread: self.delivery.stream_lost(session, unread),
         )
         self.updates = ContextUpdates(self.context, sessions, settings.is_trusted)
         self._disk = disk = DiskCheck(book, self._give_back, editor.tell, on_change)

@@ -115,7 +115,7 @@ class Alone(InLoop):
         self.sessions = Sessions(
             lambda session: self.delivery.session_ended(session),
             on_told=lambda number: self.delivery.told(number),
-            on_unread=lambda session, events: self.delivery.unread(session, events),
+            on_stream_lost=lambda session, unread: self.delivery.stream_lost(session, unread),
         )
         self.delivery = Delivery(
             self.book, self.sessions, self.said.append, lambda number: None, lambda: None
@@ -224,6 +224,26 @@ class Alone(InLoop):
         Reader(session)
         self.delivery.send(self.decide(session.id))
         self.assertEqual(len(self.said), 2)
+
+    async def test_the_user_hears_of_what_waited_when_its_cli_was_gone_before_that_showed(
+        self,
+    ) -> None:
+        session = self.open()
+        # Nobody reads it: its client is gone.
+        stream = session.attach(None)
+        self.delivery.send(self.decide(session.id, "mine\n"))
+        self.delivery.send(self.decide(session.id, path="/other"))
+        self.assertEqual(self.said, [])
+        self.sessions.detach(session, stream)
+        self.assertEqual(self.said, [AWAY_WITH_TEXT, AWAY])
+
+    async def test_of_a_session_that_ended_with_its_stream_the_user_hears_once(self) -> None:
+        session = self.open()
+        stream = session.attach(None)
+        self.delivery.send(self.decide(session.id, "mine\n"))
+        self.sessions.end(session.id)
+        self.sessions.detach(session, stream)
+        self.assertEqual(self.said, [AWAY_WITH_TEXT])
 
     async def test_a_text_whose_cli_was_told_is_unwritten_after_a_while_unless_it_comes_back(
         self,
