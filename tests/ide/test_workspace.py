@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import threading
 import time
 from string import ascii_lowercase
-from typing import Any
+from typing import Any, Callable, TypeVar
 from unittest import mock
 
 from GeminiCompanion.companion.base.large_json import TruncatedString
+from GeminiCompanion.companion.ide import disk_check
 from GeminiCompanion.companion.ide.clis import CLIS
 from GeminiCompanion.companion.ide.context import LONGEST_WAIT
 from GeminiCompanion.companion.ide.decisions import OPEN, TOLD
@@ -24,9 +24,11 @@ from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.workspace import Workspace
 
-from ..support import Client, FakeEditor, begun, until, untold
+from ..support import Client, FakeEditor, begun, patched, until, untold
 from ..tables import rows
 from .window import DELIVERY, PATH, PID, VERSION, WINDOW, Served, WithoutServer, path_of
+
+T = TypeVar("T")
 
 ACCEPTED = {"filePath": PATH, "content": "mine\n"}
 
@@ -450,6 +452,8 @@ class HandedOver(WithoutServer):
 
     async def begin(self) -> None:
         await super().begin()
+        # The test's own time would not wait for a thread.
+        patched(self, mock.patch.object(disk_check, "in_thread", _at_once))
         self.path = self.file(1, "a.py").path
         self.session, _ = self.connect()
         await self.propose("theirs")
@@ -474,8 +478,6 @@ class HandedOver(WithoutServer):
         """Let the looks at the disk pass."""
         for seconds in (0.0, *LOOKS):
             await self.clock.advance(seconds)
-            await until(lambda: not any(it.name.endswith(" work") for it in threading.enumerate()))
-            await self.clock.advance(0)
 
     async def comes_back(self) -> None:
         await self.wait()
@@ -495,6 +497,10 @@ class HandedOver(WithoutServer):
         "what came back is": lambda t: t.editor.returned,
         "kept are": lambda t: [entry.text for entry in t.workspace.book.entries()],
     }
+
+
+async def _at_once(work: Callable[[], T], seconds: float) -> T:
+    return work()
 
 
 class DiscoveryFile(Served):
