@@ -197,10 +197,13 @@ def _said(found: Any) -> str:
         prompted do; write a.py begins; a.py is asked about as one; a.py holds one
         | write a.py begins; a.py is asked about as two; it tells none to one; write a.py ends
         | a.py holds two; it tells one to two; write a.py ends | shown are nothing
-    such a question counts for its own edit alone
-        prompted do; write a.py begins; a.py is asked about as one; it tells none to else
-        | write a.py ends; write a.py begins; a.py holds two; it tells none to two
-        | write a.py ends | shown are a.py from nothing to two
+    a question whose answer was lost counts for no other text
+        prompted do; write a.py begins; a.py is asked about as one; a.py holds two
+        | it tells none to two; write a.py ends | shown are a.py from nothing to two
+    a text that the user changed in the editor was asked about
+        prompted do; the user decided in the editor; write a.py begins
+        | a.py is asked about as one; a.py holds mine; it tells none to mine; write a.py ends
+        | shown are nothing
     a question about a command counts for no file
         prompted do; a command on a.py is asked about; write a.py begins; a.py holds new
         | write a.py ends | shown are a.py from nothing to new

@@ -13,7 +13,7 @@ import posixpath
 import time
 import uuid
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, chain, islice
 from typing import Any, Callable, Iterable, Mapping, Sequence, TypeVar
@@ -48,24 +48,14 @@ NOT_READ = Original("", exists=True, note=NOT_KNOWN)
 UNDONE = "The user has undone your edit of {}. Do not make it again unless the user asks for it."
 CHANGED = "The user has taken back a part of your edit of {}. Read the file before you edit it."
 
+K = TypeVar("K")
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class _Question:
-    """About the edit of a file. `text` is the hash of what the edit makes of the file; None if the
-    CLI has not told it. After another edit has ended, the question is `only_of` this text."""
-
-    text: int | None
-    only_of: bool = False
-
-    def settles(self, text: int | None) -> bool:
-        return None in (self.text, text) or self.text == text
 
 
 @dataclass
 class _Turn:
-    """`asked` are the questions that the user was asked, by the names of files. `before` are files
+    """`asked` are the questions that the user was asked, each the name of a file and the hash of
+    what the edit makes of it, None if the CLI has not told it. `before` are files
     by path as they were before each tool that runs, by what the tool works on; `trees` the work
     trees of git before commands. `paths` are the files that tools were to write, the newest
     last."""
@@ -73,7 +63,7 @@ class _Turn:
     prompt: str = ""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     is_over: bool = False
-    asked: dict[str, _Question] = field(default_factory=dict)
+    asked: dict[tuple[str, int | None], None] = field(default_factory=dict)
     before: dict[str, dict[str, Original]] = field(default_factory=dict)
     trees: dict[str, GitTree] = field(default_factory=dict)
     paths: dict[str, None] = field(default_factory=dict)
@@ -128,7 +118,7 @@ class UnaskedEdits:
         turn = self._turn(event)
         answer = NOTHING
         if event.moment is Moment.ASKS and event.kind in EDITS:
-            _add(turn.asked, _name(event.subject), _Question(_hash(event)))
+            _add(turn.asked, (_name(event.subject), _hash(event)), None)
         elif event.moment is Moment.TOOL_BEGINS and event.kind is not None:
             if self.shows:
                 self._remember(turn, event.subject, await self._read(event, turn))
@@ -370,22 +360,22 @@ def _response(event: HookEvent) -> Mapping[str, Any]:
 
 def _was_unasked(event: HookEvent, turn: _Turn) -> bool:
     """Whether the edit was made, and the user was not asked. `modified_by_user` is there whenever
-    a diff of it was open in the editor (docs/protocol.md 9)."""
+    a diff of it was open in the editor, so only with it the text may be another than the question
+    was about (docs/protocol.md 9.65)."""
     was_asked = _settle(event, turn)
     was_asked = was_asked or (event.arguments or {}).get("modified_by_user") is True
     return not was_asked and not event.has_failed
 
 
 def _settle(event: HookEvent, turn: _Turn) -> bool:
-    """Whether the user was asked about the edit. A hook that the CLI no longer waited for may come
-    after the question about the next edit of the file, and leaves that."""
+    """Whether the user was asked about this text. A hook that the CLI no longer waited for may come
+    after the question about the next edit of the file."""
     name, text = _name(event.subject), _hash(event)
-    question = turn.asked.pop(name, None)
-    if question is None or question.settles(text):
-        return question is not None
-    turn.asked[name] = replace(question, only_of=True)
-    # Its own edit may have become another one on the way.
-    return not question.only_of
+    for question in turn.asked:
+        if question[0] == name and (text == question[1] or None in (text, question[1])):
+            del turn.asked[question]
+            return True
+    return False
 
 
 def _hash(event: HookEvent) -> int | None:
@@ -398,10 +388,10 @@ def _name(subject: str) -> str:
     return subject.replace("\\", "/").rpartition("/")[2]
 
 
-def _add(known: dict[str, T], name: str, value: T) -> None:
+def _add(known: dict[K, T], key: K, value: T) -> None:
     """Add it as the newest. Of very many the oldest is forgotten."""
-    known.pop(name, None)
-    known[name] = value
+    known.pop(key, None)
+    known[key] = value
     if len(known) > MAX_FILES:
         del known[next(iter(known))]
         logger.info("a CLI writes many files in one turn: not all are looked at")

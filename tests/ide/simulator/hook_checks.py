@@ -52,6 +52,8 @@ class HookLedger:
         self.world = world
         self._made: dict[str, Made] = {}
         self._gathered: dict[str, tuple[int, UnaskedEdit]] = {}
+        # When each text was shown first.
+        self._shown_at: dict[str, float] = {}
         self._shown: Counter[str] = Counter()
         self._notes: dict[str, Note] = {}
         # What was undone, by path, and how often a model was told so.
@@ -105,6 +107,7 @@ class HookLedger:
         self.world.note("edit gathered: {!r} over {!r}", text, edit.before.text)
         self.world.count("gathered")
         self._shown[text] += 1
+        self._shown_at.setdefault(text, self.world.loop.now)
         self._gathered[text] = window_id, edit
         if not self.world.shows:
             self._violate("shown though switched off", repr(text))
@@ -186,7 +189,8 @@ class HookLedger:
         for text in texts:
             proposal, made = self.world.ledger.origin.get(text), self._made.get(text)
             asked = self._asked.get((wire.endpoint, proposal.text), at) if proposal else at
-            if asked < at and self._shown[text]:
+            # A command of another CLI may have shown it, which began before the edit.
+            if asked < at <= self._shown_at.get(text, 0.0):
                 self._violate("an asked edit is shown", repr(text))
             if made and self._is_due(made, text) and not self._shown[text]:
                 self._violate("an edit not shown", f"{text!r} by {command or 'write_file'}")

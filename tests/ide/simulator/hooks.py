@@ -114,7 +114,9 @@ class Extension:
         proposal = await self.cli.edit(path)
         if proposal.written is None:
             return False
-        told["tool_input"] = {**told["tool_input"], "modified_by_user": not proposal.in_terminal}  # type: ignore[dict-item]
+        # Also of a text that the user typed and then accepted in the terminal.
+        is_modified = not proposal.in_terminal or proposal.written != proposal.text
+        told["tool_input"] = {**told["tool_input"], "modified_by_user": is_modified}  # type: ignore[dict-item]
         await self._ended(told, path, before, proposal.written)
         return True
 
