@@ -301,7 +301,7 @@ class Layout(unittest.TestCase):
         known = (
             "files/uploads handlers/attachment_handlers handlers/chat_handlers"
             " handlers/event_stream handlers/export_handlers handlers/handler_types"
-            " handlers/openai_handlers"
+            " handlers/openai_handlers handlers/openai_turns"
             " handlers/operation_handlers handlers/page_handlers handlers/session_handlers"
             " routes server serving/dispatch serving/once"
         )

@@ -27,6 +27,7 @@ from .files.served_files import Roots
 from .handlers.handler_types import Services, encoded, refused
 from .handlers.listeners import Listeners
 from .openai.kept_conversations import KeptConversations
+from .openai.responses import KeptResponses
 from .operations import metrics
 from .operations.audit_log import AuditLog
 from .operations.callers import Callers
@@ -187,6 +188,7 @@ class Server:
             Visible(self.agent, settings.shows_chats),
             roots,
             self._kept,
+            KeptResponses(),
             self._named,
             Tickets(),
             self._listeners,

@@ -13,7 +13,7 @@ from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
 from GeminiCompanion.companion.api import routes
 from GeminiCompanion.companion.api.contract.refusal import Refusal
-from GeminiCompanion.companion.api.openai import kept_conversations, output_shape
+from GeminiCompanion.companion.api.openai import kept_conversations, output_shape, responses
 from GeminiCompanion.companion.api.openai.kept_conversations import Held, KeptConversations
 from GeminiCompanion.companion.api.openai.output_shape import OutputShape, Unfit, of_format
 from GeminiCompanion.companion.api.openai.request import WantedAnswer, read
@@ -98,7 +98,7 @@ class Shapes(unittest.TestCase):
         schemas: tuple[dict[str, Any], ...] = (
             {"$ref": "https://example.com/a"}, {"$ref": "file:///etc/passwd"},
             {"not": {"$dynamicRef": "#a"}}, {"$defs": {"a": {"$id": "x"}}},
-            {"properties": {"a": {"pattern": "a"}}}, {"allOf": [{"patternProperties": {}}]},
+            {"properties": {"a": {"$anchor": "a"}}}, {"allOf": [{"patternProperties": {}}]},
             {"items": {"$schema": "http://json-schema.org/draft-04/schema#"}},
             {"unevaluatedItems": True},
         )  # fmt: skip
@@ -109,7 +109,8 @@ class Shapes(unittest.TestCase):
             self.assertEqual(caught.exception.field, output_shape.FIELD)
 
     def test_data_that_a_reference_makes_a_schema_is_looked_through_as_well(self) -> None:
-        slow, far = {"pattern": "(a+)+$"}, {"$ref": "http://localhost/a"}
+        slow: dict[str, Any] = {"patternProperties": {"(a+)+$": {}}}
+        far = {"$ref": "http://localhost/a"}
         schemas: tuple[dict[str, Any], ...] = (
             {"default": slow, "items": {"$ref": "#/default"}},
             {"enum": [far], "items": {"$ref": "#/enum/0"}},
@@ -154,6 +155,11 @@ class Shapes(unittest.TestCase):
                 OutputShape(schema)
             self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
 
+    def test_a_pattern_is_told_to_the_model_and_not_tried(self) -> None:
+        slow = OutputShape({"type": "string", "pattern": "(a+)+$", "format": "email"})
+        self.assertIn("(a+)+$", slow.instructions)
+        self.assertEqual(slow.fitted('"%s!"' % ("a" * 100)), '"%s!"' % ("a" * 100))
+
     def test_names_and_data_of_a_schema_are_no_keywords(self) -> None:
         OutputShape({"properties": {"$ref": {}, "pattern": {}}, "enum": [{"$id": "a"}]})
 
@@ -187,6 +193,78 @@ class Telling(unittest.TestCase):
             told.split("\n\n"),
             ["Instructions: system", "User: user", "You: assistant", "Tool: tool", "User: user"],
         )
+
+
+PIXEL = "data:image/png;base64,iVBORw0KGgo="
+
+
+def picture(url: Any = PIXEL) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+class Pictures(unittest.TestCase):
+    def asked(self, *parts: Any) -> WantedAnswer:
+        told = [{"type": "text", "text": "What is this?"}, *parts]
+        messages = [{"role": "user", "content": told}]
+        return read({"model": "gemini", "messages": messages}, ("gemini",))
+
+    def test_what_stands_in_a_message_goes_with_it(self) -> None:
+        document = {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0="}
+        found = self.asked(picture(), {"type": "file", "file": document})
+        self.assertEqual(found.message(False), "What is this?")
+        files = [("picture", b"\x89PNG\r\n\x1a\n"), ("a.pdf", b"%PDF-")]
+        self.assertEqual(found.files(False), files)
+
+    def test_a_conversation_with_another_picture_is_another_one(self) -> None:
+        one, other = self.asked(picture()), self.asked(picture(PIXEL[:-4] + "Cgo="))
+        self.assertNotEqual(one.digest("a", "b"), other.digest("a", "b"))
+        self.assertEqual(one.digest("a", "b"), self.asked(picture()).digest("a", "b"))
+
+    def test_nothing_is_loaded_from_an_address(self) -> None:
+        for wrong in ("http://169.254.169.254/", "file:///etc/passwd", "data:image/png,a",
+                      "data:image/png;base64,??", "", None):  # fmt: skip
+            with self.subTest(wrong), self.assertRaises(Refusal) as caught:
+                self.asked(picture(wrong))
+            self.assertEqual(caught.exception.field, "messages.0.content")
+
+
+class Responses(unittest.TestCase):
+    def test_what_is_remembered_belongs_to_its_token_and_has_bounds(self) -> None:
+        kept = responses.KeptResponses()
+        with mock.patch.object(responses, "MAX_KEPT", 2):
+            for id in ("a", "b", "c"):
+                kept.keep("one", id, [{"role": "assistant", "content": id}])
+        self.assertEqual([it["content"] for it in kept.find("one", "c", "x")], ["c"])
+        for owner, id in (("one", "a"), ("other", "c")):
+            with self.assertRaises(Refusal):
+                kept.find(owner, id, "x")
+        with mock.patch.object(responses, "MAX_CHARACTERS", 1), self.assertRaises(Refusal):
+            kept.find("one", "c", "x")
+
+    def test_each_kind_of_input_is_a_message_or_refused_by_its_place(self) -> None:
+        def found(id: str, field: str) -> list[dict[str, Any]]:
+            self.assertEqual(id, "resp_7")
+            return [{"role": "assistant", "content": "before"}]
+
+        parts = [{"type": "input_text", "text": "a"}, {"type": "input_image", "image_url": PIXEL}]
+        items = [
+            {"type": "item_reference", "id": "msg_7"},
+            {"type": "reasoning", "id": "rs_7"},
+            {"role": "user", "content": parts},
+        ]
+        fields = {"model": "m", "input": items, "instructions": "short"}
+        chat = responses.as_chat(fields, found)
+        self.assertEqual([it["role"] for it in chat["messages"]], ["system", "assistant", "user"])
+        asked = read(chat, ("gemini",))
+        self.assertEqual(len(asked.files(False)), 1)
+        for wrong, field in (
+            ([{"type": "function_call_output"}], "input.0"),
+            ([items[2], {"role": "user", "content": [{"type": "audio"}]}], "input.1.content"),
+            ([{"role": "nobody", "content": "a"}], "input.0.role"),
+        ):
+            with self.subTest(field), self.assertRaises(Refusal) as caught:
+                responses.as_chat({"model": "m", "input": wrong}, found)
+            self.assertEqual(caught.exception.field, field)
 
 
 class Keeping(unittest.IsolatedAsyncioTestCase):

@@ -111,7 +111,31 @@ class OthersClients(WithModel):
         self.model.will_play("point", ['{"x": 1, "y": 2}'])
         told = self.run_in(FOLDER, "node", "structured.mjs", self.url, self.token)
         point = '{"x":1,"y":2}\n'
-        self.assertEqual(told, point * 4 + "Hi.\nHi\n400 max_tokens\n")
+        self.assertEqual(told, point * 4 + "Hi.\nHi\nHi.\n")
+
+    def test_the_ai_sdk_talks_by_both_of_openais_apis(self) -> None:
+        self.model.will_play("again", ["Hi again."])
+        self.model.will_play("person", ['{"mail": "a@example.com"}'])
+        self.model.will_play("picture", ["A pixel."])
+        told = self.run_in(FOLDER, "node", "ai_sdk.mjs", self.url, self.token)
+        mail = '{"mail":"a@example.com"}'
+        expected = f"Hi. stop\nHi again.\nHi.\n{mail}\nA pixel.\n404 model_not_found\n"
+        self.assertEqual(told, expected * 2)
+
+    def test_the_responses_api_is_as_openai_and_langchain_want_it(self) -> None:
+        self.model.will_play("again", ["Hi again."])
+        told = self.run_in(FOLDER, "node", "responses.mjs", self.url, self.token).splitlines()
+        self.assertEqual(told[:2], ["Hi. completed true", "Hi again."])
+        events = "created in_progress output_item.added content_part.added output_text.delta"
+        ends = "output_text.done content_part.done output_item.done completed"
+        expected = [f"response.{each}" for each in f"{events} {ends}".split()]
+        self.assertEqual(told[2].split(), expected)
+        self.assertEqual(told[3:5], ["Hi.", "Hi."])
+        missing = "400 previous_response_not_found previous_response_id"
+        self.assertEqual(told[5:], [missing, "400 unsupported_parameter background"])
+        if os.path.exists(PYTHON):
+            printed = self.run_in(FOLDER, PYTHON, "with_responses.py", self.url, self.token)
+            self.assertEqual(printed, "Hi. completed\nHi again.\nTrue\nHi.\n")
 
     def test_tools_that_want_a_decision_run_for_openai_only_where_they_are_allowed(self) -> None:
         path = os.path.join(self.workspace, "new.txt")
@@ -158,7 +182,7 @@ class OthersClients(WithModel):
             {"model": "gemini", "messages": [{"role": "nobody"}]},
             {"model": "gemini", "messages": [user, {"role": "assistant", "content": "x"}]},
             {"model": "gemini", "messages": [user], "n": 2},
-            {"model": "gemini", "messages": [user], "tools": [{"type": "function"}]},
+            {"model": "gemini", "messages": [user], "tool_choice": "required"},
             {"model": "gemini", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
         ):
             with self.subTest(body):

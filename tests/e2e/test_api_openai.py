@@ -21,6 +21,12 @@ POINT = {
 AS_POINT = {"type": "json_schema", "json_schema": {"name": "point", "schema": POINT}}
 
 
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
 def user(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
 
@@ -30,10 +36,10 @@ def assistant(text: str) -> dict[str, str]:
 
 
 class OpenAiCase(ApiCase):
-    async def complete(self, *messages: dict[str, str], **more: Any) -> Reply:
+    async def complete(self, *messages: dict[str, Any], **more: Any) -> Reply:
         return await self.post(PATH, {"model": "gemini", "messages": messages, **more})
 
-    async def answer(self, *messages: dict[str, str], **more: Any) -> str:
+    async def answer(self, *messages: dict[str, Any], **more: Any) -> str:
         reply = await self.complete(*messages, **more)
         self.assertEqual(reply.status, 200, reply)
         return str(reply["choices"][0]["message"]["content"])
@@ -168,6 +174,69 @@ class Remembering(OpenAiCase):
         chunks = await self.chunks(user("write it"))
         self.assertEqual(told(chunks), content)
         self.assertEqual(chunks[-1]["rejected_tools"], ["write_file"])
+        # To who names no language, nothing is added that they might not understand.
+        for number, named in enumerate(("", "*", "fr")):
+            self.model.will_play(f"write it {number}", *write)
+            body = {"model": "gemini", "messages": [user(f"write it {number}")]}
+            reply = await self.post(PATH, body, headers={"Accept-Language": named})
+            self.assertEqual(reply["choices"][0]["message"]["content"], "Done.")
+            self.assertEqual(reply["rejected_tools"], ["write_file"])
+
+    async def test_a_picture_in_a_message_reaches_the_model(self) -> None:
+        self.model.will_play("see it", ["A pixel."])
+        self.model.will_play("and now", ["The same."])
+        picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
+        asked = {"role": "user", "content": [{"type": "text", "text": "see it"}, picture]}
+        reply = await self.complete(asked)
+        self.assertEqual(reply["choices"][0]["message"]["content"], "A pixel.")
+        self.assertIn(PIXEL, self.memory())
+        # It is not sent again to a conversation that has it.
+        said = await self.answer(asked, assistant("A pixel."), user("and now"))
+        self.assertEqual((said, self.memory().count(PIXEL)), ("The same.", 1))
+        far = {"type": "image_url", "image_url": {"url": "http://127.0.0.1:1/a.png"}}
+        reply = await self.complete({"role": "user", "content": [far]})
+        self.refused(reply, 400, "validation_error", "messages[0].content")
+
+
+class Responses(OpenAiCase):
+    async def events(self, **fields: Any) -> list[dict[str, Any]]:
+        body = {"model": "gemini", "stream": True, **fields}
+        async with self.sent("POST", "/v1/responses", body) as response:
+            self.assertEqual(response.status, 200)
+            text = await response.text()
+        return [json.loads(it[6:]) for it in text.split("\n\n") if it.startswith("data: ")]
+
+    async def test_an_answer_goes_on_with_the_one_that_it_names(self) -> None:
+        self.model.will_play("one", ["Uno."])
+        self.model.will_play("two", ["Due."], ["Due."])
+        first = await self.post("/v1/responses", {"model": "gemini", "input": "one"})
+        self.assertEqual(first["output"][0]["content"][0]["text"], "Uno.")
+        follow = {"model": "gemini", "input": "two", "previous_response_id": first["id"]}
+        await self.post("/v1/responses", follow)
+        self.assertIn("Uno.", self.memory())
+        unkept = {"model": "gemini", "input": "one", "store": False}
+        self.model.will_play("one", ["Uno."])
+        id = (await self.post("/v1/responses", unkept))["id"]
+        reply = await self.post("/v1/responses", {**follow, "previous_response_id": id})
+        self.refused(reply, 400, "previous_response_not_found", "previous_response_id")
+
+    async def test_a_stream_that_breaks_off_ends_with_the_error(self) -> None:
+        # The CLI asks again a few times.
+        replies: list[Any] = [["Half", BREAK]] * 8
+        self.model.will_play("breaks", *replies)
+        told = await self.events(input="breaks")
+        self.assertEqual([it["sequence_number"] for it in told], list(range(len(told))))
+        self.assertEqual(told[-1]["type"], "response.failed")
+        self.assertTrue(told[-1]["response"]["error"]["message"])
+
+    async def test_an_error_before_the_first_piece_has_its_status(self) -> None:
+        for more, code, param in (
+            ({"conversation": "conv_1"}, "unsupported_parameter", "conversation"),
+            ({"input": [{"type": "function_call"}]}, "unsupported_parameter", "input[0]"),
+            ({"input": []}, "validation_error", "input"),
+        ):
+            body = {"model": "gemini", "input": "x", "stream": True, **more}
+            self.refused(await self.post("/v1/responses", body), 400, code, param)
 
 
 class Stopping(OpenAiCase):
@@ -241,7 +310,7 @@ class Shaping(OpenAiCase):
         for schema, code in (
             ({"type": "strin"}, "validation_error"),
             ({"$ref": "#/$defs/missing"}, "validation_error"),
-            ({"type": "string", "pattern": "(a+)+$"}, "unsupported_parameter"),
+            ({"patternProperties": {"(a+)+$": {}}}, "unsupported_parameter"),
             ({"properties": {"a": {"$ref": "http://127.0.0.1:1/a"}}}, "unsupported_parameter"),
             ({"items": {"$id": "file:///etc/passwd"}}, "unsupported_parameter"),
         ):
@@ -254,8 +323,8 @@ class Shaping(OpenAiCase):
 class Refusing(OpenAiCase):
     async def test_what_the_cli_has_nothing_for_is_refused_by_its_name(self) -> None:
         for name, value in (
-            ("max_tokens", 5), ("max_completion_tokens", 5), ("n", 2), ("logprobs", True),
-            ("tools", [{"type": "function"}]), ("logit_bias", {"1": 2}), ("audio", {"a": 1}),
+            ("n", 2), ("logprobs", True), ("logit_bias", {"1": 2}), ("audio", {"a": 1}),
+            ("tool_choice", "required"), ("function_call", {"name": "f"}),
         ):  # fmt: skip
             with self.subTest(name):
                 reply = await self.complete(user("x"), **{name: value})
@@ -267,6 +336,10 @@ class Refusing(OpenAiCase):
         reply = await self.complete(user("plain"), temperature=0.5, seed=1, **nothing)
         self.assertEqual(reply.status, 200, reply)
         self.assertEqual(reply["ignored_parameters"], ["temperature", "seed"])
+        self.model.will_play("limited", ["Yes."])
+        tools = {"tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "auto"}
+        reply = await self.complete(user("limited"), max_tokens=5, **tools)
+        self.assertEqual(reply["ignored_parameters"], ["max_tokens", "tools"])
 
     async def test_wrong_fields_are_named_as_openai_names_them(self) -> None:
         picture = {"role": "user", "content": [{"type": "image_url"}]}

@@ -346,7 +346,20 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "{field} 的最后一条消息的角色必须是 user",
         "Expected the last of the {field} to have the role user.",
     ),
-    "openai_parts": ("{field} 只支持文本", "Expected only text in {field}."),
+    "openai_parts": (
+        "{field} 只支持文本、图片和文件",
+        "Expected only texts, pictures and files in {field}.",
+    ),
+    "openai_far_file": (
+        "{field} 中的图片和文件必须是 base64 的 data: 地址；服务器不加载其他地址",
+        "Expected pictures and files in {field} as data: addresses with base64: the server loads"
+        " nothing from other addresses.",
+    ),
+    "openai_base64": ("{field} 中的 base64 无效", "Expected valid base64 in {field}."),
+    "PREVIOUS_RESPONSE_NOT_FOUND": (
+        "没有回答 {id}，或它已不再保留",
+        "There is no response {id} of this token, or it is no longer kept: send the messages.",
+    ),
     "file_no_text": ("不是 UTF-8 文本文件：{path}", "{path} is not a text file in UTF-8."),
     "FILE_TOO_LARGE": (
         "文件超过 {limit} 字节：{path}",

@@ -155,6 +155,7 @@ REQUESTS: Mapping[str, Mapping[str, Any]] = {
         "model": "gemini",
         "messages": [{"role": "user", "content": "Hello!"}],
     },
+    "POST /v1/responses": {"model": "gemini", "input": "Hello!"},
     "POST /tokens": {"name": "phone", "scopes": ["read", "chat", "decide"]},
     "POST /tokens/{name}/renew": {},
     "POST /tickets": {"path": "/events"},
@@ -295,6 +296,23 @@ OPENAI_ANSWERS: Mapping[str, Mapping[str, Any]] = {
             }
         ],
         "usage": {"prompt_tokens": 812, "completion_tokens": 24, "total_tokens": 836},
+    },
+    "POST /v1/responses": {
+        "id": "resp_c3a19e7d5b604f82",
+        "object": "response",
+        "created_at": 1795428930,
+        "status": "completed",
+        "model": "gemini",
+        "output": [
+            {
+                "id": "msg_c3a19e7d5b604f82",
+                "type": "message",
+                "role": "assistant",
+                "status": "completed",
+                "content": [{"type": "output_text", "text": "Hello!", "annotations": []}],
+            }
+        ],
+        "usage": {"input_tokens": 812, "output_tokens": 24, "total_tokens": 836},
     },
 }
 # What comes back where it is no JSON.

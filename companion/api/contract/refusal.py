@@ -34,6 +34,7 @@ MODEL_NOT_FOUND = "MODEL_NOT_FOUND"
 UNSUPPORTED_PARAMETER = "UNSUPPORTED_PARAMETER"
 OUTPUT_INVALID = "OUTPUT_INVALID"
 TURN_CANCELLED = "TURN_CANCELLED"
+PREVIOUS_RESPONSE_NOT_FOUND = "PREVIOUS_RESPONSE_NOT_FOUND"
 PATH_REFUSED = "PATH_REFUSED"
 FILE_TOO_LARGE = "FILE_TOO_LARGE"
 FILE_ERROR = "FILE_ERROR"
@@ -47,6 +48,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     failure.TOOL_INVALID_OUTCOME: (400, "Invalid outcome"),
     failure.GEMINI_REFUSED: (400, "Refused by Gemini"),
     UNSUPPORTED_PARAMETER: (400, "Unsupported parameter"),
+    PREVIOUS_RESPONSE_NOT_FOUND: (400, "Response not found"),
     UNAUTHORIZED: (401, "Unauthorized"),
     failure.AUTH_NOT_SET: (401, "Authentication not set"),
     failure.AUTH_REQUIRED: (401, "Authentication failed"),

@@ -247,6 +247,78 @@ OPENAI_CHAT = form(
         "functions": many(ANYTHING),
     },
 )
+_RESPONSE_TEXT = record(
+    {},
+    {
+        "format": {
+            **record(
+                {"type": {"type": "string", "enum": ["text", "json_object", "json_schema"]}},
+                {
+                    "name": NAME,
+                    "schema": {"type": ["object", "null"], "additionalProperties": True},
+                    "description": {"type": ["string", "null"], "maxLength": MAX_MESSAGE},
+                    "strict": {"type": ["boolean", "null"]},
+                },
+            ),
+            "type": ["object", "null"],
+        }
+    },
+)
+OPENAI_RESPONSES = form(
+    {
+        "model": NAME,
+        "input": {
+            "type": ["string", "array"],
+            **{"minLength": 1, "maxLength": MAX_MESSAGE, "minItems": 1, "maxItems": 10_000},
+            "items": record(
+                {},
+                {
+                    "type": STRING,
+                    "role": STRING,
+                    "id": STRING,
+                    "content": {"type": ["string", "array"], "items": record({"type": STRING})},
+                },
+            ),
+        },
+    },
+    {
+        "instructions": text(MAX_MESSAGE),
+        "stream": BOOLEAN,
+        "previous_response_id": NAME,
+        "store": BOOLEAN,
+        "text": _RESPONSE_TEXT,
+        "user": text(MAX_NAME),
+        "background": BOOLEAN,
+        "metadata": ANYTHING,
+        "tools": many(ANYTHING),
+    },
+)
+OPENAI_RESPONSE = record(
+    {
+        "id": STRING,
+        "object": {"type": "string", "const": "response"},
+        "created_at": INTEGER,
+        "status": {"type": "string", "enum": ["completed", "incomplete"]},
+        "model": STRING,
+        "output": many(
+            record(
+                {
+                    "id": STRING,
+                    "type": {"type": "string", "const": "message"},
+                    "role": STRING,
+                    "status": STRING,
+                    "content": many(
+                        record({"type": {"type": "string", "const": "output_text"}, "text": STRING})
+                    ),
+                }
+            )
+        ),
+        "usage": record(
+            {"input_tokens": INTEGER, "output_tokens": INTEGER, "total_tokens": INTEGER}
+        ),
+    },
+    {"rejected_tools": many(STRING), "ignored_parameters": many(STRING)},
+)
 OPENAI_MODEL = record({"id": STRING, "object": STRING, "created": INTEGER, "owned_by": STRING})
 OPENAI_THE_MODEL = form({"model": NAME})
 OPENAI_MODELS = record(

@@ -17,6 +17,7 @@ from ..contract.answer_texts import say
 from ..contract.refusal import DRAINING, Refusal
 from ..files.served_files import Roots
 from ..openai.kept_conversations import KeptConversations
+from ..openai.responses import KeptResponses
 from ..operations.attempts import Attempt
 from ..operations.metrics import Metrics
 from ..operations.tickets import Tickets
@@ -35,16 +36,18 @@ def _nothing() -> None:
 
 @dataclass(frozen=True)
 class Services:
-    """`visible` says of which conversations clients may know. `kept` are the conversations of
-    /v1. `page` has the files of the web page by name. `heartbeat` is the time between two
-    comments of a stream, in seconds. `has_room` says whether another client can connect. The
-    operator sets `allows_commands`, and `allows_tools`: tools that need a decision run for
-    clients that cannot decide. `metrics` is None if the library is not installed."""
+    """`visible` says of which conversations clients may know. `kept` are the conversations of /v1,
+    `responses` its answers that requests can name. `page` has the files of the web page by name.
+    `heartbeat` is the time between two comments of a stream, in seconds. `has_room` says whether
+    another client can connect. The operator sets `allows_commands`, and `allows_tools`: tools that
+    need a decision run for clients that cannot decide. `metrics` is None if the library is not
+    installed."""
 
     agent: Agent
     visible: Visible
     roots: Roots
     kept: KeptConversations
+    responses: KeptResponses
     tokens: Tokens
     tickets: Tickets
     listeners: Listeners

@@ -3,35 +3,24 @@
 Such a client sends the whole conversation with each message. The agent uses its own tools; calls
 that need a decision are rejected, unless the operator allowed them, and the answer says so.
 
-Source: OpenAI's API reference, Chat Completions and Models.
+Source: OpenAI's API reference, Chat Completions, Responses and Models.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import partial
-from typing import Any, AsyncIterator, Iterator, Mapping
+from typing import Any, AsyncIterator, Mapping
 
 from aiohttp import web
 
-from ...agent.wording.failure import AgentError
-from ...base.background import in_thread
 from ...base.http_server import JSON
-from ..contract.refusal import MODEL_NOT_FOUND, OUTPUT_INVALID, Refusal, of_agent
+from ..contract.refusal import MODEL_NOT_FOUND, Refusal
 from ..openai import errors
-from ..openai.output_shape import OutputShape, Unfit
-from ..openai.request import ANY_MODEL, WantedAnswer, read
+from ..openai.request import ANY_MODEL
+from ..openai.responses import ResponseObject, as_chat, said
 from ..openai.talk import Talk
-from ..operations import audit_log
-from . import agent_commands, event_stream
+from . import event_stream, openai_turns
 from .handler_types import Inputs, Services, encoded
-
-# The header in which OpenAI's own libraries are told whether to send a request again.
-SHOULD_RETRY = "X-Should-Retry"
-# How often the model is asked for an answer of the right shape.
-ATTEMPTS = 2
-# The most characters of an answer of another shape that the client gets to see.
-MAX_FAILED = 10_000
 
 
 async def models(services: Services, inputs: Inputs) -> web.StreamResponse:
@@ -53,62 +42,23 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
     """An answer to the last message, whole or in chunks. The conversation is kept for a while, for
     a request with the same token, `user` and messages, this answer and a new message; nobody else
     gets its memory. `stop` cuts the answer. `response_format` is told to the model, and the answer
-    is checked; if it does not fit twice, the error is 422. Parameters that the CLI offers nothing
-    for, such as `max_tokens` and `tools`, are refused with 400; `ignored_parameters` of the answer
-    names those that have no effect, such as `temperature`. An error after a call of a tool is 400,
-    401, 403 or 404 and has `X-Should-Retry: false`, so that libraries do not send the request
-    again."""
-    services.check_not_ending()
-    wanted = await _wanted(services, inputs)
-    held = await services.kept.find(inputs.caller.id, wanted)
-    audit_log.note(sessionId=held.id)
-    with services.kept.holding(inputs.caller.id, wanted, held):
-        message = wanted.message(held.is_known)
-        cli = services.agent.conversations.known(held.id).cli
-        agent_commands.check(inputs.caller, cli, message)
-        talk = Talk(services.agent, wanted, held, services.allows_tools, inputs.language)
-        with _runs_tools_once(inputs, talk):
-            return await _talked(services, inputs, talk, message)
+    is checked; if it does not fit twice, the error is 422. Pictures and documents stand in the
+    messages as `data:` addresses. Parameters that the CLI offers nothing for, such as `logprobs`,
+    are refused with 400; `ignored_parameters` of the answer names those that have no effect, such
+    as `temperature`, `max_tokens` and `tools`. An error after a call of a tool is 400, 401, 403 or
+    404 and has `X-Should-Retry: false`, so that libraries do not send the request again."""
+    write = partial(_write_completion, services, inputs)
+    return await openai_turns.answer(services, inputs, inputs.fields, write)
 
 
-async def _talked(
-    services: Services, inputs: Inputs, talk: Talk, message: str
-) -> web.StreamResponse:
-    """Raises Refusal, AgentError."""
-    if talk.wanted.shape is not None:
-        shaped = await _shaped(services, inputs, talk, message)
-        return await _answered(services, inputs, talk, _one(shaped))
-    turn = await talk.begin(message)
-    inputs.has_begun(turn.id)
-    with services.listeners.listening(turn, may_return=False):
-        return await _answered(services, inputs, talk, talk.pieces(turn))
-
-
-@contextmanager
-def _runs_tools_once(inputs: Inputs, talk: Talk) -> Iterator[None]:
-    """Libraries send a request again after most errors, which would run its tools once more."""
-    try:
-        yield
-    except AgentError as error:
-        refusal = of_agent(error)
-        if talk.has_run_tools:
-            refusal.make_final()
-        raise refusal from error
-    except Refusal as refusal:
-        if talk.has_run_tools:
-            refusal.make_final()
-        raise
-    finally:
-        if talk.has_run_tools:
-            inputs.headers[SHOULD_RETRY] = "false"
-
-
-async def _wanted(services: Services, inputs: Inputs) -> WantedAnswer:
-    """Raises Refusal."""
-    agents = [each.id for each in services.agent.backends.infos()]
-    reading = partial(read, inputs.fields, agents)
-    # To check a schema can take long.
-    return await in_thread(reading) if "response_format" in inputs.fields else reading()
+async def responses(services: Services, inputs: Inputs) -> web.StreamResponse:
+    """The same as `/v1/chat/completions` in the form of the Responses API: `input` is a text, or a
+    list of messages. Answers are remembered for an hour, for requests of the same token that name
+    them by `previous_response_id` or refer to their messages, unless `store` is false."""
+    owner, fields = inputs.caller.id, inputs.fields
+    chat = as_chat(fields, partial(services.responses.find, owner))
+    write = partial(_write_response, services, inputs)
+    return await openai_turns.answer(services, inputs, chat, write)
 
 
 async def _models(services: Services) -> dict[str, str]:
@@ -124,37 +74,12 @@ def _model(id: str, owner: str) -> dict[str, Any]:
     return {"id": id, "object": "model", "created": 0, "owned_by": owner}
 
 
-async def _shaped(services: Services, inputs: Inputs, talk: Talk, message: str) -> str:
-    """An answer of the right shape, or one that the model could not finish. Raises Refusal."""
-    shape = talk.wanted.shape or OutputShape(None)
-    problem = ""
-    for _attempt in range(ATTEMPTS):
-        turn = await talk.begin(message)
-        inputs.has_begun(turn.id)
-        with services.listeners.listening(turn, may_return=False):
-            async for _piece in talk.pieces(turn):
-                pass
-        if not talk.is_complete:
-            return talk.last_run
-        try:
-            return talk.settled(await in_thread(partial(shape.fitted, talk.last_run)))
-        except Unfit as error:
-            problem = str(error)
-            message = shape.again(problem)
-    failed = {"failed_generation": talk.last_run[:MAX_FAILED]}
-    raise Refusal(OUTPUT_INVALID, more=failed, field="response_format", problem=problem)
-
-
-async def _one(text: str) -> AsyncIterator[str]:
-    yield text
-
-
-async def _answered(
+async def _write_completion(
     services: Services, inputs: Inputs, talk: Talk, pieces: AsyncIterator[str]
 ) -> web.StreamResponse:
     """Raises Refusal, as long as nothing of the answer has been sent."""
     if inputs.fields.get("stream", False):
-        first = await _next(pieces)
+        first = await openai_turns.first_of(pieces)
         chunks = _chunks(inputs, talk, first, pieces)
         return await event_stream.send_data(services, inputs, chunks)
     told = "".join([piece async for piece in pieces])
@@ -162,12 +87,6 @@ async def _answered(
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": talk.reason}
     shared = _shared("chat.completion", inputs, talk)
     return _answer(inputs, {**shared, "choices": [choice], "usage": talk.usage, **talk.more})
-
-
-async def _next(pieces: AsyncIterator[str]) -> str:
-    async for piece in pieces:
-        return piece
-    return ""
 
 
 async def _chunks(
@@ -198,6 +117,53 @@ def _shared(kind: str, inputs: Inputs, talk: Talk) -> dict[str, Any]:
         "created": talk.created,
         "model": inputs.fields["model"],
     }
+
+
+async def _write_response(
+    services: Services, inputs: Inputs, talk: Talk, pieces: AsyncIterator[str]
+) -> web.StreamResponse:
+    """Raises Refusal, as long as nothing of the answer has been sent."""
+    response = ResponseObject(inputs.fields, talk)
+    if inputs.fields.get("stream", False):
+        first = await openai_turns.first_of(pieces)
+        events = _events(services, inputs, talk, response, first, pieces)
+        return await event_stream.send_data(services, inputs, events)
+    told = "".join([piece async for piece in pieces])
+    _keep(services, inputs, response.id, told)
+    return _answer(inputs, response.whole(told))
+
+
+async def _events(
+    services: Services,
+    inputs: Inputs,
+    talk: Talk,
+    response: ResponseObject,
+    first: str,
+    pieces: AsyncIterator[str],
+) -> AsyncIterator[bytes]:
+    for event in response.begun():
+        yield encoded(event)
+    told = first
+    try:
+        if first:
+            yield encoded(response.piece(first))
+        async for piece in pieces:
+            told += piece
+            if piece:
+                yield encoded(response.piece(piece))
+        _keep(services, inputs, response.id, told)
+        for event in response.ended(told):
+            yield encoded(event)
+    except Refusal as refusal:
+        yield encoded(response.failed(errors.refused(refusal, inputs.language)["error"]))
+
+
+def _keep(services: Services, inputs: Inputs, id: str, told: str) -> None:
+    """Remember the answer for requests that name it."""
+    if inputs.fields.get("store", True):
+        owner = inputs.caller.id
+        before = said(inputs.fields, partial(services.responses.find, owner))
+        services.responses.keep(owner, id, [*before, {"role": "assistant", "content": told}])
 
 
 def _answer(inputs: Inputs, value: Mapping[str, Any]) -> web.Response:

@@ -12,6 +12,8 @@ from typing import Any, Mapping, Sequence
 
 from ...agent.wording.failure import VALIDATION_ERROR
 from ..contract.refusal import UNSUPPORTED_PARAMETER, Refusal
+from . import inline_files
+from .inline_files import InlineFile
 from .output_shape import OutputShape, of_format
 
 # Names that let the server choose the model.
@@ -23,8 +25,6 @@ ROLES = {
 }
 # Parameters that the CLI has nothing for, with the values that ask for nothing.
 UNSUPPORTED: Mapping[str, tuple[Any, ...]] = {
-    "max_tokens": (),
-    "max_completion_tokens": (),
     "logprobs": (False,),
     "top_logprobs": (0,),
     "logit_bias": ({},),
@@ -32,12 +32,15 @@ UNSUPPORTED: Mapping[str, tuple[Any, ...]] = {
     "audio": (),
     "web_search_options": (),
 }
-TOOLS = ("tools", "functions")
+# How a program says which of its tools the model has to call, and the values that force none.
+CHOICES, FREE = ("tool_choice", "function_call"), ("auto", "none")
 # Parameters that change how the model answers, and that the CLI cannot pass on to it. Many programs
-# always send them, so they are named in the answer instead of refused.
+# always send them, so they are named in the answer instead of refused. A model that knows nothing
+# of a program's tools answers with a text, as it may in any case.
 IGNORED = (
     *("temperature", "top_p", "frequency_penalty", "presence_penalty", "seed"),
-    *("reasoning_effort", "verbosity", "prediction"),
+    *("reasoning_effort", "verbosity", "prediction", "reasoning"),
+    *("max_tokens", "max_completion_tokens", "max_output_tokens", "tools", "functions"),
 )
 Message = Mapping[str, Any]
 
@@ -71,12 +74,22 @@ class WantedAnswer:
         text = _text(self.new if is_known else (*self.known, *self.new))
         return text if self.shape is None else f"{text}\n\n{self.shape.instructions}"
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether files may stand in the messages."""
+        return any(isinstance(it.get("content"), list) for it in (*self.known, *self.new))
+
+    def files(self, is_known: bool) -> list[InlineFile]:
+        """Those that go with the message."""
+        messages = self.new if is_known else (*self.known, *self.new)
+        return [it for at, each in enumerate(messages) for it in _files(each, at)]
+
     def digest(self, owner: str, answer: str | None = None) -> bytes:
         """Stands for the memory of a conversation: whose it is, with whom, and what was said in
         it, up to the last answer; with `answer`, up to that one."""
-        said = [[it["role"], _content(it, 0)] for it in self.known]
+        said = [[it["role"], _content(it, 0), *_addresses(it)] for it in self.known]
         if answer is not None:
-            said += [[it["role"], _content(it, 0)] for it in self.new]
+            said += [[it["role"], _content(it, 0), *_addresses(it)] for it in self.new]
             said.append(["assistant", answer])
         shape = None if self.shape is None else self.shape.instructions
         whole = [owner, self.user, self.target.agent, self.target.model, shape, said]
@@ -91,6 +104,7 @@ def read(fields: Mapping[str, Any], agents: Sequence[str]) -> WantedAnswer:
         raise Refusal(VALIDATION_ERROR, "openai_last", field="messages")
     for index, each in enumerate(messages):
         _content(each, index)
+        _files(each, index)
     shape = of_format(fields.get("response_format", {"type": "text"}))
     stop = fields.get("stop", ())
     stops = (stop,) if isinstance(stop, str) else tuple(stop)
@@ -105,7 +119,7 @@ def read(fields: Mapping[str, Any], agents: Sequence[str]) -> WantedAnswer:
         stops,
         shape,
         fields.get("user", ""),
-        tuple(name for name in IGNORED if name in fields),
+        tuple(name for name in IGNORED if name in fields and fields[name] != []),
     )
 
 
@@ -117,8 +131,8 @@ def _target(model: str, agents: Sequence[str]) -> ConversationTarget:
 
 
 def _refuse_unsupported(fields: Mapping[str, Any]) -> None:
-    for name in TOOLS:
-        if fields.get(name):
+    for name in CHOICES:
+        if fields.get(name, FREE[0]) not in FREE:
             raise Refusal(UNSUPPORTED_PARAMETER, "openai_tools", field=name)
     if fields.get("n", 1) != 1:
         raise Refusal(UNSUPPORTED_PARAMETER, "openai_choices", field="n")
@@ -136,11 +150,35 @@ def _text(messages: Sequence[Message]) -> str:
 
 
 def _content(message: Message, index: int) -> str:
-    """The text of a message; `index` is its place among all. Raises Refusal if it is not text."""
+    """The text of a message; `index` is its place among all. Raises Refusal if it has parts of
+    another kind."""
     content = message.get("content")
     if content is None or isinstance(content, str):
         return content or ""
-    parts = [part.get("text") for part in content if part.get("type") == "text"]
-    if len(parts) != len(content) or not all(isinstance(part, str) for part in parts):
-        raise Refusal(VALIDATION_ERROR, "openai_parts", field=f"messages.{index}.content")
+    left = [part for part in content if inline_files.address_of(part) is None]
+    parts = [part.get("text") for part in left if part.get("type") == "text"]
+    if len(parts) != len(left) or not all(isinstance(part, str) for part in parts):
+        raise Refusal(VALIDATION_ERROR, "openai_parts", field=_field(index))
     return "\n".join(parts)
+
+
+def _files(message: Message, index: int) -> list[InlineFile]:
+    """Raises Refusal if one does not stand in the message itself."""
+    parts = _with_address(message)
+    return [inline_files.read(part, _field(index)) for part in parts]
+
+
+def _addresses(message: Message) -> list[str]:
+    """What stands for the files of a message in a digest."""
+    given = (inline_files.address_of(part) or "" for part in _with_address(message))
+    return [hashlib.sha256(each.encode("utf-8", "replace")).hexdigest() for each in given]
+
+
+def _with_address(message: Message) -> list[Message]:
+    content = message.get("content")
+    parts = content if isinstance(content, list) else ()
+    return [part for part in parts if inline_files.address_of(part) is not None]
+
+
+def _field(index: int) -> str:
+    return f"messages.{index}.content"

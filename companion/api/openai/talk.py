@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import Any, AsyncIterator
+from typing import Any, AsyncIterator, Sequence
 
 from ...agent.acp.elicitation import CANCEL
 from ...agent.agent import Agent
@@ -19,20 +19,21 @@ from .kept_conversations import Held
 from .request import WantedAnswer
 from .stop_words import StopWords
 
-STOP = "stop"
+STOP, LENGTH = "stop", "length"
 # Thoughts of ours; the turn may still fail before the model has said anything.
 NOTICES = (events.WARNING, RETRYING)
 REASONS = {
     events.END_TURN: STOP,
-    events.MAX_TOKENS: "length",
-    events.MAX_TURN_REQUESTS: "length",
+    events.MAX_TOKENS: LENGTH,
+    events.MAX_TURN_REQUESTS: LENGTH,
     events.EMPTY: "content_filter",
 }
 
 
 class Talk:
     """`held` is the conversation. `last_run` is the answer after the last call of a tool, and
-    `has_run_tools` says whether there was one. `reason` is OpenAI's word for the end."""
+    `has_run_tools` says whether there was one. `reason` is OpenAI's word for the end.
+    `language` is that of our own words in the answer; there are none if it is empty."""
 
     def __init__(
         self, agent: Agent, wanted: WantedAnswer, held: Held, allows_tools: bool, language: str
@@ -69,11 +70,15 @@ class Talk:
             **({"ignored_parameters": ignored} if ignored else {}),
         }
 
-    async def begin(self, message: str) -> Turn:
-        """Raises AgentError."""
+    async def begin(self, message: str, attached: Sequence[str] = ()) -> Turn:
+        """`attached` are ids of attachments of the conversation. Raises AgentError."""
         held = self.held
         turn = await self._agent.chat(
-            held.workspace, message, session_id=held.id, asks=self._allows_tools
+            held.workspace,
+            message,
+            session_id=held.id,
+            asks=self._allows_tools,
+            attachments=attached,
         )
         # A retry is told under the id of the first turn.
         self.turn_id = self.turn_id or turn.id
@@ -140,7 +145,7 @@ class Talk:
 
     def _not_run(self) -> str:
         """What the client is told of rejected calls, below the answer."""
-        if not self._rejected or self.wanted.shape is not None:
+        if not (self._rejected and self._language) or self.wanted.shape is not None:
             return ""
         tools = ", ".join(dict.fromkeys(self._rejected))
         return "\n\n" + say("openai_not_run", self._language, tools=tools)

@@ -27,9 +27,5 @@ for await (const piece of await chat.stream("hello")) told += piece.content;
 console.log(told);
 const stopped = await chat.invoke("hello", { stop: ["."] });
 console.log(stopped.content);
-try {
-  await new ChatOpenAI({ model: "gemini", apiKey: token, maxTokens: 5, configuration: { baseURL } })
-    .invoke("hello");
-} catch (error) {
-  console.log(error.status, error.param);
-}
+const limited = new ChatOpenAI({ model: "gemini", apiKey: token, maxTokens: 5, configuration: { baseURL } });
+console.log((await limited.invoke("hello")).content);
