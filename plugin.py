@@ -89,6 +89,7 @@ from .companion.ui.commands.diff_commands import (  # noqa: E402
     GeminiCompanionShowUnaskedEditsCommand,
     GeminiCompanionShowUnwrittenEditsCommand,
     GeminiCompanionUndoEditsOfTurnCommand,
+    GeminiCompanionUndoLastAcceptedCommand,
 )
 from .companion.ui.commands.page_commands import (  # noqa: E402
     GeminiCompanionDoctorCommand,
@@ -163,6 +164,7 @@ __all__ = [
     "GeminiCompanionShowChangesCommand",
     "GeminiCompanionShowDiffsCommand",
     "GeminiCompanionShowAcceptedEditsCommand",
+    "GeminiCompanionUndoLastAcceptedCommand",
     "GeminiCompanionFillViewCommand",
     "GeminiCompanionForgetEnvironmentCommand",
     "GeminiCompanionListener",

@@ -57,7 +57,7 @@ class Digest:
         compares the result with the text `present`."""
         new = self.without(dropped)[1]
         yours = self.new_text if new is None else new
-        found = merged(self.whole.old.text, yours, theirs, "", "")
+        found = merged(self.whole.old.text, yours, theirs)
         if found.conflicts:
             return None, len(found.conflicts)
         return replace(digest_of(present, found.text), is_merged=True), 0

@@ -2,17 +2,22 @@
 
 The rows are those of `changes`. A change on one side only is taken from that side; the same change
 on both sides is taken once. Everything else is a conflict: the text then has both sides, between
-marks in the form that Git uses.
+marks in the form that Git uses, which say whose each side is.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Sequence
 
 from .changes import Change, changes_between, rows_of
 
-START, MIDDLE, END = "<<<<<<<", "=======", ">>>>>>>"
+# The lines of a conflict: the text of `yours` is between the first two, that of `theirs` between
+# the last two.
+START, MIDDLE, END = "<<<<<<< proposal", "=======", ">>>>>>> your changes"
+# Also of a conflict of which only one of its ends is left.
+_MARKS = re.compile(f"^(?:{START}|{END})$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,18 @@ class _Side:
         return self.rows[first.new_start - before : last.new_end + after]
 
 
-def merged(base: str, yours: str, theirs: str, your_name: str, their_name: str) -> Merged:
-    """`yours` with the changes from `base` to `theirs`; the names are written at the marks."""
+def has_marks(text: str) -> bool:
+    """Whether a conflict of a merge is not resolved yet in the text."""
+    return _MARKS.search(text) is not None
+
+
+def contains(base: str, text: str, theirs: str) -> bool:
+    """Whether the text has all changes from `base` to `theirs`."""
+    return merged(base, text, theirs).text == text
+
+
+def merged(base: str, yours: str, theirs: str) -> Merged:
+    """`yours`, the proposal, with the changes from `base` to `theirs`, the user's own."""
     base_rows = rows_of(base)
     sides = [_side(base_rows, text) for text in (yours, theirs)]
     rows: list[str] = []
@@ -55,7 +70,7 @@ def merged(base: str, yours: str, theirs: str, your_name: str, their_name: str) 
             rows += found[0]
         else:
             conflicts.append(len(rows))
-            rows += _conflict(found[0], found[1], your_name, their_name)
+            rows += _conflict(found[0], found[1])
         at = end
     return Merged("".join(rows + base_rows[at:]), tuple(conflicts))
 
@@ -85,16 +100,8 @@ def _groups(
     return groups
 
 
-def _conflict(
-    yours: Sequence[str], theirs: Sequence[str], your_name: str, their_name: str
-) -> list[str]:
-    return [
-        f"{START} {your_name}\n",
-        *_ended(yours),
-        MIDDLE + "\n",
-        *_ended(theirs),
-        f"{END} {their_name}\n",
-    ]
+def _conflict(yours: Sequence[str], theirs: Sequence[str]) -> list[str]:
+    return [f"{START}\n", *_ended(yours), f"{MIDDLE}\n", *_ended(theirs), f"{END}\n"]
 
 
 def _ended(rows: Sequence[str]) -> list[str]:

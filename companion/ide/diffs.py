@@ -11,6 +11,7 @@ from typing import Any, Awaitable, Callable, TypeVar
 
 from ..base.digest import LARGE
 from ..base.large_json import TruncatedString
+from ..base.merge import has_marks
 from .decisions import DECIDED, OPEN, Book
 from .delivery import Delivery
 from .disk_check import DiskCheck
@@ -196,7 +197,8 @@ class Diffs(Desk):
 
     def _settle(self, number: int, closed: ClosedDiff | None, decided: bool) -> str | None:
         """The text of a closed diff. The CLI has to write what the user typed; if it does not, the
-        text comes back."""
+        text comes back. So does one with marks of a conflict, which no file may get: a CLI that is
+        given no text writes its own."""
         entry = self._book[number]
         is_lost = closed is None
         if closed is None:
@@ -209,7 +211,8 @@ class Diffs(Desk):
             self._book.forget(number)
         self._delivery.settled(entry.path)
         self._on_change()
-        return closed.text
+        has_conflicts = closed.is_edited and has_marks(closed.text or "")
+        return None if has_conflicts else closed.text
 
     async def in_turn(self, session_id: str, work: Callable[[], Awaitable[T]]) -> T:
         """Do the work in the caller's task, after everything that the session asked for before.

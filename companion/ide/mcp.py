@@ -97,7 +97,7 @@ class StatelessCall(NamedTuple):
 
 
 _SHOWN = encode({"content": []})
-# An object without the member `content` means that there was nothing to close.
+# An object without the member `content`: there is no text to write (docs/protocol.md 1.10).
 _NOTHING_CLOSED = encode({"content": text("{}")})
 
 

@@ -57,6 +57,7 @@ from .review.returned import Returned
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 from .review.single_changes import SingleChanges
+from .review.terminal_decisions import TerminalDecisions
 from .review.turn_edits import TurnEdits
 from .review.unasked import Unasked
 from .review.written_reviews import WrittenReviews
@@ -89,6 +90,7 @@ class Running:
         self.resting = Resting(self.reviews)
         self.history = EditHistory(self.companion, tell, os.path.join(self._cache, "edits"))
         self.conflicts = Conflicts(self.companion, self.stories, self.reviews, tell)
+        self.editor.terminal_decisions = TerminalDecisions(self.stories, self.history, tell)
         words = self.editor.words = WordsToClis(self.companion, self.stories, tell)
         both = self.companion, self.editor
         self.turn_edits = TurnEdits()

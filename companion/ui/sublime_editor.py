@@ -35,6 +35,7 @@ from .review.owners import WordsToClis
 from .review.record import OF_SESSION, Origin, waiting
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
+from .review.terminal_decisions import TerminalDecisions
 from .stories import Stories
 
 T = TypeVar("T")
@@ -54,9 +55,9 @@ class SublimeEditor(Editor):
 
     `stories` are the user's actions with this companion. `keyboard` is the view that was activated
     last. `reviews`, `scrolling`, `notices` and `next_edit` learn which diffs are opened, and
-    `edit_diagnostics` which files are loaded again; `words` gets what the user wrote about a diff
-    that its CLI closed; `on_status` gets the state of all windows, and `on_unasked` a window's id
-    and an edit.
+    `edit_diagnostics` which files are loaded again. Of a diff that its CLI closed, `words` gets
+    what the user wrote about it, and `terminal_decisions` each that they decided there. `on_status`
+    gets the state of all windows, and `on_unasked` a window's id and an edit.
     """
 
     def __init__(self) -> None:
@@ -69,6 +70,7 @@ class SublimeEditor(Editor):
         self.notices: Notices | None = None
         self.next_edit: NextEdit | None = None
         self.words: WordsToClis | None = None
+        self.terminal_decisions: TerminalDecisions | None = None
         self.on_unasked: Callable[[int, UnaskedEdit], None] | None = None
         self.on_status: Callable[[tuple[Status, ...]], None] | None = None
         self._is_stopped = False
@@ -97,7 +99,9 @@ class SublimeEditor(Editor):
     async def close_diff(
         self, window_id: int, session_id: str, path: str, decided: bool = True
     ) -> ClosedDiff | None:
-        return await self._ask(partial(self._close, window_id, session_id, path, decided))
+        # As soon as it has the answer, the CLI may write the file.
+        before = await file_content.in_time(path) if decided else None
+        return await self._ask(partial(self._close, window_id, session_id, path, before))
 
     async def restore_text(
         self, window_id: int, session_id: str, path: str, saved: str | None
@@ -189,8 +193,13 @@ class SublimeEditor(Editor):
             self.tell(f"{asks} {warning}".rstrip())
 
     def _close(
-        self, window_id: int, session_id: str, path: str, decided: bool
+        self,
+        window_id: int,
+        session_id: str,
+        path: str,
+        before: file_content.Original | None,
     ) -> ClosedDiff | None:
+        """`before` is the file's content if the user has decided in the CLI."""
         window = sublime.Window(window_id)
         view = open_diffs.find(window, session_id, path)
         review = self.reviews.of(view) if self.reviews is not None and view is not None else None
@@ -202,7 +211,9 @@ class SublimeEditor(Editor):
         if self.words is not None:
             self.words.give(claimed.record, words, is_accepted=None)
         keyboard = self.keyboard_in(window)
-        if decided:
+        if before is not None:
+            if self.terminal_decisions is not None:
+                self.terminal_decisions.watch(claimed, before)
             ending.close(claimed, keyboard)
         else:
             ending.put_away(claimed, keyboard, CLOSED)

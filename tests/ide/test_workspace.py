@@ -30,6 +30,7 @@ from .window import DELIVERY, PATH, PID, VERSION, WINDOW, Served, WithoutServer,
 
 T = TypeVar("T")
 
+CONFLICT = "<<<<<<< proposal\ntheirs\n=======\nmine\n>>>>>>> your changes\n"
 ACCEPTED = {"filePath": PATH, "content": "mine\n"}
 
 
@@ -443,6 +444,12 @@ class Decisions(WithoutServer):
         the user types mine; the CLI closes the diff | the companion restarts | mine comes back
     a CLI that leaves before the answer loses none of it
         the user types mine | the CLI closes the diff and leaves | mine comes back
+    a text with marks of a conflict comes back and is given to nobody
+        a merge leaves a conflict | the CLI closes the diff and gets nothing
+        | the conflict comes back
+    nor is one of a tab that the editor has lost
+        a merge leaves a conflict; the editor loses the tab
+        | the CLI closes the diff and gets nothing | the conflict comes back
     an older text of the path stays while a newer proposal is open
         the user types mine; the CLI closes the diff | the CLI proposes newer
         | kept are mine, newer; mine comes back; proposals that wait: 1
@@ -461,12 +468,20 @@ class HandedOver(WithoutServer):
     async def propose(self, text: str) -> None:
         await self.workspace.diffs.open_diff(self.session, self.path, text)
 
-    def type_into(self) -> None:
-        self.editor.diffs[WINDOW, self.session.id, self.path] = "mine"
+    def type_into(self, text: str = "mine") -> None:
+        self.editor.diffs[WINDOW, self.session.id, self.path] = text
         self.editor.edited.add((WINDOW, self.path))
 
     async def close(self, undecided: str | None = None) -> None:
         await self.workspace.diffs.close_diff(self.session, self.path, not undecided)
+
+    async def get_nothing(self) -> None:
+        self.assertIsNone(await self.workspace.diffs.close_diff(self.session, self.path))
+
+    def lose_tab(self) -> None:
+        """What is in it was saved before."""
+        text = self.editor.diffs.pop((WINDOW, self.session.id, self.path))
+        self.workspace.diffs.edited(self.session.id, self.path, text or "")
 
     async def close_and_leave(self) -> None:
         asking = await begun(asyncio.shield(self.close()))
@@ -479,16 +494,20 @@ class HandedOver(WithoutServer):
         for seconds in (0.0, *LOOKS):
             await self.clock.advance(seconds)
 
-    async def comes_back(self) -> None:
+    async def comes_back(self, text: str = "mine") -> None:
         await self.wait()
         await until(lambda: self.editor.returned)
-        self.assertEqual(self.editor.returned, [(WINDOW, self.path, "mine")])
+        self.assertEqual(self.editor.returned, [(WINDOW, self.path, text)])
 
     words = {
         r"the CLI proposes (\w+)": propose,
         "the user types mine": type_into,
         "the CLI closes the diff( undecided)?": close,
         "the CLI closes the diff and leaves": close_and_leave,
+        "a merge leaves a conflict": lambda t: t.type_into(CONFLICT),
+        "the editor loses the tab": lose_tab,
+        "the CLI closes the diff and gets nothing": get_nothing,
+        "the conflict comes back": lambda t: t.comes_back(CONFLICT),
         "the CLI writes mine": lambda t: write(t.path, "mine"),
         "the looks are over": wait,
         "mine comes back": comes_back,

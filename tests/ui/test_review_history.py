@@ -16,14 +16,20 @@ from GeminiCompanion.companion.ide import accepted_edits, file_content
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ui import file_reading, texts
-from GeminiCompanion.companion.ui.review import comments, ending, history, marks
+from GeminiCompanion.companion.ui.review import (
+    comments,
+    ending,
+    history,
+    marks,
+    terminal_decisions,
+)
 from GeminiCompanion.companion.ui.review.history import EditHistory
 from GeminiCompanion.companion.ui.review.record import Comment
 from GeminiCompanion.companion.ui.review.sight import caret_row
 
 from ..tables import rows, word
 from .adapter import text_of
-from .desk import DeskCase, words_of
+from .desk import DeskCase, text, words_of
 from .reviewing import ReviewCase, Steps, changed
 
 
@@ -488,3 +494,92 @@ class Conflicts(ConflictCase):
         self.begin(self.running().conflicts.take_over(right, present))
         yield lambda: any("binary" in each for each in self.sentences)
         self.assertEqual(text_of(right), "1\ntwo\n")
+
+
+@rows(
+    """
+    a text with marks of a conflict is not given to a CLI whose user decides in the terminal
+        file.txt is reviewed from 1/2/3 to 1/two/3; file.txt holds 1/mine/3
+        | the change is taken over
+        | c closes file.txt in its terminal and gets none; file.txt holds 1/two/3
+        | the tab file.txt (before the edit) has 1/mine/3
+        | the tab file.txt (your edits) has MARKED
+        | it was said that the CLI has written its own text: yes; the list has 1
+    nor is one of which only the lower mark is left
+        file.txt is reviewed from 1/2/3 to 1/two/3; file.txt holds 1/mine/3
+        | the change is taken over; the first mark is removed
+        | c closes file.txt in its terminal and gets none
+        | the tab file.txt (your edits) has 1/two/=======/mine/>>>>>>>_your_changes/3
+    one whose conflicts are resolved is
+        file.txt is reviewed from 1/2/3 to 1/two/3; file.txt holds 1/mine/3
+        | the change is taken over; the text of +file.txt becomes 1/mine_and_two/3
+        | c closes file.txt in its terminal and gets 1/mine_and_two/3
+        | file.txt holds 1/mine_and_two/3 | the list has 1
+    what was accepted in the terminal is among the accepted edits and can be undone
+        file.txt is reviewed from old to new | c closes file.txt in its terminal and gets new
+        | the list has 0; file.txt holds new | the list has 1
+        | the newest edit is to be undone | file.txt is on disk as old; the list has 0
+    the last one that was accepted is undone by a command
+        an edit of one.txt from old to new was accepted; one.txt holds new;
+        file.txt is reviewed from 1 to 2 | c closes file.txt in its terminal and gets 2
+        | file.txt holds 2; the list has 1; run undo_last_accepted
+        | file.txt is on disk as 1; one.txt is on disk as new
+    two that were accepted in the terminal one after the other are two edits
+        file.txt is reviewed from 1 to 2 | nobody looks at the file again
+        | c closes file.txt in its terminal and gets 2; file.txt holds 2
+        | c proposes 3 for file.txt & closes file.txt in its terminal and gets 3
+        | the list has 1; the newest edit is to be undone | file.txt is on disk as 1
+    the tab whose unsaved changes were merged shows what is written after an acceptance
+        file.txt is open with 1/2/3; file.txt is reviewed from 1/2/3 to 1/2/three
+        | 0 is put at the caret of file.txt; the change is taken over | +file.txt reads 0/1/2/three
+        | the head says TAB_MERGED: yes; run accept_diff | c heard file.txt accepted 0/1/2/three
+        | file.txt reads 1/2/3; file.txt holds 0/1/2/three | file.txt reads 0/1/2/three
+        | file.txt is unsaved: no
+    and after a decision in the terminal
+        file.txt is open with 1/2/3; file.txt is reviewed from 1/2/3 to 1/2/three
+        | 0 is put at the caret of file.txt; the change is taken over | +file.txt reads 0/1/2/three
+        | c closes file.txt in its terminal and gets 0/1/2/three; file.txt holds 0/1/2/three
+        | file.txt reads 0/1/2/three; file.txt is unsaved: no
+    a tab keeps unsaved changes that the written text lacks
+        file.txt is open with 1/2/3; file.txt is reviewed from 1/2/3 to 1/2/three
+        | 0 is put at the caret of file.txt
+        | c closes file.txt in its terminal and gets 1/2/three; file.txt holds 1/2/three
+        | the list has 1; file.txt reads 0/1/2/3; file.txt is unsaved: yes
+    unsaved changes that are not in the proposal any more are asked about but not merged again
+        file.txt is open with 1/2/3; file.txt is reviewed from 1/2/3 to 1/2/three
+        | 0 is put at the caret of file.txt; the change is taken over | +file.txt does undo
+        | +file.txt reads 1/2/three; run accept_diff
+        | it is asked: ending.TAB_MERGED; offered are See the difference, Accept anyway, Go back
+    what the user types into the tab after that can be merged again
+        file.txt is open with 1/2/3; file.txt is reviewed from 1/2/3 to 1/2/three
+        | 0 is put at the caret of file.txt; the change is taken over | +file.txt reads 0/1/2/three
+        | x is typed into file.txt | the head says UNSAVED: yes; run accept_diff
+        | it is asked: ending.UNSAVED
+        | offered are See the difference, Accept anyway, Merge my changes, Go back
+    unsaved changes of the tab and changes on disk are both merged
+        file.txt is open with 1/2/3/4/5; file.txt is reviewed from 1/2/3/4/5 to 1/2/3/4/five
+        | 0 is put at the caret of file.txt; file.txt holds 1/2/three/4/5; the change is taken over
+        | +file.txt reads 0/1/2/three/4/five; -file.txt reads 1/2/three/4/5
+""".replace("MARKED", "1/<<<<<<<_proposal/two/=======/mine/>>>>>>>_your_changes/3")
+)
+class DecidedInTheTerminal(ConflictCase, HistoryCase):
+    @word("the first mark is removed")
+    def remove_mark(self) -> None:
+        right = self.view("+file.txt")
+        (mark,) = ending.conflicts(right)
+        texts.replace_parts(right, [(right.full_line(mark), "")])
+
+    @word(r"the text of (\S+) becomes (\S+)")
+    def rewrite(self, name: str, words: str) -> None:
+        texts.replace(self.view(name), text(words))
+
+    @word("nobody looks at the file again")
+    def look_late(self) -> None:
+        self.replace(terminal_decisions, "LOOKS", (600_000,))
+
+    seen = {
+        "the head says TAB_MERGED:": lambda t: ending.TAB_MERGED in t.notes(),
+        "it was said that the CLI has written its own text:": lambda t: any(
+            "has written its own text into file.txt" in each for each in t.sentences
+        ),
+    }

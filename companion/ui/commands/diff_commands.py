@@ -12,6 +12,7 @@ from ..host import NOT_RUNNING, host
 from .running_command import GeminiCompanionRunningCommand
 
 if TYPE_CHECKING:
+    from ...ide.accepted_edits import Edit
     from ..running import Running
 
 NO_DIFF = "That diff is decided already."
@@ -245,6 +246,23 @@ class GeminiCompanionShowAcceptedEditsCommand(GeminiCompanionRunningCommand):
 
     def act(self, running: Running) -> None:
         running.stories.begin(running.history.choose(self.window), self.window)
+
+
+class GeminiCompanionUndoLastAcceptedCommand(GeminiCompanionRunningCommand):
+    """Undo the newest accepted edit of the window that can be undone."""
+
+    def is_enabled(self) -> bool:
+        return host.running is not None and self._newest(host.running) is not None
+
+    def act(self, running: Running) -> None:
+        edit = self._newest(running)
+        if edit is not None:
+            running.stories.begin(running.history.undo(self.window, edit), self.window)
+
+    def _newest(self, running: Running) -> Edit | None:
+        from ..review import history
+
+        return history.newest(running.history, self.window)
 
 
 class GeminiCompanionShowUnaskedEditsCommand(GeminiCompanionRunningCommand):

@@ -3,7 +3,6 @@ is stored. UI thread only."""
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import Callable
 
@@ -12,15 +11,15 @@ import sublime
 from ...base import background
 from ...base.answer import Answer
 from ...base.digest import Digest
+from ...base.merge import contains
 from ...ide.accepted_edits import Edit
 from ...ide.file_content import Original
-from .. import file_reading, panels, sharing_settings
+from .. import file_reading, panels, texts
 from ..stories import computed
 from . import ending, pair
 from .actions import Actions
 from .conflicts import Conflicts
-from .ending import ClaimedDiff
-from .history import EditHistory
+from .history import EditHistory, accepted_edit
 from .open_diffs import name_of
 from .record import is_diff, waiting
 from .reviews import FAILED, LOST, Reviews
@@ -99,7 +98,7 @@ class Accepting:
         claimed = self._actions.decide(view, accept=True, before=before, large=after)
         if claimed is None:
             return None
-        edit = _edit(claimed, present)
+        edit = accepted_edit(claimed, present)
         self._history.add(edit)
         return edit
 
@@ -118,10 +117,11 @@ class Accepting:
         self, window: sublime.Window, view: sublime.View, present: Original, asks: bool
     ) -> bool:
         """Whether there are no doubts, or the user accepts in spite of them if it asks."""
+        has_tab = await self._has_tab(view)
         record, review = waiting(view), self._reviews.of(view)
         if record is None:
             return False
-        found = ending.doubts(view, record, present)
+        found = ending.doubts(view, record, present, has_tab)
         if record.has_drops and (review is None or review.digest is None):
             found.append(LOST)
         if not found:
@@ -150,6 +150,17 @@ class Accepting:
         elif chosen == REJECT:
             self._actions.reject(view)
         return chosen == decide
+
+    async def _has_tab(self, view: sublime.View) -> bool:
+        """Whether the proposal has all unsaved changes of the file's tab that were merged into it:
+        the user may have undone that, or resolved conflicts."""
+        record, review = waiting(view), self._reviews.of(view)
+        tab = ending.merged_view(record) if record is not None else None
+        if tab is None or review is None:
+            return False
+        both = texts.text_of(view), texts.text_of(tab)
+        is_large = review.digest is not None
+        return is_large or bool(await computed(partial(contains, review.original, *both)))
 
     async def _large_text(self, view: sublime.View) -> str | None:
         """The whole accepted text of a diff whose view shows only parts; None if it must not be
@@ -201,17 +212,3 @@ class Accepting:
 
 def _new_text(digest: Digest) -> str:
     return digest.new_text
-
-
-def _edit(claimed: ClaimedDiff, present: Original) -> Edit:
-    record, window = claimed.record, claimed.window
-    return Edit(
-        record.window_id,
-        record.path,
-        present,
-        claimed.accepted,
-        record.client,
-        time.time(),
-        tuple(window.folders()),
-        sharing_settings.of(window),
-    )

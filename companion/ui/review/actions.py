@@ -116,6 +116,10 @@ class Actions:
                 claimed = replace(claimed, text=review.text)
             accepted = large if claimed.text is None else claimed.text
             claimed = replace(claimed, accepted=accepted)
+            tab = ending.merged_view(claimed.record)
+            if tab is not None:
+                # Otherwise it would hide what is written.
+                tab.run_command("revert")
             owner.accepted(claimed, words, before)
             close = ending.close
         else:

@@ -4,8 +4,9 @@ proposal if the user wants that. UI thread only."""
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
-from typing import Callable, Tuple
+from typing import Callable, NamedTuple, Tuple
 
 import sublime
 
@@ -13,6 +14,7 @@ from ...base.answer import Unanswered
 from ...base.comparison import Comparison, compare
 from ...base.digest import Digest
 from ...base.merge import Merged, merged
+from ...base.text_digest import text_digest
 from ...ide.file_content import Original
 from ...ide.questions import FileStamps
 from ...ide.service import Companion
@@ -27,7 +29,6 @@ from .reviews import Reviews
 # The merged text, and its changes of the proposal.
 Merge = Tuple[Merged, Comparison]
 
-THEIRS = "your changes"
 # Subjects of the notes at the head.
 DISK, TAB, MARKS = "disk", "tab", "marks"
 FORGOTTEN = "The whole proposal was lost at the restart: nothing can be merged into it."
@@ -38,6 +39,14 @@ LARGE_CONFLICTS = (
     "Nothing was merged: your changes and the proposal conflict at {} places, and a text of this"
     " size cannot be edited here. Reject it, and ask the CLI to propose it again."
 )
+
+
+class Theirs(NamedTuple):
+    """What the user made of the file. `tab_digest` is that of a text which only the file's tab has,
+    empty for the text on disk."""
+
+    text: str
+    tab_digest: str = ""
 
 
 class Conflicts:
@@ -100,7 +109,8 @@ class Conflicts:
         self._paths = frozenset(review.path for _right, _record, review in found)
         for right, record, review in found:
             marks = ending.conflicts_said(right) if record.has_conflicts else ""
-            for subject, sentence in ((TAB, ending.unsaved(review.path)), (MARKS, marks)):
+            tab = ending.unsaved(record)
+            for subject, sentence in ((TAB, tab), (MARKS, marks)):
                 if review.notes.get(subject, "") != sentence:
                     self._reviews.say(right, subject, sentence)
 
@@ -110,23 +120,22 @@ class Conflicts:
         record, review = waiting(right), self._reviews.of(right)
         if record is None or review is None or not (record.is_whole or review.digest is not None):
             return False
-        is_changed = present.exists and present.digest != record.file_digest
-        return is_changed or texts.unsaved_view(record.path) is not None
+        return _is_changed(record, present) or ending.unmerged_view(record) is not None
 
     async def take_over(self, right: sublime.View, present: Original) -> None:
         """Merge the user's changes in the file into the proposal: as one edit that can be undone;
-        or, if only the changed parts are shown, into the text behind them."""
+        or, if only the changed parts are shown, into the text behind them. First those in its tab,
+        then those on disk."""
         # Again, if the user continues to type meanwhile.
         is_over = False
         while not is_over:
-            review = self._reviews.of(right)
-            if review is None:
+            review, record = self._reviews.of(right), waiting(right)
+            if review is None or record is None:
                 return
-            view = texts.unsaved_view(review.path)
-            if view is None and present.note:
+            theirs = _theirs(record, present)
+            if present.note and not theirs.tab_digest:
                 self._tell(present.note)
                 return
-            theirs = present.text if view is None else texts.text_of(view)
             if review.digest is not None:
                 is_over = await self._merge_large(right, review, review.digest, theirs, present)
             elif right.is_read_only():
@@ -136,11 +145,12 @@ class Conflicts:
                 is_over = await self._merge(right, review, theirs, present)
 
     async def _merge(
-        self, right: sublime.View, review: Review, theirs: str, present: Original
+        self, right: sublime.View, review: Review, theirs: Theirs, present: Original
     ) -> bool:
-        """False if the text has changed meanwhile."""
+        """False if the text has changed meanwhile, or if there is more to merge."""
         count = right.change_count()
-        found = await computed(partial(_merge, review.original, texts.text_of(right), theirs))
+        work = partial(_merge, review.original, texts.text_of(right), theirs.text)
+        found = await computed(work)
         record = waiting(right)
         if record is None:
             return True
@@ -152,10 +162,16 @@ class Conflicts:
         result, comparison = found
         # Change by change, so that comments and the caret stay in their places.
         texts.replace_rows(right, comparison)
-        pair.show_original(right, present)
-        self._reviews.begin(right, present.text)
+        if theirs.tab_digest:
+            record = update(right, record, unsaved_digest=theirs.tab_digest)
+            self._reviews.refresh(right)
+        else:
+            pair.show_original(right, present)
+            self._reviews.begin(right, present.text)
         if result.conflicts:
             await self._show_conflicts(right)
+        elif theirs.tab_digest and _is_changed(record, present):
+            return False
         else:
             self._tell(MERGED)
         return True
@@ -173,14 +189,19 @@ class Conflicts:
             sight.show_row(right, comparison, right.rowcol(region.begin())[0])
 
     async def _merge_large(
-        self, right: sublime.View, review: Review, before: Digest, theirs: str, present: Original
+        self,
+        right: sublime.View,
+        review: Review,
+        before: Digest,
+        theirs: Theirs,
+        present: Original,
     ) -> bool:
-        """False if other changes have been dropped meanwhile."""
+        """False if other changes have been dropped meanwhile, or if there is more to merge."""
         dropped = review.dropped
-        work = partial(before.merged_with, theirs, present.text, dropped)
-        found = await computed(work)
-        now = self._reviews.of(right)
-        if now is None or now.digest is not before:
+        shown = before.whole.old.text if theirs.tab_digest else present.text
+        found = await computed(partial(before.merged_with, theirs.text, shown, dropped))
+        now, record = self._reviews.of(right), waiting(right)
+        if now is None or record is None or now.digest is not before:
             return True
         if now.dropped != dropped:
             return False
@@ -188,8 +209,14 @@ class Conflicts:
         if digest is not None:
             # The text no longer contains them, and other changes may have their keys.
             now.dropped = frozenset()
+            is_more = bool(theirs.tab_digest) and _is_changed(record, present)
+            if theirs.tab_digest:
+                record = update(right, record, unsaved_digest=theirs.tab_digest)
+                present = replace(present, text=shown, digest=record.file_digest)
             pair.show_digest(right, digest, present)
             self._reviews.begin(right, present.text, digest)
+            if is_more:
+                return False
         sentence = LARGE_MERGED if digest is not None else NOT_MERGED
         self._tell(LARGE_CONFLICTS.format(conflicts) if conflicts else sentence)
         return True
@@ -200,8 +227,20 @@ class Conflicts:
         return [(right, record, review) for right, record, review in found if review is not None]
 
 
+def _is_changed(record: DiffRecord, present: Original) -> bool:
+    return present.exists and present.digest != record.file_digest
+
+
+def _theirs(record: DiffRecord, present: Original) -> Theirs:
+    view = ending.unmerged_view(record)
+    if view is None:
+        return Theirs(present.text)
+    text = texts.text_of(view)
+    return Theirs(text, text_digest(text))
+
+
 def _merge(base: str, proposal: str, theirs: str) -> Merge:
-    result = merged(base, proposal, theirs, ending.YOURS, THEIRS)
+    result = merged(base, proposal, theirs)
     return result, compare(proposal, result.text)
 
 

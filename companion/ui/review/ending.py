@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import sublime
 
-from ...base.merge import START
+from ...base.merge import END, START
 from ...base.shown_text import shown_line
 from ...base.text_digest import text_digest
 from ...ide.file_content import Original
@@ -25,11 +25,12 @@ GONE = "The file has been removed since the diff was opened."
 CHANGED_SINCE = "The file has changed since this edit."
 GONE_SINCE = "The file has been removed since this edit."
 UNSAVED = "The file has unsaved changes in another tab, which will conflict."
+TAB_MERGED = (
+    "The unsaved changes of the file's tab are merged into the proposal. If you accept it, the tab"
+    " shows what is written; undo there brings them back."
+)
 SAVED_TOO = "The file has unsaved changes of yours: this shows them as well, and they are saved."
 EMPTIED = "You emptied the proposal; if you accept it, {} writes its own text."
-
-# The CLI's side of a conflict, as the mark names it.
-YOURS = "proposal"
 
 # Names of tabs that were proposals.
 RELEASED = "released proposal"
@@ -62,12 +63,15 @@ class ClaimedDiff:
         return self.text is not None and text_digest(self.text) != self.record.proposed_digest
 
 
-def doubts(view: sublime.View, record: DiffRecord, present: Original) -> list[str]:
+def doubts(
+    view: sublime.View, record: DiffRecord, present: Original, has_tab: bool = False
+) -> list[str]:
     """The doubts about accepting the diff now, one sentence each; `present` is the present file.
+    The proposal `has_tab` if it contains all unsaved changes of the file's tab.
 
     The CLI writes the accepted text over the file, whatever has happened to it meanwhile.
     """
-    unsaved_too = unsaved(record.path, record.unsaved_digest)
+    unsaved_too = "" if has_tab else unsaved(record)
     found = [each for each in (what_changed(record, present), unsaved_too) if each]
     if is_emptied(view, record):
         found.append(EMPTIED.format(record.proposer))
@@ -85,9 +89,9 @@ def is_emptied(view: sublime.View, record: DiffRecord) -> bool:
 
 
 def conflicts(view: sublime.View) -> list[sublime.Region]:
-    """The beginnings of the unresolved conflicts with the user's changes, in the order of the text;
-    of a diff that `has_conflicts`."""
-    return view.find_all(f"^{START} {YOURS}$")
+    """The marks of the unresolved conflicts with the user's changes, in the order of the text; of a
+    diff that `has_conflicts`. A conflict has the mark at its beginning, or else that at its end."""
+    return view.find_all(f"^{START}$") or view.find_all(f"^{END}$")
 
 
 def conflicts_said(view: sublime.View) -> str:
@@ -112,13 +116,28 @@ def what_changed(record: DiffRecord, present: Original) -> str:
     return " ".join([CHANGED, present.note]).rstrip()
 
 
-def unsaved(path: str, shown: str = "") -> str:
-    """A sentence if a tab has unsaved changes of the file, else empty. `shown` is the digest of the
-    file with those that the review shows."""
-    view = texts.unsaved_view(path)
-    if view is None:
+def unsaved(record: DiffRecord) -> str:
+    """A sentence if a tab has unsaved changes of the file, else empty."""
+    if texts.unsaved_view(record.path) is None:
         return ""
-    return SAVED_TOO if shown == text_digest(texts.text_of(view)) else UNSAVED
+    if unmerged_view(record) is not None:
+        return UNSAVED
+    return SAVED_TOO if record.chat else TAB_MERGED
+
+
+def unmerged_view(record: DiffRecord) -> sublime.View | None:
+    """A tab with unsaved changes of the file which the review neither shows nor had merged into
+    it."""
+    view = texts.unsaved_view(record.path)
+    is_known = view is not None and record.unsaved_digest == text_digest(texts.text_of(view))
+    return None if is_known else view
+
+
+def merged_view(record: DiffRecord) -> sublime.View | None:
+    """The tab whose unsaved changes were merged into the proposal. The agent of a chat writes
+    through the tab."""
+    is_other = bool(record.chat) or unmerged_view(record) is not None
+    return None if is_other else texts.unsaved_view(record.path)
 
 
 def claim(view: sublime.View) -> ClaimedDiff | None:

@@ -26,6 +26,7 @@ from ...ide.sharing import Sharing
 from .. import panels, queues, settings, sharing_settings, texts
 from ..stories import computed
 from . import written_files
+from .ending import ClaimedDiff
 
 # The most accepted edits that are listed, and bytes of all of them: the texts of the oldest are
 # forgotten first. More are known, because hundreds can be accepted together.
@@ -245,6 +246,27 @@ class EditHistory:
         if present is None:
             window.open_file(edit.path)
         self._tell(sentence)
+
+
+def newest(history: EditHistory, window: sublime.Window) -> Edit | None:
+    """The newest accepted edit of the window that can be undone."""
+    own = reversed(history.of_window(window))
+    return next((it for it in own if not (it.turn or it.problem)), None)
+
+
+def accepted_edit(claimed: ClaimedDiff, before: Original) -> Edit:
+    """The edit of a file that was `before` until now."""
+    record, window = claimed.record, claimed.window
+    return Edit(
+        record.window_id,
+        record.path,
+        before,
+        claimed.accepted,
+        record.client,
+        time.time(),
+        tuple(window.folders()),
+        sharing_settings.of(window),
+    )
 
 
 def _bounded(edit: Edit) -> Edit:
