@@ -105,4 +105,4 @@ def ordered(options: Sequence[Option]) -> tuple[Option, ...]:
     known.setdefault(CANCEL, Option(CANCEL, REJECT))
     places = {outcome: place for place, outcome in enumerate(ORDER)}
     chosen = sorted(known.values(), key=lambda it: places.get(it.outcome, len(ORDER) - 1.5))
-    return tuple(Option(it.outcome, short(shown_line(it.label), MAX_LABEL)) for it in chosen)
+    return tuple(Option(it.outcome, short(shown_line(str(it.label)), MAX_LABEL)) for it in chosen)

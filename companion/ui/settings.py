@@ -18,9 +18,10 @@ from typing import Any, Callable, Mapping, NamedTuple
 
 import sublime
 
+from ..base.path_patterns import problem_of
 from ..ide.clis import CLIS
 from ..ide.path_maps import PathMap
-from ..ide.sharing import SECRETS, UNREADABLE, problem_of
+from ..ide.sharing import SECRETS, UNREADABLE
 
 FILE = "GeminiCompanion.sublime-settings"
 PROJECT_KEY = "GeminiCompanion"

@@ -16,11 +16,11 @@ from GeminiCompanion.companion.agent.turn.agent_session import AgentSession
 
 
 def options_of(cli: type[AgentCli]) -> tuple[messages.PermissionOption, ...]:
-    """The answers that count once are offered as to any agent; the one for good by its own id."""
-    always = next(id for id, outcome in cli.options.items() if outcome == events.ALWAYS)
+    """The answer that counts once is the agent's own; one for good is offered as well."""
+    once = next(id for id, outcome in cli.options.items() if outcome == events.ONCE)
     kinds = {
-        always: messages.ALLOW_ALWAYS,
-        "proceed_once": messages.ALLOW_ONCE,
+        "always": messages.ALLOW_ALWAYS,
+        once: messages.ALLOW_ONCE,
         "cancel": messages.REJECT_ONCE,
     }
     return tuple(messages.PermissionOption(id, id, kind) for id, kind in kinds.items())

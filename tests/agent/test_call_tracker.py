@@ -11,6 +11,8 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent.acp import messages
 from GeminiCompanion.companion.agent.agents import cli as cli_module
+from GeminiCompanion.companion.agent.agents.open_files import NotSaved, OpenFiles
+from GeminiCompanion.companion.agent.agents.supported import CLIS
 from GeminiCompanion.companion.agent.events.tool_call import Call
 from GeminiCompanion.companion.agent.events.turn_events import (
     COMPLETED,
@@ -32,6 +34,7 @@ from ..support import until
 from .stage import Stage, edit, shell
 
 SHELL, WRITE = "run_shell_command__1", "write_file__1"
+ALWAYS = CallDecision("proceed_always")
 
 
 class Calls(unittest.IsolatedAsyncioTestCase):
@@ -234,6 +237,63 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         # For good is what we remember; the agent is told each time that it may run once.
         self.assertEqual(self.session.told, [(1, "proceed_once"), (2, "proceed_once")])
         self.assertEqual(len(self.stage.of(ToolConfirmation)), 1)
+
+    async def test_the_agent_never_hears_of_an_approval_for_good(self) -> None:
+        for cli in CLIS.values():
+            for ask, id in (
+                (lambda id: edit(os.path.join(self.folder, "a"), id), "write_file__1"),
+                (shell, SHELL),
+            ):
+                with self.subTest(agent=cli.id, call=id):
+                    self.stage = Stage(self.folder, cli)
+                    self.stage.session.folder = self.folder
+                    tracker = self.tracker()
+                    await tracker.ask(self.stage.asked(ask("1")))
+                    tracker.confirm(self.stage.of(ToolConfirmation)[0].call_id, ALWAYS)
+                    await tracker.ask(self.stage.asked(ask("2")))
+                    once = next(id for id, it in cli.options.items() if it == "proceed_once")
+                    self.assertEqual(self.stage.session.told, [(1, once), (2, once)])
+
+    async def test_after_an_approval_of_all_edits_guarded_files_are_asked_about(self) -> None:
+        tracker = self.tracker()
+        await tracker.ask(self.stage.asked(edit(os.path.join(self.folder, "a"))))
+        tracker.confirm(WRITE, CallDecision("proceed_always_tool"))
+        names = ("b", ".git/hooks/post-checkout", "../.bashrc", "sub/c", ".envrc")
+        for number, name in enumerate(names, 2):
+            path = os.path.join(self.folder, *name.split("/"))
+            await tracker.ask(self.stage.asked(edit(path, str(number))))
+        asked = [it.call_id for it in self.stage.of(ToolConfirmation)]
+        self.assertEqual(asked, [f"write_file__{it}" for it in (1, 3, 4, 6)])
+        once = ["proceed_once", "cancel", MODIFY]
+        outcomes = [it.outcome for it in self.stage.of(ToolConfirmation)[1].options]
+        self.assertEqual(outcomes, once)
+        with self.assertRaises(AgentError):
+            tracker.confirm("write_file__4", ALWAYS)
+
+    async def test_what_the_user_excludes_is_asked_about_each_time(self) -> None:
+        excluded: set[str] = set()
+
+        class Rules(OpenFiles):
+            async def excludes(self, path: str) -> bool:
+                return path in excluded
+
+        self.stage.agent.cli.open_files = Rules()
+        tracker = self.tracker()
+        paths = [os.path.join(self.folder, it) for it in ("a", "b", "c")]
+        excluded.add(paths[1])
+        await tracker.ask(self.stage.asked(edit(paths[0])))
+        tracker.confirm(WRITE, CallDecision("proceed_always_tool"))
+        for number, path in enumerate(paths[1:], 2):
+            await tracker.ask(self.stage.asked(edit(path, str(number))))
+        asked = [it.call_id for it in self.stage.of(ToolConfirmation)]
+        self.assertEqual(asked, [WRITE, "write_file__2"])
+
+    async def test_where_nobody_knows_what_is_excluded_nothing_is_approved_for_good(self) -> None:
+        silent = mock.AsyncMock(side_effect=NotSaved)
+        with mock.patch.object(OpenFiles, "excludes", silent):
+            await self.tracker().ask(self.stage.asked(edit(os.path.join(self.folder, "a"))))
+        (asked,) = self.stage.of(ToolConfirmation)
+        self.assertEqual([it.outcome for it in asked.options], ["proceed_once", "cancel", MODIFY])
 
     async def test_one_approved_for_good_does_not_run_in_a_turn_that_was_just_cancelled(
         self,

@@ -1,4 +1,4 @@
-"""What an approval for good covers: never more than the user could read in the question."""
+"""Which of the agent's options each decision chooses: none that lasts."""
 
 from __future__ import annotations
 
@@ -8,68 +8,13 @@ from GeminiCompanion.companion.agent.acp.messages import PermissionOption, ToolC
 from GeminiCompanion.companion.agent.agents.claude_agent import ClaudeAgent
 from GeminiCompanion.companion.agent.agents.cli import AgentCli
 from GeminiCompanion.companion.agent.agents.codex import Codex
-from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
 from GeminiCompanion.companion.agent.agents.supported import CLIS
-from GeminiCompanion.companion.agent.events.tool_call import Call, read
-from GeminiCompanion.companion.agent.events.turn_events import (
-    ALWAYS,
-    ALWAYS_SERVER,
-    ALWAYS_TOOL,
-    CANCEL,
-    ONCE,
-)
-from GeminiCompanion.companion.agent.turn.outcomes import Approvals, choices_of
+from GeminiCompanion.companion.agent.events.tool_call import read
+from GeminiCompanion.companion.agent.events.turn_events import CANCEL, ONCE
+from GeminiCompanion.companion.agent.turn.outcomes import choices_of
 
 SWITCH = "switch_mode"
-
-
-def of_server(tool: str = "add", title: str = "", text: str = "{}") -> Call:
-    title = title or f"{tool} (sums MCP Server)"
-    return read(ToolCallUpdate(f"mcp_sums_{tool}__call_1", title, "other", texts=(text,)))
-
-
-class Covered(unittest.TestCase):
-    def approved(self, call: Call, option: str) -> Approvals:
-        approvals = Approvals()
-        self.assertEqual(approvals.remember(call, option), ONCE)
-        return approvals
-
-    def test_a_tool_is_approved_with_other_arguments_too(self) -> None:
-        approvals = self.approved(of_server(), ALWAYS_TOOL)
-        self.assertTrue(approvals.covers(of_server(text='{"a": 1}')))
-        self.assertFalse(approvals.covers(of_server("say")))
-
-    def test_a_server_is_approved_with_all_its_tools(self) -> None:
-        approvals = self.approved(of_server(), ALWAYS_SERVER)
-        self.assertTrue(approvals.covers(of_server("say")))
-        self.assertFalse(approvals.covers(of_server(title="add (other MCP Server)")))
-
-    def test_a_title_that_an_argument_wrote_names_no_server(self) -> None:
-        approvals = self.approved(of_server(), ALWAYS_SERVER)
-        title = "rm (sums MCP Server)"
-        self.assertFalse(
-            approvals.covers(of_server("evil", title, '{"command": "rm (sums MCP Server)"}'))
-        )
-        self.assertFalse(approvals.covers(of_server("evil", title, "[Payload omitted]")))
-
-    def test_where_no_server_is_known_for_certain_the_tool_alone_is_approved(self) -> None:
-        call = of_server(title="ls", text='{"command": "ls"}')
-        approvals = self.approved(call, ALWAYS_SERVER)
-        self.assertTrue(approvals.covers(call))
-        self.assertFalse(approvals.covers(of_server("say")))
-
-    def test_all_edits_are_approved_at_once(self) -> None:
-        write = read(ToolCallUpdate("write_file__1", kind="edit"))
-        approvals = self.approved(write, ALWAYS)
-        self.assertTrue(approvals.covers(read(ToolCallUpdate("replace__1", kind="edit"))))
-        self.assertFalse(approvals.covers(of_server()))
-
-    def test_of_commands_the_agent_remembers_what_was_approved(self) -> None:
-        command = read(ToolCallUpdate("run_shell_command__1", "ls", "execute"))
-        approvals = Approvals()
-        self.assertEqual(approvals.remember(command, ALWAYS), ALWAYS)
-        self.assertFalse(approvals.covers(command))
 
 
 def options(text: str) -> list[PermissionOption]:
@@ -105,9 +50,10 @@ class Offered(unittest.TestCase):
         self.assertEqual(self.chosen(told), {ONCE: "a", CANCEL: "c"})
 
     def test_they_stay_in_the_order_of_the_agent(self) -> None:
-        told = "allow_always allow_always, new reject_once, allow allow_once, reject reject_once"
-        found = self.chosen(told, ClaudeAgent)
-        self.assertEqual(list(found), [ALWAYS, ONCE, CANCEL])
+        told = "new reject_once, reject reject_once, allow allow_once"
+        self.assertEqual(list(self.chosen(told, ClaudeAgent)), [CANCEL, ONCE])
+        told = "allow allow_once, reject reject_once"
+        self.assertEqual(list(self.chosen(told, ClaudeAgent)), [ONCE, CANCEL])
 
     def test_a_rejection_for_good_is_chosen_only_where_there_is_no_other(self) -> None:
         self.assertEqual(self.chosen("a reject_always, b reject_once"), {CANCEL: "b"})
@@ -116,13 +62,17 @@ class Offered(unittest.TestCase):
     def test_a_kind_that_nobody_knows_is_not_offered(self) -> None:
         self.assertEqual(self.chosen("a allow_forever, b allow_once"), {ONCE: "b"})
 
-    def test_an_approval_in_a_file_is_not_offered(self) -> None:
-        told = "proceed_always_and_save allow_always, proceed_always_tool allow_always"
-        self.assertEqual(self.chosen(told, GeminiCli), {ALWAYS_TOOL: "proceed_always_tool"})
-        told = "proceed_always_project allow_always, proceed_always_user allow_always"
-        self.assertEqual(self.chosen(told, QwenCode), {})
-        told = "accept_execpolicy_amendment allow_always, apply_network_policy_amendment:0"
-        self.assertEqual(self.chosen(told + " allow_always", Codex), {})
+    def test_no_answer_is_sent_to_the_agent_that_it_would_remember(self) -> None:
+        ids = (
+            "always allow_always proceed_always proceed_always_server proceed_always_tool"
+            " proceed_always_and_save proceed_always_project allow_for_session allow_session"
+            " allow-with-updates allow_permissions_session accept_execpolicy_amendment"
+        )
+        for id in ids.split():
+            for row in (*CLIS.values(), AgentCli):
+                for kind in ("edit", "execute", "other", SWITCH):
+                    with self.subTest(id=id, agent=row, kind=kind):
+                        self.assertEqual(self.chosen(f"{id} allow_always", row, kind), {})
 
     def test_a_plan_is_left_for_the_mode_that_asks_by_each_version_of_claude(self) -> None:
         offered = {

@@ -344,6 +344,12 @@ def choose(*indexes: int) -> None:
         current().ui(_window().answer, index)
 
 
+def choose_if_asked(index: int) -> None:
+    """Answer the quick panel if one is open."""
+    if _question() is not None:
+        current().ui(_window().answer, index)
+
+
 def run(name: str, *answers: int) -> None:
     window().run_command(name)
     choose(*answers)

@@ -157,7 +157,7 @@ class Turns(AgentCase):
         for name in ("1.txt", "2.txt"):
             write = call("write_file", file_path=self.path(name), content=name)
             self.model.will_play(f"make {name}", [write], ["Done."])
-        first = await self.tell("make 1.txt", "proceed_always")
+        first = await self.tell("make 1.txt", "proceed_always_tool")
         second = await self.tell("make 2.txt")
         self.assertEqual(text(first), "Done.")
         self.assertEqual(of(ToolConfirmation, second), [])

@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import unittest
+from typing import Any
 
 from agent_case import PROGRAM
 from chat_case import EditorChatCase
@@ -16,6 +17,12 @@ from served import until
 def read(path: str) -> str:
     with open(path, encoding="utf-8") as file:
         return file.read()
+
+
+def allow_files_always(editor: Any) -> None:
+    """All of the folder. At first the command only shows what it would allow."""
+    editor.do("command", "gemini_companion_allow_always")
+    editor.do("choose_if_asked", 1)
 
 
 class Edits(EditorChatCase):
@@ -134,7 +141,7 @@ class OpenFile(OpenFileCase):
         self.ask_for("second", "all\n")
 
         def allowed() -> bool:
-            self.editor.do("command", "gemini_companion_allow_always")
+            allow_files_always(self.editor)
             return self.content() == "all\n"
 
         until(allowed)
@@ -322,8 +329,7 @@ class WithGeminiCli(Edits):
         until(lambda: self.editor.do("proposal", paths[0]) == "new\n")
 
         def allowed() -> bool:
-            # At first it only shows what it would allow.
-            self.editor.do("command", "gemini_companion_allow_always")
+            allow_files_always(self.editor)
             return os.path.exists(paths[0])
 
         until(allowed)

@@ -28,6 +28,7 @@ from model_server import Gate
 
 DOCUMENT = os.path.join(ROOT, "docs", "agents.md")
 ONCE, ALWAYS, MODIFY, NO = "proceed_once", "proceed_always", "modify_with_editor", "cancel"
+ALWAYS_FOLDER = "proceed_always_tool"
 # Files of a home, by their paths in it.
 SKILL = "---\nname: {0}\ndescription: {0}'s {1}\n---\nDo it.\n"
 OWN = {
@@ -47,7 +48,13 @@ OWN = {
 }
 SETTINGS = ("settings.json", "config.toml", "opencode.json")
 # As the table says them.
-OUTCOMES = {ONCE: "once", ALWAYS: "always", NO: "no", MODIFY: "changed"}
+OUTCOMES = {
+    ONCE: "once",
+    ALWAYS: "this file always",
+    ALWAYS_FOLDER: "all files always",
+    NO: "no",
+    MODIFY: "changed",
+}
 Story = List[Dict[str, Any]]
 
 
@@ -226,15 +233,40 @@ class Cells(ApiCase):
         await self.talk("write it", ALWAYS)
         other = self.path("other.txt")
         self.plan("write the other", "Written, too.", "two\n", other)
-        story = await self.talk("write the other", NO)
-        if data(story, "tool_confirmation"):
-            self.assertEqual(self.files(), {"file.txt": "one\n"})
-            self.assert_seen("the next file is asked about")
-            return
-        self.assertEqual(self.files(), {"file.txt": "one\n", "other.txt": "two\n"})
+        story = await self.talk("write the other", ALWAYS_FOLDER)
+        self.assertEqual(len(data(story, "tool_confirmation")), 1, story)
+        third = self.path("third.txt")
+        self.plan("write a third", "Written, too.", "three\n", third)
+        story = await self.talk("write a third", NO)
+        expected = {"file.txt": "one\n", "other.txt": "two\n", "third.txt": "three\n"}
+        self.assertEqual((data(story, "tool_confirmation"), self.files()), ([], expected))
         unasked = data(story, "tool_result")[0]["unaskedEdits"]
         shown = ", and shown as unasked" if unasked else ""
-        self.assert_seen(f"the next file is not asked about{shown}")
+        guarded = await self.guarded(expected)
+        self.assert_seen(f"the next file is not asked about{shown}; {guarded}")
+
+    async def guarded(self, expected: dict[str, str]) -> str:
+        """What comes of files that no lasting answer covers."""
+        outside = os.path.join(os.path.dirname(self.workspace), ".bashrc")
+        paths = {
+            "a `.bashrc` outside": outside,
+            "`.git/hooks`": self.path(".git/hooks/post-checkout"),
+            "`.envrc`": self.path(".envrc"),
+        }
+        asked = []
+        for name, path in paths.items():
+            self.plan(f"write {name}", "Hm.", "touch x\n", path)
+            story = await self.talk(f"write {name}", NO)
+            self.assertEqual(self.files(), expected)
+            self.assertFalse(os.path.exists(path), path)
+            questions = data(story, "tool_confirmation")
+            outcomes = {it["outcome"] for each in questions for it in each["options"]}
+            self.assertLessEqual(outcomes, {ONCE, NO, MODIFY}, path)
+            asked += [name] if questions else []
+        # One that refuses by itself asks nobody.
+        others = [name for name in paths if name not in asked]
+        refused = f"; not written without a question: {', '.join(others)}" if others else ""
+        return f"asked about: {', '.join(asked)}{refused}"
 
     async def test_changed(self) -> None:
         self.plan("write it", "Well.", "one\n")

@@ -7,14 +7,9 @@ import unicodedata
 import unittest
 from unittest import mock
 
-from GeminiCompanion.companion.ide import sharing
-from GeminiCompanion.companion.ide.sharing import (
-    EXCLUDED,
-    OUTSIDE,
-    PAUSED,
-    Sharing,
-    problem_of,
-)
+from GeminiCompanion.companion.base import path_patterns
+from GeminiCompanion.companion.base.path_patterns import problem_of
+from GeminiCompanion.companion.ide.sharing import EXCLUDED, OUTSIDE, PAUSED, Sharing
 
 PROJECT = ("/home/ann/shop",)
 
@@ -128,7 +123,7 @@ class Patterns(unittest.TestCase):
                 self.assertEqual(Sharing().reason("/home/ann/" + name, ()), "")
 
     def test_the_examples_are_right(self) -> None:
-        self.assertEqual(doctest.testmod(sharing).failed, 0)
+        self.assertEqual(doctest.testmod(path_patterns).failed, 0)
 
 
 class BadPatterns(unittest.TestCase):

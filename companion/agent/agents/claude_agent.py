@@ -15,7 +15,7 @@ from ...base import private_files
 from ..acp import messages
 from ..events import tool_call
 from ..events.tool_call import Call
-from ..events.turn_events import ALWAYS, CANCEL, ONCE
+from ..events.turn_events import CANCEL, ONCE
 from .cli import AgentCli, with_output
 from .cli_home import write_settings
 from .credentials import ANTHROPIC, Credentials
@@ -28,15 +28,13 @@ FIXED = {
 }
 # The file of its home with the key.
 KEY = "key"
-# Those of 0.49, and those from 0.72 on. Others would change its mode, or forget what was said, or
-# allow a skill in a file.
+# Those of 0.49, and those from 0.72 on. Others would change its mode, forget what was said, or be
+# remembered for more than was shown.
 OPTIONS = {
     "allow": ONCE,
-    "allow_always": ALWAYS,
     "default": ONCE,
     "plan": CANCEL,
     "allow-once": ONCE,
-    "allow-with-updates": ALWAYS,
     "exit-plan-default": ONCE,
     "reject": CANCEL,
 }

@@ -12,7 +12,7 @@ from typing import Any, Mapping, Sequence
 
 from ...base import private_files
 from ..acp import messages
-from ..events.turn_events import ALWAYS, CANCEL, ONCE
+from ..events.turn_events import CANCEL, ONCE
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .cli import AgentCli
@@ -35,16 +35,13 @@ NAMES_COMMANDS = sentence(
 )
 # Our name for the provider in its settings.
 PROVIDER = "api"
-# Others would allow a command, a host or a tool for good, in its settings.
+# Others would allow a command, a host or a tool for longer.
 OPTIONS = {
     "allow_once": ONCE,
     "accept": ONCE,
-    "allow_for_session": ALWAYS,
-    "allow_session": ALWAYS,
     "decline": CANCEL,
     "cancel": CANCEL,
     "allow_permissions_turn": ONCE,
-    "allow_permissions_session": ALWAYS,
     "reject_permissions": CANCEL,
     "implement_plan": ONCE,
     "revise_plan": CANCEL,

@@ -15,9 +15,6 @@ from ..acp import messages
 from ..events import tool_call
 from ..events.tool_call import Call
 from ..events.turn_events import (
-    ALWAYS,
-    ALWAYS_SERVER,
-    ALWAYS_TOOL,
     CANCEL,
     ONCE,
     PastTurn,
@@ -53,12 +50,9 @@ RETRY = re.compile(r"Attempt (?P<attempt>\d+) failed(?: with status (?P<status>\
 
 # Its mark for a change of its mode, within the answer (docs/gemini-cli-acp.md 2.18).
 MODE_UPDATE = re.compile(r"\[MODE_UPDATE\] \w+\s*")
-# Another one would approve a tool for good, in a file.
+# Others would approve a tool for longer, one of them in a file.
 OPTIONS = {
     "proceed_once": ONCE,
-    "proceed_always": ALWAYS,
-    "proceed_always_server": ALWAYS_SERVER,
-    "proceed_always_tool": ALWAYS_TOOL,
     "cancel": CANCEL,
 }
 # Commands that only show something.

@@ -13,7 +13,7 @@ from typing import Any, Mapping
 from ...base import private_files
 from ..acp import messages
 from ..events.tool_call import Call
-from ..events.turn_events import ALWAYS, CANCEL, ONCE
+from ..events.turn_events import CANCEL, ONCE
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .cli import AgentCli
@@ -27,7 +27,7 @@ SETTINGS = "opencode.json"
 PROVIDER, MODEL, ADDRESS = "api", "gpt-5", "https://api.openai.com/v1"
 # Its own default runs everything unasked.
 ASKING = {"edit": "ask", "bash": "ask", "webfetch": "ask"}
-OPTIONS = {"once": ONCE, "always": ALWAYS, "reject": CANCEL}
+OPTIONS = {"once": ONCE, "reject": CANCEL}
 # Where a workspace may name plugins: its folders of them, and its settings.
 FOLDERS = (".opencode/plugin", ".opencode/plugins")
 FILES = tuple(

@@ -15,9 +15,6 @@ from ..acp import messages
 from ..events import tool_call
 from ..events.tool_call import Call
 from ..events.turn_events import (
-    ALWAYS,
-    ALWAYS_SERVER,
-    ALWAYS_TOOL,
     CANCEL,
     ONCE,
     PastTurn,
@@ -33,12 +30,9 @@ from .program import Program
 
 # Attempts of one request after the first; the default, seven, would take minutes.
 RETRIES = 2
-# Others would approve a tool for good, in a file, or go back to a mode in which nobody is asked.
+# Others would approve a tool for longer, or go back to a mode in which nobody is asked.
 OPTIONS = {
     "proceed_once": ONCE,
-    "proceed_always": ALWAYS,
-    "proceed_always_server": ALWAYS_SERVER,
-    "proceed_always_tool": ALWAYS_TOOL,
     "cancel": CANCEL,
 }
 # Commands that only show something.

@@ -389,7 +389,9 @@ def _body(value: dict[str, Any]) -> Body:
     for name in SENTENCES.intersection(given):
         given[name] = given[name] and restored(given[name])
     if kind is events.ToolConfirmation:
-        given["options"] = tuple(events.Option(**each) for each in given["options"])
+        given["options"] = tuple(
+            events.Option(it["outcome"], restored(it["label"])) for it in given["options"]
+        )
         given["diff"] = events.Diff(**given["diff"]) if given.get("diff") else None
         given["more"] = _diffs(given.get("more"))
     elif kind is events.ToolResult:

@@ -56,7 +56,7 @@ PHRASES: Mapping[str, Sentence] = {
 SUBJECTS = ("command", "file_path", "dir_path", "path", "pattern", "query", "url", "prompt")
 DESCRIPTION = sentence("The tool call {tool} needs a confirmation.")
 PROMPT = sentence("Run the tool {tool}?")
-# The names of the outcomes, where the CLI's English labels are not right for the reader.
+# The names of the outcomes, where English labels are not right for the reader.
 LABELS: Mapping[str, Sentence] = {
     events.ONCE: sentence("Allow once"),
     events.ALWAYS: sentence("Allow for this conversation"),
@@ -173,8 +173,8 @@ def _diff(diff: events.Diff, language: str) -> dict[str, Any]:
 
 
 def _option(option: events.Option, language: str) -> dict[str, Any]:
-    is_english = language == ENGLISH
-    label = option.label if is_english else said(LABELS[option.outcome], language)
+    is_ours = language == ENGLISH or isinstance(option.label, Sentence)
+    label = said(option.label if is_ours else LABELS[option.outcome], language)
     seen = shown.line(label, language)
     return {"outcome": option.outcome, "label": label, "shown": {"label": seen}}
 

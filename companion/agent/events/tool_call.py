@@ -22,7 +22,8 @@ RESOLVE_PROMPT = "resolve-prompt-"
 SHELL = "run_shell_command"
 # The kind of calls that run a command.
 EXECUTE = "execute"
-# The kind of calls that ask for another mode.
+# The kinds of calls that edit files, and of those that ask for another mode.
+EDIT = "edit"
 SWITCH_MODE = "switch_mode"
 # The beginning of the names of servers' tools; the titles of their calls: "add (sums MCP Server)".
 OF_SERVER = "mcp_"
@@ -65,7 +66,7 @@ SHELL_NOTE = re.compile(
 class Call:
     """A call as the protocol describes it. `text` is what the agent shows of it. `kind` is "edit",
     "execute", "read", ... as in the protocol. `diffs` are its edits, of which most have one; `path`
-    is the file that it is about, or empty."""
+    is the file that it is about, or empty, and `locations` are all places that it names."""
 
     id: str
     name: str
@@ -76,6 +77,7 @@ class Call:
     args: Mapping[str, Any] = field(default_factory=dict)
     diffs: tuple[Diff, ...] = ()
     path: str = ""
+    locations: tuple[str, ...] = ()
 
     @property
     def diff(self) -> Diff | None:
@@ -94,9 +96,20 @@ class Call:
         return self.id.startswith(RESOLVE_PROMPT)
 
     @property
+    def is_command(self) -> bool:
+        """Whether it runs a command, whatever kind it is said to be."""
+        is_told = not self.is_of_server and bool(self.args.get("command"))
+        return is_told or self.kind == EXECUTE or self.name == SHELL
+
+    @property
     def is_of_server(self) -> bool:
         """Whether the tool belongs to a tool server."""
         return self.name.startswith(OF_SERVER)
+
+    @property
+    def has_args(self) -> bool:
+        """Whether its arguments are known; the CLI does not send long ones."""
+        return bool(self.args) or self.text.strip() in ("", "{}")
 
     @property
     def server(self) -> str:
@@ -114,8 +127,8 @@ class Call:
             return str(self.args.get("command") or self.title)
         if self.is_of_server:
             return f"{self.name} {self.text}"
-        if self.kind == EXECUTE:
-            return self._shell_line
+        if self.is_command:
+            return self.shell_line
         if self.diffs:
             return " ".join([self.name, *(diff.path for diff in self.diffs)])
         if self.name in UNNAMED:
@@ -123,7 +136,7 @@ class Call:
         return f"{self.name} {self.title}".strip()
 
     @property
-    def _shell_line(self) -> str:
+    def shell_line(self) -> str:
         """The title, which may be a summary, counts only where the arguments have no command."""
         line = self.args.get("command")
         if isinstance(line, list) and line:
@@ -165,7 +178,10 @@ def read(told: ToolCallUpdate, name: str = "", args: Mapping[str, Any] | None = 
     if args is None:
         args = _arguments(name, told.title, text, diffs[0] if diffs else None, path)
     path = diffs[0].path if diffs else path or str(args.get("file_path") or "")
-    return Call(told.id, name, told.title, told.kind, told.status, text, args, diffs, path)
+    locations = tuple(filter(None, told.paths))
+    return Call(
+        told.id, name, told.title, told.kind, told.status, text, args, diffs, path, locations
+    )
 
 
 def result(call: Call, before: Call | None, record: Record | None, success: bool) -> ToolResult:

@@ -83,10 +83,11 @@ class ToolExecution:
 
 @dataclass(frozen=True)
 class Option:
-    """One possible decision. `label` is the English word for it, mostly the agent's."""
+    """One possible decision. `label` is the English word for it: the agent's, or, for what lasts,
+    ours, which says what it reaches."""
 
     outcome: str
-    label: str
+    label: Words
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from ..acp.agent_state import AgentState
 from ..acp.messages import ToolCallUpdate, WriteTextFile
 from ..agents.cli import AgentCli
 from ..events.tool_call import Call
-from .outcomes import Approvals
+from .lasting_answers import Approvals
 
 
 class AgentSession:

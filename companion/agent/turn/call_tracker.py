@@ -31,10 +31,17 @@ from ..wording.failure import AgentError
 from ..wording.sentence import Words, sentence
 from .agent_session import AgentSession
 from .call_events import CallEvents
+from .consent import Consent
 from .edited_file import plain
 from .file_writes import BROKEN_OFF, Ended, FileWrites, TurnNote
 from .held_writes import HeldWrites
-from .outcomes import REJECTED, CallDecision, Choices, PendingPermission, choices_of
+from .outcomes import (
+    REJECTED,
+    CallDecision,
+    Choices,
+    PendingPermission,
+    choices_of,
+)
 
 # The agent's word for a call that it still prepares.
 PREPARED = "pending"
@@ -61,7 +68,8 @@ class CallTracker:
         self.writes = FileWrites(agent, note)
         self._log = log
         self._agent = agent
-        self._session, self._approvals = agent.session, agent.approvals
+        self._session = agent.session
+        self._consent = Consent(agent, self.writes)
         self._patience = patience
         self._calls = CallEvents(log, agent)
         self._pending: dict[str, PendingPermission] = {}
@@ -109,9 +117,8 @@ class CallTracker:
             writing.add_done_callback(lambda _: self._writing.pop(call_id))
         else:
             self.writes.decide(pending.call, edits[0].new_text if edits else None)
-            # The agent's own editor opens nowhere; the text is changed when it is written.
-            chosen = ONCE if outcome == MODIFY else outcome
-            self._allow(pending, self._approvals.remember(pending.call, chosen))
+            self._consent.remember(pending.coverage.answers.get(outcome))
+            self._allow(pending)
 
     async def change(self, told: ToolCallUpdate) -> None:
         """The agent tells of a call: its beginning, more of it, or its end."""
@@ -148,13 +155,14 @@ class CallTracker:
         call = await self.writes.read_before(call, again=True)
         choices = choices_of(request.options, self._agent.cli.options, call)
         is_changeable = _is_changeable(self._agent, call, choices)
-        pending = PendingPermission(request, call, choices, is_changeable)
+        coverage = await self._consent.coverage(call, choices)
+        pending = PendingPermission(request, call, choices, is_changeable, coverage)
         if self.is_cancelled:
             self._session.decide(request, None)
-        elif self._approvals.covers(call) and ONCE in choices:
+        elif self._consent.covers(coverage):
             self._calls.introduce(call)
             self.writes.decide(call, None)
-            self._allow(pending, ONCE)
+            self._allow(pending)
         else:
             self._wait_for_decision(pending)
 
@@ -270,9 +278,11 @@ class CallTracker:
         if pending.timer is not None:
             pending.timer.cancel()
 
-    def _allow(self, pending: PendingPermission, outcome: str) -> None:
+    def _allow(self, pending: PendingPermission) -> None:
+        """The agent is told to run it once. Its own editor opens nowhere: another text of the user
+        is put in when the file is written."""
         call = pending.call
-        self._answer(pending, outcome)
+        self._answer(pending, ONCE)
         self._calls.state(call, EXECUTING)
         if call.is_attachment:
             self._calls.end(call, COMPLETED, tool_call.result(call, None, None, True))

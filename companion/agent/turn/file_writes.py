@@ -17,14 +17,12 @@ from typing import Awaitable, Callable, Iterable, Optional, Sequence
 from ...base.background import in_thread
 from ...base.log import logger
 from ..agents.open_files import NeedsUser, NotSaved, OpenFiles
-from ..events.tool_call import Call
+from ..events.tool_call import EDIT, Call
 from ..events.turn_events import Diff
 from ..wording.sentence import Sentence, Words, sentence
 from .agent_session import AgentSession
 from .edited_file import before_edit, difference, edited, like, plain, read_file, write_file
 
-# The protocol's kind of calls that edit files.
-EDIT = "edit"
 # Seconds to read or to write a file.
 WRITING = 60.0
 # Seconds to ask whether the user excludes a file: their edit waits for it.
@@ -142,6 +140,12 @@ class FileWrites:
                     self._before[call.id, path] = Before(found)
         await self._ask_for_rules(it for it in paths if again or it not in self._excludes)
         return self._replacing(call)
+
+    async def excludes(self, paths: Iterable[str]) -> bool:
+        """Whether the user excludes any of them; also if that is not known."""
+        wanted = list(paths)
+        await self._ask_for_rules(wanted)
+        return any(self._excludes.get(it, True) for it in wanted)
 
     def decide(self, call: Call, text: str | None) -> None:
         """The user approved the call; `text` is what they want written instead."""

@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Callable, Optional
 
 from ..agents.open_files import NeedsUser
-from ..events.tool_call import Call, Record
+from ..events.tool_call import EDIT, Call, Record
 from ..events.turn_events import Diff
 from ..wording.sentence import Words, sentence
 from . import file_reads
 from .agent_session import AgentSession
 from .call_events import CallEvents
 from .edited_file import plain
-from .file_writes import EDIT, LEFT_OUT, Ended, FileWrites
+from .file_writes import LEFT_OUT, Ended, FileWrites
 from .outcomes import HELD, REJECTED, PendingPermission
 
 # The name of a call of which the agent tells nothing but its write.

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Mapping, Sequence, Tuple
+from typing import Mapping, Sequence
 
 from ..acp.messages import (
-    ALLOW_ALWAYS,
     ALLOW_ONCE,
     REJECT_ALWAYS,
     REJECT_ONCE,
@@ -20,17 +19,10 @@ from ..acp.messages import (
 )
 from ..events import turn_events as events
 from ..events.tool_call import SWITCH_MODE, Call
-from ..events.turn_events import (
-    ALWAYS,
-    ALWAYS_SERVER,
-    ALWAYS_TOOL,
-    CANCEL,
-    MODIFY,
-    ONCE,
-    OUTCOMES,
-)
+from ..events.turn_events import ALWAYS, ALWAYS_TOOL, CANCEL, MODIFY, ONCE, OUTCOMES
 from ..wording.failure import TOOL_INVALID_OUTCOME, AgentError, not_among
 from ..wording.sentence import Words, sentence
+from .lasting_answers import NOTHING, Coverage
 
 # Why a call does not run.
 REJECTED = sentence("Rejected by the user.")
@@ -43,14 +35,6 @@ HELD: Mapping[str, PermissionOption] = {
 }
 # What is meant by options that count once, or that reject.
 ONE_TIME = {ALLOW_ONCE: ONCE, REJECT_ONCE: CANCEL, REJECT_ALWAYS: CANCEL}
-# The kinds that an option with an outcome has.
-KINDS = {
-    ONCE: (ALLOW_ONCE,),
-    CANCEL: (REJECT_ONCE, REJECT_ALWAYS),
-    **dict.fromkeys((ALWAYS, ALWAYS_TOOL, ALWAYS_SERVER), (ALLOW_ALWAYS,)),
-}
-# The scope of an approval: all edits, a tool of a server, or all tools of a server.
-Scope = Tuple[str, ...]
 # The agent's options by the outcomes that choose them.
 Choices = Mapping[str, PermissionOption]
 
@@ -75,11 +59,11 @@ def choices_of(
     options: Sequence[PermissionOption], known: Mapping[str, str], call: Call
 ) -> Choices:
     """In the agent's order. `known` are the outcomes of the options that are known to be harmless,
-    by their ids. Another one is offered only if it counts once: what a lasting one would change,
-    its label alone cannot show. An option is chosen before others of its outcome if it is known,
-    if it is no rejection for good, and if it comes first."""
+    by their ids. None is chosen that lasts: what it would change, its label alone cannot show.
+    An option is chosen before others of its outcome if it is known, if it is no rejection for good,
+    and if it comes first."""
     chosen: dict[str, PermissionOption] = {}
-    ranked = sorted(options, key=lambda it: (not _is_known(it, known), it.kind == REJECT_ALWAYS))
+    ranked = sorted(options, key=lambda it: (not is_known(it, known), it.kind == REJECT_ALWAYS))
     for option in ranked:
         chosen.setdefault(_outcome_of(option, known, call), option)
     return {
@@ -90,40 +74,43 @@ def choices_of(
 
 
 def _outcome_of(option: PermissionOption, known: Mapping[str, str], call: Call) -> str:
-    """ "" if it is not offered. A call that asks for another mode is never allowed for good, which
-    would be a mode with fewer questions; nor by an option that the agent's row does not have, if
-    there is a row."""
-    is_known = _is_known(option, known)
-    outcome = known[option.id] if is_known else ONE_TIME.get(option.kind, "")
-    if call.kind != SWITCH_MODE or outcome == CANCEL:
-        return outcome
-    return ONCE if outcome == ONCE and (is_known or not known) else ""
+    """ "" if it is not offered. A call that asks for another mode is never allowed by an option
+    that the agent's row does not have, if there is a row."""
+    outcome = ONE_TIME.get(option.kind, "")
+    is_other_mode = call.kind == SWITCH_MODE and outcome == ONCE
+    return "" if is_other_mode and known and not is_known(option, known) else outcome
 
 
-def _is_known(option: PermissionOption, known: Mapping[str, str]) -> bool:
+def is_known(option: PermissionOption, known: Mapping[str, str]) -> bool:
     """Whether it is known by its id, and still of the kind that it had."""
-    return option.kind in KINDS.get(known.get(option.id, ""), ())
+    outcome = ONE_TIME.get(option.kind)
+    return outcome is not None and known.get(option.id) == outcome
 
 
 @dataclass
 class PendingPermission:
     """A call that waits for the answer to a permission request. `is_changeable` says that it is an
-    edit that can be written otherwise. `event` and `timer` exist once somebody was asked. Where
-    not the agent asks, but we about a write of its, there is no `request`, and `held` gets why it
-    is not allowed, "" if it is."""
+    edit that can be written otherwise. `coverage` has the lasting answers that are offered. `event`
+    and `timer` exist once somebody was asked. Where not the agent asks, but we about a write of
+    its, there is no `request`, and `held` gets why it is not allowed, "" if it is."""
 
     request: PermissionRequest | None
     call: Call
     choices: Choices
     is_changeable: bool = False
+    coverage: Coverage = NOTHING
     event: events.TurnEvent | None = None
     timer: asyncio.TimerHandle | None = None
     held: asyncio.Future[Words] | None = None
 
     @property
     def offered(self) -> tuple[events.Option, ...]:
-        known = [events.Option(outcome, it.name) for outcome, it in self.choices.items()]
-        return (*known, *([events.Option(MODIFY, EDIT)] if self.is_changeable else []))
+        options = [events.Option(outcome, it.name) for outcome, it in self.choices.items()]
+        lasting = [events.Option(it, each.label) for it, each in self.coverage.answers.items()]
+        # Behind the answer that counts once, without which there are none.
+        at = list(self.choices).index(ONCE) + 1 if lasting else 0
+        change = [events.Option(MODIFY, EDIT)] if self.is_changeable else []
+        return (*options[:at], *lasting, *options[at:], *change)
 
     @property
     def body(self) -> events.ToolConfirmation:
@@ -151,44 +138,10 @@ class PendingPermission:
             return MODIFY
         # Tools of servers have two others instead; this is the narrower one.
         for meant in (outcome, ALWAYS_TOOL if outcome == ALWAYS else outcome):
-            if meant in self.choices or meant == CANCEL:
+            if meant in self.choices or meant in self.coverage.answers or meant == CANCEL:
                 return meant
         known = ", ".join(option.outcome for option in self.offered)
         raise AgentError(
             TOOL_INVALID_OUTCOME,
             sentence("Expected one of {expected} for this call.", expected=known),
         )
-
-
-class Approvals:
-    """The user's lasting approvals in one conversation.
-
-    The agent is told to run such a call once, because its own memory goes further: it would approve
-    a tool of a server for all conversations, and edits change the mode of the session
-    (docs/gemini-cli-acp.md 5.34, 5.35). Approvals of commands it remembers by itself.
-    """
-
-    def __init__(self) -> None:
-        self._scopes: set[Scope] = set()
-
-    def covers(self, call: Call) -> bool:
-        return not self._scopes.isdisjoint(_scopes(call).values())
-
-    def remember(self, call: Call, outcome: str) -> str:
-        """The outcome for the agent, in place of the chosen one."""
-        scope = _scopes(call).get(outcome)
-        if scope is None:
-            return outcome
-        self._scopes.add(scope)
-        return ONCE
-
-
-def _scopes(call: Call) -> Mapping[str, Scope]:
-    """What each of the outcomes would approve, beside this call."""
-    if call.kind == "edit":
-        return {ALWAYS: ("edits",)}
-    if not call.is_of_server:
-        return {}
-    # Two tools may have the same name, as far as the call's id shows it; their titles differ.
-    tool = ("tool", call.name, call.title)
-    return {ALWAYS_TOOL: tool, ALWAYS_SERVER: ("server", call.server) if call.server else tool}

@@ -35,6 +35,14 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "Allow for this conversation": "在本会话中允许",
     "Allow all tools of the server for this conversation": "在本会话中允许此服务器的所有工具",
     "Allow the tool for this conversation": "在本会话中允许此工具",
+    "Allow edits of this file for this conversation": "在本会话中允许修改此文件",
+    "Allow edits of these files for this conversation": "在本会话中允许修改这些文件",
+    "Allow edits of all files in {folder} for this conversation": (
+        "在本会话中允许修改 {folder} 中的所有文件"
+    ),
+    "the workspace": "工作区",
+    "Allow exactly this command for this conversation": "在本会话中仅允许这一条命令",
+    "Allow exactly this call for this conversation": "在本会话中仅允许这一调用",
     "Edit": "编辑",
     "{count} blank lines": "{count} 个空行",
     "{count} spaces": "{count} 个空格",

@@ -100,7 +100,7 @@ class Answering:
             is_no = option.outcome == CANCEL
             if option.outcome == MODIFY:
                 self._replies.edit(asked)
-            elif self._is_open(asked) if is_no else self._may(asked, window, option.label):
+            elif self._is_open(asked) if is_no else self._may(asked, window, str(option.label)):
                 self._stories.begin(self._replies.decide(asked, option), window)
 
     def show_all(self, view: sublime.View, chat: ChatView, told: Any) -> bool:
@@ -153,7 +153,7 @@ class Answering:
         offered = asked.question.options
         fitting = [it for it in offered if it.outcome in OUTCOMES[decision]]
         if not fitting:
-            self._tell(NO_SUCH.format(decision, ", ".join(it.label for it in offered)))
+            self._tell(NO_SUCH.format(decision, ", ".join(str(it.label) for it in offered)))
         elif decision == DENY_WITH_NOTE:
             self._stories.begin(self._replies.deny_with_note(asked, fitting[0], window), window)
         elif len(fitting) == 1:

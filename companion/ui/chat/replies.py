@@ -107,7 +107,7 @@ class Replies:
         self, asked: WaitingQuestion, options: Sequence[Option], window: sublime.Window
     ) -> None:
         panel = self._panel(asked, window)
-        labels = [it.label for it in options]
+        labels = [str(it.label) for it in options]
         chosen = await panel.choice(labels, WHICH.format(asked.question.title))
         if self._ends(asked, panel) and chosen >= 0:
             await self.decide(asked, options[chosen])

@@ -1,0 +1,104 @@
+"""Files about which the user is asked each time, whatever they have allowed for good: those outside
+of the workspace, those of version control, and those that start programs.
+
+The list is in docs/agents.md 2; it says there what is left out, and why.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+
+from ...base.path_patterns import is_matched
+
+# Folders of version control: hooks and settings that name programs, and the history.
+REPOSITORIES = (".git", ".hg", ".svn", ".bzr", ".jj", "git~1")
+# Patterns as in the setting `exclude`. A program reads these by itself, when a shell, an editor, an
+# agent or an interpreter starts, when a folder is entered or opened, with a commit or a push, and
+# runs what they name.
+STARTING = (
+    # Shells and terminals.
+    ".bash*", ".profile", ".zsh*", ".zprofile", ".zlog*", ".ksh*", ".csh*", ".tcsh*", ".login",
+    ".logout", ".inputrc", ".tmux.conf", ".screenrc", ".config/fish/", "*profile.ps1",
+    ".pam_environment",
+    # Sessions of the desktop, services, connections from elsewhere.
+    ".xprofile", ".xinitrc", ".xsession*", ".config/autostart/", "*.desktop", ".config/systemd/",
+    "LaunchAgents/", "LaunchDaemons/", ".ssh/",
+    # Entering a folder.
+    ".envrc", ".direnv/", ".autoenv*", "mise.toml", ".mise.toml", ".mise/", ".config/mise/",
+    # Hooks of git, and settings that name programs.
+    ".gitconfig", ".config/git/", ".gitmodules", ".githooks/", ".husky/", ".overcommit.yml",
+    ".pre-commit-config.yaml", "lefthook.yml", ".lefthook/",
+    # Editors.
+    ".vscode/", "*.code-workspace", ".idea/", ".fleet/", ".zed/", ".cursor/", ".windsurf/",
+    "*.sublime-project", "*.sublime-workspace", "*.sublime-settings", "*.sublime-build",
+    ".vimrc", ".gvimrc", ".exrc", ".nvimrc", ".nvim.lua", ".vim/", ".config/nvim/", ".emacs",
+    ".emacs.d/", ".dir-locals*.el", ".devcontainer/", ".devcontainer.json",
+    # Agents: their settings, hooks, commands, tool servers.
+    ".claude/", ".claude.json", ".codex/", ".gemini/", ".qwen/", ".opencode/", "opencode.json*",
+    ".agents/", ".mcp.json", "mcp.json",
+    # What interpreters, debuggers and package managers read before anything else.
+    "sitecustomize.py", "usercustomize.py", "*.pth", ".pythonrc*", ".gdbinit", ".lldbinit",
+    ".npmrc", ".yarnrc*", ".yarn/", ".pnpmfile.*js", ".cargo/", ".bazelrc",
+    # Builds on other machines.
+    ".github/workflows/", ".github/actions/", ".gitlab-ci.yml", ".circleci/", "Jenkinsfile",
+    ".travis.yml", "azure-pipelines.yml", ".drone.yml", ".woodpecker*",
+)  # fmt: skip
+# What no path of a file has: it would be shown otherwise than it is, or another one is written.
+UNSHOWN = ("Cc", "Cs", "Zl", "Zp")
+
+
+def inner_file(path: str, workspace: str) -> str:
+    """The file that an absolute path leads to through all links, if that is in the workspace and a
+    lasting answer may cover it; else "". Asks the disk."""
+    if not os.path.isabs(path) or not _is_plain(path):
+        return ""
+    try:
+        root = os.path.realpath(workspace)
+        real = os.path.realpath(path)
+        # Another name of the file may be one of those.
+        has_names = os.path.isfile(real) and os.stat(real).st_nlink > 1
+    except (OSError, ValueError):
+        return ""
+    if has_names or not real.startswith(os.path.join(root, "")):
+        return ""
+    # A link of such a name may be read by it, wherever it leads.
+    names = (os.path.abspath(path), real)
+    return "" if any(_is_guarded(_below(it, root)) for it in names) else real
+
+
+def inner_folder(path: str, workspace: str) -> str:
+    """The same for a folder, which may be the workspace itself."""
+    try:
+        if _is_plain(path) and os.path.realpath(path) == os.path.realpath(workspace):
+            return os.path.realpath(workspace)
+    except (OSError, ValueError):
+        return ""
+    return inner_file(path, workspace)
+
+
+def _below(path: str, root: str) -> str:
+    """The part of it below the root; all of it, if it is elsewhere."""
+    start = os.path.join(root, "")
+    return path[len(start) :] if path.startswith(start) else path
+
+
+def _is_plain(path: str) -> bool:
+    """U+FFFD stands for what could not be read of a name."""
+    return "\ufffd" not in path and not any(unicodedata.category(it) in UNSHOWN for it in path)
+
+
+def _is_guarded(path: str) -> bool:
+    parts = [_name(it) for it in path.replace("\\", "/").split("/")]
+    return not {*parts}.isdisjoint(REPOSITORIES) or is_matched("/".join(parts), (), STARTING, True)
+
+
+def _name(part: str) -> str:
+    """A part of a path as the most careless file system knows it: without case, invisible
+    characters, a stream's name, and blanks and dots at its end."""
+    seen = "".join(it for it in unicodedata.normalize("NFKC", part) if _is_seen(it))
+    return seen.casefold().partition(":")[0].rstrip(" .")
+
+
+def _is_seen(letter: str) -> bool:
+    return unicodedata.category(letter) != "Cf"
