@@ -135,8 +135,8 @@ uninstall:
 judges: setup-python
 	@$(PY) -m tools.judges
 
-# The package under the Sublime Text of this machine, with a report to paste into an issue.
-# make judge-sublime SUBLIME=/opt/sublime_text [UNITTESTING=path]
+# The package under a Sublime Text, with a report to paste into an issue.
+# make judge-sublime SUBLIME=/opt/sublime_text | BUILD=4200 [UNITTESTING=path LIBRARIES=path]
 judge-sublime: setup-python
 	@$(PY) -m tools.judge_sublime
 

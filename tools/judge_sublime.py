@@ -1,14 +1,20 @@
 """`make judge-sublime SUBLIME=path`: the package under the Sublime Text of that folder.
 
-make judge-sublime SUBLIME=path [UNITTESTING=path] [HOST_PYTHON=path]
+make judge-sublime SUBLIME=path | BUILD=number | BUILD=newest
+                   [UNITTESTING=path LIBRARIES=path] [HOST_PYTHON=path] [UNPACKED=1]
+                   [ONLY=test_x.py] [REPORT=path]
 
-First our plugin is loaded by the genuine sublime_plugin.py that lies there. Then, where a copy of
-that Sublime Text can be started and UNITTESTING names a checkout of that package, it runs all our
-tests in that copy, which has a data folder of its own. The report is meant to be pasted.
+First our plugin is loaded by the genuine sublime_plugin.py that lies there. Then, where UNITTESTING
+names a checkout of that package, it runs all our tests in a copy of that Sublime Text, which has a
+data folder of its own. There the package is the zip that users get; UNPACKED=1 makes it a folder,
+which UnitTesting loads anew before the tests. LIBRARIES is a folder with what UnitTesting imports:
+sublime_aio.py. BUILD is downloaded. REPORT gets what the tests said
+and, under X11, a picture of the screen at their end. What is printed is meant to be pasted.
 """
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import json
 import os
@@ -18,37 +24,56 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Dict, List, Set, Tuple
+from typing import Dict, Iterator, List, Set, Tuple
 
 from headless import values
 
-from . import package
+from . import real_editor
+from .real_editor import ROOT, Refused
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GENUINE = os.path.join(ROOT, "tools", "judge_genuine.py")
-NAME = "GeminiCompanion"
-PATIENCE = 900.0  # seconds for all tests
-# Run by the Sublime Text of the copy, once it stands.
+NAME = real_editor.NAME
+PATIENCE = 1800.0  # seconds for all tests
+# A plugin. UnitTesting may be loaded after it, so it tries until the tests begin.
 STARTER = """
+import os
+
 import sublime
 
+ARGUMENTS = %r
+
+
 def plugin_loaded():
-    sublime.set_timeout(start, 5000)
+    sublime.set_timeout(start, 3000)
+
 
 def start():
-    arguments = {"package": "%s", "output": %r}
-    sublime.active_window().run_command("unit_testing", arguments)
+    if not os.path.exists(ARGUMENTS["output"]):
+        sublime.active_window().run_command("unit_testing", ARGUMENTS)
+        sublime.set_timeout(start, 2000)
 """
 
 
 def main() -> int:
     """The exit status: 0 where all that could be asked was as it should be."""
-    sublime = os.path.abspath(os.environ.get("SUBLIME") or os.devnull)
-    layers = _layers(sublime)
-    if not layers:
-        print("SUBLIME=path is needed: the folder that has Lib/python38/sublime_plugin.py in it.")
-        return 2
-    print("Judged on %s, %s" % (platform.platform(), _program(sublime)))
+    with contextlib.ExitStack() as stack:
+        try:
+            sublime = stack.enter_context(chosen_editor())
+        except (Refused, OSError) as error:
+            print(error)
+            return 2
+        layers = _layers(sublime)
+        if not layers:
+            print(
+                "SUBLIME=path is needed: the folder that has Lib/python38/sublime_plugin.py in it."
+            )
+            return 2
+        return _judge(sublime, layers)
+
+
+def _judge(sublime: str, layers: List[str]) -> int:
+    program = real_editor.find_program(sublime)
+    print("Judged on %s, %s" % (platform.platform(), program or "no program"))
     problems: List[str] = []
     for layer in layers:
         found, told = _load(layer)
@@ -60,18 +85,23 @@ def main() -> int:
     return 1 if problems else 0
 
 
+@contextlib.contextmanager
+def chosen_editor() -> Iterator[str]:
+    """The folder of SUBLIME, or one with BUILD in it. Raises Refused and OSError."""
+    build = os.environ.get("BUILD", "")
+    if not build:
+        yield os.path.abspath(os.environ.get("SUBLIME") or os.devnull)
+        return
+    with real_editor.temporary_folder() as folder:
+        number = real_editor.newest_build() if build == "newest" else build
+        real_editor.download_editor(number, folder)
+        yield folder
+
+
 def _layers(sublime: str) -> List[str]:
     """The folders with the genuine files, for each plugin host that can load the package."""
     found = glob.glob(os.path.join(sublime, "**", "sublime_plugin.py"), recursive=True)
     return sorted(os.path.dirname(path) for path in found if "python33" not in path)
-
-
-def _program(sublime: str) -> str:
-    for name in ("sublime_text", "sublime_text.exe", "Contents/MacOS/sublime_text"):
-        path = os.path.join(sublime, *name.split("/"))
-        if os.path.isfile(path):
-            return path
-    return "no program"
 
 
 def _load(layer: str) -> Tuple[List[str], str]:
@@ -108,48 +138,57 @@ def _only_the_package(folder: str, names: List[str]) -> List[str]:
 
 
 def _in_a_copy(sublime: str, unittesting: str, problems: List[str]) -> str:
-    """Run our tests in a copy with a data folder beside it; a sentence."""
-    if not unittesting or not os.path.isfile(os.path.join(sublime, "sublime_text")):
-        return "Tests: not run. They need UNITTESTING=path and a Sublime Text for Linux."
-    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+    """Run our tests in a copy with a data folder of its own; a sentence."""
+    if not unittesting or not real_editor.find_program(sublime):
+        return "Tests: not run. They need UNITTESTING=path and the program of Sublime Text."
+    if sys.platform == "linux" and not os.environ.get("DISPLAY"):
         return "Tests: not run. There is no display (xvfb-run gives one)."
-    with tempfile.TemporaryDirectory(prefix="sublime-") as folder:
-        copy = os.path.join(folder, "sublime_text")
+    with real_editor.temporary_folder() as folder:
+        copy = os.path.join(folder, "copy")
         shutil.copytree(sublime, copy, symlinks=True)
-        output = _lay(copy, os.path.abspath(unittesting))
-        editor = subprocess.Popen([os.path.join(copy, "sublime_text"), "--new-window"], cwd=folder)
+        try:
+            editor = real_editor.editor_in(real_editor.find_program(copy), folder)
+        except Refused as error:
+            return "Tests: not run. %s" % error
+        output = lay_tests(editor.data, os.path.abspath(unittesting))
+        process = editor.start(["--new-window"])
         try:
             text = _wait_for(output)
+            _keep_report(text)
         finally:
-            editor.terminate()
-            editor.wait(30)
+            editor.end(process)
     last = [line for line in text.splitlines() if line.startswith(("OK", "FAILED", "Ran "))]
     if not any(line.startswith("OK") for line in last):
         problems.append(text[-4000:] or "the tests did not begin")
     return "Tests: " + (", ".join(last) or "no end within %d s" % PATIENCE)
 
 
-def _lay(copy: str, unittesting: str) -> str:
-    """The data folder of a portable Sublime Text; the path that the tests' output gets."""
-    packages = os.path.join(copy, "Data", "Packages")
-    ours = os.path.join(packages, NAME)
-    for path, content in package.whole(package.exported(), package.downloaded()).items():
-        full = os.path.join(ours, *path.split("/"))
-        os.makedirs(os.path.dirname(full), exist_ok=True)
-        with open(full, "wb") as file:
-            file.write(content)
-    shutil.copytree(os.path.join(ROOT, "tests"), os.path.join(ours, "tests"), ignore=_no_modules)
-    shutil.copy(os.path.join(ROOT, "unittesting.json"), ours)
-    shutil.copytree(unittesting, os.path.join(packages, "UnitTesting"), ignore=_no_modules)
-    output = os.path.join(copy, "output.txt")
-    os.makedirs(os.path.join(packages, "User"))
-    with open(os.path.join(packages, "User", "judge.py"), "w", encoding="utf-8") as starter:
-        starter.write(STARTER % (NAME, output))
+def lay_tests(data: str, unittesting: str) -> str:
+    """Put all there that begins the tests once the editor starts; the path of their output."""
+    is_unpacked = bool(os.environ.get("UNPACKED"))
+    output = os.path.join(data, "output.txt")
+    libraries = os.environ.get("LIBRARIES", "")
+    real_editor.lay_package(data, is_unpacked)
+    arguments: Dict[str, object] = {
+        "package": real_editor.lay_tests(data, unittesting, libraries, is_unpacked),
+        "output": output,
+        "reload_package_on_testing": is_unpacked,
+    }
+    if os.environ.get("ONLY"):
+        arguments["pattern"] = os.environ["ONLY"]
+    real_editor.lay_plugin(data, NAME + "Start", STARTER % arguments)
     return output
 
 
-def _no_modules(folder: str, names: List[str]) -> List[str]:
-    return [name for name in names if name in (".git", "__pycache__", "node_modules")]
+def _keep_report(text: str) -> None:
+    folder = os.environ.get("REPORT", "")
+    if not folder:
+        return
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "tests.txt"), "w", encoding="utf-8") as file:
+        file.write(text)
+    if os.environ.get("DISPLAY") and shutil.which("import"):
+        subprocess.call(["import", "-window", "root", os.path.join(folder, "screen.png")])
 
 
 def _wait_for(path: str) -> str:

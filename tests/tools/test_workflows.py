@@ -60,7 +60,7 @@ class Workflows(unittest.TestCase):
 
     def test_each_action_is_of_one_commit_and_few_are_strangers(self) -> None:
         used = [step["uses"] for _name, step in self.steps() if "uses" in step]
-        known = r"^(actions/[\w-]+|SublimeText/UnitTesting/actions/[\w-]+)@[0-9a-f]{40}$"
+        known = r"^actions/[\w-]+@[0-9a-f]{40}$"
         for action in used:
             self.assertRegex(action, known)
 
@@ -75,13 +75,22 @@ class Workflows(unittest.TestCase):
         systems = ("ubuntu", "macos", "windows")
         self.assertEqual(found, {(name, python) for name in systems for python in ("3.8", "3.14")})
 
-    def test_package_control_never_looks_for_our_libraries_in_its_channel(self) -> None:
-        steps = self.flows["test.yml"]["jobs"]["sublime"]["steps"]
-        kinds = [step.get("uses", step.get("run", "")) for step in steps]
-        order = ["actions/setup@", "tools.install --libraries", "cp -r .", "actions/run-tests@"]
-        places = [next(at for at, it in enumerate(kinds) if words in it) for words in order]
-        self.assertEqual(places, sorted(places))
-        self.assertIs(steps[places[0]]["with"]["install-package"], False)
+    def test_a_real_editor_of_the_oldest_and_the_newest_build_gets_what_users_get(
+        self,
+    ) -> None:
+        rows = self.flows["test.yml"]["jobs"]["sublime"]["strategy"]["matrix"]["include"]
+        zipped = {(row["os"].split("-")[0], row["build"]) for row in rows if "unpacked" not in row}
+        self.assertLessEqual({("ubuntu", it) for it in ("4107", "4126", "4200", "newest")}, zipped)
+        self.assertLessEqual({(it, "newest") for it in ("macos", "windows")}, zipped)
+        self.assertTrue(any("unpacked" in row for row in rows))
+
+    def test_each_part_of_a_real_editor_gets_the_variables_that_its_program_reads(self) -> None:
+        for step in self.flows["test.yml"]["jobs"]["sublime"]["steps"]:
+            for module in re.findall(r"python -m tools\.(\w+)", step.get("run", "")):
+                text = read("tools", module + ".py")
+                for name in step["env"]:
+                    with self.subTest(module, variable=name):
+                        self.assertRegex(text, rf"\b{name}\b")
 
     def test_only_a_release_may_write(self) -> None:
         self.assertEqual(self.flows["test.yml"]["permissions"], {"contents": "read"})

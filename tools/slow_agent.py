@@ -1,0 +1,50 @@
+"""An agent of the Agent Client Protocol that answers each message with numbered words, 30 a second.
+
+python tools/slow_agent.py [WORDS]
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import Any, Dict
+
+PAUSE = 1 / 30  # seconds between two words
+
+
+def main(words: int = 900) -> None:
+    """Serve on the standard streams until they end."""
+    for line in sys.stdin:
+        message = json.loads(line)
+        method, number = message.get("method"), message.get("id")
+        if method == "initialize":
+            _send({"id": number, "result": {"protocolVersion": 1, "agentCapabilities": {}}})
+        elif method == "session/new":
+            _send({"id": number, "result": {"sessionId": "slow"}})
+        elif method == "session/prompt":
+            _stream(words)
+            _send({"id": number, "result": {"stopReason": "end_turn"}})
+        elif number is not None and method:
+            error = {"code": -32601, "message": f"No such method: {method}"}
+            _send({"id": number, "error": error})
+
+
+def _stream(words: int) -> None:
+    for number in range(words):
+        text = f"word {number} " if number % 8 else f"\n\nword {number} "
+        update = {
+            "sessionUpdate": "agent_message_chunk",
+            "content": {"type": "text", "text": text},
+        }
+        _send({"method": "session/update", "params": {"sessionId": "slow", "update": update}})
+        time.sleep(PAUSE)
+
+
+def _send(message: Dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
