@@ -84,6 +84,7 @@ from .companion.ui.commands.diff_commands import (  # noqa: E402
     GeminiCompanionRejectDiffCommand,
     GeminiCompanionRejectDiffWithNoteCommand,
     GeminiCompanionReleaseDiffCommand,
+    GeminiCompanionSelectCommand,
     GeminiCompanionShowAcceptedEditsCommand,
     GeminiCompanionShowDiffsCommand,
     GeminiCompanionShowUnaskedEditsCommand,
@@ -173,6 +174,7 @@ __all__ = [
     "GeminiCompanionReleaseDiffCommand",
     "GeminiCompanionRestartCompanionCommand",
     "GeminiCompanionRunCliCommand",
+    "GeminiCompanionSelectCommand",
     "GeminiCompanionSendDiagnosticsCommand",
     "GeminiCompanionSendFileCommand",
     "GeminiCompanionSendOpenFilesCommand",
@@ -273,16 +275,12 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
         if _host.running is not None:
             _host.running.chats.tabs.cloned(view)
 
-    def on_selection_modified(self, view: sublime.View) -> None:
-        # Not later: the next key must not reach what is no composer.
-        if _host.running is not None:
-            _host.running.chats.tabs.selected(view)
-
     def on_selection_modified_async(self, view: sublime.View) -> None:
         running = _host.running
         if running is not None:
             running.files.changed(view)
             running.resting.moved(view)
+            running.chats.tabs.selected(view)
 
     def on_modified_async(self, view: sublime.View) -> None:
         running = _host.running

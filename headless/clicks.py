@@ -32,6 +32,8 @@ def links(view: Any) -> List[Link]:
     """All links of a view (the editor's, not the API's): from top to bottom, the popup last."""
     found = []
     for phantom in view.phantoms:
+        if phantom.is_stale:
+            continue
         found += _in(phantom.content, "phantom", min(phantom.region), phantom.on_navigate)
     for marks in view.marks.values():
         for region, content in zip(marks.regions, marks.annotations):

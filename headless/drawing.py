@@ -153,7 +153,7 @@ class _Drawing:
         selection = self.colours.get("selection", "#8884")
         found = [
             Paint(min(pair), max(pair), "background:" + selection, "")
-            for pair in self.view.selection
+            for pair in self.view.drawn_selection
         ]
         for marks in self.view.marks.values():
             if marks.scope and not marks.flags & _HIDDEN:
@@ -202,7 +202,7 @@ class _Drawing:
         cuts = {begin, end}
         for paint in here:
             cuts.update(point for point in (paint.begin, paint.end) if begin < point < end)
-        carets = [b for _a, b in self.view.selection if begin <= b <= end]
+        carets = [b for _a, b in self.view.drawn_selection if begin <= b <= end]
         cuts.update(carets)
         cuts.update(point for point, _size in self.layout.inline if begin <= point < end)
         points = sorted(cuts)
@@ -222,7 +222,7 @@ class _Drawing:
         for paint in paints:
             if paint.begin == paint.end == point and paint.empty:
                 found += "<span class='empty' style='%s'></span>" % paint.empty
-        if self.has_keyboard and any(b == point for _a, b in self.view.selection):
+        if self.has_keyboard and any(b == point for _a, b in self.view.drawn_selection):
             found += "<span class='caret' style='background:%s;height:%gpx'></span>" % (
                 self.colours.get("caret", self.colours["foreground"]),
                 self.font.line,

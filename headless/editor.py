@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import random
 import sys
 import threading
 from collections import OrderedDict
@@ -63,6 +62,8 @@ class Editor:
         self.clipboard = ""
         self.messages: List[str] = []
         self.status_message = ""
+        # What a package did that a real editor does not survive, or not well.
+        self.misuses: List[str] = []
         self.answers: List[Any] = []
         self.alive = True
         self._ids = itertools.count(1)
@@ -386,6 +387,8 @@ class Editor:
             if content is not None:
                 self.guess_syntax(view)
             self.events.view("on_load", view)
+            if self.switches.activated_after_load and self.focused is view:
+                self.events.view("on_activated", view)
 
     def guess_syntax(self, view: View) -> None:
         """Where the name says nothing the first line may ("#!/usr/bin/env python")."""
@@ -414,7 +417,9 @@ class Editor:
         if old is not None and not old.closed:
             self.events.view("on_deactivated", old)
         if wanted is not None and self.focused is wanted:
-            self.events.view("on_activated", wanted)
+            wanted.redraw()
+            if not (self.switches.activated_after_load and wanted.buffer.loading):
+                self.events.view("on_activated", wanted)
 
     def focus_window(self, window: Window) -> None:
         """The window gets the operating system's focus, and looks at its files on disk."""
@@ -445,6 +450,8 @@ class Editor:
         if sheet.group is not None:
             sheet.group.remove(sheet)
         self.sheets.pop(sheet.id, None)
+        if self.switches.activated_before_close:
+            self.refocus()
         if view is not None:
             self._finish(view)
         self._after_close(window)
@@ -490,6 +497,8 @@ class Editor:
         if view.popup is not None:
             self.hide_popup(view)
         buffer = view.buffer
+        if self.switches.phantoms_of_buffer and view.is_primary() and len(buffer.views) > 1:
+            view.leave_phantoms(buffer.views[1])
         if view in buffer.views:
             buffer.views.remove(view)
         if not buffer.views and self.buffers.pop(buffer.id, None) is not None:
@@ -607,7 +616,7 @@ class Editor:
         buffer.mark_clean()
         for view in list(buffer.views):
             if not self.switches.phantoms_survive_reload:
-                view.erase_phantoms([phantom.id for phantom in view.phantoms])
+                view.erase_phantoms([phantom.id for phantom in view.own_phantoms])
             self.events.view(event, view)
         self.events.text(event, buffer)
 
@@ -657,6 +666,7 @@ class Editor:
         if token not in view.edit_tokens:
             return
         view.edit_tokens.remove(token)
+        view.redraw()
         edit = view.buffer.edits.pop()
         if not edit.nested:
             view.buffer.end_step()
@@ -685,7 +695,8 @@ class Editor:
             return
         buffer.untold += changes
         if len(buffer.untold) == len(changes):
-            self.queues.ui.post(lambda: self._tell_late(buffer), random.uniform(*delay))
+            wait = self.switches.chance.uniform(*delay)
+            self.queues.ui.post(lambda: self._tell_late(buffer), wait)
 
     def _tell_late(self, buffer: Buffer) -> None:
         changes, buffer.untold = buffer.untold, []
@@ -722,7 +733,16 @@ class Editor:
 
     def type_text(self, view: View, text: str) -> None:
         """What a person types at the caret."""
-        self.commands.run_text(view, "insert", {"characters": text})
+        hooks = not self.switches.input_method or text == "\n"
+        self.commands.run_text(view, "insert", {"characters": text}, hooks)
+
+    def see_read_only(self, view: View) -> None:
+        """Somebody makes a view read-only, or lets it be written into. Raises RuntimeError."""
+        is_here = self.queues.ui.is_here() and self.events.tells_of_selection
+        if is_here and self.switches.read_only_event_freezes:
+            misuse = "set_read_only within on_selection_modified, in %r" % view.title()
+            self.misuses.append(misuse)
+            raise RuntimeError(misuse)
 
     # Talking to the user
 

@@ -78,6 +78,8 @@ class Events:
         self.text_listeners: Dict[int, List[Any]] = {}
         self._made: Set[Tuple[int, Type[Any]]] = set()
         self.ready = False
+        # Whether a handler of on_selection_modified runs now, on the UI thread.
+        self.tells_of_selection = False
         self.longest, self.longest_of = 0.0, ""
 
     # Telling
@@ -87,8 +89,12 @@ class Events:
         if not self.ready:
             return
         wrapper = self.editor.api.View(view.id)
-        self.tell(self.hearing(name), name, wrapper)
-        self.tell(self.view_listeners.get(view.id, ()), name)
+        outer, self.tells_of_selection = self.tells_of_selection, name == "on_selection_modified"
+        try:
+            self.tell(self.hearing(name), name, wrapper)
+            self.tell(self.view_listeners.get(view.id, ()), name)
+        finally:
+            self.tells_of_selection = outer
         if name in BOTH:
             self.editor.queues.worker.post(lambda: self._view_async(name + "_async", view.id))
 

@@ -75,10 +75,19 @@ def _start(editor: Editor, options: Options) -> None:
 
 
 def _open(editor: Editor, options: Options, ending: "Ending") -> None:
-    editor.plugins.start()
-    editor.plugins.open_api()
+    delay = 0.0 if options.script else editor.switches.packages_delay
+    if delay:
+        _begin(editor, options, ending)
+        editor.queues.ui.post(lambda: _load(editor), delay)
+        return
+    _load(editor)
     # Behind on_init, which open_api posted for the next turn.
     editor.queues.ui.post(lambda: _begin(editor, options, ending))
+
+
+def _load(editor: Editor) -> None:
+    editor.plugins.start()
+    editor.plugins.open_api()
 
 
 def _begin(editor: Editor, options: Options, ending: "Ending") -> None:

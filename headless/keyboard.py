@@ -110,6 +110,8 @@ class Keyboard:
         elif key.startswith("shift+") and key[6:] in MOVES:
             name, args = MOVES[key[6:]]
             self._run(view, name, {**args, "extend": True})
+        elif len(key) == 1 and self.editor.switches.input_method:
+            self.editor.type_text(view, key)
         elif len(key) == 1:
             command, args, _is_begin = self._bound(view, [CHARACTER])
             args = {**(args or {}), "character": key} if command else {"characters": key}

@@ -109,7 +109,7 @@ class Layout:
         added: Dict[int, float] = {}
         # Most of them have the same few contents.
         sizes: Dict[str, minihtml.Size] = {}
-        for phantom in view.phantoms:
+        for phantom in view.measured_phantoms:
             size = sizes.get(phantom.content)
             if size is None:
                 size = sizes[phantom.content] = minihtml.measure(phantom.content, self.font)

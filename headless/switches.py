@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
-from typing import Optional, Tuple
+from dataclasses import dataclass, field
+from typing import Any, Dict, Optional, Tuple
 
 
 @dataclass
 class Switches:
-    """How this editor behaves where the real ones differ; may be changed while it runs."""
+    """How this editor behaves where the real ones differ; may be changed while it runs. `chance`
+    says what happens where several things may."""
+
+    chance: random.Random = field(default_factory=random.Random)
 
     # Closing a window or quitting tells each view's listeners; with hot exit it does not.
     close_events: bool = False
@@ -21,9 +24,6 @@ class Switches:
     modified_first: bool = True
     # Phantoms go when the whole buffer is reloaded or reverted.
     phantoms_survive_reload: bool = True
-    # on_text_changed comes so many milliseconds after its command, from the first number to the
-    # second, and tells of all changes until then; None: within it (sublime_text#3299, #6895).
-    text_event_delay: Optional[Tuple[float, float]] = None
     # Commands whose is_enabled is false are skipped by run_command too.
     disabled_commands_skip: bool = True
     # Files that change on disk are noticed within this many seconds; 0 only upon focus.
@@ -36,6 +36,32 @@ class Switches:
     window_height: float = 800.0
     em_width: float = 8.0
     line_height: float = 19.0
+    # on_text_changed comes so many milliseconds after its command, from the first number to the
+    # second, and tells of all changes until then; None: within it (sublime_text#3299, #6895).
+    text_event_delay: Optional[Tuple[float, float]] = None
+    # A phantom shows in all views of its buffer; those of the first view stay when that is closed,
+    # without reacting, and nobody can erase them (sublime_text#6188; LSP; ColorHelper#187).
+    phantoms_of_buffer: bool = False
+    # How high a phantom is, is known only in the next turn (CSS of images and fonts; sublime_text#5894).
+    phantom_heights_late: bool = False
+    # A selection that is set outside of a command of the view is not drawn before the view is drawn
+    # for another reason (sublime_text#485, #6667; LSP#1306).
+    selections_drawn_late: bool = False
+    # view.replace of an empty region at a caret selects what it inserts (sublime_text#1165, #4144).
+    replace_selects: bool = False
+    # set_read_only within on_selection_modified raises, and is in `editor.misuses`: it froze the
+    # real one (GitSavvy#1382).
+    read_only_event_freezes: bool = False
+    # The user writes with an input method: characters run no key binding, and no command of which a
+    # package hears (sublime_text#3430).
+    input_method: bool = False
+    # The packages are there so many milliseconds after the windows, tabs and keys of the last
+    # session (docs/sublime.md 1.8, 3.4).
+    packages_delay: float = 0.0
+    # The next tab hears on_activated before the closed one hears on_close.
+    activated_before_close: bool = False
+    # A tab whose file is being read hears on_activated after on_load.
+    activated_after_load: bool = False
     # view.sheet() of a panel answers a text sheet with id 0 (build 4200), not None.
     panel_sheet_zero: bool = True
 
@@ -44,7 +70,27 @@ def for_build(build: int) -> Switches:
     return Switches(pre_close_window=build < 4126, panel_sheet_zero=build <= 4200)
 
 
+# What `set_worst` chooses from, one line for each point. The evidence is above and in
+# docs/sublime.md.
+WORST: Dict[str, Tuple[Any, ...]] = {
+    "text_event_delay": (None, (0.0, 0.0), (2.0, 2.0), (2.0, 50.0)),
+    "phantoms_of_buffer": (True, True, False),
+    "phantom_heights_late": (True, True, False),
+    "selections_drawn_late": (True, True, False),
+    "replace_selects": (True, True, False),
+    "read_only_event_freezes": (True,),
+    "input_method": (True, False),
+    "packages_delay": (3000.0, 500.0, 0.0),
+    "activated_before_close": (True, False),
+    "activated_after_load": (True, False),
+    "modified_first": (True, False),
+    "deactivate_on_close": (True, False),
+}
+
+
 def set_worst(switches: Switches, seed: int) -> None:
-    """Choose, by the seed, the worst that a real editor may do where that is not documented."""
-    chance = random.Random(seed)
-    switches.text_event_delay = chance.choice(((0.0, 0.0), (2.0, 2.0), (2.0, 50.0)))
+    """Choose, by the seed, among the worst that a real editor may do where that is not
+    documented."""
+    switches.chance = random.Random(seed)
+    for name, values in WORST.items():
+        setattr(switches, name, switches.chance.choice(values))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 
 from . import syntaxes
 from .buffers import Buffer, Change, Regions, moved
@@ -33,6 +33,8 @@ class PhantomState(NamedTuple):
     content: str
     layout: int
     on_navigate: Optional[Callable[[str], None]]
+    # Its view is closed: it stands in another one, reacts to nothing and cannot be erased.
+    is_stale: bool = False
 
 
 class Popup(NamedTuple):
@@ -61,6 +63,10 @@ class View:
         self.selection: Regions = [(0, 0)]
         self.marks: Dict[str, Marks] = {}
         self._phantoms: Dict[int, PhantomState] = {}
+        # The ids of those whose height is not known yet.
+        self._unmeasured: Set[int] = set()
+        # What is drawn of the selection, where that is an older one.
+        self._drawn_selection: Optional[Regions] = None
         self.phantom_count = 0
         self._layout: Optional[Layout] = None
         self._layout_of: Any = None
@@ -117,6 +123,8 @@ class View:
 
     def select(self, regions: Regions) -> bool:
         """Set the selection; True where that changed it."""
+        if self.switches.selections_drawn_late and not self.buffer.edits:
+            self._drawn_selection = self.drawn_selection
         size = len(self.text)
         fresh = merged([(max(0, min(a, size)), max(0, min(b, size))) for a, b in regions])
         changed = fresh != self.selection
@@ -124,24 +132,68 @@ class View:
         self.selection = fresh
         return changed
 
+    @property
+    def drawn_selection(self) -> Regions:
+        return list(self.selection if self._drawn_selection is None else self._drawn_selection)
+
+    def redraw(self) -> None:
+        """The view is drawn again, with all that was set since."""
+        self._drawn_selection = None
+
     # Phantoms, in the order in which they came
 
     @property
     def phantoms(self) -> List[PhantomState]:
+        """Those that are shown here."""
+        if not self.switches.phantoms_of_buffer:
+            return self.own_phantoms
+        return [phantom for view in self.buffer.views for phantom in view.own_phantoms]
+
+    @property
+    def own_phantoms(self) -> List[PhantomState]:
+        """Those that were added to this view, also by a view that is closed."""
         return list(self._phantoms.values())
+
+    @property
+    def measured_phantoms(self) -> List[PhantomState]:
+        """Those shown here whose heights are known."""
+        views = self.buffer.views if self.switches.phantoms_of_buffer else [self]
+        return [
+            phantom
+            for view in views
+            for phantom in view.own_phantoms
+            if phantom.id not in view._unmeasured
+        ]
 
     def phantom(self, id: int) -> Optional[PhantomState]:
         return self._phantoms.get(id)
 
     def add_phantom(self, phantom: PhantomState) -> None:
         self._phantoms[phantom.id] = phantom
-        self._layout = None
+        if self.switches.phantom_heights_late:
+            self._unmeasured.add(phantom.id)
+        self._forget_layouts()
+
+    def measure_phantoms(self) -> None:
+        self._unmeasured.clear()
+        self._forget_layouts()
 
     def erase_phantoms(self, ids: Iterable[int]) -> None:
         """Ids that are not there are ignored."""
         for id in ids:
             self._phantoms.pop(id, None)
-        self._layout = None
+        self._forget_layouts()
+
+    def leave_phantoms(self, view: "View") -> None:
+        """This view was the first of its buffer, and is closed: what it has stays in another."""
+        for id, phantom in self._phantoms.items():
+            left = phantom._replace(id=-1 - id, key="", on_navigate=None, is_stale=True)
+            view._phantoms[left.id] = left
+        view._forget_layouts()
+
+    def _forget_layouts(self) -> None:
+        for view in (self, *self.buffer.views):
+            view._layout = None
 
     # Layout
 
@@ -184,7 +236,10 @@ class View:
         height = self.layout().height()
         lowest = height - (room.font.line if self._scrolls_past_end() else room.height)
         right = self.layout_extent()[0] - room.width if x > 0 else 0.0
-        self.viewport = (min(max(0.0, x), right), min(max(0.0, y), max(0.0, lowest)))
+        viewport = (min(max(0.0, x), right), min(max(0.0, y), max(0.0, lowest)))
+        if viewport != self.viewport:
+            self.viewport = viewport
+            self.redraw()
 
     def _scrolls_past_end(self) -> bool:
         return bool(self.settings.get("scroll_past_end", True))

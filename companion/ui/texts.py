@@ -46,10 +46,20 @@ class PendingText:
         """The body of the command; does nothing if anybody else runs it."""
         parts, self._parts = self._parts, ()
         for region, text in reversed(parts):
-            view.replace(edit, region, text)
+            # What replaces an empty region at a caret would be selected (docs/sublime.md 6.13).
+            if region.empty():
+                view.insert(edit, region.begin(), text)
+            else:
+                view.replace(edit, region, text)
 
 
 pending = PendingText()
+
+
+def select(view: sublime.View, regions: Sequence[Tuple[int, int]]) -> None:
+    """Select these. Whatever sets a selection outside of a command of the view, the editor may not
+    draw it (docs/sublime.md 7.10)."""
+    view.run_command("gemini_companion_select", {"regions": [list(it) for it in regions]})
 
 
 def text_of(view: sublime.View) -> str:
@@ -112,9 +122,7 @@ def fill(view: sublime.View, text: str, path: str) -> None:
     replace(view, text)
     if int(sublime.version()) >= 4114:
         view.clear_undo_stack()
-    selection = view.sel()
-    selection.clear()
-    selection.add(sublime.Region(0))
+    select(view, [(0, 0)])
     if _has_long_line(text):
         view.settings().set("word_wrap", False)
         return

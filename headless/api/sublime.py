@@ -1540,6 +1540,7 @@ class View:
         return bool(self._open().buffer.read_only)
 
     def set_read_only(self, read_only: bool) -> None:
+        _editor().see_read_only(self._open())
         self._open().buffer.read_only = bool(read_only)
 
     def is_scratch(self) -> bool:
@@ -1594,7 +1595,7 @@ class View:
 
     def replace(self, edit: Edit, region: Region, text: str) -> None:
         if self._holds(edit):
-            self._do(_editor().change, region.begin(), region.end(), text)
+            self._do(_replace, region, text)
 
     def change_count(self) -> int:
         return int(self._open().buffer.change_count)
@@ -1964,6 +1965,7 @@ class View:
         )
         if self.is_valid():
             self._open().marks[key] = marks
+            self._open().redraw()
 
     def get_regions(self, key: str) -> List[Region]:
         marks = self._open().marks.get(key)
@@ -1989,11 +1991,13 @@ class View:
                 state.phantom_count, key, region.to_tuple(), content, int(layout), on_navigate
             )
         )
+        if state.switches.phantom_heights_late:
+            _editor().queues.ui.post(state.measure_phantoms)
         return int(state.phantom_count)
 
     def erase_phantoms(self, key: str) -> None:
         state = self._open()
-        state.erase_phantoms([phantom.id for phantom in state.phantoms if phantom.key == key])
+        state.erase_phantoms([it.id for it in state.own_phantoms if it.key == key])
 
     def erase_phantom_by_id(self, pid: int) -> None:
         self._open().erase_phantoms([pid])
@@ -2198,6 +2202,16 @@ def _insert(state: Any, pt: int, text: str) -> int:
     if state.settings.get("translate_tabs_to_spaces", False) and "\t" in text:
         text = _without_tabs(state, pt, text)
     return len(text) if _editor().change(state, pt, pt, text) else 0
+
+
+def _replace(state: Any, region: Region, text: str) -> None:
+    begin, before = region.begin(), list(state.selection)
+    _editor().change(state, begin, region.end(), text)
+    if state.switches.replace_selects and region.empty():
+        state.selection = [
+            (begin, begin + len(text)) if old == (begin, begin) else new
+            for old, new in zip(before, state.selection)
+        ]
 
 
 def _without_tabs(state: Any, pt: int, text: str) -> str:

@@ -27,6 +27,12 @@ from unittesting import AWAIT_WORKER, DeferrableTestCase
 
 from ..fake_cli import FakeCli
 
+try:
+    from headless import running
+except ImportError:
+    # In a real Sublime Text.
+    running = None  # type: ignore[assignment]
+
 
 class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
     """`self.window` is the editor's window, `self.folder` a folder for files of the test.
@@ -63,6 +69,9 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         yield from self.withdraw_unwritten()
         yield from self.until_turn()
         yield lambda: not self.tabs() or self.close_tabs()
+        if running is not None:
+            misuses, running.current().misuses = running.current().misuses, []
+            self.assertEqual(misuses, [], "what no real editor survives")
 
     def withdraw_unwritten(self) -> Generator[Any, Any, None]:
         """No fake CLI writes what was accepted; else the next tests would find it in the status."""

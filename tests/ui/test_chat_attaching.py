@@ -194,7 +194,6 @@ class SendingIntoChats(AttachingCase):
         self.run_command("send_reference")
         yield lambda: self.window.active_view() == view
         self.assertEqual(self.unsent(view), "look at @a\\ b.py#L1 ")
-        self.assertFalse(view.is_read_only())
         yield lambda: any("The chat has the reference" in it for it in self.sentences)
         self.run_command("send_selection")
         yield from self.until_in("one", lambda: self.unsent(view))

@@ -19,7 +19,7 @@ from GeminiCompanion.companion.chat import chat_service
 from GeminiCompanion.companion.chat.chat_update import FAILED, READY, STARTING, WORKING, ChatUpdate
 from GeminiCompanion.companion.chat.rendered import OPEN_FILE, Link, Patch, Rendered
 from GeminiCompanion.companion.chat.requests import Send, Stop
-from GeminiCompanion.companion.ui import wrapping
+from GeminiCompanion.companion.ui import texts, wrapping
 from GeminiCompanion.companion.ui.chat import (
     above,
     composer_carets,
@@ -34,6 +34,7 @@ from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION
 from GeminiCompanion.companion.ui.chat.link_actions import A_FOLDER, NO_FILE
 from GeminiCompanion.companion.ui.chat.state_line import KEY
 from GeminiCompanion.companion.ui.sublime_editor import PREFIX
+from unittesting import AWAIT_WORKER
 
 from .adapter import text_of
 from .reviewing import ReviewCase, Steps
@@ -117,6 +118,12 @@ class ChatCase(ReviewCase):
         known: list[None] = []
         sublime.set_timeout(lambda: known.append(None), CLICK)
         yield lambda: known
+        yield from self.until_turn()
+
+    def until_carets_followed(self) -> Steps:
+        """Until the package knows of the carets: it hears of them on the worker."""
+        yield from self.until_turn()
+        yield AWAIT_WORKER
         yield from self.until_turn()
 
     def state_of(self, view: sublime.View) -> str:
@@ -238,8 +245,7 @@ class Opening(ChatCase):
         yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("hi\n")),), is_anew=True)
         view.sel().clear()
         view.sel().add(sublime.Region(0))
-        self.chats.tabs.selected(view)
-        self.assertIn(composer_carets.END, view.get_status(composer_carets.KEY))
+        yield lambda: composer_carets.END in view.get_status(composer_carets.KEY)
         self.chats.tabs.of(view).composer.go_to_end(view)
         self.assertEqual(view.get_status(composer_carets.KEY), "")
 
@@ -384,7 +390,6 @@ class Keys(ChatCase):
         ):
             view.sel().clear()
             view.sel().add(sublime.Region(0, 3))
-            yield lambda: view.is_read_only()
             view.run_command(command, arguments)
             written += text
             self.assertEqual(text_of(view), "answer\n" + COMPOSER + written)
@@ -477,7 +482,7 @@ class Keys(ChatCase):
             with self.subTest(typed):
                 view.sel().clear()
                 view.sel().add(sublime.Region(*place))
-                yield from self.until_turn()
+                yield from self.until_carets_followed()
                 is_left = place[0] < composer.start
                 self.assertEqual(asked(view, key, sublime.OP_EQUAL, True), is_left)
                 self.run_command("type", character=typed)
@@ -494,7 +499,7 @@ class Keys(ChatCase):
         for point in (composer.start + 1, 2):
             view.sel().clear()
             view.sel().add(point)
-            yield from self.until_turn()
+            yield from self.until_carets_followed()
         sublime.set_clipboard("pasted\ntext")
         view.run_command("paste")
         self.assertEqual(self.unsent(view), "apasted\ntextc")
@@ -510,15 +515,45 @@ class Keys(ChatCase):
         self.run_command("type", character="a")
         self.assertEqual((text_of(other), self.unsent(view)), ("x\n", ""))
 
-    def test_no_key_reaches_the_transcript_after_a_click_into_it(self) -> Steps:
+    def test_what_an_input_method_writes_above_the_composer_goes_into_it(self) -> Steps:
+        if running is None:
+            self.skipTest("nobody can use an input method in a real editor")
         view = yield from self.chat()
         yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
-        view.sel().clear()
-        view.sel().add(3)
-        yield from self.until_turn()
-        self.assertTrue(view.is_read_only())
-        self.run_command("chat")
-        self.assertFalse(view.is_read_only())
+        self.type(view, "mine")
+        for place, text in (((3, 3), "\u4f60"), ((0, 3), "\u597d"), ((2, view.size()), "!")):
+            texts.select(view, [place])
+            # No key binding and no listener hears of it.
+            editor = running.current()
+            for character in text:
+                editor.ui(
+                    editor.commands.run_text,
+                    editor.view(view.id()),
+                    "insert",
+                    {"characters": character},
+                    False,
+                )
+            yield from self.until_turn()
+        self.assertEqual(text_of(view), "answer\n" + COMPOSER + "mine\u4f60\u597d!")
+
+    def test_nothing_can_be_cut_from_or_deleted_in_the_transcript(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
+        for name in ("left_delete", "right_delete", "cut", "delete_word"):
+            texts.select(view, [(0, 3)])
+            before = view.change_count()
+            view.run_command(name)
+            yield from self.until_turn()
+            self.assertEqual((view.change_count(), text_of(view)), (before, "answer\n" + COMPOSER))
+        self.assertEqual(sublime.get_clipboard(), "ans")
+
+    def test_a_tab_that_an_older_release_left_read_only_can_be_written_into(self) -> Steps:
+        view = yield from self.chat()
+        self.chats.tabs.stop()
+        view.set_read_only(True)
+        self.chats.tabs.start()
+        self.type(view, "mine")
+        self.assertEqual(self.unsent(view), "mine")
 
 
 class Lasting(ChatCase):

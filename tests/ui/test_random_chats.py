@@ -73,7 +73,7 @@ class RandomChat:
         pairs = list(zip(points[::2], points[1::2]))[: self.chance.randint(1, most)]
         self.view.sel().clear()
         self.view.sel().add_all([sublime.Region(*it) for it in pairs])
-        self.chat.composer.protect(self.view)
+        self.chat.composer.follow_carets(self.view)
         return [(it.begin(), it.end()) for it in self.view.sel()]
 
     def replaced(self, regions: list[tuple[int, int]], text: str) -> None:

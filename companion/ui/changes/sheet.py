@@ -182,8 +182,7 @@ class ChangeSheet:
             self.model = update.sheet
             if is_first:
                 # The caret was pushed along by what was drawn.
-                view.sel().clear()
-                view.sel().add(sublime.Region(0))
+                texts.select(view, [(0, 0)])
             drawn = [it.file.id for it in self.model.sections if id(it) not in before]
             self.edits.counts.update((it, counts[it]) for it in drawn if it in counts)
             await sleep()

@@ -21,6 +21,7 @@ UNDO = ("undo", "soft_undo")
 REDO = ("redo", "redo_or_repeat", "soft_redo")
 # They delete what is before the caret, unless they are told `forward`.
 BACKWARDS = ("left_delete", "delete_word")
+FORWARDS = ("right_delete",)
 # They write at the carets. Whether Sublime tells of typed characters is unsure, so they have a key
 # binding; of others it does.
 WRITING = ("insert", "insert_snippet", "paste", "paste_and_indent")
@@ -101,6 +102,9 @@ class ChatTabs:
                 view, conversation, draft, self._typed, lambda *it: self.on_pressed(*it)
             )
             self._chats[view.buffer_id()] = chat
+            if chat.composer.known_text != (draft or ""):
+                # It was typed before anybody looked.
+                self._typed(chat)
             chat.above.attached = self._drafts.attached(conversation)
             chat.above.show()
 
@@ -109,14 +113,19 @@ class ChatTabs:
         self.appeared(view)
         chat = self.of(view)
         if chat is not None:
-            chat.composer.protect(view)
+            chat.composer.follow_carets(view)
             self._seen(chat)
 
     def selected(self, view: sublime.View) -> None:
-        """The carets of a view have moved."""
-        chat = self.of(view)
+        """The carets of a view have moved; called on the worker. Within the event nothing of the
+        view may be set (docs/sublime.md 4.14)."""
+        if self._chats:
+            queues.on_ui_thread(partial(self._follow_carets, view))
+
+    def _follow_carets(self, view: sublime.View) -> None:
+        chat = self.of(view) if view.is_valid() else None
         if chat is not None:
-            chat.composer.protect(view)
+            chat.composer.follow_carets(view)
 
     def cloned(self, view: sublime.View) -> None:
         chat = self.of(view)
@@ -142,7 +151,7 @@ class ChatTabs:
     def _typed(self, chat: ChatView) -> None:
         window = chat.views[0].window() if chat.views else None
         folder = folder_of(window) if window is not None else ""
-        self._drafts.put(chat.conversation, chat.composer.text, folder, chat.above.attached)
+        self._drafts.put(chat.conversation, chat.composer.known_text, folder, chat.above.attached)
         self.on_typed(chat)
 
     # What the user does in them
@@ -152,6 +161,8 @@ class ChatTabs:
     ) -> tuple[str, dict[str, Any]] | None:
         """The command to run in a chat instead of this one; None for the same."""
         chat = self.of(view)
+        if chat is not None and name == "cut" and chat.composer.is_left(view):
+            return "copy", {}
         work = self._work(name, arguments or {}, view, chat) if chat is not None else None
         if work is None:
             return None
@@ -163,17 +174,20 @@ class ChatTabs:
         self, name: str, arguments: Mapping[str, Any], view: sublime.View, chat: ChatView
     ) -> Callable[[], object] | None:
         """What to do instead of the command; None if it is to be run."""
-        if name == "insert" and arguments.get("characters") == "\n" and view.is_read_only():
+        is_left = chat.composer.is_left(view)
+        if name == "insert" and arguments.get("characters") == "\n" and is_left:
             return partial(self.follow, view)
         if name in UNDO:
             return partial(chat.composer.undo, view)
         if name in REDO:
             return partial(chat.composer.redo, view)
+        if name in (*BACKWARDS, *FORWARDS) and is_left:
+            return chat.look
         if name in BACKWARDS and not arguments.get("forward") and chat.composer.is_at_start(view):
             return chat.look
-        if name == "select_all" and not view.is_read_only() and not chat.composer.is_selected(view):
+        if name == "select_all" and not is_left and not chat.composer.is_selected(view):
             return partial(chat.composer.select, view)
-        if name in WRITING and view.is_read_only():
+        if name in WRITING and is_left:
             # Whoever reads and begins to write means the composer.
             chat.composer.return_to(view)
         if name == "save":

@@ -202,6 +202,8 @@ def parts_of(text: str) -> tuple[str, str]:
 
 def _set_up(view: sublime.View, conversation: str) -> None:
     view.set_scratch(True)
+    # One that an older release has left.
+    view.set_read_only(False)
     for name, value in {**SETTINGS, CONVERSATION: conversation}.items():
         view.settings().set(name, value)
     if view.settings().get("syntax") != SYNTAX:

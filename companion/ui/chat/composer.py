@@ -53,6 +53,8 @@ class Composer(ComposerCarets):
         """The user or a plugin has made this of the text."""
         if text != self._unsent.text:
             self._unsent.edited(text)
+            for view in self._surface.views:
+                self.remember_place(view)
             self._typed()
 
     def undo(self, view: sublime.View) -> None:

@@ -7,8 +7,10 @@ import sys
 
 import sublime
 
+from .. import texts
+
 KEY = "gemini_companion_chat_read_only"
-READ_ONLY = "What you type goes to the end of the chat. {} goes there, too."
+ABOVE = "What you type goes to the end of the chat. {} goes there, too."
 END = "Cmd+Down" if sys.platform == "darwin" else "Ctrl+End"
 
 
@@ -23,18 +25,18 @@ class ComposerCarets:
     def start(self) -> int:
         raise NotImplementedError
 
-    def protect(self, view: sublime.View) -> None:
-        """Let the user type here only."""
-        is_outside = self.is_left(view)
-        if not is_outside and len(view.sel()):
+    def follow_carets(self, view: sublime.View) -> None:
+        """The carets of the view may have moved."""
+        if self.is_left(view):
+            view.set_status(KEY, ABOVE.format(END))
+            return
+        view.erase_status(KEY)
+        self.remember_place(view)
+
+    def remember_place(self, view: sublime.View) -> None:
+        """The caret comes back to it, if it is here."""
+        if len(view.sel()) and not self.is_left(view):
             self._places[view.id()] = view.sel()[0].b - self.start
-        if view.is_read_only() != is_outside:
-            view.set_read_only(is_outside)
-            # Sublime drops characters that are typed here without a word.
-            if is_outside:
-                view.set_status(KEY, READ_ONLY.format(END))
-            else:
-                view.erase_status(KEY)
 
     def is_left(self, view: sublime.View) -> bool:
         """Whether a caret or a selection reaches into the transcript."""
@@ -65,15 +67,13 @@ class ComposerCarets:
 
     def select(self, view: sublime.View) -> None:
         """Select all of the text."""
-        view.sel().clear()
-        view.sel().add(sublime.Region(self.start, view.size()))
+        texts.select(view, [(self.start, view.size())])
 
     def is_selected(self, view: sublime.View) -> bool:
         """Whether all of the text is, so that more than that can only be the transcript."""
         return [(it.begin(), it.end()) for it in view.sel()] == [(self.start, view.size())]
 
     def put_caret(self, view: sublime.View, point: int) -> None:
-        view.sel().clear()
-        view.sel().add(sublime.Region(point))
-        self.protect(view)
+        texts.select(view, [(point, point)])
+        self.follow_carets(view)
         view.show(point, show_surrounds=False)

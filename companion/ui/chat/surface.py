@@ -28,7 +28,8 @@ class Changes(sublime_plugin.TextChangeListener):
 
 
 class Surface:
-    """`changed` is called with each change that is not made here, until `close`."""
+    """`changed` is called with each change that others make, until `close`; with ours only if the
+    editor tells late of them."""
 
     def __init__(
         self, buffer: sublime.Buffer, changed: Callable[[Sequence[sublime.TextChange]], None]
@@ -36,8 +37,6 @@ class Surface:
         self._buffer = buffer
         self._tell = changed
         self._is_writing = False
-        # The state of the buffer that was written last.
-        self._written = -1
         self._bottoms = Bottoms()
         self._changes = Changes(self._changed)
         self._changes.attach(buffer)
@@ -58,6 +57,11 @@ class Surface:
     @property
     def size(self) -> int:
         return self.views[0].size()
+
+    @property
+    def change_count(self) -> int:
+        """It names a state of the text."""
+        return self.views[0].change_count()
 
     def part(self, start: int, end: int) -> str:
         return self.views[0].substr(sublime.Region(start, end))
@@ -94,24 +98,17 @@ class Surface:
 
     def _write(self, start: int, end: int, text: str) -> None:
         view = self.views[0]
-        is_read_only = view.is_read_only()
         self._is_writing = True
         try:
-            if is_read_only:
-                view.set_read_only(False)
             texts.pending.put(view, [(sublime.Region(start, end), text)])
         finally:
-            view.set_read_only(is_read_only)
             self._is_writing = False
         # Undo is ours (docs/adr/0028), and what an agent writes would fill the session file.
         if int(sublime.version()) >= 4114:
             view.clear_undo_stack()
-        self._written = view.change_count()
 
     def _changed(self, changes: Sequence[sublime.TextChange]) -> None:
-        # Whether Sublime tells of a change within the command or later is unsure.
-        is_ours = self._is_writing or self._written == self.views[0].change_count()
-        if not is_ours:
+        if not self._is_writing and self.views:
             self._tell(changes)
 
 
@@ -126,7 +123,5 @@ def _keep_carets(
         return min(point, start + size)
 
     wanted = [(moved(a), moved(b)) for a, b in before]
-    selection = view.sel()
-    if [(it.a, it.b) for it in selection] != wanted:
-        selection.clear()
-        selection.add_all([sublime.Region(a, b) for a, b in wanted])
+    if [(it.a, it.b) for it in view.sel()] != wanted:
+        texts.select(view, wanted)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...base.changes import common_ends
+from ...base.changes import changes_between, common_ends, rows_of
 from ...base.text_digest import text_digest
 
 # The most steps of undo, and the most characters in them.
@@ -94,19 +94,29 @@ def difference(old: str, new: str) -> ComposerChange | None:
 def unsent_in(text: str, transcript: str, line: str, known: str) -> str:
     """The unsent text in a view with this text, which should be the transcript, the line that ends
     it, and the unsent text that is known. What was written into the transcript goes behind the rest
-    of the unsent text; where something of the transcript was replaced, nobody knows what of that
-    the user wrote, and it is not kept."""
-    wanted = transcript + line + known
-    change = difference(wanted, text)
-    if change is None or change.at >= len(transcript + line):
+    of the unsent text."""
+    if text.startswith(transcript + line):
         return text[len(transcript + line) :]
-    if not change.removed:
-        return known + change.inserted
     above, found, below = text.partition(line)
-    if not found or line in below or not (not above or above.endswith("\n")):
-        return known
-    written = difference(transcript, above)
-    return below + (written.inserted if written is not None and not written.removed else "")
+    if found and line not in below and (not above or above.endswith("\n")):
+        return below + written_into(transcript, above)
+    # What is missing of the unsent text went together with something of the transcript.
+    return known + written_into(transcript + line + known, text)
+
+
+def written_into(old: str, new: str) -> str:
+    """What the new text has in addition to the old one, row by row: also what took the place of
+    something."""
+    change = difference(old, new)
+    if change is None or not change.removed:
+        return change.inserted if change is not None else ""
+    before, after = rows_of(change.removed), rows_of(change.inserted)
+    found = []
+    for it in changes_between(before, after):
+        rows = "".join(before[it.old_start : it.old_end]), "".join(after[it.new_start : it.new_end])
+        written = difference(*rows)
+        found.append(written.inserted if written is not None else "")
+    return "".join(found)
 
 
 def restored_text(in_view: str, draft: str | None, digest: object) -> str:

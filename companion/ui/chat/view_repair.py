@@ -28,15 +28,18 @@ class ViewRepair:
         self._transcript = transcript
         self._composer = composer
         self._is_damaged = self._is_paused = False
+        # That of the view when it was right as a whole.
+        self._checked = -1
 
     def accept_changes(self, changes: Sequence[sublime.TextChange]) -> None:
-        """Somebody else has changed the buffer. That may be told late, when more has changed, also
-        by us, so only what is in the view now counts."""
-        if self._is_damaged or self._is_paused:
+        """The buffer was changed. That may be told late, when more has changed, also by us, so only
+        what is in the view now counts."""
+        if self._is_damaged or self._is_paused or self._surface.change_count == self._checked:
             return
         is_above = any(it.a.pt < self._composer.start for it in changes)
         if self._has_line() and not (is_above and self._is_damaged_above()):
-            self._composer.read()
+            with self._unwatched():
+                self._composer.read()
         else:
             self._is_damaged = True
             queues.on_ui_thread(self.look)
@@ -45,21 +48,30 @@ class ViewRepair:
         """Repair what has been damaged, and read what the editor has not told yet."""
         if self._is_paused or not self._surface.views:
             return
-        if self._is_damaged or not self._has_line():
-            self._repair()
-        else:
-            self._composer.read()
+        if self._surface.change_count != self._checked:
+            if self._is_damaged or not self._has_line() or self._is_damaged_above():
+                self._repair()
+            else:
+                self._composer.read()
+            self._checked = self._surface.change_count
 
     @contextmanager
     def pause(self) -> Iterator[None]:
         """Look, and then no more within the block: there the view and the transcript change one
         after the other."""
         self.look()
-        self._is_paused = True
+        with self._unwatched():
+            yield
+        if self._surface.views:
+            self._checked = self._surface.change_count
+
+    @contextmanager
+    def _unwatched(self) -> Iterator[None]:
+        before, self._is_paused = self._is_paused, True
         try:
             yield
         finally:
-            self._is_paused = False
+            self._is_paused = before
 
     def restore(self) -> None:
         """Make the view what it has to be; its carets stay where they can."""
@@ -78,14 +90,15 @@ class ViewRepair:
         return self._surface.part(0, start) != self._transcript()
 
     def _repair(self) -> None:
-        """What the user has written somewhere in the view goes into the composer."""
+        """What the user has written somewhere in the view goes into the composer, and whoever does
+        so continues there."""
         self._is_damaged = False
         known = self._composer.known_text
         unsent = unsent_in(self._surface.text, self._transcript(), self._line, known)
         # The view is not equal to it yet.
-        self._is_paused = True
-        try:
+        with self._unwatched():
             self._composer.accept_edit(unsent)
             self.restore()
-        finally:
-            self._is_paused = False
+        for view in self._surface.views if unsent != known else ():
+            if self._composer.is_left(view):
+                self._composer.go_to_end(view)

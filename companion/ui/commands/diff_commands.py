@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Sequence
 
 import sublime
 import sublime_plugin
@@ -301,6 +301,15 @@ class GeminiCompanionFillViewCommand(sublime_plugin.TextCommand):
         from .. import texts
 
         texts.pending.fill(self.view, edit)
+
+
+class GeminiCompanionSelectCommand(sublime_plugin.TextCommand):
+    """Not for users: `regions` are pairs of points."""
+
+    def run(self, edit: sublime.Edit, regions: Sequence[Sequence[int]]) -> None:
+        selection = self.view.sel()
+        selection.clear()
+        selection.add_all([sublime.Region(*it) for it in regions])
 
 
 def _current(window: sublime.Window) -> sublime.View | None:

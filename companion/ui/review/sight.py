@@ -8,6 +8,7 @@ import sublime
 
 from ...base.changes import common_start
 from ...base.comparison import Comparison
+from .. import texts
 from .open_diffs import partner
 
 
@@ -72,7 +73,5 @@ def show_first_difference(right: sublime.View, old: str, new: str) -> None:
 
 def put_caret(view: sublime.View, point: int) -> None:
     """Put the only caret there, and the point into the middle of the view."""
-    selection = view.sel()
-    selection.clear()
-    selection.add(sublime.Region(point))
+    texts.select(view, [(point, point)])
     view.show_at_center(sublime.Region(point), animate=False)
