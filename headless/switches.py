@@ -42,7 +42,7 @@ class Switches:
     # A phantom shows in all views of its buffer; those of the first view stay when that is closed,
     # without reacting, and nobody can erase them (sublime_text#6188; LSP; ColorHelper#187).
     phantoms_of_buffer: bool = False
-    # How high a phantom is, is known only in the next turn (CSS of images and fonts; sublime_text#5894).
+    # How high a phantom is, is known only in the next turn (sublime_text#5894).
     phantom_heights_late: bool = False
     # A selection that is set outside of a command of the view is not drawn before the view is drawn
     # for another reason (sublime_text#485, #6667; LSP#1306).

@@ -133,6 +133,11 @@ class Resources(unittest.TestCase):
         limited = {entry["command"] for entry in entries if entry.get("context") == waits}
         self.assertEqual(limited, {command_name(name) for name in on_diffs()})
 
+    def test_command_and_enter_send_on_a_mac_as_control_and_enter_do_everywhere(self) -> None:
+        (ours,) = parse(read("Default (OSX).sublime-keymap"))
+        others = {it["keys"][0]: it for it in parse(read("Default.sublime-keymap"))}
+        self.assertEqual(ours, {**others["ctrl+enter"], "keys": ["super+enter"]})
+
     def test_the_table_of_keys_has_each_suggestion_and_no_other(self) -> None:
         text = read("Default.sublime-keymap")
         found = parse(re.sub(r"(?m)^(\s*)// (?=[{}\t])", r"\1", text))[len(parse(text)) :]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from functools import partial
+from itertools import accumulate
 from typing import Iterator, Sequence, Tuple
 
 import sublime
 
+from ..base.changes import changes_between, common_ends, rows_of
 from ..base.comparison import Comparison
 from ..base.shown_text import shown_line
 from . import queues
@@ -18,6 +20,8 @@ from .review import open_diffs
 MEDDLING = ("translate_tabs_to_spaces", "auto_indent")
 # From this many characters in a line, a view has no colors and no wrapping.
 LONG_LINE = 64 * 1024
+# The most characters of a text that is compared row by row at once.
+COMPARED = 256 * 1024
 # Milliseconds between checks for a window, if there is none.
 NO_WINDOW = 1000
 
@@ -56,7 +60,7 @@ class PendingText:
 pending = PendingText()
 
 
-def select(view: sublime.View, regions: Sequence[Tuple[int, int]]) -> None:
+def select(view: sublime.View, regions: Sequence[tuple[int, int]]) -> None:
     """Select these. Whatever sets a selection outside of a command of the view, the editor may not
     draw it (docs/sublime.md 7.10)."""
     view.run_command("gemini_companion_select", {"regions": [list(it) for it in regions]})
@@ -109,11 +113,31 @@ def replace_theirs(view: sublime.View, text: str) -> bool:
     if the view refuses it."""
     settings = view.settings()
     before = {name: settings.get(name) for name in MEDDLING}
-    replace(view, text)
+    # What stays is not touched: so carets, regions and what is in sight stay as well.
+    replace_parts(view, _parts_toward(text_of(view), text))
     for name, value in before.items():
         if settings.get(name) != value:
             settings.set(name, value)
     return text_of(view) == text
+
+
+def _parts_toward(old: str, new: str) -> list[Part]:
+    """What makes the new text of the old one, row by row where that is quick."""
+    before, behind = common_ends(old, new)
+    rest = old[before : len(old) - behind], new[before : len(new) - behind]
+    if not any(rest):
+        return []
+    if max(map(len, rest)) > COMPARED:
+        return [(sublime.Region(before, len(old) - behind), rest[1])]
+    old_rows, new_rows = map(rows_of, rest)
+    starts = list(accumulate(map(len, old_rows), initial=before))
+    return [
+        (
+            sublime.Region(starts[it.old_start], starts[it.old_end]),
+            "".join(new_rows[it.new_start : it.new_end]),
+        )
+        for it in changes_between(old_rows, new_rows)
+    ]
 
 
 def fill(view: sublime.View, text: str, path: str) -> None:

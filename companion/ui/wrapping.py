@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import sys
-from typing import Sequence, Tuple
+import unicodedata
+from typing import Iterator, Sequence, Tuple
 
 import sublime
 
@@ -24,16 +25,31 @@ def wrapped(view: sublime.View, text: str) -> list[str]:
 
 def words(text: str, longest: int = sys.maxsize) -> list[Piece]:
     """Longer ones are broken."""
-    parts = (
-        word[at : at + longest]
-        for word in shown_line(text).split()
-        for at in range(0, len(word), longest)
-    )
-    return [piece(it) for it in parts]
+    return [piece(it) for word in shown_line(text).split() for it in _broken(word, longest)]
+
+
+def _broken(word: str, longest: int) -> Iterator[str]:
+    begin = used = 0
+    for at, character in enumerate(word):
+        width = cells(character)
+        if used + width > longest and at > begin:
+            yield word[begin:at]
+            begin, used = at, 0
+        used += width
+    yield word[begin:]
 
 
 def piece(text: str) -> Piece:
-    return html.escape(text), len(text)
+    return html.escape(text), cells(text)
+
+
+def cells(text: str) -> int:
+    """How many characters of an alphabet are as wide as this: those of East Asian scripts count
+    twice, accents that stand on others not at all."""
+    if text.isascii():
+        return len(text)
+    shown = (it for it in text if not unicodedata.combining(it))
+    return sum(2 if unicodedata.east_asian_width(it) in "WF" else 1 for it in shown)
 
 
 def rows(pieces: Sequence[Piece], columns: int) -> list[str]:

@@ -26,6 +26,7 @@ from GeminiCompanion.companion.ui.stories import Stories, Story
 from unittesting import AWAIT_WORKER, DeferrableTestCase
 
 from ..fake_cli import FakeCli
+from ..support import patched
 
 try:
     from headless import running
@@ -80,6 +81,11 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
             found = yield from self.answered(UnwrittenTexts(self.window.id()))
             for path, text in found:
                 yield from self.answered(TextWithdrawal(self.window.id(), path, text))
+
+    def play(self, **switches: Any) -> None:
+        """The headless editor behaves so in this test, whatever it does in others."""
+        for name, value in switches.items() if running is not None else ():
+            patched(self, mock.patch.object(running.current().switches, name, value))
 
     def begin(self, story: Story) -> None:
         """It is cut at the end of the test."""

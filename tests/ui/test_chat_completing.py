@@ -104,6 +104,8 @@ class Names(CompletingCase):
         view = yield from self.chat()
         stories = self.running().stories._running
         before = set(stories)
+        # A person's keys are told of one by one.
+        self.play(text_event_delay=None)
         self.type(view, "see @mai")
         yield from self.until_turn()
         yield lambda: view.is_auto_complete_visible()

@@ -29,6 +29,9 @@ from GeminiCompanion.companion.ui.sublime_editor import PREFIX
 from .reviewing import Steps
 from .test_chat_tabs import ChatCase, running
 
+if running is not None:
+    from headless import clicks
+
 A_FILE = Attached(FILE, "a.py", "/w/a.py")
 A_SELECTION = Attached(SELECTION, "a.py", text="@a.py#L1\n```\nx = 1\n```")
 AN_IMAGE = Attached(IMAGE, "a.png", "/w/a.png")
@@ -176,12 +179,42 @@ class GoingAlong(ComposerCase):
         self.assertEqual(self.of(view).above.attached, (A_FILE, A_SELECTION))
         self.assertIn("a.py", self.above(view))
 
-    def test_a_clone_shows_the_same(self) -> Steps:
+    def test_where_phantoms_belong_to_the_buffer_each_line_is_shown_once_and_reacts(self) -> Steps:
+        self.play(phantoms_of_buffer=True)
         view = yield from self.chat()
         self.of(view).above.attach([A_FILE])
         self.window.run_command("clone_file")
-        yield lambda: self.window.active_view() != view
-        self.assertIn("a.py", self.above(self.window.active_view()))
+        clone = self.window.active_view()
+        yield lambda: clone != view
+        yield from self.update(clone, state=WORKING)
+        for each in (view, clone):
+            self.assertEqual(self.above(each).count("With it: file, a.py"), 1)
+            self.assertEqual(self.state_of(each).count("is working"), 1)
+        view.close()
+        yield lambda: "With it: file, a.py" in self.above(clone)
+        editor = running.current()
+        shown = editor.view(clone.id()).phantoms
+        self.assertEqual([it.is_stale for it in shown], [False, False])
+        clicks.click(editor, editor.view(clone.id()), "take back")
+        yield from self.until_equal(lambda: self.of(clone).above.attached, ())
+        self.assertEqual(self.above(clone), "")
+
+    def test_what_is_attached_does_not_push_the_end_of_the_chat_out_of_sight(self) -> Steps:
+        view = yield from self.chat()
+        text = "".join(f"line {number}\n" for number in range(200))
+        yield from self.update(view, patches=(Patch("a", 0, 0, Rendered(text)),))
+        for late in (False, True):
+            self.play(phantom_heights_late=late)
+            self.of(view).composer.go_to_end(view)
+            view.show(view.size())
+            for number in range(9):
+                self.of(view).above.attach([Attached(FILE, f"{late}{number}.py", f"/w/{number}")])
+                yield from self.until_turn()
+                yield lambda: self.is_end_in_sight(view)
+
+    def is_end_in_sight(self, view: sublime.View) -> bool:
+        bottom = view.text_to_layout(view.size())[1] + view.line_height()
+        return bool(bottom <= view.viewport_position()[1] + view.viewport_extent()[1])
 
 
 class TheQueue(ComposerCase):

@@ -418,7 +418,7 @@ class Edits(QuestionCase):
         yield from self.asks_to_edit(view, "a.txt")
         self.window.focus_view(view)
         yield from self.follow(view, f"[{MODIFY}]")
-        self.assertIn("a.txt", self.window.active_view().name())
+        yield lambda: "a.txt" in self.window.active_view().name()
         self.assertEqual(self.decided(), [])
 
 

@@ -370,6 +370,8 @@ class Sending(ChatCase):
 class Keys(ChatCase):
     def test_undo_and_redo_are_the_composers(self) -> Steps:
         view = yield from self.chat()
+        # A person's keys are told of one by one, and steps are words.
+        self.play(text_event_delay=None)
         self.type(view, "one two")
         yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
         for command, expected in (("undo", "one "), ("undo", ""), ("redo_or_repeat", "one ")):

@@ -167,6 +167,8 @@ class Drawing(ChatViewCase):
             sizes.append(max(0, min(part.end(), self.chat.composer.start) - part.begin()))
             return read(view, part)
 
+        # When they are told is no matter here.
+        self.play(text_event_delay=None)
         self.at_end()
         costs = []
         for rows in (100, 20_000):

@@ -102,12 +102,12 @@ class RandomChat:
             self.replaced([(begin - (begin == end), end)], "")
 
     def type_elsewhere(self) -> None:
-        self.carets(0, self.view.size())
-        is_outside = min(it.begin() for it in self.view.sel()) < self.start
-        if is_outside:
-            for name in ("cut", "paste", "left_delete", "right_delete", "join_lines"):
-                self.view.run_command(name)
-            self.view.run_command("insert", {"characters": "x"})
+        """As an input method does, which no key binding sees."""
+        self.carets(0, self.start - 1, 1)
+        for name in ("cut", "left_delete", "right_delete"):
+            self.view.run_command(name)
+        self.view.run_command("insert", {"characters": "x"})
+        self.unsent += "x"
 
     def type_above(self) -> None:
         """What is typed there goes into what is unsent, and all of that stays."""
@@ -124,31 +124,26 @@ class RandomChat:
         self.unsent = self.chat.composer.text
 
     def native_undo(self) -> None:
-        self.view.set_read_only(False)
         self.view.run_command(self.chance.choice(("undo", "redo")))
         self.unsent = self.chat.composer.text
 
     # Another plugin
 
     def disturb(self) -> None:
-        """Ranges anywhere are replaced in one command. What touches the transcript is taken back;
-        what is written there without anything being replaced goes into what is unsent."""
+        """Ranges anywhere are replaced in one command. What touches the transcript is taken back,
+        and what is written there goes behind what is unsent."""
         points = sorted(self.chance.randint(0, self.view.size()) for _ in range(4))
         regions = [(points[0], points[1]), (points[2], points[3])][: self.chance.randint(1, 2)]
         text, before = self.chance.choice(("", *WORDS)), self.unsent
         below = [it for it in regions if it[0] >= self.start]
         self.replaced(below, text)
-        self.view.set_read_only(False)
         texts.pending.put(self.view, [(sublime.Region(*it), text) for it in regions])
         if len(below) < len(regions):
             self.chat.look()
             found = self.chat.composer.text
-            # Beside the same characters nobody can tell where it was written, least of all of the
-            # line that is above what is unsent.
-            turned = {text[at:] + text[:at] for at in range(len(text) + 1)}
-            more = {"", *turned, *(it * 2 for it in turned)}
-            kept = [it for it in (before, self.unsent) if found.startswith(it)]
-            if any(found[len(it) :] in more for it in kept) or (kept and text == COMPOSER):
+            # Beside the same characters nobody can tell what of them was written, least of all of
+            # the line that is above what is unsent.
+            if found.startswith((before, self.unsent)) or text == COMPOSER:
                 self.unsent = found
 
     # The agent

@@ -110,6 +110,8 @@ class ChangeSheets:
         sheet = self.of(view)
         if sheet is not None:
             sheet.take_typed()
+            if len(sheet.views) > 1:
+                sheet.marking.leave(view)
 
     def modified(self, view: sublime.View) -> None:
         """The text of a view has changed; called on the worker."""

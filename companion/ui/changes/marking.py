@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import partial
 from operator import is_
-from typing import Callable, Iterator
+from typing import Callable, Iterator, Sequence
 
 import sublime
 
@@ -88,8 +88,17 @@ class Marking:
 
     def links(self) -> None:
         """Draw the links again: what they say may have changed."""
-        for view in self._views():
-            self._link(view)
+        views = self._views()
+        first = next((it for it in views if it.is_primary()), None)
+        if first is not None:
+            self._link(first, views)
+
+    def leave(self, view: sublime.View) -> None:
+        """The user closes the view, and others stay: they would keep its phantoms, which react to
+        nothing then."""
+        if self._links.pop(view.id(), None) is not None:
+            view.erase_phantoms(KEY)
+            queues.on_ui_thread(self.links)
 
     def follow(self) -> None:
         """Follow the user's scrolling as long as the sheet is in front."""
@@ -107,21 +116,25 @@ class Marking:
         if views:
             # The next look comes also if this one fails.
             queues.on_ui_thread(self._look, INTERVAL)
-        for view in views:
-            if rows_in_sight(view) != self._seen.get(view.id()):
-                self._link(view)
+        if any(rows_in_sight(it) != self._seen.get(it.id()) for it in views):
+            self.links()
 
     def _views(self) -> list[sublime.View]:
         return [it for it in sublime.Buffer(self._buffer_id).views() if it.is_valid()]
 
-    def _link(self, view: sublime.View) -> None:
+    def _link(self, view: sublime.View, views: Sequence[sublime.View]) -> None:
+        """Draw the links in sight of all the views in the first one: phantoms belong to the buffer
+        (docs/sublime.md 7.11)."""
         model = self.model
         if view.size() != model.points[-1]:
             # Something was typed that is not taken yet, and the links are drawn again after that.
             return
-        rows = self._seen[view.id()] = rows_in_sight(view)
+        self._seen = {it.id(): rows_in_sight(it) for it in views}
+        texts: dict[int, str] = {}
+        for rows in self._seen.values():
+            texts.update(self._texts(rows[0] - BEYOND, rows[-1] + BEYOND))
         found = []
-        for row, text in self._texts(rows[0] - BEYOND, rows[-1] + BEYOND):
+        for row, text in sorted(texts.items()):
             point = model.point_at(row + 1) - 1
             body = f'<body id="gemini-companion">&nbsp; {text}</body>'
             found.append(sublime.Phantom(sublime.Region(point), body, sublime.LAYOUT_INLINE))

@@ -14,6 +14,7 @@ from ...base.shown_text import shown_line
 from ...chat.amounts import many
 from ...chat.attached import Attached, added, words_of
 from .. import wrapping
+from .one_phantom import OnePhantom, columns
 
 KEY = "gemini_companion_chat_above"
 # The most characters of a text in one line, and the most lines of each kind.
@@ -36,9 +37,9 @@ class LinkRow:
 
 
 class Above:
-    """The lines of one chat, in all of its `views()`, before the place `composer()`. `attached` is
+    """The lines of one chat, with these `views()`, before the place `composer()`. `attached` is
     what goes with the next message; `changed` hears when that is other. `pressed` is called with a
-    link, as "ACTION ARGUMENT"."""
+    link, as "ACTION ARGUMENT", `drawing` before and after the lines are drawn."""
 
     def __init__(
         self,
@@ -46,15 +47,14 @@ class Above:
         composer: Callable[[], int],
         changed: Callable[[], None],
         pressed: Callable[[str], None],
+        drawing: Callable[[], object],
     ) -> None:
         self._views = views
         self._composer = composer
         self._changed = changed
-        self._pressed = pressed
         self.attached: tuple[Attached, ...] = ()
         self.queue = Queue((), False)
-        # By the ids of views, with the columns that they had.
-        self._shown: dict[int, tuple[tuple[LinkRow, ...], int]] = {}
+        self._phantom = OnePhantom(KEY, drawing, pressed)
 
     def attach(self, new: Iterable[Attached]) -> None:
         self._set(added(self.attached, new))
@@ -71,20 +71,14 @@ class Above:
 
     def show(self) -> None:
         """Draw the lines where they are others."""
-        rows = _rows(self.queue, self.attached)
-        for view in self._views():
-            shown = rows, wrapping.columns(view)
-            before = self._shown.get(view.id(), ((), 0))
-            if before != shown and (rows or before[0]):
-                self._draw(view, *shown)
-            self._shown[view.id()] = shown
+        rows, views = _rows(self.queue, self.attached), self._views()
+        content = _html(rows, columns(views)) if rows else ""
+        # Before the place of the state, so that the two keep their order.
+        self._phantom.show(views, self._composer() - 2, content)
 
-    def _draw(self, view: sublime.View, rows: Sequence[LinkRow], columns: int) -> None:
-        view.erase_phantoms(KEY)
-        if rows:
-            # Before the place of the state, so that the two keep their order.
-            place, body = sublime.Region(self._composer() - 2), _html(rows, columns)
-            view.add_phantom(KEY, place, body, sublime.LAYOUT_BELOW, self._pressed)
+    def leave(self, view: sublime.View) -> None:
+        """The view is being closed."""
+        self._phantom.leave(view)
 
 
 def _rows(queue: Queue, attached: Sequence[Attached]) -> tuple[LinkRow, ...]:

@@ -136,7 +136,10 @@ class ChatTabs:
     def closing(self, view: sublime.View) -> None:
         """The user closes a view. What is unsent in it is a draft."""
         chat = self.of(view)
-        if chat is None or len(chat.views) > 1:
+        if chat is None:
+            return
+        if len(chat.views) > 1:
+            chat.leave(view)
             return
         del self._chats[view.buffer_id()]
         chat.close()

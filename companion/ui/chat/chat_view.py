@@ -19,7 +19,7 @@ from ...base.text_digest import text_digest
 from ...chat.chat_update import STARTING, ChatUpdate
 from ...chat.question import ChatQuestion
 from ...chat.rendered import LINE, Link, Patch
-from .. import views
+from .. import queues, views
 from . import failure_words
 from .above import Above
 from .composer import Composer
@@ -39,6 +39,8 @@ UNSENT = "gemini_companion_unsent"
 SYNTAX = "Packages/GeminiCompanion/Gemini Companion Chat.sublime-syntax"
 # The line above the composer. No line of a transcript is like it: LINE is followed by words there.
 COMPOSER = LINE + "━" * 40 + "\n"
+# Milliseconds after which the editor has drawn a view once more.
+LAID_OUT = 100
 # The most characters of a title in the tab.
 TITLE = 60
 SETTINGS: dict[str, Any] = {
@@ -94,6 +96,7 @@ class ChatView:
             lambda: self.composer.start,
             lambda: typed(self),
             lambda link: pressed(self, link),
+            self._keep_end,
         )
         self._repair.restore()
         self._sign()
@@ -145,8 +148,21 @@ class ChatView:
         patience = "" if told.waiting else self._patience.words
         words = words_of(told, patience, not self.document.size)
         links = failure_words.links(told, bool(patience))
-        for view in self.views:
-            self._state.show(view, self.composer.start, words, links)
+        self._state.show(self.views, self.composer.start, words, links)
+        self._keep_end()
+
+    def leave(self, view: sublime.View) -> None:
+        """The user closes the view, and others stay."""
+        self.above.leave(view)
+        self._state.leave(view)
+        queues.on_ui_thread(self.show_state)
+
+    def _keep_end(self) -> None:
+        """What is drawn above the composer does not push it out of sight. How high that is may be
+        known only later (docs/sublime.md 7.12)."""
+        for delay in (0, LAID_OUT):
+            queues.on_ui_thread(self._surface.look, delay)
+        self._surface.look()
 
     def draw(self, patches: Iterable[Patch]) -> None:
         """Draw what has changed in the transcript. Raises Misplaced."""

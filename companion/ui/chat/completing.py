@@ -83,7 +83,7 @@ class Completing:
     def typed(self, chat: ChatView) -> None:
         """Open the list while such a word is being written: in a text Sublime does not. What comes
         from elsewhere than the keys has more or fewer characters than one."""
-        before, size = self._sizes.get(chat.conversation, 0), len(chat.composer.text)
+        before, size = self._sizes.get(chat.conversation, 0), len(chat.composer.known_text)
         self._sizes[chat.conversation] = size
         if size == before + 1:
             queues.on_ui_thread(partial(self._open, chat))

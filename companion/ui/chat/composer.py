@@ -51,10 +51,11 @@ class Composer(ComposerCarets):
 
     def accept_edit(self, text: str) -> None:
         """The user or a plugin has made this of the text."""
-        if text != self._unsent.text:
+        change = difference(self._unsent.text, text)
+        if change is not None:
             self._unsent.edited(text)
             for view in self._surface.views:
-                self.remember_place(view)
+                self.remember_place(view, change.at + len(change.inserted))
             self._typed()
 
     def undo(self, view: sublime.View) -> None:
@@ -64,6 +65,17 @@ class Composer(ComposerCarets):
     def redo(self, view: sublime.View) -> None:
         self._look()
         self._show(view, self._unsent.redo())
+
+    def type(self, view: sublime.View, characters: str) -> None:
+        """The user types this, wherever the caret is."""
+        if self.is_left(view):
+            self.return_to(view)
+        view.run_command("insert", {"characters": characters})
+
+    def return_to(self, view: sublime.View) -> None:
+        """Put the caret where it was here last, else at the end."""
+        self._look()
+        self.put_caret(view, self.place_of(view))
 
     def write(self, view: sublime.View, text: str) -> None:
         """Write this instead of what is there, as a step of undo."""

@@ -33,10 +33,12 @@ class ComposerCarets:
         view.erase_status(KEY)
         self.remember_place(view)
 
-    def remember_place(self, view: sublime.View) -> None:
-        """The caret comes back to it, if it is here."""
+    def remember_place(self, view: sublime.View, typed: int | None = None) -> None:
+        """Where the caret is, else the offset at which something was `typed`."""
         if len(view.sel()) and not self.is_left(view):
             self._places[view.id()] = view.sel()[0].b - self.start
+        elif typed is not None:
+            self._places[view.id()] = typed
 
     def is_left(self, view: sublime.View) -> bool:
         """Whether a caret or a selection reaches into the transcript."""
@@ -54,16 +56,10 @@ class ComposerCarets:
     def go_to_end(self, view: sublime.View) -> None:
         self.put_caret(view, view.size())
 
-    def return_to(self, view: sublime.View) -> None:
-        """Put the caret where it was here last, else at the end."""
+    def place_of(self, view: sublime.View) -> int:
+        """Where the caret was here last, else the end."""
         offset = self._places.get(view.id(), view.size())
-        self.put_caret(view, min(self.start + offset, view.size()))
-
-    def type(self, view: sublime.View, characters: str) -> None:
-        """The user types this, wherever the caret is."""
-        if self.is_left(view):
-            self.return_to(view)
-        view.run_command("insert", {"characters": characters})
+        return min(self.start + offset, view.size())
 
     def select(self, view: sublime.View) -> None:
         """Select all of the text."""

@@ -42,17 +42,16 @@ class Following:
 
 
 class _Room(NamedTuple):
-    """What a view shows: its size, where it is scrolled to, and whether its bottom is in sight."""
+    """Where a view is scrolled to, and whether its bottom is in sight."""
 
-    extent: tuple[float, float]
     top: float
     sees_bottom: bool
 
 
 class Bottoms:
-    """Who had the end of a chat in sight goes on seeing it when the view gets smaller. That happens
-    when a review opens below: the question about it stands at the end. Sublime has no event for
-    it."""
+    """Who had the end of a chat in sight goes on seeing it when the view gets smaller, or a phantom
+    above the end higher. A review opens below, and the question about it stands at the end; files
+    are attached. Sublime has no event for either."""
 
     def __init__(self) -> None:
         # By the id of the view.
@@ -65,7 +64,7 @@ class Bottoms:
             known, now = before.get(view.id()), _room(view)
             if known is not None and known.sees_bottom and not now.sees_bottom:
                 # Else the user has scrolled.
-                if known.top == now.top and known.extent != now.extent:
+                if known.top == now.top:
                     _show_bottom(view)
                     now = _room(view)
             self._rooms[view.id()] = now
@@ -73,7 +72,7 @@ class Bottoms:
 
 def _room(view: sublime.View) -> _Room:
     sees_bottom = view.visible_region().end() >= view.size()
-    return _Room(view.viewport_extent(), view.viewport_position()[1], sees_bottom)
+    return _Room(view.viewport_position()[1], sees_bottom)
 
 
 def _show_bottom(view: sublime.View) -> None:

@@ -4,6 +4,7 @@ UI thread only."""
 from __future__ import annotations
 
 import os
+import sys
 from typing import Sequence
 
 import sublime
@@ -11,8 +12,9 @@ import sublime
 from ...agent.acp.session_state import MODE, MODEL
 from ...chat.amounts import many
 from ...chat.chat_update import FAILED, STARTING, STOPPING, WORKING, ChatUpdate
-from ..wrapping import Piece, columns, rows, words
+from ..wrapping import Piece, rows, words
 from . import failure_words, question_words
+from .one_phantom import OnePhantom, columns
 
 KEY = "gemini_companion_chat_state"
 # By the state; a chat that has nothing to tell shows who answers.
@@ -22,31 +24,29 @@ SENTENCES = {
     STOPPING: "{} is being stopped …",
 }
 BETWEEN = " · "
-SENDS = "Ctrl+Enter sends."
-WRITES = "Write your message below; Ctrl+Enter sends it."
+# Bound beside Ctrl+Enter where it is usual.
+SEND = "Cmd+Enter" if sys.platform == "darwin" else "Ctrl+Enter"
+SENDS = f"{SEND} sends."
+WRITES = f"Write your message below; {SEND} sends it."
 
 
 class StateLine:
-    """The line of one chat, in all of its views."""
+    """The line of one chat."""
 
     def __init__(self) -> None:
-        # By the ids of views, the rows of HTML.
-        self._shown: dict[int, list[str]] = {}
+        self._phantom = OnePhantom(KEY)
 
     def show(
-        self, view: sublime.View, composer: int, told: str, links: Sequence[Piece] = ()
+        self, views: Sequence[sublime.View], composer: int, told: str, links: Sequence[Piece] = ()
     ) -> None:
         """Show the words and the links below the line that is before the composer, in as many rows
         as they need, if they are others."""
-        width = columns(view)
+        width = columns(views)
         shown = rows(words(told, width), width) + rows(_beside(links), width)
-        if self._shown.get(view.id(), []) == shown:
-            return
-        self._shown[view.id()] = shown
-        view.erase_phantoms(KEY)
-        if shown:
-            place = sublime.Region(composer - 1)
-            view.add_phantom(KEY, place, _html(shown), sublime.LAYOUT_BELOW)
+        self._phantom.show(views, composer - 1, _html(shown) if shown else "")
+
+    def leave(self, view: sublime.View) -> None:
+        self._phantom.leave(view)
 
 
 def words_of(update: ChatUpdate, patience: str = "", is_empty: bool = False) -> str:

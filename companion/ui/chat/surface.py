@@ -93,7 +93,7 @@ class Surface:
         self.look()
 
     def look(self) -> None:
-        """The end stays in sight in views that have become smaller."""
+        """The end stays in sight in views that have become smaller, or show more above it."""
         self._bottoms.look(self.views)
 
     def _write(self, start: int, end: int, text: str) -> None:

@@ -98,7 +98,7 @@ def unsent_in(text: str, transcript: str, line: str, known: str) -> str:
     if text.startswith(transcript + line):
         return text[len(transcript + line) :]
     above, found, below = text.partition(line)
-    if found and line not in below and (not above or above.endswith("\n")):
+    if found and line not in below + known and (not above or above.endswith("\n")):
         return below + written_into(transcript, above)
     # What is missing of the unsent text went together with something of the transcript.
     return known + written_into(transcript + line + known, text)
