@@ -259,6 +259,11 @@ class PageTable(PageCase):
         else:
             await expect(at).to_have_text("")
 
+    @word(r"(.+?) is at least (\d+) wide")
+    async def is_wide(self, selector: str, least: str) -> None:
+        box = await self.at(selector).first.bounding_box()
+        self.assertGreaterEqual(box and box["width"], int(least))
+
     @word("(.+?) tells (.+)")
     async def tells(self, selector: str, words: str) -> None:
         await expect(self.at(selector)).to_contain_text(self.fill(words))

@@ -11,6 +11,7 @@ from test_agent_tells import EFFORT, FAST, FORM, PLACE, entry
 from tests.tables import rows, word
 
 ASKED, LOGIN = FORM, PLACE
+LONG = {**FORM, "message": "How should it be done, and what of all of it should come first? " * 3}
 SCRIPT = {"mode": "url", "message": "Run this.", "url": "javascript:document.title='owned'"}
 BEGUN, DONE = (
     {"sessionUpdate": "plan", "entries": [entry("Look", first), entry("Mend <b>it</b>", second)]}
@@ -85,6 +86,9 @@ LEFT = {"sessionUpdate": "current_mode_update", "currentModeId": "plan"}
         ; .question .main is clicked
         | it is answered; there is no .question; .prose tells "times": 3
         ; .call .status reads answered; it is sound
+    the words of a question have room on a phone
+        to ask the model says asks LONG; one is open; it is 390 by 800
+        | ask is said | .question select is seen; .call .what is at least 190 wide
     a form can be declined
         to ask the model says asks ASKED; one is open
         | ask is said; .question .no is clicked

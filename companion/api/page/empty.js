@@ -12,6 +12,12 @@ export function fillEmpty(offer) {
   find("examples").append(...items);
 }
 
+/** While the first conversation is opening: a message can be written already. */
+export function showStarting() {
+  find("empty").hidden = false;
+  find("works-in").textContent = say("starts");
+}
+
 /** For the conversation, by `info`, and the name of its CLI; nothing where there is none. */
 export function showEmpty(info, name) {
   find("empty").hidden = !info;

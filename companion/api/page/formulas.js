@@ -1,5 +1,7 @@
 // Formulas stay the text that they are: Markdown would take their backslashes and make emphasis of their
-// underscores and stars. What only looks like one is text, too, so that little is lost by a mistake.
+// underscores and stars. Those between marks that nothing else uses are shown as code without the marks; what
+// stands between single dollars may only look like one and is shown with them, so that nothing is lost by a
+// mistake.
 
 // A single dollar has something right behind it, the other one right before it and no digit behind it:
 // these are no prices.
@@ -9,6 +11,11 @@ const INLINE = new RegExp(`${DISPLAY.source}|\\\\\\((?:(?!\\\\\\)|\\n[ \\t]*\\n)
 const BLOCK = new RegExp(`^ {0,3}(?:${DISPLAY.source})[ \\t]*(?:\\n|$)`);
 const FIRST = new RegExp(`^(?:${INLINE.source})`);
 const ALL = new RegExp(DOLLAR.source, "g");
+
+const MARKS = /^(?:\$\$|\\\[|\\\()([\s\S]*)(?:\$\$|\\\]|\\\))$/;
+
+/** The formula without its marks; undefined for one between single dollars. */
+export const bare = (text) => MARKS.exec(text)?.[1].trim();
 
 function token(type, found) {
   return found ? { type, raw: found[0] } : undefined;

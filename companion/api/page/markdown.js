@@ -3,7 +3,7 @@
 // out of the library is cleaned before it becomes part of the page.
 
 import { button, make } from "./dom.js";
-import { formulas } from "./formulas.js";
+import { bare, formulas } from "./formulas.js";
 import { say } from "./texts.js";
 import hljs from "./vendor/highlight.js";
 import { Marked } from "./vendor/marked.js";
@@ -52,7 +52,9 @@ const marked = new Marked({ gfm: true, breaks: true, renderer: {
 
 marked.use(formulas((text, isBlock) => {
   const name = isBlock ? "p" : "span";
-  return `<${name} class="formula">${escaped(text)}</${name}>`;
+  const formula = bare(text);
+  const shown = formula === undefined ? escaped(text) : `<code>${escaped(formula)}</code>`;
+  return `<${name} class="formula">${shown}</${name}>`;
 }));
 
 const word = (lang) => (lang || "").split(/\s/)[0];

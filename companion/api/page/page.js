@@ -7,7 +7,7 @@ import { Completion } from "./complete.js";
 import { Composer } from "./composer.js";
 import { listenForKeys } from "./decisions.js";
 import { find, make } from "./dom.js";
-import { fillEmpty, showEmpty } from "./empty.js";
+import { fillEmpty, showEmpty, showStarting } from "./empty.js";
 import { List } from "./list.js";
 import { Live } from "./live.js";
 import { main, Options } from "./options.js";
@@ -481,9 +481,10 @@ async function bring(work) {
 }
 
 function wantToken(why = "") {
-  for (const id of ["composer", "account-button", "new", "list", "list-button", "settings-button"]) {
-    find(id).hidden = true;
-  }
+  // Nothing stands behind the form.
+  const others = ["composer", "account-button", "new", "list", "list-button", "settings-button", "scroller",
+    "to-end", "decisions"];
+  for (const id of others) find(id).hidden = true;
   find("token-form").hidden = false;
   find("token-form").querySelector("p").textContent = `${why} ${say("tokenWanted")}`.trim();
   find("token").focus();
@@ -494,7 +495,7 @@ async function start() {
     wantToken();
     return;
   }
-  for (const id of ["composer", "account-button", "new", "settings-button"]) find(id).hidden = false;
+  for (const id of ["composer", "account-button", "new", "settings-button", "scroller"]) find(id).hidden = false;
   find("token-form").hidden = true;
   list.start();
   find("message").focus();
@@ -518,7 +519,13 @@ async function arrive() {
     await open(found);
   } else if (authType) {
     find("state").textContent = say("starts");
-    await begin(stored.getItem("workspace"));
+    showStarting();
+    try {
+      await begin(stored.getItem("workspace"));
+    } catch (error) {
+      showEmpty(null);
+      throw error;
+    }
     if (find("state").textContent === say("starts")) update(chat);
   } else {
     account.open();

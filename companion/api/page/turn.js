@@ -138,7 +138,8 @@ export class Turn {
     this.end();
     if (!success) this.answer.append(notice(message));
     this.answer.append(make("p", { class: "usage" }, usageLine(usage, this.context)));
-    this.note(success ? say("answered") : message);
+    // Why it ended stands in the answer.
+    this.note(success ? say("answered") : "");
   }
 
   fail(error) {
