@@ -207,6 +207,76 @@ class Behind(ApiTest):
         self.assertEqual(self.ask("POST", "/read-file", {"path": path})["content"], text)
 
 
+class Silent(ApiTest):
+    """A server that takes connections and answers nothing, behind the proxy of `behind`."""
+
+    __test__ = False
+    behind: type[Behind]
+    port: int
+
+    def silent(self, **others: str) -> None:
+        """`others` are texts of the configuration by those that take their place."""
+        silent = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(silent.close)
+        self.start(silent.getsockname()[1], others)
+
+    def start(self, port: int, others: Mapping[str, str]) -> None:
+        behind = self.behind
+        made: Any = type("Started", (behind,), {"port": free_port(), "root": self.root})
+        made.server = mock.Mock(port=port)
+        with open(os.path.join(ROOT, "deploy", made.file), encoding="utf-8") as file:
+            text = file.read()
+        for known, other in {**made.instead(), **others}.items():
+            self.assertIn(known, text)
+            text = text.replace(known, other)
+        path = os.path.join(self.root, f"{made.port}.conf")
+        with open(path, "w", encoding="utf-8") as new:
+            new.write(made.whole(text))
+        made.start_proxy([path if it == "PATH" else it for it in made.command])
+        self.addCleanup(made.doClassCleanups)
+        self.port = made.port
+
+    def open(self, server: Server | None = None) -> http.client.HTTPConnection:
+        context = ssl.create_default_context(cafile=PEM)
+        return http.client.HTTPSConnection(
+            "127.0.0.1", self.port, timeout=PATIENCE, context=context
+        )
+
+    def get(self, path: str, method: str = "GET") -> Reply:
+        return self.ask(method, path, headers={"Host": f"{NAME}:{self.port}"})
+
+    def unavailable(self, reply: Reply) -> None:
+        told = (reply.status, reply["success"], reply["code"])
+        self.assertEqual(told, (503, False, "UNAVAILABLE"), reply)
+        self.assertTrue(reply["message"])
+
+    def test_where_no_server_is_the_proxy_says_so_as_the_api_does(self) -> None:
+        self.start(free_port(), {})
+        for method in ("GET", "POST"):
+            reply = self.get("/sessions", method)
+            self.unavailable(reply)
+            self.assertEqual(reply.headers["Content-Type"], "application/json")
+            self.assertEqual(reply.headers["Retry-After"], "5")
+            self.assertNotIn("X-Should-Retry", reply.headers)
+        reply = self.get("/v1/chat/completions", "POST")
+        self.assertEqual((reply.status, reply["error"]["code"]), (503, "unavailable"))
+        self.assertEqual(reply.headers["X-Should-Retry"], "false")
+
+    def test_a_server_that_is_frozen_keeps_nobody_waiting_who_only_reads(self) -> None:
+        self.silent(**{"15s": "1s"})
+        for path in ("/sessions", "/sessions/0123", "/sessions/0123/messages"):
+            self.unavailable(self.get(path))
+        # A turn or a stream may be silent for longer.
+        for method, path in (("POST", "/chat"), ("GET", "/events"), ("GET", "/sessions/a/events")):
+            waiting = self.open()
+            self.addCleanup(waiting.close)
+            waiting.request(method, path, headers={"Host": f"{NAME}:{self.port}"})
+            assert waiting.sock is not None
+            waiting.sock.settimeout(2)
+            with self.assertRaises(TimeoutError):
+                waiting.sock.recv(1)
+
+
 @unittest.skipUnless(shutil.which("nginx"), "nginx is not in PATH")
 class Nginx(Behind):
     __test__ = True
@@ -254,3 +324,15 @@ class Caddy(Behind):
     def whole(cls, text: str) -> str:
         # Without a name in the handshake, for the tests name an address.
         return f"{{\n\tadmin off\n\tauto_https off\n\tdefault_sni {NAME}\n}}\n{text}"
+
+
+@unittest.skipUnless(shutil.which("nginx"), "nginx is not in PATH")
+class SilentBehindNginx(Silent):
+    __test__ = True
+    behind = Nginx
+
+
+@unittest.skipUnless(shutil.which("caddy"), "caddy is not in PATH")
+class SilentBehindCaddy(Silent):
+    __test__ = True
+    behind = Caddy

@@ -158,6 +158,7 @@ class BehindNginx(Replicas):
         for number, server in enumerate(made, 1):
             text = text.replace(f"10.0.0.{number}:8080", f"127.0.0.1:{server.port}")
         text = text.replace("listen 443 ssl", f"listen 127.0.0.1:{self.proxy}")
+        text = text.replace("proxy_read_timeout 15s", "proxy_read_timeout 2s")
         lines = [line for line in text.splitlines() if "ssl_" not in line]
         user = "user root;" if os.geteuid() == 0 else ""
         with open(path, "w", encoding="utf-8") as file:
@@ -223,6 +224,24 @@ class BehindNginx(Replicas):
 
     def go_on(self, number: int, id: str) -> Any:
         return self.say(self.proxy, f"again {number}.", id)
+
+    def test_what_a_frozen_server_holds_is_read_from_another_one(self) -> None:
+        servers = self.begin()
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("slowly", ["one ", gate, "two"])
+        with ThreadPoolExecutor(1) as pool:
+            turn = pool.submit(self.say, self.proxy, "slowly")
+            self.assertTrue(gate.reached.wait(PATIENCE))
+            ((owner, id),) = ((each, id) for each in servers for id in self.busy_at(each))
+            owner.process.send_signal(signal.SIGSTOP)
+            try:
+                for path in (f"/sessions/{id}", f"/sessions/{id}/messages"):
+                    self.assertEqual(self.at(self.proxy, "GET", path)["http"], 200)
+            finally:
+                owner.process.send_signal(signal.SIGCONT)
+            gate.set()
+            self.assertEqual(turn.result(PATIENCE)["response"], "one two")
 
     def test_a_new_conversation_is_where_its_id_leads(self) -> None:
         servers = self.begin()
