@@ -216,6 +216,14 @@ class Start(IndexCase):
         self.assertEqual(self.index.summaries[id_of(0)], now)
         self.assertNotIn(id_of(0), self.index.stats)
 
+    async def test_what_changes_before_it_is_read_stays_as_it_is_now(self) -> None:
+        await self.index.load()
+        now = self.index.summaries[id_of(8)]._replace(id=id_of(0), title="As it is now")
+        self.index.put(now)
+        await asyncio.wait_for(self.index.waited(), PATIENCE)
+        self.assertEqual(self.index.summaries[id_of(0)], now)
+        self.assertNotIn(id_of(0), self.index.stats)
+
     async def test_what_was_used_since_some_time_is_waited_for(self) -> None:
         await self.index.load()
         await self.index.waited(NOW + timedelta(seconds=5.5))

@@ -75,10 +75,12 @@ class Index:
         self._work = asyncio.ensure_future(self._go_on(is_changed))
 
     def put(self, summary: ConversationSummary) -> None:
-        """A conversation is new or has changed."""
+        """A conversation is new or has changed: what is read of it from now on, or being read, may
+        be older."""
         self.summaries[summary.id] = summary
         self.last_used = max(self.last_used, summary.last_used)
-        if self.stats.pop(summary.id, None) is not None:
+        was_unread = self._unread.pop(summary.id, None) is not None
+        if self.stats.pop(summary.id, None) is not None or was_unread:
             self._changed.add(summary.id)
 
     def remove(self, id: str) -> None:
@@ -94,7 +96,7 @@ class Index:
         # The id becomes part of a path.
         if id not in self.summaries and id not in self._unread and ID.fullmatch(id):
             stat = await in_thread(self._transcripts.of(id).stat)
-            if stat != NO_FILE:
+            if stat != NO_FILE and id not in self.summaries:
                 self._unread[id] = stat
         if id in self._unread:
             await self._take([id])
@@ -165,15 +167,9 @@ class Index:
         stats = {id: self._unread[id] for id in ids if id in self._unread}
         rows = {id: self._rows.pop(id) for id in stats if id in self._rows}
         if stats:
-            before = {id: self.summaries.get(id) for id in stats}
-            await asyncio.shield(asyncio.ensure_future(self._taken(stats, rows, before)))
+            await asyncio.shield(asyncio.ensure_future(self._taken(stats, rows)))
 
-    async def _taken(
-        self,
-        stats: Mapping[str, Stat],
-        rows: Mapping[str, IndexRow],
-        before: Mapping[str, ConversationSummary | None],
-    ) -> None:
+    async def _taken(self, stats: Mapping[str, Stat], rows: Mapping[str, IndexRow]) -> None:
         found: Mapping[str, ConversationSummary | None] = {}
         try:
             found = await in_thread(partial(self._read_all, list(stats), rows))
@@ -181,7 +177,6 @@ class Index:
             for id, stat in stats.items():
                 # It may have been read twice, and deleted or changed in between.
                 is_new = self._unread.pop(id, None) is not None
-                is_new = is_new and self.summaries.get(id) is before[id]
                 summary = found.get(id)
                 if is_new and summary is not None:
                     self.summaries[id], self.stats[id] = summary, stat
