@@ -105,7 +105,7 @@ class Running:
         self.sheets = self.sheet_commands.sheets
         self.queue = ReviewQueue(self.reviews, tell)
         self.next_edit = self.editor.next_edit = NextEdit(tell)
-        self.notes = Notes(self.reviews, tell, self.diffs.reject)
+        self.notes = Notes(self.reviews, tell, self.diffs.reject_in_turn)
         self.scrolling = self.editor.scrolling = Scrolling(self.reviews)
         self.edits = Edits(self._save)
         self.lost_clis = LostClis(self.companion, self.stories, tell, lambda: self.status.look())

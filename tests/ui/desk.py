@@ -83,7 +83,14 @@ class DeskCase(ReviewCase):
         yield from self.until_turn()
 
     def compare(self, look: Callable[[], Any], expected: str) -> Steps:
-        yield from self.until_equal(lambda: told(look()), expected)
+        def seen() -> str:
+            try:
+                return told(look())
+            except LookupError as error:
+                # It is not there yet.
+                return repr(error)
+
+        yield from self.until_equal(seen, expected)
 
     def view(self, name: str) -> sublime.View:
         if name.startswith("-"):

@@ -9,11 +9,13 @@ import re
 from typing import Any, Callable, Generator, Sequence
 
 import sublime
+from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.base.digest import LARGE
 from GeminiCompanion.companion.base.large_json import TRUNCATED_TO
-from GeminiCompanion.companion.ide import transport
+from GeminiCompanion.companion.ide import file_content, transport
 from GeminiCompanion.companion.ide.questions import UnwrittenTexts
 from GeminiCompanion.companion.ui.review import (
+    accepting,
     comments,
     large,
     marks,
@@ -46,7 +48,8 @@ class LargeCase(DeskCase):
     @word("(.+) is accepted")
     def accepted(self, expected: str) -> Steps:
         """Of a file, "" is told where the CLI is to write what it proposed itself."""
-        self.run_command("accept_diff")
+        if not hasattr(self, "held"):
+            self.run_command("accept_diff")
         yield lambda: self.cli.received("ide/diffAccepted")
         content = self.cli.received("ide/diffAccepted")[0]["content"]
         self.assertTrue(content == large_text(expected))
@@ -79,6 +82,27 @@ class LargeCase(DeskCase):
         review = self.review(self.right)
         key = review.comparison.keys[int(number)]
         self.run_command("drop_change", id=review.id, change=key)
+
+    @word("comparisons and reading are held")
+    def hold(self) -> None:
+        present, self.held = file_content.read(self.path), (Answer[None](), Answer[None]())
+
+        async def compare(work: Callable[[], Any]) -> Any:
+            await self.held[0]
+            return work()
+
+        async def read(path: str) -> file_content.Original:
+            await self.held[1]
+            return present
+
+        self.replace(reviews, "computed", compare)
+        self.replace(accepting.file_reading, "content", read)
+
+    @word("both go on")
+    def go_on(self) -> None:
+        """What waits for the comparison comes after what waits for the file."""
+        for answer in self.held:
+            answer.give(None)
 
     def comment_beside(self, words: str) -> None:
         row = self.right.rowcol(text_of(self.right).index(words))[0]
@@ -139,6 +163,14 @@ class LargeCase(DeskCase):
     what is dropped right before accepting is missing too
         OLD is to become 10=first 23999=changed 29000=again
         | change 0 is dropped at once; change 2 is dropped at once; 23999=changed is accepted
+    a drop that waits for a comparison is not overtaken by accepting
+        OLD is to become 10=first 23999=changed 29000=again; comparisons and reading are held
+        | change 0 is dropped at once; change 2 is dropped at once; run accept_diff
+        | both go on; 23999=changed is accepted
+    a drop after accepting says that it comes too late
+        OLD is to become 10=first 23999=changed 29000=again; comparisons and reading are held
+        | run accept_diff; change 0 is dropped at once; run reject_diff; run release_diff
+        | both go on; the user was told: reviews.OVER of file.txt; nothing is accepted
     accepted in the terminal it is written without what was dropped
         OLD is to become 10=first 23999=changed 29000=again | change 0 is dropped
         | in its terminal the CLI gets 23999=changed 29000=again
@@ -265,6 +297,7 @@ class Digests(LargeCase):
         self.drop_now("2")
 
         async def see() -> None:
+            await self.running().reviews.presses.done(self.review(self.right).id)
             comparison = await self.running().reviews.comparison(self.right)
             seen.append(comparison.dropped if comparison is not None else None)
 

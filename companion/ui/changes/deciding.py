@@ -88,6 +88,10 @@ class Deciding:
     async def file(self, sheet: ChangeSheet, id: str, accept: bool) -> None:
         """Accept or reject the changes of one file."""
         sheet.take_typed()
+        async with self._reviews.presses.turn(sheet.line):
+            await self._file(sheet, id, accept)
+
+    async def _file(self, sheet: ChangeSheet, id: str, accept: bool) -> None:
         source, window = sheet.source(id), sheet.window
         waits = source is not None and window is not None and _waits(source, window, id)
         if source is None or window is None or not waits:
@@ -104,17 +108,21 @@ class Deciding:
             return
         self._busy.add(sheet.buffer_id)
         try:
-            await sheet.settled(self._reviews)
-            counted, others = self._counted(sheet), 0
-            if accept:
-                counted, others = _one_for_each_file(counted)
-                accept = not all(it.is_dropped for it in counted)
-            if not counted:
-                self._tell(NOTHING)
-            elif await _is_wanted(window, counted, accept, [*_hidden(sheet), *_others(others)]):
-                await self._decide(sheet, window, counted, accept)
+            async with self._reviews.presses.turn(sheet.line):
+                await self._all(sheet, window, accept)
         finally:
             self._busy.discard(sheet.buffer_id)
+
+    async def _all(self, sheet: ChangeSheet, window: sublime.Window, accept: bool) -> None:
+        await sheet.settled(self._reviews)
+        counted, others = self._counted(sheet), 0
+        if accept:
+            counted, others = _one_for_each_file(counted)
+            accept = not all(it.is_dropped for it in counted)
+        if not counted:
+            self._tell(NOTHING)
+        elif await _is_wanted(window, counted, accept, [*_hidden(sheet), *_others(others)]):
+            await self._decide(sheet, window, counted, accept)
 
     def _counted(self, sheet: ChangeSheet) -> list[Counted]:
         """What cannot be compared is not among them: nobody has seen it here."""

@@ -45,22 +45,44 @@ class Keeping:
     async def change(self, sheet: ChangeSheet, id: str, key: str, is_kept: bool) -> None:
         """Keep or drop one change, and go on to the next one."""
         sheet.take_typed()
-        at, count, source = sheet.change_of(id, key), sheet.edits.typed_count, sheet.source(id)
-        if at is None or source is None:
-            self._tell(DECIDED)
-        else:
-            file = sheet.model.sections[at.section].file
-            if is_kept:
-                step = await self._keep_one(sheet, source, file, key)
+        shown, count = sheet.section(id), sheet.edits.typed_count
+        async with self._reviews.presses.turn(sheet.line):
+            now, at, source = sheet.section(id), sheet.change_of(id, key), sheet.source(id)
+            if shown is None or now is None or source is None:
+                self._tell(DECIDED)
+            elif shown.file.comparison is not now.file.comparison:
+                # The key is that of what was shown when the user pressed.
+                self._tell(AGAIN)
+            elif at is None:
+                self._tell(DECIDED)
             else:
-                step = await self._drop(sheet, source, file, key)
-            if step is not None:
-                sheet.edits.did(step)
-            await self._go_on(sheet, source.view(id), at, count)
-        sheet.refresh()
+                await self._change(sheet, source, at, key, is_kept, count)
+            sheet.refresh()
+
+    async def _change(
+        self,
+        sheet: ChangeSheet,
+        source: Source,
+        at: ChangeStart,
+        key: str,
+        is_kept: bool,
+        count: int,
+    ) -> None:
+        file = sheet.model.sections[at.section].file
+        if is_kept:
+            step = await self._keep_one(sheet, source, file, key)
+        else:
+            step = await self._drop(sheet, source, file, key)
+        if step is not None:
+            sheet.edits.did(step)
+        await self._go_on(sheet, source.view(file.id), at, count)
 
     async def file(self, sheet: ChangeSheet, id: str, is_kept: bool) -> None:
         """Keep or drop all changes of the file, and go on to those of the next one."""
+        async with self._reviews.presses.turn(sheet.line):
+            await self._file(sheet, id, is_kept)
+
+    async def _file(self, sheet: ChangeSheet, id: str, is_kept: bool) -> None:
         await sheet.settled(self._reviews)
         count, number = sheet.edits.typed_count, sheet.model.numbers.get(id)
         starts = [it for it in sheet.model.change_starts if it.section == number]
@@ -74,6 +96,10 @@ class Keeping:
 
     async def all(self, sheet: ChangeSheet, is_kept: bool) -> None:
         """Keep all changes; or drop them, after the user is told what that counts."""
+        async with self._reviews.presses.turn(sheet.line):
+            await self._all(sheet, is_kept)
+
+    async def _all(self, sheet: ChangeSheet, is_kept: bool) -> None:
         await sheet.settled(self._reviews)
         starts = sheet.model.change_starts
         sections = list(dict.fromkeys(it.section for it in starts))

@@ -80,7 +80,11 @@ class Proposals:
     async def reject(self, window: sublime.Window, id: str) -> UndoStep | None:
         """As *Reject* in its review does."""
         view = self.view(id)
-        found = rejected(view, self._reviews) if view is not None else None
-        if view is None or found is None or not self._actions.reject(view):
+        record = waiting(view) if view is not None else None
+        if view is None or record is None:
             return None
+        async with self._reviews.presses.turn(record.id):
+            found = rejected(view, self._reviews)
+            if found is None or not self._actions.reject(view):
+                return None
         return UndoStep(partial(self._returned.bring_back, found))

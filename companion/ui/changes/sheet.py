@@ -17,6 +17,7 @@ from ...base.change_sheet import ChangeStart, FileChanges, Section, Sheet, plain
 from ...base.sheet_typing import equal_ends, typed
 from ...chat.amounts import many
 from .. import texts
+from ..review.record import waiting
 from ..review.reviews import FAILED, Reviews
 from ..stories import Slices, Stories, computed, sleep
 from .marking import Marking
@@ -45,6 +46,8 @@ class ChangeSheet:
         tell: Callable[[str], None],
     ) -> None:
         self.buffer_id = view.buffer_id()
+        # The line in which presses in it wait.
+        self.line = f"sheet {self.buffer_id}"
         self.model = Sheet((plain_section(HEAD, ()),))
         self.marking = Marking(view.buffer_id(), self._decided)
         self._view = view
@@ -119,6 +122,9 @@ class ChangeSheet:
         for section in self.model.sections:
             source = self.source(section.file.id)
             view = source.view(section.file.id) if source is not None else None
+            record = waiting(view) if view is not None else None
+            if record is not None:
+                await reviews.presses.done(record.id)
             if view is not None and reviews.is_compared(view):
                 await reviews.comparison(view)
         await self.refresh()

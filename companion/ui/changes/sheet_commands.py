@@ -189,7 +189,8 @@ class SheetCommands:
         if of == "change":
             await self._keeping.change(sheet, file, change, what == "keep")
         elif what == "undo":
-            await self._deciding.undoing.undo(sheet)
+            async with self._reviews.presses.turn(sheet.line):
+                await self._deciding.undoing.undo(sheet)
         elif what in ("keep", "drop"):
             if of == "file":
                 await self._keeping.file(sheet, file, what == "keep")

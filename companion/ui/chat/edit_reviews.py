@@ -19,6 +19,7 @@ from ...chat.chat_update import STARTING, ChatUpdate
 from ...chat.question import PERMISSION
 from ...ide.editor import Proposal
 from .. import file_reading, queues, texts
+from ..presses import Presses
 from ..review import ending, large
 from ..review.ending import ClaimedDiff
 from ..review.open_diffs import is_on_top
@@ -127,6 +128,8 @@ class EditReviews(Owner):
         """The user allows the call in the chat. If they have typed or decided in its reviews, or a
         file has unsaved changes in its tab, each review is accepted as it is, with its doubts.
         False if there is nothing of that, and the call is still to be allowed."""
+        if self._editor.reviews is not None:
+            await _pressed_before(self._editor.reviews.presses, (chat, call))
         asked = self._asked.get((chat, call))
         views = [view for view, record in reviews() if key_of(record) == (chat, call)]
         if asked is None or not (asked.decided or any(map(is_special, views))):
@@ -286,6 +289,12 @@ class EditReviews(Owner):
         queues.on_ui_thread(partial(ending.put_away, claimed, keyboard, OVER))
         if self._editor.reviews is not None:
             self._editor.reviews.forget_soon()
+
+
+async def _pressed_before(presses: Presses, key: Key) -> None:
+    """What the user has pressed in the call's reviews until now is done."""
+    for id in [record.id for _, record in reviews() if key_of(record) == key]:
+        await presses.done(id)
 
 
 def _give_back(asked: AskedCall | None, path: str, text: str | None) -> None:

@@ -106,7 +106,8 @@ class GeminiCompanionRejectDiffCommand(GeminiCompanionDiffCommand):
     in_sheet = "reject_file"
 
     def act(self, running: Running, view: sublime.View) -> None:
-        running.diffs.reject(view)
+        window = view.window() or self.window
+        running.stories.begin(running.diffs.reject_in_turn(view), window)
 
 
 class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
@@ -115,7 +116,8 @@ class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
     decides = True
 
     def act(self, running: Running, view: sublime.View) -> None:
-        running.diffs.release(view)
+        window = view.window() or self.window
+        running.stories.begin(running.diffs.release_in_turn(view), window)
 
 
 class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):

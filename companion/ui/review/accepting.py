@@ -22,7 +22,7 @@ from .conflicts import Conflicts
 from .history import EditHistory, accepted_edit
 from .open_diffs import name_of
 from .record import is_diff, waiting
-from .reviews import FAILED, LOST, Reviews
+from .reviews import FAILED, LOST, OVER, Reviews
 from .single_changes import FORGOTTEN, REJECT, ask_whether_to_reject
 
 # The possible answers to doubts about an acceptance, and what each does; the first shows the
@@ -78,15 +78,8 @@ class Accepting:
         self._pressed.add(record.id)
         name = name_of(view)
         try:
-            present = await file_reading.content(record.path)
-            if not await self._is_wanted(window, view, present, asks):
-                return None
-            review = self._reviews.of(view)
-            after = None
-            if review is not None and review.digest is not None:
-                after = await self._large_text(view)
-                if after is None:
-                    return None
+            async with self._reviews.presses.turn(record.id):
+                return await self._accept_now(window, view, asks)
         except GeneratorExit:
             # The acceptance is a decision and must not be lost silently.
             if is_diff(view) or not view.is_valid():
@@ -94,6 +87,23 @@ class Accepting:
             raise
         finally:
             self._pressed.discard(record.id)
+
+    async def _accept_now(
+        self, window: sublime.Window, view: sublime.View, asks: bool
+    ) -> Edit | None:
+        record = waiting(view)
+        if record is None:
+            self._tell(OVER.format(name_of(view)))
+            return None
+        present = await file_reading.content(record.path)
+        if not await self._is_wanted(window, view, present, asks):
+            return None
+        review = self._reviews.of(view)
+        after = None
+        if review is not None and review.digest is not None:
+            after = await self._large_text(view)
+            if after is None:
+                return None
         before = present.known_digest
         claimed = self._actions.decide(view, accept=True, before=before, large=after)
         if claimed is None:

@@ -13,10 +13,10 @@ from .. import queues, settings
 from ..sublime_editor import SublimeEditor
 from . import comments, ending, pair
 from .ending import ClaimedDiff
-from .open_diffs import partner
+from .open_diffs import name_of, partner
 from .owners import Owners
 from .record import is_diff, is_written, waiting
-from .reviews import Reviews
+from .reviews import OVER, Reviews
 from .written_reviews import WrittenReviews
 
 STOPPED = 'It has stopped. Run "Gemini Companion: Restart Companion", then decide.'
@@ -66,6 +66,32 @@ class Actions:
         if is_written(view):
             return self.written.begin_undo(view, note)
         return self.decide(view, accept=False, note=note) is not None
+
+    async def reject_in_turn(self, view: sublime.View, note: str = "") -> bool:
+        """The same after what the user has pressed before; an edit that is made already is undone
+        by then. Gives whether it was done."""
+        record = waiting(view)
+        if record is None:
+            return False
+        async with self._reviews.presses.turn(record.id):
+            if waiting(view) is None:
+                self._editor.tell(OVER.format(name_of(view)))
+                return False
+            if record.edit_id:
+                window = view.window() or sublime.active_window()
+                return await self.written.undo_shown(window, view, note)
+            return self.reject(view, note)
+
+    async def release_in_turn(self, view: sublime.View) -> None:
+        """Release it after what the user has pressed before."""
+        record = waiting(view)
+        if record is None:
+            return
+        async with self._reviews.presses.turn(record.id):
+            if waiting(view) is None:
+                self._editor.tell(OVER.format(name_of(view)))
+            else:
+                self.release(view)
 
     def release(self, view: sublime.View) -> None:
         """Give up a diff for which no CLI waits any more; its text stays as a tab of the user. A

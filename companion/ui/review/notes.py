@@ -4,7 +4,7 @@ only.
 
 from __future__ import annotations
 
-from typing import Callable
+from typing import Any, Callable, Coroutine
 
 import sublime
 
@@ -26,7 +26,7 @@ class Notes:
         self,
         reviews: Reviews,
         tell: Callable[[str], None],
-        reject: Callable[[sublime.View, str], bool],
+        reject: Callable[[sublime.View, str], Coroutine[Any, Any, bool]],
     ) -> None:
         self._reviews = reviews
         self._tell = tell
@@ -38,7 +38,7 @@ class Notes:
         # By the time the note is written, the diff may be decided and its comments gone.
         about = comments.words(right, self._reviews.of(right))
         text = await panels.line(window, PROMPT.format(name_of(right)))
-        if text is None or (waiting(right) is not None and self._reject(right, text)):
+        if text is None or (waiting(right) is not None and await self._reject(right, text)):
             return
         words = "\n".join(each for each in (text.strip(), about) if each)
         if words:

@@ -16,6 +16,7 @@ from ...base.answer import Answer
 from ...base.comparison import Comparison, compare
 from ...base.digest import Compared, Digest
 from .. import file_reading, queues, texts
+from ..presses import Presses
 from ..stories import Stories, computed
 from . import large, pair
 from .drawing import Drawing
@@ -27,6 +28,7 @@ from .review import Review
 # Code points of large texts that are kept for all diffs; beyond this, only the beginning is shown.
 MAX_HELD = 256 * 1024 * 1024
 FAILED = 'The changes could not be computed; "Gemini Companion: Show Log" shows more.'
+OVER = "{} was decided on before: what was pressed after that changes nothing."
 LOST = (
     "What you dropped or merged was lost at the restart: if you accept the proposal, it is written"
     " as it came."
@@ -40,6 +42,8 @@ class Reviews:
         self._stories = stories
         self._tell = tell
         self._reviews: dict[str, Review] = {}
+        # The user's presses on diffs and on sheets of them.
+        self.presses = Presses()
         # Hundreds can be decided together.
         self.forget_soon = queues.Once(lambda: self.forget_ended())
         self.drawing = Drawing(self.of)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Callable, Iterator
 
 import sublime
 
 from ...base.comparison import Comparison
 from .. import panels, settings, texts
+from ..presses import PlaceInLine
 from .open_diffs import name_of
 from .record import seen, waiting
-from .reviews import Reviews
+from .review import Drawn
+from .reviews import OVER, Reviews
 from .sight import caret_row, current, show_change
 
 ALL_DROPPED = "All changes are dropped: the proposal is the file as it is."
@@ -25,6 +29,13 @@ NO_CHANGES = "The proposal changes nothing."
 # proposed it.
 REJECT = ("Reject the proposal", "{} is told that the file stays as it is.")
 UNDO = ("Undo the edit", "The file becomes what it was before.")
+
+
+@dataclass
+class _Press:
+    """Whether all is found that it needs, so that it is done if its story is cut."""
+
+    is_done: bool = False
 
 
 class SingleChanges:
@@ -47,6 +58,10 @@ class SingleChanges:
         gives False, there is no other diff, and the search continues at the other end."""
         if not self._reviews.is_compared(right) and over():
             return
+        async with self._turn(right):
+            await self._go(right, step, over)
+
+    async def _go(self, right: sublime.View, step: int, over: Callable[[], bool]) -> None:
         comparison = await self._reviews.comparison(right)
         if comparison is None:
             return
@@ -66,26 +81,40 @@ class SingleChanges:
     async def keep(self, right: sublime.View, key: str | None = None, goes_on: bool = True) -> None:
         """The user wants the change of that key, else the one at the caret or in sight. `goes_on`
         to the next one in the proposal's view, if the user wants that."""
-        count = right.change_count()
-        meant = await self._meant(right, key)
-        if meant is None:
-            return
-        comparison, number = meant
-        self._reviews.saw(right, comparison.keys[number])
-        if goes_on:
-            await self._go_on(right, comparison.new_starts[number], count)
+        drawn, count = self._drawn(right), right.change_count()
+        with self._cut_is_told(right) as press:
+            async with self._turn(right):
+                meant = await self._meant(right, key, drawn)
+                press.is_done = True
+                if meant is None:
+                    return
+                comparison, number = meant
+                self._reviews.saw(right, comparison.keys[number])
+                if goes_on:
+                    await self._go_on(right, comparison.new_starts[number], count)
 
     async def drop(self, right: sublime.View, key: str | None = None, goes_on: bool = True) -> bool:
         """Restore the lines of the file, as one edit that can be undone; gives whether there is
         such an edit. `goes_on` as `keep`."""
-        count = right.change_count()
-        meant = await self._meant(right, key)
-        if meant is None:
-            return False
-        comparison, number = meant
-        if right.is_read_only():
-            await self._drop_of_large(right, comparison, number, goes_on)
-            return False
+        drawn, count = self._drawn(right), right.change_count()
+        with self._cut_is_told(right) as press:
+            async with self._turn(right):
+                meant = await self._meant(right, key, drawn)
+                press.is_done = True
+                if meant is None:
+                    return False
+                is_edit = not right.is_read_only()
+                drop = self._drop if is_edit else self._drop_of_large
+                is_left = await drop(right, *meant, count, goes_on)
+        # Other presses do not wait for the answer.
+        if not is_left:
+            await ask_whether_to_reject(right, self._reject)
+        return is_edit
+
+    async def _drop(
+        self, right: sublime.View, comparison: Comparison, number: int, count: int, goes_on: bool
+    ) -> bool:
+        """Gives whether any change is left. The view had that change count at the press."""
         change = comparison.changes[number]
         text = "".join(comparison.old.rows[change.old_start : change.old_end])
         region = sublime.Region(*comparison.new.region(change.new_start, change.new_end))
@@ -93,16 +122,21 @@ class SingleChanges:
         texts.replace_parts(right, [(region, text)])
         count = right.change_count() - typed
         self._reviews.refresh(right)
-        if len(comparison.changes) == 1:
-            await ask_whether_to_reject(right, self._reject)
-        elif goes_on:
+        is_left = len(comparison.changes) > 1
+        if is_left and goes_on:
             await self._go_on(right, change.new_start, count)
-        return True
+        return is_left
 
     async def drop_all(self, right: sublime.View) -> bool:
         """The same of all changes at once; nothing is asked, because undo brings them back."""
+        with self._cut_is_told(right):
+            async with self._turn(right):
+                return await self._drop_all(right)
+
+    async def _drop_all(self, right: sublime.View) -> bool:
         comparison = await self._reviews.comparison(right)
         if comparison is None or not comparison.changes:
+            self._tell_if_over(right, comparison)
             return False
         if right.is_read_only():
             if self._reviews.has_digest(right):
@@ -121,14 +155,38 @@ class SingleChanges:
         self._reviews.refresh(right)
         return True
 
-    async def _meant(self, right: sublime.View, key: str | None) -> tuple[Comparison, int] | None:
-        """The comparison of the present text, and the number, from 0, of the change that is meant.
-        If there is none, gives None and tells the user."""
+    def _drawn(self, right: sublime.View) -> Drawn | None:
+        """What the user sees now; keys in links come from it."""
         review = self._reviews.of(right)
-        # What the user sees now; keys in links come from it.
-        drawn = review.drawn if review is not None else None
+        return review.drawn if review is not None else None
+
+    def _turn(self, right: sublime.View) -> PlaceInLine:
+        record = waiting(right)
+        return self._reviews.presses.turn(record.id if record is not None else "")
+
+    @contextmanager
+    def _cut_is_told(self, right: sublime.View) -> Iterator[_Press]:
+        """A press is not lost silently if the diff closes before it is done."""
+        name, press = name_of(right), _Press()
+        try:
+            yield press
+        except GeneratorExit:
+            if not press.is_done:
+                self._tell(OVER.format(name))
+            raise
+
+    def _tell_if_over(self, right: sublime.View, comparison: Comparison | None) -> None:
+        if comparison is None and waiting(right) is None:
+            self._tell(OVER.format(name_of(right)))
+
+    async def _meant(
+        self, right: sublime.View, key: str | None, drawn: Drawn | None
+    ) -> tuple[Comparison, int] | None:
+        """The comparison of the present text, and the number, from 0, of the change that is meant
+        by what was `drawn`. If there is none, gives None and tells the user."""
         comparison = await self._reviews.comparison(right)
         if comparison is None:
+            self._tell_if_over(right, comparison)
             return None
         if key is None:
             number = current(right, comparison)
@@ -168,19 +226,20 @@ class SingleChanges:
         self._tell(f"{name_of(right)}: {sentence}")
 
     async def _drop_of_large(
-        self, right: sublime.View, comparison: Comparison, number: int, goes_on: bool
-    ) -> None:
+        self, right: sublime.View, comparison: Comparison, number: int, _count: int, goes_on: bool
+    ) -> bool:
         """The same if the view has only the changed parts; or undo that."""
         review, key = self._reviews.of(right), comparison.keys[number]
         if review is None or review.digest is None:
             self._say(right, FORGOTTEN)
-            return
+            return True
         review.dropped ^= {key}
-        self._reviews.refresh(right)
-        if len(review.dropped) == len(review.digest.shown.keys):
-            await ask_whether_to_reject(right, self._reject)
-        elif goes_on and key in review.dropped:
+        # What is pressed next finds the view as it is then.
+        await self._reviews.comparison(right)
+        is_left = len(review.dropped) < len(review.digest.shown.keys)
+        if is_left and goes_on and key in review.dropped:
             await self._go_on(right, comparison.new_starts[number], right.change_count())
+        return is_left
 
 
 async def ask_whether_to_reject(

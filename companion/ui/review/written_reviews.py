@@ -26,7 +26,7 @@ from .edit_book import EditBook
 from .open_diffs import diffs, name_of, partner
 from .queue import show
 from .record import DiffRecord, Origin, update, waiting
-from .reviews import Reviews
+from .reviews import OVER, Reviews
 
 YOURS = "your edits"
 NOT_KNOWN = "The edit of {} is not known any more: close the tab, and change the file itself."
@@ -98,15 +98,20 @@ class WrittenReviews:
             return False
         self._pressed.add(record.id)
         try:
-            text = await self._text(view, edit)
-            if text is None or waiting(view) is None:
-                return False
-            problem = ""
-            if text != edit.after:
-                name = name_of(view)
-                problem = await written_files.write(window, edit, text, name)
+            async with self._reviews.presses.turn(record.id):
+                return await self._keep(window, edit, view)
         finally:
             self._pressed.discard(record.id)
+
+    async def _keep(self, window: sublime.Window, edit: Edit, view: sublime.View) -> bool:
+        text = await self._text(view, edit)
+        if text is None or waiting(view) is None:
+            if waiting(view) is None:
+                self._editor.tell(OVER.format(name_of(view)))
+            return False
+        problem = ""
+        if text != edit.after:
+            problem = await written_files.write(window, edit, text, name_of(view))
         if problem:
             self._editor.tell(problem)
             return False
