@@ -323,7 +323,8 @@ class Caddy(Behind):
     @classmethod
     def whole(cls, text: str) -> str:
         # Without a name in the handshake, for the tests name an address.
-        return f"{{\n\tadmin off\n\tauto_https off\n\tdefault_sni {NAME}\n}}\n{text}"
+        options = f"admin off\n\tgrace_period 1s\n\tauto_https off\n\tdefault_sni {NAME}"
+        return f"{{\n\t{options}\n}}\n{text}"
 
 
 @unittest.skipUnless(shutil.which("nginx"), "nginx is not in PATH")
