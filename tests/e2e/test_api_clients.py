@@ -155,7 +155,7 @@ class OthersClients(WithModel):
         self.serve_model("--allow-tools", "--language", "en")
         url, log = f"http://127.0.0.1:{self.port}", os.path.join(self.workspace, "log")
         add = [call("run_shell_command", command="echo x >> log")]
-        words = [f"fails{number}" for number in range(4)]
+        words = [f"fails{number}" for number in range(6)]
         ways = [("node", "retries.mjs", words)]
         if os.path.exists(PYTHON):
             ways.append((PYTHON, "retries.py", words[:2]))

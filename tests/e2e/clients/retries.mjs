@@ -1,6 +1,8 @@
-// node retries.mjs URL TOKEN WORD...: messages that fail, each by OpenAI's own client and by LangChain,
-// whole and as a stream, with the retries that they come with.
+// node retries.mjs URL TOKEN WORD...: messages that fail, each by OpenAI's own client, by LangChain
+// and by the AI SDK, whole and as a stream, with the retries that they come with.
+import { createOpenAI } from "@ai-sdk/openai";
 import { ChatOpenAI } from "@langchain/openai";
+import { generateText } from "ai";
 import OpenAI from "openai";
 
 const [url, token, ...words] = process.argv.slice(2);
@@ -14,11 +16,13 @@ const ways = [
   (word) => client.chat.completions.create(of(word, true)),
   (word) => chat.invoke(word),
   async (word) => { for await (const _piece of await chat.stream(word)); },
+  (word) => client.responses.create({ model: "gemini", input: word }),
+  (word) => generateText({ model: createOpenAI({ baseURL, apiKey: token })("gemini"), prompt: word }),
 ];
 for (const [at, word] of words.entries()) {
   try {
     await ways[at % ways.length](word);
   } catch (error) {
-    console.log(error.status, error.code ?? error.error?.code);
+    console.log(error.status ?? error.statusCode, error.code ?? (error.error ?? error.data.error).code);
   }
 }
