@@ -44,6 +44,7 @@ SIGNS: Mapping[str, str] = {
     STOPPED: "–",
 }
 ALLOWED = "  allowed"
+BY_RULE = "allowed by your rule {}"
 SO_FAR = "  {} so far"
 BEFORE = "… {} come before this"
 # The states with a sign that is an error.
@@ -77,6 +78,8 @@ class CallBlock(Block):
         self._live: ToolOutput | None = None
         # By somebody who was asked.
         self._was_allowed = False
+        # That of the user by which it was allowed.
+        self._rule = ""
 
     # What is told of it.
 
@@ -96,6 +99,7 @@ class CallBlock(Block):
     def run(self, body: ToolExecution, time: datetime) -> None:
         self._name = self._name or body.name
         self._was_allowed |= self._state == ASKED and body.status == EXECUTING
+        self._rule = body.rule or self._rule
         self._state = REJECTED if body.rejected else body.status
         if body.status == EXECUTING:
             self._begun = time
@@ -151,6 +155,8 @@ class CallBlock(Block):
         # While it waits, its question shows it.
         if is_long and self._state != ASKED:
             self._command.write(pen, "sh", self.call)
+        if self._rule:
+            pen.write(f"{LINE}   {BY_RULE.format(shown_line(self._rule))}\n", DIM)
         if len(self._edits) > 1:
             self._files(pen)
         if self._error:

@@ -18,6 +18,7 @@ from typing import Any, Callable, Mapping, NamedTuple
 
 import sublime
 
+from ..base.agent_rules import NO_RULES, AgentRules, are_rules, problem_of_rule, rules_of
 from ..base.path_patterns import problem_of
 from ..ide.clis import CLIS
 from ..ide.path_maps import PathMap
@@ -77,6 +78,7 @@ class Settings:
     usual_agent: str = "gemini"
     chat_context: bool = False
     trusted_folders: tuple[str, ...] = ()
+    agent_rules: AgentRules = NO_RULES
     log_level: str = "info"
 
     @property
@@ -175,6 +177,13 @@ def _bad_pattern(value: Any) -> str:
     return which + ". Until that is corrected, no CLI is told of any file."
 
 
+def _bad_rule(value: Any) -> str:
+    lists = value.values() if isinstance(value, Mapping) else ()
+    bad = [it for each in lists if isinstance(each, list) for it in each if problem_of_rule(it)]
+    which = f"{_shown(bad[0])} {problem_of_rule(bad[0])}" if bad else f"is {_shown(value)}"
+    return which + ". Until that is corrected, you are asked about each call."
+
+
 def _one_of(words: tuple[str, ...]) -> str:
     return " or ".join(map(json.dumps, words))
 
@@ -256,6 +265,14 @@ KINDS: dict[str, SettingKind] = {
         lambda value: _is_words(value) and all(it and _is_folder_path(it) for it in value),
         is_global=True,
     ),
+    # A project, which may be somebody else's, allows no agent anything.
+    "agent_rules": SettingKind(
+        'an object of lists, such as {"deny": ["edit:*.lock"], "allow": ["command:make test"]}',
+        are_rules,
+        is_global=True,
+        instead={"ask": ["tool:*"]},
+        came=_bad_rule,
+    ),
     "log_level": SettingKind(
         _one_of(LOG_LEVELS), lambda value: value in LOG_LEVELS, is_global=True
     ),
@@ -286,9 +303,12 @@ def parse(user: Mapping[str, Any], project: Any = None) -> tuple[Settings, tuple
             below = values.get(name, getattr(DEFAULTS, name))
             for good in _checked(name, "project", value, problems).values():
                 values[name] = KINDS[name].both(below, good)
-    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    lists: dict[str, Any] = {
+        name: tuple(value) for name, value in values.items() if isinstance(value, list)
+    }
     lists["path_maps"] = tuple(map(_path_map, lists.get("path_maps", ())))
     lists["agents"] = _agent_commands(values.get("agents", {}))
+    lists["agent_rules"] = rules_of(values.get("agent_rules", {}))
     return Settings(**{**values, **lists}), tuple(problems)
 
 

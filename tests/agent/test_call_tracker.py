@@ -22,6 +22,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     PENDING,
     ToolCall,
     ToolConfirmation,
+    ToolExecution,
     ToolOutput,
     ToolResult,
 )
@@ -29,6 +30,7 @@ from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.base.agent_rules import AgentRules
 
 from ..support import until
 from .stage import Stage, edit, shell
@@ -383,3 +385,57 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.stage.statuses(call.id), [PENDING, EXECUTING, COMPLETED])
         self.assertTrue(self.results()[0].success)
         self.assertTrue(tracker.is_idle)
+
+
+class ByRules(Calls):
+    """Each test of above with rules of the user that fit nothing, and these."""
+
+    rules = AgentRules(deny=("command:rm *",), ask=("edit:*.lock",))
+
+    def setUp(self) -> None:
+        super().setUp()
+        patch = mock.patch.object(OpenFiles, "rules", lambda it: self.given())
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    async def given(self) -> AgentRules:
+        return self.rules
+
+    async def test_what_a_rule_denies_is_rejected_and_the_rule_is_named(self) -> None:
+        self.rules = AgentRules(deny=("command:ls",), allow=("command:ls",))
+        await self.tracker().ask(self.stage.asked(shell()))
+        self.assertEqual(self.session.told, [(1, "cancel")])
+        (result,) = self.results()
+        self.assertEqual(
+            (result.rejected, str(result.error)), (True, "Your rule command:ls denies it.")
+        )
+
+    async def test_what_a_rule_allows_runs_and_the_rule_is_told(self) -> None:
+        self.rules = AgentRules(allow=("command:ls",))
+        await self.tracker().ask(self.stage.asked(shell()))
+        self.assertEqual(self.session.told, [(1, "proceed_once")])
+        self.assertEqual(self.stage.of(ToolConfirmation), [])
+        self.assertEqual([it.rule for it in self.stage.of(ToolExecution)], ["command:ls"])
+
+    async def test_what_a_rule_asks_about_is_asked_each_time_whatever_was_allowed(self) -> None:
+        tracker = self.tracker()
+        await tracker.ask(self.stage.asked(edit(os.path.join(self.folder, "a"))))
+        tracker.confirm(WRITE, CallDecision("proceed_always_tool"))
+        await tracker.ask(self.stage.asked(edit(os.path.join(self.folder, "a.lock"), "2")))
+        asked = self.stage.of(ToolConfirmation)[-1]
+        self.assertEqual(asked.call_id, "write_file__2")
+        self.assertEqual([it.outcome for it in asked.options], ["proceed_once", "cancel", MODIFY])
+
+    async def test_a_write_without_a_question_is_refused_where_a_rule_denies_it(self) -> None:
+        self.rules = AgentRules(deny=("edit:*.lock",))
+        path = os.path.join(self.folder, "a.lock")
+        request = messages.WriteTextFile("session", 7, path, "new\n")
+        await self.tracker().write(request)
+        self.assertIn("a rule of the user denies it", str(self.session.told))
+        self.assertFalse(os.path.exists(path))
+
+    async def test_where_the_rules_are_not_known_each_call_is_asked_about(self) -> None:
+        with mock.patch.object(OpenFiles, "rules", mock.AsyncMock(side_effect=NotSaved)):
+            await self.tracker().ask(self.stage.asked(shell()))
+        (asked,) = self.stage.of(ToolConfirmation)
+        self.assertEqual([it.outcome for it in asked.options], ["proceed_once", "cancel"])

@@ -244,6 +244,11 @@ class Calls(unittest.TestCase):
             with self.subTest(sign):
                 self.assertRegex(below(drawn(*bodies)[1]), rf"\A▏ {sign.replace('?', '[?]')} Read")
 
+    def test_the_rule_that_allowed_a_call_has_a_line(self) -> None:
+        allowed = ToolExecution("c", "read", EXECUTING, rule="read:src/\u202e")
+        _transcript, drawing = drawn(call(), allowed, ToolExecution("c", "read", COMPLETED))
+        self.assertIn("\n▏   allowed by your rule read:src/<U+202E>\n", below(drawing))
+
     def test_the_line_has_tool_object_and_time_and_the_rest_is_folded(self) -> None:
         args = {"file_path": f"{FOLDER}/src/a.py", "limit": 3}
         _transcript, drawing = drawn(call(args=args), result("text\n```\n", args=args))

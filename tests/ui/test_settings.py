@@ -185,6 +185,18 @@ class Parsing(unittest.TestCase):
         found, problems = parse({}, {"api_port": 1, "log_level": "debug"})
         self.assertEqual((found, len(problems)), (Settings(), 2))
 
+    def test_rules_for_agents_are_never_those_of_a_project(self) -> None:
+        rules = {"deny": ["edit:*.lock"], "allow": ["command:make test"]}
+        found, problems = parse({"agent_rules": rules}, {"agent_rules": {"allow": ["tool:*"]}})
+        self.assertEqual(found.agent_rules.allow, ("command:make test",))
+        self.assertEqual((found.agent_rules.deny, len(problems)), (("edit:*.lock",), 1))
+
+    def test_rules_that_cannot_be_read_ask_about_each_call_and_the_bad_one_is_named(self) -> None:
+        found, (problem,) = parse({"agent_rules": {"allow": ["command:ls"], "deny": ["edits:a"]}})
+        self.assertEqual((found.agent_rules.allow, found.agent_rules.ask), ((), ("tool:*",)))
+        self.assertIn('"edits:a" does not begin with', problem)
+        self.assertIn("you are asked about each call", problem)
+
     def test_a_project_is_told_of_names_that_are_no_settings_and_of_what_is_no_object(self) -> None:
         self.assertIn("focus_dif", parse({}, {"focus_dif": True})[1][0])
         self.assertIn("an object", parse({}, ["focus_diff"])[1][0])

@@ -1,9 +1,12 @@
-"""The outbound port to an editor: files that are open in it with changes that are not on disk. The
+"""The outbound port to an editor: files that are open in it with changes that are not on disk, and
+what the user's settings say about files and calls. The
 API's own program has no editor, and this class as it is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from ...base.agent_rules import NO_RULES, AgentRules
 
 
 class Withheld(Exception):
@@ -45,6 +48,10 @@ class OpenFiles:
     async def excludes(self, path: str) -> bool:
         """Whether the user's rules exclude the file, so that nothing of it is kept either."""
         return False
+
+    async def rules(self) -> AgentRules:
+        """The user's rules about calls of agents, as they are now."""
+        return NO_RULES
 
     async def holds(self, folder: str) -> bool:
         """Whether agents that work in the folder have to ask before each edit, in every mode."""

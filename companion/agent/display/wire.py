@@ -137,6 +137,7 @@ def _tool_execution(body: events.ToolExecution, language: str) -> dict[str, Any]
         "callId": body.call_id,
         "status": body.status,
         "rejected": body.rejected,
+        "rule": body.rule or None,
         "message": _said_of(told, body.name, language),
     }
 

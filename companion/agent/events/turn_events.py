@@ -72,13 +72,15 @@ class ToolCall:
 @dataclass(frozen=True)
 class ToolExecution:
     """The state of the call: PENDING, EXECUTING, COMPLETED or FAILED; `rejected` if it failed
-    because it was not allowed to run."""
+    because it was not allowed to run. `rule` is the user's rule by which it was allowed, if one
+    did."""
 
     type: ClassVar[str] = "tool_execution"
     call_id: str
     name: str
     status: str
     rejected: bool = False
+    rule: str = ""
 
 
 @dataclass(frozen=True)

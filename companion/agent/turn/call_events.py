@@ -63,11 +63,11 @@ class CallEvents:
             )
         )
 
-    def state(self, call: Call, state: str, rejected: bool = False) -> None:
-        """Report where the call stands, if that is new."""
-        if self._states.get(call.id) != state:
+    def state(self, call: Call, state: str, rejected: bool = False, rule: str = "") -> None:
+        """Report where the call stands, if that is new, or if a rule has allowed it."""
+        if self._states.get(call.id) != state or rule:
             self._states[call.id] = state
-            self._log.add(ToolExecution(call.id, call.name, state, rejected))
+            self._log.add(ToolExecution(call.id, call.name, state, rejected, rule))
 
     def output_of(self, call: Call, news: ToolCallUpdate) -> None:
         """What the call has put out, if the agent tells that while it runs: in pieces, or all of it

@@ -31,6 +31,7 @@ from ..wording.failure import AgentError
 from ..wording.sentence import Words, sentence
 from .agent_session import AgentSession
 from .call_events import CallEvents
+from .call_rules import ALLOW, DENY
 from .consent import Consent
 from .edited_file import plain
 from .file_writes import BROKEN_OFF, Ended, FileWrites, TurnNote
@@ -48,6 +49,7 @@ PREPARED = "pending"
 # The results of calls for which the agent gives none.
 UNANSWERED = sentence("Nobody decided on it in time, so it was rejected.")
 UNATTENDED = sentence("It needs a confirmation and nobody could be asked, so it was rejected.")
+DENIED = sentence("Your rule {rule} denies it.")
 WITHDRAWN = sentence("The agent took its question back.")
 STOPPED = sentence("The turn ended before the tool did.")
 
@@ -74,7 +76,7 @@ class CallTracker:
         self._calls = CallEvents(log, agent)
         self._pending: dict[str, PendingPermission] = {}
         told = self._wait_for_decision, self._tell_end
-        self._held = HeldWrites(agent, self.writes, self._calls, *told)
+        self._held = HeldWrites(agent, self.writes, self._calls, self._consent, *told)
         # Writes of the user's texts instead of refused edits, by the ids of the calls.
         self._writing: dict[str, asyncio.Future[None]] = {}
 
@@ -155,14 +157,17 @@ class CallTracker:
         call = await self.writes.read_before(call, again=True)
         choices = choices_of(request.options, self._agent.cli.options, call)
         is_changeable = _is_changeable(self._agent, call, choices)
-        coverage = await self._consent.coverage(call, choices)
+        verdict, coverage = await self._consent.on_call(call, choices)
         pending = PendingPermission(request, call, choices, is_changeable, coverage)
         if self.is_cancelled:
             self._session.decide(request, None)
-        elif self._consent.covers(coverage):
+        elif verdict.decision == DENY:
+            self._calls.introduce(call)
+            self._reject(pending, DENIED.filled(rule=verdict.rule))
+        elif verdict.decision == ALLOW:
             self._calls.introduce(call)
             self.writes.decide(call, None)
-            self._allow(pending)
+            self._allow(pending, verdict.rule)
         else:
             self._wait_for_decision(pending)
 
@@ -278,12 +283,12 @@ class CallTracker:
         if pending.timer is not None:
             pending.timer.cancel()
 
-    def _allow(self, pending: PendingPermission) -> None:
+    def _allow(self, pending: PendingPermission, rule: str = "") -> None:
         """The agent is told to run it once. Its own editor opens nowhere: another text of the user
         is put in when the file is written."""
         call = pending.call
         self._answer(pending, ONCE)
-        self._calls.state(call, EXECUTING)
+        self._calls.state(call, EXECUTING, rule=rule)
         if call.is_attachment:
             self._calls.end(call, COMPLETED, tool_call.result(call, None, None, True))
 

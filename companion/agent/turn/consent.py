@@ -1,4 +1,5 @@
-"""What the user has said before an agent asks about a call."""
+"""What the user has said before an agent asks about a call: rules in their settings, and answers
+that last."""
 
 from __future__ import annotations
 
@@ -6,11 +7,14 @@ import asyncio
 from contextlib import suppress
 from functools import partial
 
+from ...base.agent_rules import ASK_ALL, NO_RULES, AgentRules
 from ...base.background import in_thread
-from ..events.tool_call import Call
+from ..agents.open_files import NotSaved
+from ..events.tool_call import EDIT, Call
 from ..events.turn_events import ONCE
 from .agent_session import AgentSession
-from .file_writes import WRITING, FileWrites
+from .call_rules import ALLOW, ASK, NO_VERDICT, Verdict, verdict_of
+from .file_writes import ASKING, WRITING, FileWrites
 from .lasting_answers import NOTHING, Coverage, Lasting, coverage_of
 from .outcomes import Choices, is_known
 
@@ -22,7 +26,31 @@ class Consent:
         self._agent = agent
         self._writes = writes
 
-    async def coverage(self, call: Call, choices: Choices) -> Coverage:
+    async def on_call(self, call: Call, choices: Choices) -> tuple[Verdict, Coverage]:
+        """What is said about the call, and what an answer that lasts would cover: nothing where a
+        rule wants each to be asked about."""
+        coverage = await self._coverage(call, choices)
+        verdict = await self._verdict(call, coverage)
+        return verdict, NOTHING if verdict.decision == ASK else coverage
+
+    async def _verdict(self, call: Call, coverage: Coverage) -> Verdict:
+        """ALLOW, without a rule, also of what a lasting answer covers."""
+        rules = await self._rules()
+        found = NO_VERDICT
+        if rules != NO_RULES:
+            folder = self._agent.session.folder
+            found = Verdict(ASK)
+            with suppress(OSError, asyncio.TimeoutError):
+                work = partial(verdict_of, call, rules, folder, coverage)
+                found = await in_thread(work, WRITING)
+        is_covered = not found.decision and self._agent.approvals.covers(coverage)
+        return Verdict(ALLOW) if is_covered else found
+
+    async def verdict_on_write(self, path: str) -> Verdict:
+        """The same of a write about which the agent does not ask."""
+        return await self._verdict(Call("", "", kind=EDIT, path=path), NOTHING)
+
+    async def _coverage(self, call: Call, choices: Choices) -> Coverage:
         """None of an agent whose answers are not known, nor of what the user excludes."""
         once = choices.get(ONCE)
         if once is None or not is_known(once, self._agent.cli.options):
@@ -34,9 +62,11 @@ class Consent:
                 return found
         return NOTHING
 
-    def covers(self, coverage: Coverage) -> bool:
-        return self._agent.approvals.covers(coverage)
-
     def remember(self, answer: Lasting | None) -> None:
         if answer is not None:
             self._agent.approvals.remember(answer)
+
+    async def _rules(self) -> AgentRules:
+        with suppress(NotSaved, asyncio.TimeoutError):
+            return await asyncio.wait_for(self._agent.cli.open_files.rules(), ASKING)
+        return ASK_ALL

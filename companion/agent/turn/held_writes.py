@@ -14,6 +14,8 @@ from ..wording.sentence import Words, sentence
 from . import file_reads
 from .agent_session import AgentSession
 from .call_events import CallEvents
+from .call_rules import ASK, DENY
+from .consent import Consent
 from .edited_file import plain
 from .file_writes import LEFT_OUT, Ended, FileWrites
 from .outcomes import HELD, REJECTED, PendingPermission
@@ -25,6 +27,7 @@ UNSAVED = sentence(
     "{path} is open in the user's editor with changes that are not saved, so nothing was written."
     " Ask the user to save them, then read the file again."
 )
+FORBIDDEN = sentence("{path} was not written: a rule of the user denies it.")
 
 
 # Tells the end of a call: as it is, as it was known, with what is recorded of it.
@@ -39,12 +42,14 @@ class HeldWrites:
         agent: AgentSession,
         writes: FileWrites,
         calls: CallEvents,
+        consent: Consent,
         ask: Callable[[PendingPermission], None],
         tell_end: TellEnd,
     ) -> None:
         self._agent = agent
         self._writes = writes
         self._calls = calls
+        self._consent = consent
         self._ask = ask
         self._tell_end = tell_end
         self._made = 0
@@ -53,7 +58,12 @@ class HeldWrites:
         """Write the text, after a question if there has to be one. Gives what the agent has to be
         told, "" if all went as it wanted."""
         files, folder = self._agent.cli.open_files, self._agent.session.folder
-        is_held = not self._writes.is_asked(path) and await files.holds(folder)
+        is_held = False
+        if not self._writes.is_asked(path):
+            verdict = await self._consent.verdict_on_write(path)
+            if verdict.decision == DENY:
+                return FORBIDDEN.filled(path=path)
+            is_held = verdict.decision == ASK or await files.holds(folder)
         call: Call | None = None
         told: Words = UNSAVED.filled(path=path)
         for _ in range(2):

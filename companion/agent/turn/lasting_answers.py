@@ -88,7 +88,7 @@ def coverage_of(call: Call, workspace: str) -> Coverage:
     if call.is_attachment or call.kind in ONE_BY_ONE:
         return NOTHING
     named = (*call.locations, *_named(call, FOLDERS)) if call.is_command else files_of(call)
-    places = tuple(_absolute(call, it, workspace) for it in named)
+    places = tuple(absolute(call, it, workspace) for it in named)
     look = inner_folder if call.is_command else inner_file
     files = [look(it, workspace) for it in places]
     return replace(_inner_coverage(call, files, workspace), files=places) if all(files) else NOTHING
@@ -168,7 +168,7 @@ def _named(call: Call, names: Sequence[str]) -> Iterable[str]:
                 yield each
 
 
-def _absolute(call: Call, path: str, workspace: str) -> str:
+def absolute(call: Call, path: str, workspace: str) -> str:
     """Arguments may name a file as seen from the workspace; what is edited is named in full."""
     is_relative = call.kind != EDIT and not path.startswith("~")
     return os.path.join(workspace, path) if is_relative else path

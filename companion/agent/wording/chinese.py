@@ -49,6 +49,10 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "{count} spaces and tabs": "{count} 个空格和制表符",
     "Reject": "拒绝",
     "It failed.": "执行失败。",
+    "Your rule {rule} denies it.": "您的规则 {rule} 禁止此操作。",
+    "{path} was not written: a rule of the user denies it.": (
+        "{path} 未写入：用户的规则禁止此操作。"
+    ),
     "Rejected by the user.": "用户已拒绝。",
     "The agent took its question back.": "代理已撤回其询问。",
     "Nobody decided on it in time, so it was rejected.": "未在规定时间内作出决定，因此已被拒绝。",

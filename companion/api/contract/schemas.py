@@ -719,7 +719,14 @@ EVENT_DATA: Mapping[str, Schema] = {
         }
     ),
     "tool_execution": record(
-        {**IDS, "callId": STRING, "status": EXECUTION, "rejected": BOOLEAN, "message": STRING}
+        {
+            **IDS,
+            "callId": STRING,
+            "status": EXECUTION,
+            "rejected": BOOLEAN,
+            "rule": TEXT_OR_NULL,
+            "message": STRING,
+        }
     ),
     "tool_result": record(
         {

@@ -12,6 +12,7 @@ from typing import Callable, Iterable, Mapping, TypeVar
 import sublime
 
 from ...agent.agents.open_files import NeedsUser, NotSaved, OpenFiles, Saved, Withheld
+from ...base.agent_rules import AgentRules
 from ...base.background import in_thread
 from ...base.log import logger
 from ...base.text_digest import text_digest
@@ -61,6 +62,9 @@ class OpenTabs(OpenFiles):
     async def excludes(self, path: str) -> bool:
         rules = await _on_ui_thread(lambda: list(map(_exclusion, _windows_of(path))))
         return await in_thread(lambda: any(rule(path) for rule in rules), PATIENCE)
+
+    async def rules(self) -> AgentRules:
+        return await _on_ui_thread(lambda: settings.of().agent_rules)
 
     async def holds(self, folder: str) -> bool:
         return await _on_ui_thread(lambda: any(map(_holds, _windows_of(folder))))

@@ -1,0 +1,107 @@
+"""What the user's rules say about a call. A rule that denies or asks counts if it fits any part of
+the call; what is allowed has to be allowed in all of its parts, and is never what is asked about
+each time (`guarded_files`).
+
+Source: docs/settings.md, "agent_rules".
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Iterable, Sequence
+
+from ...base.agent_rules import COMMAND, EDIT, NAMES, OF_PATHS, READ, TOOL, AgentRules, parted
+from ...base.path_patterns import IGNORE_CASE, is_matched
+from ..events import tool_call
+from ..events.tool_call import SHELL_NOTE, UNNAMED, Call
+from .lasting_answers import FOLDERS, SAYING, Coverage, absolute, files_of
+from .simple_commands import is_allowed, is_like, is_named
+
+DENY, ASK, ALLOW = NAMES
+# The kinds of calls that only read.
+READING = ("read", "search")
+# The arguments of a command that may be there where a rule allows it: others may change what runs.
+KNOWN = {
+    "command", "timeout", "timeout_ms", "is_background", "run_in_background", *SAYING, *FOLDERS,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`decision` is DENY, ASK or ALLOW, "" if no rule fits; `rule` is the one that decided."""
+
+    decision: str = ""
+    rule: str = ""
+
+
+NO_VERDICT = Verdict()
+
+
+def verdict_of(call: Call, rules: AgentRules, workspace: str, coverage: Coverage) -> Verdict:
+    """`coverage` is that of lasting answers: without any, nothing is allowed. Asks the disk."""
+    names = _names(call)
+    places = [absolute(call, it, workspace) for it in files_of(call)]
+    paths = [it for place in places for it in (os.path.abspath(place), _real(place))]
+    for decision, those in ((DENY, rules.deny), (ASK, rules.ask)):
+        for rule in those:
+            if _fits(rule, call, names, paths, workspace):
+                return Verdict(decision, rule)
+    allowed = _allowing(call, rules.allow, places, workspace) if coverage.needs else []
+    return Verdict(ALLOW, ", ".join(dict.fromkeys(allowed))) if allowed else NO_VERDICT
+
+
+def _fits(
+    rule: str, call: Call, names: Iterable[str], paths: Iterable[str], workspace: str
+) -> bool:
+    kind, pattern = parted(rule)
+    if kind == TOOL:
+        return any(is_like(it.casefold(), pattern.casefold()) for it in names)
+    if kind == COMMAND:
+        return call.is_command and is_named(call.shell_line, pattern)
+    others = READING if kind == EDIT else (tool_call.EDIT,)
+    is_meant = kind in OF_PATHS and call.kind not in others and not call.is_command
+    return is_meant and any(is_matched(it, (workspace,), (pattern,), True) for it in paths)
+
+
+def _allowing(call: Call, rules: Sequence[str], places: Sequence[str], workspace: str) -> list[str]:
+    """The rules by which all of the call is allowed; none if a part of it is not."""
+    by_kind = {kind: [it for it in rules if parted(it)[0] == kind] for kind in (TOOL, COMMAND)}
+    if call.is_command:
+        # Where the agent tells more of it, it is more than its line.
+        is_plain = set(call.args) <= KNOWN and _says_nothing(call)
+        found = [it for it in by_kind[COMMAND] if is_allowed(call.shell_line, parted(it)[1])]
+        return found[:1] if is_plain else []
+    if call.kind == tool_call.EDIT or (call.kind in READING and places):
+        kind = EDIT if call.kind == tool_call.EDIT else READ
+        patterns = [it for it in rules if parted(it)[0] == kind]
+        fitting = [_first(patterns, _real(it), workspace) for it in places]
+        if all(fitting):
+            return fitting
+    if call.kind == tool_call.EDIT or call.name in UNNAMED:
+        return []
+    return [it for it in by_kind[TOOL] if is_like(call.name, parted(it)[1])][:1]
+
+
+def _first(rules: Sequence[str], path: str, workspace: str) -> str:
+    found = (it for it in rules if is_matched(path, (workspace,), (parted(it)[1],), IGNORE_CASE))
+    return next(found, "")
+
+
+def _names(call: Call) -> set[str]:
+    """What somebody may call its tool."""
+    is_title = call.name in UNNAMED or (call.is_command and "command" not in call.args)
+    return {call.name, call.display_name, *([call.title] if is_title else [])}
+
+
+def _says_nothing(call: Call) -> bool:
+    """Whether its text is only what it is for, or where it runs."""
+    text = call.text
+    return not text or text in map(call.args.get, SAYING) or SHELL_NOTE.fullmatch(text) is not None
+
+
+def _real(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return path

@@ -1,0 +1,94 @@
+"""Commands of a shell, as far as rules about them need to know: which of them are one simple
+command, and what the parts of the others are. Which shell runs them is not known, so whatever has a
+meaning in any of them counts."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import unicodedata
+
+# What may begin another command, replace a part of this one, or lead its output elsewhere, in a
+# POSIX shell, PowerShell or cmd.exe.
+SPECIAL = re.compile(r"[;&|<>$`(){}%^!\\@]")
+BETWEEN = re.compile(r"[;&|<>`(){}\r\n]+|\$\(")
+# Blanks by other names.
+BLANK = re.compile(r"\\\r?\n|\$\{?IFS\}?")
+ASSIGNED = re.compile(r"\w+\+?=")
+
+
+def simple(line: str) -> str:
+    """A command that does one thing, with single blanks between its words; "" for any other."""
+    if SPECIAL.search(line) or any(map(_is_other_blank, line)):
+        return ""
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return ""
+    if not words or ASSIGNED.match(words[0]):
+        return ""
+    # So that two words never look like one, nor one like two.
+    return " ".join(f'"{it}"' if " " in it or not it else it for it in words)
+
+
+def parts(line: str) -> list[str]:
+    """All texts in which a forbidden command may stand: the parts of the line, without quotes."""
+    pieces = BETWEEN.split(BLANK.sub(" ", line))
+    return [" ".join(_words(it)) for it in (line, *pieces) if it.strip()]
+
+
+def is_allowed(line: str, pattern: str) -> bool:
+    """Whether the pattern matches one simple command, all of it; `*` stands for any text, and with
+    a blank before it at the end also for none."""
+    command = simple(line)
+    return bool(command) and any(is_like(command, it) for it in _spellings(pattern))
+
+
+def is_named(line: str, pattern: str) -> bool:
+    """Whether the pattern matches any part of a line, with whatever stands before it: a path, an
+    assignment, another program that is to run it."""
+    texts = [it.casefold() for it in parts(line)]
+    patterns = _spellings(pattern.casefold())
+    return any(_ends_like(text, it) for text in texts for it in patterns)
+
+
+def is_like(text: str, pattern: str) -> bool:
+    """Whether the whole text is as the pattern says, whose `*` stands for any text. In one pass:
+    the text may be long, and made to be looked through again and again."""
+    first, *others = pattern.split("*")
+    if not others or not text.startswith(first):
+        return text == pattern
+    at = len(first)
+    for each in others[:-1]:
+        at = text.find(each, at)
+        if at < 0:
+            return False
+        at += len(each)
+    return len(text) - at >= len(others[-1]) and text.endswith(others[-1])
+
+
+def _ends_like(text: str, pattern: str) -> bool:
+    """The same of an end of the text that begins with a word."""
+    first, star, _rest = pattern.partition("*")
+    if not star:
+        return text == pattern or text.endswith(tuple(it + pattern for it in " /\\"))
+    found = re.search(rf"(?:^|(?<=[ /\\])){re.escape(first)}", text)
+    # Where an earlier end does not fit, no later one does.
+    return found is not None and is_like(text[found.start() :], pattern)
+
+
+def _spellings(pattern: str) -> tuple[str, ...]:
+    return (pattern, pattern[:-2]) if pattern.endswith(" *") else (pattern,)
+
+
+def _words(text: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = re.sub(r"[\"'\\]", "", text).split()
+    # A word may be a command itself: sh -c "git push".
+    return " ".join(words).split()
+
+
+def _is_other_blank(letter: str) -> bool:
+    return letter != " " and unicodedata.category(letter)[0] in "CZ"

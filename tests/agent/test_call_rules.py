@@ -1,0 +1,164 @@
+"""What the user's rules answer: denied before asked, asked before allowed, and never more than they
+say."""
+
+from __future__ import annotations
+
+import doctest
+import os
+from typing import Any
+
+from GeminiCompanion.companion.agent.acp.messages import ToolCallUpdate
+from GeminiCompanion.companion.agent.events.tool_call import Call, read
+from GeminiCompanion.companion.agent.turn.call_rules import ALLOW, ASK, DENY, verdict_of
+from GeminiCompanion.companion.agent.turn.lasting_answers import coverage_of
+from GeminiCompanion.companion.agent.turn.simple_commands import is_allowed, is_named
+from GeminiCompanion.companion.base import agent_rules
+from GeminiCompanion.companion.base.agent_rules import AgentRules, are_rules, problem_of_rule
+
+from .test_lasting_answers import Case, command, of_server
+
+
+class Rules(Case):
+    def decided(self, call: Call, **rules: Any) -> str:
+        given = AgentRules(**{name: tuple(it) for name, it in rules.items()})
+        coverage = coverage_of(call, self.folder)
+        return verdict_of(call, given, self.folder, coverage).decision
+
+    def reading(self, name: str) -> Call:
+        path = self.path(name)
+        told = ToolCallUpdate("1", "Read", "read", paths=(path,))
+        return read(told, "Read", {"file_path": path})
+
+    def test_what_is_denied_comes_before_what_is_asked_and_that_before_what_is_allowed(
+        self,
+    ) -> None:
+        one = ["command:make *"]
+        self.assertEqual(self.decided(command(), deny=one, ask=one, allow=one), DENY)
+        self.assertEqual(self.decided(command(), ask=one, allow=one), ASK)
+        self.assertEqual(self.decided(command(), allow=one), ALLOW)
+        self.assertEqual(self.decided(command(), allow=["command:ls"]), "")
+
+    def test_the_rule_that_decided_is_named(self) -> None:
+        rules = AgentRules(allow=("command:ls", "command:make *", "command:make test"))
+        found = verdict_of(command(), rules, self.folder, coverage_of(command(), self.folder))
+        self.assertEqual(found.rule, "command:make *")
+
+    def test_a_path_is_denied_by_any_of_its_names_and_allowed_by_where_it_leads(self) -> None:
+        os.makedirs(self.path("secrets"))
+        os.symlink("secrets", self.path("link"))
+        for name in ("secrets/a", "SECRETS/a", "link/a", "src/../secrets/a"):
+            for rule in ("edit:secrets/", "edit:/secrets/**", f"edit:{self.path('secrets')}/"):
+                self.assertEqual(self.decided(self.edit(name), deny=[rule]), DENY, (name, rule))
+        self.assertEqual(self.decided(self.edit("link/a"), deny=["edit:link/"]), DENY)
+        self.assertEqual(self.decided(self.edit("link/a"), allow=["edit:link/"]), "")
+        self.assertEqual(self.decided(self.edit("link/a"), allow=["edit:secrets/"]), ALLOW)
+        os.symlink(self.top, self.path("docs"))
+        for name in ("docs/a", "src/../../a", "../work2/docs/a"):
+            self.assertEqual(self.decided(self.edit(name), allow=["edit:docs/**", "edit:**"]), "")
+
+    def test_of_several_files_one_is_enough_to_deny_and_all_are_needed_to_allow(self) -> None:
+        both = self.edit("src/a.py", "a.lock")
+        self.assertEqual(self.decided(both, deny=["edit:*.lock"]), DENY)
+        self.assertEqual(self.decided(both, allow=["edit:src/"]), "")
+        self.assertEqual(self.decided(both, allow=["edit:src/", "edit:*.lock"]), ALLOW)
+        moved = self.edit("b.py", places=["a.lock"])
+        self.assertEqual(self.decided(moved, ask=["edit:*.lock"]), ASK)
+
+    def test_no_rule_allows_what_is_asked_about_each_time(self) -> None:
+        everything = ["edit:**", "command:*", "tool:*", "read:**"]
+        for call in (
+            self.edit(".git/hooks/pre-push"),
+            self.edit("../.bashrc"),
+            self.edit(".envrc"),
+            self.edit("a\0b"),
+            command(cwd=self.top),
+            self.reading("../a"),
+            of_server(text='{"path": "/etc/passwd"}'),
+            read(ToolCallUpdate("1", "x", "switch_mode"), "x", {}),
+            read(ToolCallUpdate("1", "x", "other"), "other", {}),
+        ):
+            self.assertEqual(self.decided(call, allow=everything), "", call)
+            self.assertEqual(self.decided(call, deny=everything), DENY, call)
+
+    def test_reading_and_editing_are_told_apart(self) -> None:
+        self.assertEqual(self.decided(self.reading("a.py"), deny=["edit:*.py"]), "")
+        self.assertEqual(self.decided(self.edit("a.py"), deny=["read:*.py"]), "")
+        self.assertEqual(self.decided(self.reading("a.py"), deny=["read:*.py"]), DENY)
+        self.assertEqual(self.decided(self.reading("a.py"), allow=["read:*.py"]), ALLOW)
+        # A tool of a server may do both.
+        call = of_server(text='{"path": "a.py"}')
+        self.assertEqual(self.decided(call, deny=["edit:*.py"]), DENY)
+        self.assertEqual(self.decided(call, deny=["read:*.py"]), DENY)
+
+    def test_a_tool_is_meant_by_its_name_but_not_for_commands_and_edits(self) -> None:
+        self.assertEqual(self.decided(of_server(), allow=["tool:mcp_sums_*"]), ALLOW)
+        self.assertEqual(self.decided(of_server(), allow=["tool:mcp_sums"]), "")
+        self.assertEqual(self.decided(of_server(), deny=["tool:MCP_*_add"]), DENY)
+        self.assertEqual(self.decided(command(), deny=["tool:bash"]), DENY)
+        self.assertEqual(self.decided(command(), allow=["tool:Bash"]), "")
+        self.assertEqual(self.decided(self.edit("a"), allow=["tool:*"]), "")
+
+    def test_a_command_with_more_than_its_line_is_not_allowed(self) -> None:
+        rules = ["command:make test"]
+        self.assertEqual(self.decided(command(timeout=5, description="x"), allow=rules), ALLOW)
+        self.assertEqual(self.decided(command(cwd=self.path("src")), allow=rules), ALLOW)
+        for more in ({"env": {"MAKEFLAGS": "x"}}, {"dangerouslyDisableSandbox": True}):
+            self.assertEqual(self.decided(command(**more), allow=rules), "", more)
+        self.assertEqual(self.decided(command(text="It wants the network."), allow=rules), "")
+
+
+class Commands(Case):
+    def test_one_simple_command_is_allowed_as_its_words_are(self) -> None:
+        for line in ("make test", "make   test", "make 'test'", ' make "test" '):
+            self.assertTrue(is_allowed(line, "make test"), line)
+        for line in ("git log", "git log -p a*", "git log 'a b'"):
+            self.assertTrue(is_allowed(line, "git log *"), line)
+        for line in ("git logs", "git", "'git log' -p", "'git log'", "Git log", "git 'log x'"):
+            self.assertFalse(is_allowed(line, "git log *"), line)
+
+    def test_nothing_more_comes_in_behind_before_or_within_it(self) -> None:
+        for line in (
+            "make test; id", "make test && id", "make test & id", "make test | sh", "make test\nid",
+            "make test\r\nid", "make test > /etc/x", "make test < x", "make $(id)", "make `id`",
+            "make ${x}", "make $x", "make <(id)", "(make test)", "{ make test; }", "! make test",
+            "PATH=. make test", "A+=b make test", "make %COMSPEC%", "make ^& id", "make t\\\nest",
+            "make 'a;b'", 'make "', "make\u00a0test", "make test\u2028id", "make test\0", "",
+            "make test\x1b[2K", "make @(id)", "make test \u200b", "make\ttest",
+        ):  # fmt: skip
+            for pattern in ("make *", "make test", "*"):
+                self.assertFalse(is_allowed(line, pattern), (line, pattern))
+
+    def test_what_is_denied_is_found_in_every_part_of_a_line(self) -> None:
+        for line in (
+            "git push", "git push origin", "ls; git push", "ls&&git push -f", "ls | git  push",
+            "true\ngit push", "$(git push)", "echo `git push`", "sudo git push", "A=b git push",
+            "/usr/bin/git push", "'git' push", 'g"i"t push', "g\\it push", "(git push)",
+            "bash -c 'ls; git push'", 'sh -c "git push"', "git \\\npush", "git${IFS}push",
+            "GIT PUSH", "if true; then git push; fi", "git push > x", "xargs git push <x",
+            "git 'push",
+        ):  # fmt: skip
+            self.assertTrue(is_named(line, "git push *"), line)
+            self.assertTrue(is_named(line, "git push*"), line)
+        for line in ("git pull", "git-push", "mygit push", "git pushed", "ls", "git\npull"):
+            self.assertFalse(is_named(line, "git push *"), line)
+
+    def test_a_long_line_is_looked_through_at_once(self) -> None:
+        # Looked through again from each word, it would take minutes.
+        line = "a " * 100_000
+        self.assertFalse(is_named(line, "git push *"))
+        self.assertTrue(is_named(line + "; git push", "git push *"))
+        self.assertFalse(is_named("ab " * 50_000, "a*b*a*b*c"))
+        self.assertFalse(is_allowed("ab " * 50_000, "a*b*a*b*c"))
+
+
+class Written(Case):
+    def test_a_rule_that_cannot_be_read_is_told_what_is_wrong_with_it(self) -> None:
+        self.assertEqual(doctest.testmod(agent_rules).failed, 0)
+        for bad in ("", "edit", "edit:", "edit:a//b", "edit:!a", "command: x", "write:a", 1, None):
+            self.assertTrue(problem_of_rule(bad), bad)
+            self.assertFalse(are_rules({"deny": [bad]}), bad)
+        for good in ("edit:**/.env", "read:/a/", "command:git push*", "tool:mcp__db__*"):
+            self.assertEqual(problem_of_rule(good), "")
+        self.assertFalse(are_rules({"denied": []}))
+        self.assertFalse(are_rules({"deny": "edit:a"}))
+        self.assertTrue(are_rules({}))
