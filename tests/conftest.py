@@ -8,7 +8,9 @@ import gc
 import importlib.util
 import os
 import sys
+import threading
 import types
+from contextlib import suppress
 
 import pytest
 from hypothesis import settings
@@ -64,10 +66,23 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """What the tests of a file leave is collected with its last one: what runs as it goes would
-    disturb others. Of Python 3.11 `ast.parse` fails where that parses something, too."""
+    """No port that a test has left for a next start reaches another test. What the tests of a file
+    leave is collected with its last one: what runs as it goes would disturb others. Of Python 3.11
+    `ast.parse` fails where that parses something, too."""
+    close_left_sockets()
     if nextitem is None or nextitem.path != item.path:
         gc.collect()
+
+
+def close_left_sockets() -> None:
+    """Those that nobody took after an end (base/socket_handover)."""
+    for keeper in [it for it in threading.enumerate() if it.name == "GeminiCompanion sockets"]:
+        listeners = vars(keeper)["listeners"]
+        with suppress(KeyError):
+            while True:
+                listeners.popitem()[1].close()
+        vars(keeper)["is_empty"].set()
+        keeper.join()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
