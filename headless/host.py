@@ -41,6 +41,8 @@ def build(options: Options, data: str, has_session: bool = False) -> Editor:
     editor = Editor(Api(), data, options.build, _limit())
     if options.worst is not None:
         set_worst(editor.switches, options.worst)
+    for name, value in options.switches:
+        setattr(editor.switches, name, value)
     running.start(editor)
     editor.packages.discover(list(options.packages))
     if options.scheme:

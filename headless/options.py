@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
-from dataclasses import dataclass
-from typing import List, Optional, Tuple
+from dataclasses import dataclass, fields
+from typing import Any, List, Optional, Tuple
 
 from . import packages
+from .switches import Switches
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Options:
     render: Optional[str] = None
     scheme: Optional[str] = None
     worst: Optional[int] = None
+    switches: Tuple[Tuple[str, Any], ...] = ()
     arguments: Tuple[str, ...] = ()
 
 
@@ -57,6 +60,7 @@ def parse(arguments: List[str], platform: str = sys.platform) -> Options:
         render=os.path.abspath(given.render) if given.render else None,
         scheme=_SCHEMES.get(given.scheme, given.scheme),
         worst=given.worst,
+        switches=given.switches,
         arguments=tuple(rest),
     )
 
@@ -109,6 +113,13 @@ def _parser() -> argparse.ArgumentParser:
         " (default: the variable HEADLESS_WORST; without both, the friendly way)",
     )
     parser.add_argument(
+        "--switches",
+        type=_switches,
+        default=(),
+        metavar="FILE.json",
+        help="behave as a real editor did: what tools/probe_sublime.py wrote",
+    )
+    parser.add_argument(
         "--scheme",
         metavar="NAME",
         help="the colour scheme: light, dark, or the name of one that a package has",
@@ -120,3 +131,24 @@ def _folder(path: str) -> str:
     if not os.path.isdir(path):
         raise argparse.ArgumentTypeError("there is no folder %s" % path)
     return path
+
+
+def _switches(path: str) -> Tuple[Tuple[str, Any], ...]:
+    """Of a file with an object `switches`: values by the names of the fields of Switches."""
+    names = {each.name for each in fields(Switches)}
+    try:
+        with open(path, encoding="utf-8") as file:
+            given = json.load(file)
+    except OSError as error:
+        raise argparse.ArgumentTypeError("%s: %s" % (path, error.strerror)) from None
+    except ValueError:
+        raise argparse.ArgumentTypeError("%s: there is no JSON in it" % path) from None
+    switches = given.get("switches") if isinstance(given, dict) else None
+    if not isinstance(switches, dict):
+        raise argparse.ArgumentTypeError('%s: expected an object "switches"' % path)
+    unknown = sorted(set(switches) - names)
+    if unknown:
+        known = ", ".join(sorted(names))
+        raise argparse.ArgumentTypeError("no switch %s; there are %s" % (unknown[0], known))
+    # A range of milliseconds is a list there.
+    return tuple((name, tuple(it) if isinstance(it, list) else it) for name, it in switches.items())

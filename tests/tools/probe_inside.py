@@ -1,0 +1,16 @@
+"""Runs the probe in the headless editor: its answers are in the file that is named.
+
+python -m headless --exec tests/tools/probe_inside.py -- ANSWERS.json
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import sublime
+
+sublime.active_window().run_command("gemini_probe", {"path": sys.argv[1]})
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.1)
