@@ -57,6 +57,7 @@ from .companion.ui.commands.companion_commands import (  # noqa: E402
     GeminiCompanionRestartCompanionCommand,
     GeminiCompanionResumeSharingCommand,
     GeminiCompanionShowLogCommand,
+    GeminiCompanionShowMessagesCommand,
     GeminiCompanionShowStatusCommand,
     GeminiCompanionStartApiServerCommand,
     GeminiCompanionStopApiServerCommand,
@@ -164,6 +165,7 @@ __all__ = [
     "GeminiCompanionRemoveCliExtensionCommand",
     "GeminiCompanionShowChangesCommand",
     "GeminiCompanionShowDiffsCommand",
+    "GeminiCompanionShowMessagesCommand",
     "GeminiCompanionShowAcceptedEditsCommand",
     "GeminiCompanionUndoLastAcceptedCommand",
     "GeminiCompanionFillViewCommand",
@@ -239,6 +241,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
             _host.running.diffs.activated(view)
             _host.running.scrolling.activated(view)
             _host.running.status.activated(view)
+            _host.running.editor.messages.activated(view)
             _host.running.notices.activated()
             _host.running.next_edit.activated(view)
             _host.running.sheets.activated(view)

@@ -17,6 +17,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import clicks, proposals, questions, tabs
 from .console import Console
+from .diff import hunks
 from .keyboard import Keyboard
 from .keys import END_OF_PASTE, PASTED, LineKeys, bound, keys
 from .options import Options
@@ -74,6 +75,8 @@ WELCOME = "gemini_companion_welcome"
 CHAT = "gemini_companion_is_chat"
 # In the data folder: a file that says that the page was shown.
 WELCOMED = os.path.join("Local", "Welcomed")
+# Programs that open a file at the line N for the argument `+N`.
+AT_LINE = ("vi", "vim", "nvim", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "mg")
 QUIT_KEYS = ("q", "end")
 # What Gemini CLI may ask first.
 QUESTION = (
@@ -536,7 +539,7 @@ class Front:
         """Open the proposal in $EDITOR, and put what came of it into the view."""
         self.screen.asks()
         with next_key.paused():
-            text, problem = edited(proposal.new, os.path.basename(proposal.path))
+            text, problem = edited(proposal.new, os.path.basename(proposal.path), proposal.caret)
         self.screen.asked()
         if problem:
             self.say(problem)
@@ -544,8 +547,12 @@ class Front:
             self.editor.ui(self._replace, view, text)
 
     def _replace(self, view: Any, text: str) -> None:
+        """Only the rows that are others: carets, comments and marks stay with theirs."""
+        present = view.text
+        parts = [hunk.reverted(present) for hunk in hunks(text, present.characters)]
         token = self.editor.begin_edit(view, "edit_in_terminal", None)
-        self.editor.change(view, 0, len(view.text), text)
+        for begin, end, rows in reversed(parts):
+            self.editor.change(view, begin, end, rows)
         self.editor.end_edit(view, token)
 
     def _choose_command(self, next_key: LineKeys) -> None:
@@ -691,8 +698,9 @@ def _page_text(page: Optional[Any]) -> str:
     return "\n".join(lines)
 
 
-def edited(text: str, name: str) -> Tuple[Optional[str], str]:
-    """The text as the user's editor leaves it; None and a sentence where the editor failed."""
+def edited(text: str, name: str, row: int) -> Tuple[Optional[str], str]:
+    """The text as the user's editor leaves it, which opens it at the row, counted from 0, where it
+    is known to be able to; None and a sentence where the editor failed."""
     command: Sequence[str] = shlex.split(
         os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     )
@@ -701,7 +709,8 @@ def edited(text: str, name: str) -> Tuple[Optional[str], str]:
     try:
         with open(path, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-        if subprocess.call([*command, path]) != 0:
+        knows_lines = os.path.basename(command[0]) in AT_LINE
+        if subprocess.call([*command, *(["+%d" % (row + 1)] if knows_lines else []), path]) != 0:
             return None, "%s failed; the proposal stays as it is." % command[0]
         with open(path, encoding="utf-8", newline="") as file:
             return file.read(), ""

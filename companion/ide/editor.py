@@ -173,4 +173,9 @@ class Editor(ABC):
 
     @abstractmethod
     def tell(self, sentence: str) -> None:
-        """Show the sentence to the user. Returns at once, from any thread."""
+        """Show the sentence until the user has seen it. Returns at once, from any thread."""
+
+    def repeat(self, sentence: str) -> None:
+        """Show for a moment what the state of a window says as long as it is true; an editor that
+        shows no state does as `tell`. Returns at once, from any thread."""
+        self.tell(sentence)

@@ -84,7 +84,7 @@ class Workspace:
             lambda session, unread: self.delivery.stream_lost(session, unread),
         )
         self.updates = ContextUpdates(self.context, sessions, settings.is_trusted)
-        self._disk = disk = DiskCheck(book, self._give_back, editor.tell, on_change)
+        self._disk = disk = DiskCheck(book, self._give_back, editor.repeat, on_change)
         self.delivery = Delivery(book, sessions, editor.tell, disk.watch, on_change, asking)
         self.hooks = HookDesk(sessions, lambda: self.advertisement.port)
         self.words = WordsForModel(window_id, editor, self.hooks, on_change)

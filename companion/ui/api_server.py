@@ -28,8 +28,11 @@ NO_FOLDER = "Open the folder of your project first: the API server works in it."
 class Api:
     """Used by the commands. Before the start and after the stop it does nothing."""
 
-    def __init__(self, tell: Callable[[str], None], engines: Engines) -> None:
+    def __init__(
+        self, tell: Callable[[str], None], warn: Callable[[str], None], engines: Engines
+    ) -> None:
         self._tell = tell
+        self._warn = warn
         self._engines = engines
         self._stories = Stories(tell)
         self._service: Service | None = None
@@ -113,7 +116,10 @@ class Api:
         elif not service.is_running:
             self._service = None
             self._close_panel()
-            self._tell(service.problem or "The API server has stopped.")
+            # Nobody has to look when it stops by itself.
+            (self._warn if service.problem else self._tell)(
+                service.problem or "The API server has stopped."
+            )
 
     def _show(self, serving: Serving) -> None:
         """Show the server's address in a panel, because the log must not contain the token."""

@@ -99,7 +99,7 @@ class Host:
 
         if self.api is None or self.engines is None:
             self.engines = Engines()
-            self.api = Api(self.tell, self.engines)
+            self.api = Api(self.tell, self.warn, self.engines)
         if self.drafts is None:
             self.drafts = Drafts.in_cache(sublime.cache_path())
         if self.running is None:
@@ -148,11 +148,18 @@ class Host:
         return self.running.environment(window) if self.running is not None else {}
 
     def tell(self, sentence: str) -> None:
-        """Show the sentence to the user."""
+        """Show for a moment what comes of something that the user has just done."""
+        if self.running is not None:
+            self.running.editor.answer(sentence)
+        else:
+            sublime.status_message("Gemini Companion: " + sentence)
+
+    def warn(self, sentence: str) -> None:
+        """Show the sentence until the user has seen it."""
         if self.running is not None:
             self.running.editor.tell(sentence)
         else:
-            sublime.status_message("Gemini Companion: " + sentence)
+            self.tell(sentence)
 
 
 host = Host()

@@ -84,14 +84,14 @@ class Running:
         self.reach = _reach()
         self.companion = Companion(self.editor, os.getppid(), state_path, self.reach)
         self.files = Files(self.companion, self.editor)
-        tell, mention = self.editor.tell, self.editor.mention
+        tell, warn = told = self.editor.answer, self.editor.tell
         self.stories = self.editor.stories
         self.reviews = self.editor.reviews = Reviews(self.stories, tell)
         self.resting = Resting(self.reviews)
-        self.history = EditHistory(self.companion, tell, os.path.join(self._cache, "edits"))
+        self.history = EditHistory(self.companion, *told, os.path.join(self._cache, "edits"))
         self.conflicts = Conflicts(self.companion, self.stories, self.reviews, tell)
-        self.editor.terminal_decisions = TerminalDecisions(self.stories, self.history, tell)
-        words = self.editor.words = WordsToClis(self.companion, self.stories, tell)
+        self.editor.terminal_decisions = TerminalDecisions(self.stories, self.history, warn)
+        words = self.editor.words = WordsToClis(self.companion, self.stories, *told)
         both = self.companion, self.editor
         self.turn_edits = TurnEdits()
         books = EditBooks((self.history, self.turn_edits))
@@ -99,17 +99,17 @@ class Running:
         self.owners = self._owners(words, engines)
         self.diffs = Actions(*both, self.reviews, self.owners, self.written)
         self.changes = SingleChanges(self.reviews, tell, self.diffs.reject)
-        self.accepting = Accepting(self.reviews, self.diffs, self.conflicts, self.history, tell)
+        self.accepting = Accepting(self.reviews, self.diffs, self.conflicts, self.history, *told)
         self.unasked = Unasked(self.history, self.written, tell)
         self.sheet_commands = self._change_sheets(tell)
         self.sheets = self.sheet_commands.sheets
         self.queue = ReviewQueue(self.reviews, tell)
         self.next_edit = self.editor.next_edit = NextEdit(tell)
-        self.notes = Notes(self.reviews, tell, self.diffs.reject_in_turn)
+        self.notes = Notes(self.reviews, warn, self.diffs.reject_in_turn)
         self.scrolling = self.editor.scrolling = Scrolling(self.reviews)
         self.edits = Edits(self._save)
         self.lost_clis = LostClis(self.companion, self.stories, tell, lambda: self.status.look())
-        self.status = self._status_bar(mention)
+        self.status = self._status_bar(self.editor.mention)
         self.editor.on_status = self._show_status
         self.notices = self.editor.notices = Notices(self.stories)
         self._add_pages(tell)
@@ -156,13 +156,15 @@ class Running:
     ) -> ChatActions:
         context = ToldContext(self.companion)
         engines.open_tabs.on_replace = context.loaded
-        chats = ChatActions(engines, drafts, self.stories, tell, self.chat_edits, context)
+        chats = ChatActions(
+            engines, drafts, self.stories, tell, self.editor.tell, self.chat_edits, context
+        )
         chats.questions.on_change = self.status.look
         chats.questions.notify = self.notices.show
         chats.on_unasked = ChatUnasked(self.stories, self.unasked.gather).heard
         self.turns = TurnActions(chats, self.turn_edits, self.history, self.sheets.show, tell)
         self.shown_turns = ShownTurns(
-            self.turn_edits, self.sheets, self.turns.fetch, self.stories, tell
+            self.turn_edits, self.sheets, self.turns.fetch, self.stories, self.editor.tell
         )
         self.shown_turns.back = self.written.resume
         self.written.taken_back = self.turns.taken_back
@@ -191,6 +193,7 @@ class Running:
             self.lost_clis.look,
             self.chats.questions.look,
             self.status.look,
+            self.editor.messages.look,
             self.scrolling.look,
             self.shared_sheets.look,
             self.sheets.look,
@@ -220,6 +223,7 @@ class Running:
         self.welcome.stop()
         self.doctor.stop()
         self.status.stop()
+        self.editor.messages.stop()
         self.scrolling.stop()
         self.next_edit.stop()
         self.reviews.stop()

@@ -37,6 +37,7 @@ from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 from .review.terminal_decisions import TerminalDecisions
 from .stories import Stories
+from .unseen_messages import UnseenMessages
 
 T = TypeVar("T")
 
@@ -53,14 +54,16 @@ READING = 5.0
 class SublimeEditor(Editor):
     """What one companion may ask, until `stop`. The UI thread owns the state.
 
-    `stories` are the user's actions with this companion. `keyboard` is the view that was activated
-    last. `reviews`, `scrolling`, `notices` and `next_edit` learn which diffs are opened, and
-    `edit_diagnostics` which files are loaded again. Of a diff that its CLI closed, `words` gets
-    what the user wrote about it, and `terminal_decisions` each that they decided there. `on_status`
-    gets the state of all windows, and `on_unasked` a window's id and an edit.
+    `messages` are what the user has to know and has not seen. `stories` are their actions with this
+    companion. `keyboard` is the view that was activated last. `reviews`, `scrolling`, `notices` and
+    `next_edit` learn which diffs are opened, and `edit_diagnostics` which files are loaded again.
+    Of a diff that its CLI closed, `words` gets what the user wrote about it, and
+    `terminal_decisions` each that they decided there. `on_status` gets the state of all windows,
+    and `on_unasked` a window's id and an edit.
     """
 
     def __init__(self) -> None:
+        self.messages = UnseenMessages()
         self.stories = Stories(self.tell)
         self.code = SublimeCode(self._ask, self.stories, self.keyboard_in)
         self.edit_diagnostics = self.edit_watch = EditDiagnostics(self._ask)
@@ -116,7 +119,8 @@ class SublimeEditor(Editor):
                     self.reviews.drawing.head(view)
             record = waiting(changed[0]) if changed else None
             if record is not None and orphaned:
-                self.tell(GONE.format(cli=record.proposer))
+                # The head of the diff says so as well.
+                self.answer(GONE.format(cli=record.proposer))
 
         queues.on_ui_thread(show)
 
@@ -140,6 +144,16 @@ class SublimeEditor(Editor):
         await self._ask(partial(_return_text, window_id, path, text, remark))
 
     def tell(self, sentence: str) -> None:
+        self.answer(sentence)
+        queues.on_ui_thread(partial(self.messages.add, sentence))
+
+    def repeat(self, sentence: str) -> None:
+        self.answer(sentence)
+
+    def answer(self, sentence: str) -> None:
+        """Show for a moment what comes of something that the user has just done, or what stands
+        elsewhere as well. From any thread."""
+
         def show() -> None:
             self._told_at = time.monotonic()
             sublime.status_message(PREFIX + shown_line(sentence))
@@ -190,7 +204,7 @@ class SublimeEditor(Editor):
         if self.notices is not None:
             self.notices.show(window, asks)
         if warning or settings.of(window).messages:
-            self.tell(f"{asks} {warning}".rstrip())
+            self.answer(f"{asks} {warning}".rstrip())
 
     def _close(
         self,

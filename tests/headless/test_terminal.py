@@ -29,6 +29,14 @@ from ..fake_cli import FakeCli
 from ..support import wait_for
 from .engine import wait_until
 
+# An editor that puts a line before the text, with the line that it was asked to show.
+EDITOR_PROGRAM = """
+import sys
+with open(sys.argv[2]) as file:
+    text = file.read()
+with open(sys.argv[2], "w") as file:
+    file.write("mine %s\\n%s" % (sys.argv[1], text))
+"""
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -327,6 +335,25 @@ class Alone(Terminal):
         self.press("e", "+ mine")
         self.press("a")
         self.assertEqual(self.decision(cli, "ide/diffAccepted")["content"], "new\nmine")
+
+    def test_what_stays_in_the_users_editor_stays_where_it_is(self) -> None:
+        """The comment stays at its line, and the change before the person is the same."""
+        self.write(rows(30))
+        program = os.path.join(self.folder, "vi")
+        with open(program, "w") as file:
+            file.write(f"#!{sys.executable}\n" + EDITOR_PROGRAM)
+        os.chmod(program, 0o700)
+        self.editor.start(EDITOR=program, VISUAL="")
+        cli = self.propose(rows(30, _5="five", _12="twelve", _20="twenty", _26="said"))
+        self.press("n")
+        self.press("n")
+        self.press("n", "change 4 of 4")
+        self.press("c\nwhy", "[why]")
+        self.press("e", "change 5 of 5")
+        self.press("a")
+        content = self.decision(cli, "ide/diffAccepted")["content"]
+        self.assertIn("mine +26\nrow 1\n", content)
+        self.see("a.py#L27: why")
 
     def test_a_proposal_is_there_again_after_a_restart_and_its_cli_gets_the_decision(self) -> None:
         self.editor.start()

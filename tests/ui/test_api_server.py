@@ -49,6 +49,7 @@ class ApiServer(AdapterTestCase):
         for patch in (
             mock.patch.object(state_folder, "default_folder", lambda environment: self.cache),
             mock.patch.object(plugin._host.api, "_tell", record),
+            mock.patch.object(plugin._host.api, "_warn", record),
             mock.patch.dict(os.environ, PATH=self.folder),
         ):
             patch.start()

@@ -196,7 +196,9 @@ class Accepted(HistoryCase):
 
     def test_without_any_that_is_said(self) -> None:
         told: list[str] = []
-        self.begin(EditHistory(self.running().companion, told.append, "").choose(self.window))
+        self.begin(
+            EditHistory(self.running().companion, told.append, told.append, "").choose(self.window)
+        )
         self.assertEqual(told, [history.NOTHING])
 
 
@@ -204,7 +206,9 @@ class Saving(HistoryCase):
     def history(self) -> EditHistory:
         """One that is beside the companion's."""
         folder = os.path.join(self.folder, "cache", "edits")
-        found = EditHistory(self.running().companion, self.told_of.append, folder)
+        found = EditHistory(
+            self.running().companion, self.told_of.append, self.told_of.append, folder
+        )
         self.addCleanup(found.stop)
         return found
 
@@ -260,7 +264,7 @@ class Limits(ReviewCase):
         self.replace(history, "MAX_EDITS", 3)
         self.replace(history, "MAX_KNOWN", 10)
         panels = self.panels()
-        found = EditHistory(self.running().companion, lambda sentence: None, "")
+        found = EditHistory(self.running().companion, print, print, "")
         found.add(self.edit(2, "other"))
         for number in range(history.MAX_KNOWN + 5):
             found.add(self.edit(self.window.id(), str(number)))
@@ -270,7 +274,7 @@ class Limits(ReviewCase):
         self.assertEqual([it.trigger for it in panels[0]["items"]], ["14", "13", "12"])
 
     def test_an_edit_that_is_made_again_is_where_it_was(self) -> None:
-        found = EditHistory(self.running().companion, lambda sentence: None, "")
+        found = EditHistory(self.running().companion, print, print, "")
         edits = [replace(self.edit(1, name), at=at) for at, name in enumerate("abc")]
         for it in edits:
             found.add(it)
@@ -280,7 +284,7 @@ class Limits(ReviewCase):
 
     def test_the_oldest_make_way_for_large_ones(self) -> None:
         self.replace(history, "MAX_BYTES", 100)
-        found = EditHistory(self.running().companion, lambda sentence: None, "")
+        found = EditHistory(self.running().companion, print, print, "")
         for name in ("a", "b", "c"):
             found.add(self.edit(1, name, 40))
         self.assertEqual(self.lost(found), {"a": accepted_edits.NOT_KEPT})
@@ -288,7 +292,7 @@ class Limits(ReviewCase):
 
     def test_the_oldest_make_way_for_one_that_has_grown(self) -> None:
         self.replace(history, "MAX_BYTES", 100)
-        found = EditHistory(self.running().companion, lambda sentence: None, "")
+        found = EditHistory(self.running().companion, print, print, "")
         for name in ("a", "b", "c"):
             found.add(self.edit(1, name, 30))
         found.replace(found._edits[2], self.edit(1, "grown", 60))
@@ -303,7 +307,7 @@ class Limits(ReviewCase):
         self.replace(history, "MAX_BYTES", 100)
         self.replace(history, "MAX_UNASKED_BYTES", 100)
         for few, many in (("", "turn"), ("turn", "")):
-            found = EditHistory(self.running().companion, lambda sentence: None, "")
+            found = EditHistory(self.running().companion, print, print, "")
             found.add(replace(self.edit(1, "one", 90), turn=few))
             for name in ("a", "b"):
                 found.add(replace(self.edit(1, name, 90), turn=many))
@@ -314,7 +318,7 @@ class Limits(ReviewCase):
     ) -> None:
         self.replace(history, "MAX_UNASKED", 2)
         self.replace(history, "MAX_KNOWN", 4)
-        found = EditHistory(self.running().companion, lambda sentence: None, "")
+        found = EditHistory(self.running().companion, print, print, "")
         with self.assertLogs("GeminiCompanion", "INFO") as logs:
             for name in "abcde":
                 found.add(replace(self.edit(1, name), turn="turn"))
@@ -326,7 +330,7 @@ class Limits(ReviewCase):
         self,
     ) -> Steps:
         told: list[str] = []
-        found = EditHistory(self.running().companion, told.append, "")
+        found = EditHistory(self.running().companion, told.append, told.append, "")
         unknown = Original("", exists=True, note="The file cannot be read.")
         found.add(Edit(self.window.id(), "a", unknown, "", "", 0.0))
         panels = self.panels()
@@ -338,7 +342,7 @@ class Limits(ReviewCase):
 
     def test_one_that_is_too_large_to_be_remembered_is_listed_and_says_so(self) -> None:
         self.replace(history, "MAX_BYTES", 100)
-        found = EditHistory(self.running().companion, lambda sentence: None, "")
+        found = EditHistory(self.running().companion, print, print, "")
         found.add(self.edit(1, "small", 40))
         found.add(self.edit(1, "large", 101))
         self.assertEqual([it.problem for it in found._edits], ["", accepted_edits.TOO_LARGE])

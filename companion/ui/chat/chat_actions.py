@@ -52,17 +52,18 @@ class ChatActions:
         drafts: Drafts,
         stories: Stories,
         tell: Callable[[str], None],
+        warn: Callable[[str], None],
         edits: EditReviews,
         context: ToldContext,
     ) -> None:
         self.engines = engines
-        self.drafts, drafts.on_refused = drafts, tell
+        self.drafts, drafts.on_refused = drafts, warn
         self.context = context
         self.stories = self._stories = stories
         self._tell = tell
         self.tabs = ChatTabs(drafts, self.seen, self.left, self._follow)
         self.questions = WaitingQuestions(self.tabs)
-        replies = Replies(stories, tell, self.needed, edits)
+        replies = Replies(stories, tell, warn, self.needed, edits)
         self.answering = Answering(self.questions, replies, stories, tell)
         self.drawing = ChatDrawing(
             lambda: self.tabs.chats, stories.begin, self._updated, (self.left, self.seen)

@@ -140,7 +140,7 @@ class EditReviews(Owner):
                 accepted = [await self.accept(asked.window, view) for view in views]
                 if all(accepted):
                     self._send_if_decided((chat, call), asked)
-                    self._editor.tell(AS_LEFT)
+                    self._editor.answer(AS_LEFT)
             finally:
                 # What they allow later they have to allow then.
                 asked.is_allowed = False
@@ -209,7 +209,7 @@ class EditReviews(Owner):
         asked.words += [words] if words else []
         self._send_if_decided(key, asked)
         if asked.is_decided and not asked.is_sent:
-            self._editor.tell(COMMAND_TOO)
+            self._editor.answer(COMMAND_TOO)
             self.show_question(*key)
 
     def _send_if_decided(self, key: Key, asked: AskedCall) -> None:

@@ -46,11 +46,13 @@ class Replies:
         self,
         stories: Stories,
         tell: Callable[[str], None],
+        warn: Callable[[str], None],
         needed: Callable[[], Coroutine[Any, Any, ChatService | None]],
         edits: EditReviews,
     ) -> None:
         self._stories = stories
         self._tell = tell
+        self._warn = warn
         self._needed = needed
         self._edits = edits
         # Those whose answer is on its way, and the panels that are open for others.
@@ -145,7 +147,7 @@ class Replies:
         finally:
             if not is_on_its_way:
                 application.copy(note)
-                self._tell(" ".join(filter(None, (NOT_SENT, why))))
+                self._warn(" ".join(filter(None, (NOT_SENT, why))))
 
     async def decline(self, asked: WaitingQuestion) -> None:
         await self._answer(asked, DECLINE, None)
@@ -186,7 +188,7 @@ class Replies:
             await answer
         except Unanswered as error:
             is_on_its_way = False
-            self._tell(LOST.format(error))
+            self._warn(LOST.format(error))
             return False
         finally:
             if not is_on_its_way:

@@ -8,9 +8,11 @@ import sublime
 import sublime_plugin
 
 from ..host import host
+from .running_command import GeminiCompanionRunningCommand
 
 if TYPE_CHECKING:
     from ...ide.service import Companion
+    from ..running import Running
 
 PANEL = "gemini_companion"
 NO_LOG = 'The log is empty so far. With "log_level": "debug" it has more lines.'
@@ -125,3 +127,11 @@ class GeminiCompanionStopApiServerCommand(sublime_plugin.WindowCommand):
     def run(self) -> None:
         if host.api is not None:
             host.api.stop()
+
+
+class GeminiCompanionShowMessagesCommand(GeminiCompanionRunningCommand):
+    """List what the user has to know and has not seen yet."""
+
+    def act(self, running: Running) -> None:
+        editor = running.editor
+        running.stories.begin(editor.messages.show(self.window, editor.answer), self.window)

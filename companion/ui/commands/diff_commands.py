@@ -54,7 +54,7 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
 
         view = open_diffs.meant(self.window) if id is None else open_diffs.with_id(id)
         if view is None:
-            running.editor.tell(NO_DIFF)
+            running.editor.answer(NO_DIFF)
         elif id is not None or self._show(running, view) or not self.decides:
             self.act(running, view)
 
@@ -83,7 +83,7 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
         words = self.name().split("_")[2:]
         caption = " ".join(it if it in SMALL else it.capitalize() for it in words)
         more = "" if was_in_sight or not self.decides else OUT_OF_SIGHT
-        running.editor.tell(f"{caption}: {open_diffs.name_of(view)}{more}")
+        running.editor.answer(f"{caption}: {open_diffs.name_of(view)}{more}")
         return was_in_sight
 
 

@@ -47,12 +47,14 @@ class Accepting:
         conflicts: Conflicts,
         history: EditHistory,
         tell: Callable[[str], None],
+        warn: Callable[[str], None],
     ) -> None:
         self._reviews = reviews
         self._actions = actions
         self._conflicts = conflicts
         self._history = history
         self._tell = tell
+        self._warn = warn
         # The ids of the diffs that are being accepted.
         self._pressed: set[str] = set()
         # The questions about diffs, by the ids of their right views.
@@ -83,7 +85,7 @@ class Accepting:
         except GeneratorExit:
             # The acceptance is a decision and must not be lost silently.
             if is_diff(view) or not view.is_valid():
-                self._tell(NOT_ACCEPTED.format(name))
+                self._warn(NOT_ACCEPTED.format(name))
             raise
         finally:
             self._pressed.discard(record.id)
@@ -121,7 +123,7 @@ class Accepting:
         if record is not None and record.id in self._pressed:
             self._actions.release(view)
             sentence = CLOSED.format(name_of(view))
-            self._tell(sentence + IN_TAB if record.is_whole else sentence)
+            self._warn(sentence + IN_TAB if record.is_whole else sentence)
 
     async def _is_wanted(
         self, window: sublime.Window, view: sublime.View, present: Original, asks: bool

@@ -160,7 +160,7 @@ class Actions:
     def can_decide(self) -> bool:
         """Whether the companion can receive the decision; if not, the user is told."""
         if not self._companion.is_running:
-            self._editor.tell(STOPPED)
+            self._editor.answer(STOPPED)
         return self._companion.is_running
 
     def _claim(self, view: sublime.View) -> ClaimedDiff | None:

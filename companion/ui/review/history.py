@@ -51,9 +51,16 @@ ACTIONS = [
 class EditHistory:
     """The edits of one companion; `folder` keeps them over a restart."""
 
-    def __init__(self, companion: Companion, tell: Callable[[str], None], folder: str) -> None:
+    def __init__(
+        self,
+        companion: Companion,
+        tell: Callable[[str], None],
+        warn: Callable[[str], None],
+        folder: str,
+    ) -> None:
         self._companion = companion
         self._tell = tell
+        self._warn = warn
         self._folder = folder
         self._edits: deque[Edit] = deque()
         # What the writer saves at its turn: a frozen tuple that is replaced as a whole.
@@ -77,7 +84,7 @@ class EditHistory:
         accepted_edits.writer.soon(partial(self._read, read))
         saved = await read
         if saved is None:
-            self._tell(accepted_edits.LOAD_FAILED)
+            self._warn(accepted_edits.LOAD_FAILED)
             return
         self._may_save = True
         self._edits.extendleft(reversed(saved))
@@ -169,7 +176,7 @@ class EditHistory:
 
     def _saved(self, problem: str) -> None:
         if problem and problem != self._problem:
-            self._tell(problem)
+            self._warn(problem)
         self._problem = problem
 
     async def choose(self, window: sublime.Window) -> None:

@@ -39,10 +39,17 @@ TAKEN = {
 class WordsToClis:
     """Takes the user's words to the CLIs of one companion."""
 
-    def __init__(self, companion: Companion, stories: Stories, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        companion: Companion,
+        stories: Stories,
+        tell: Callable[[str], None],
+        warn: Callable[[str], None],
+    ) -> None:
         self._companion = companion
         self._stories = stories
         self._tell = tell
+        self._warn = warn
 
     def give(self, record: DiffRecord, words: str, is_accepted: bool | None) -> None:
         """To be called before the companion is told of the decision: the CLI may go on at once."""
@@ -83,7 +90,7 @@ class WordsToClis:
         if terminals(window):
             await sleep(PROMPT_IS_BACK)
         target = await where_to(window)
-        await hand_over(target or TextTarget(), words, NOTE, self._tell)
+        await hand_over(target or TextTarget(), words, NOTE, self._warn)
 
 
 class Owner(ABC):

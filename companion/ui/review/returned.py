@@ -113,7 +113,7 @@ class Returned(Owner):
         def on_written() -> None:
             nonlocal is_written
             is_written = True
-            self._editor.tell(WRITTEN.format(name))
+            self._editor.answer(WRITTEN.format(name))
 
         try:
             problem = await written_files.put(window, path, text, before, on_written)

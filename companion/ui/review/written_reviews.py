@@ -66,7 +66,7 @@ class WrittenReviews:
                 show(there)
             return
         if edit.problem:
-            self._editor.tell(edit.problem)
+            self._editor.answer(edit.problem)
             self._book.replace(edit, replace(edit, is_seen=True))
             return
         present = await file_reading.content(edit.path)
@@ -113,7 +113,7 @@ class WrittenReviews:
         if text != edit.after:
             problem = await written_files.write(window, edit, text, name_of(view))
         if problem:
-            self._editor.tell(problem)
+            self._editor.answer(problem)
             return False
         self.seen(window, edit, text)
         return self._kept(window, edit, view, text)
@@ -127,7 +127,7 @@ class WrittenReviews:
     async def undo_and_tell(self, window: sublime.Window, edit: Edit) -> bool:
         """Make the file what it was before the edit; gives whether that was done."""
         problem = await self.undo(window, edit)
-        self._editor.tell(problem or UNDONE.format(written_files.name(edit.path)))
+        self._editor.answer(problem or UNDONE.format(written_files.name(edit.path)))
         return not problem
 
     async def undo(self, window: sublime.Window, edit: Edit) -> str:
@@ -220,10 +220,10 @@ class WrittenReviews:
         if record is None:
             return False
         if record.is_whole and texts.text_of(view) != text:
-            self._editor.tell(TYPED.format(name_of(view)))
+            self._editor.answer(TYPED.format(name_of(view)))
             return False
         words = comments.words(view, self._reviews.of(view))
-        self._editor.tell(KEPT.format(name_of(view)))
+        self._editor.answer(KEPT.format(name_of(view)))
         self.leave(view, ending.close)
         self._give(window, edit, words)
         return True
@@ -248,7 +248,7 @@ class WrittenReviews:
             return None
         found = self._book.find(record.edit_id)
         if found is None or found.problem:
-            self._editor.tell(NOT_KNOWN.format(name_of(view)))
+            self._editor.answer(NOT_KNOWN.format(name_of(view)))
             return None
         return found
 

@@ -1,0 +1,73 @@
+"""What the user has to know stays in the status bar until they have seen it."""
+
+from __future__ import annotations
+
+from GeminiCompanion.companion.ui import unseen_messages
+from GeminiCompanion.companion.ui.review import accepting, notes
+
+from .reviewing import ReviewCase, Steps
+
+
+class Unseen(ReviewCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.running().editor.messages._unseen.clear()
+        self.addCleanup(self.running().editor.messages.look)
+        self.addCleanup(self.running().editor.messages._unseen.clear)
+
+    def shown(self) -> str:
+        view = self.window.active_view()
+        return view.get_status(unseen_messages.KEY) if view is not None else ""
+
+    def test_it_stays_until_the_list_was_open(self) -> Steps:
+        yield from self.open("a.txt", "a\n")
+        self.running().editor.tell("The first one.")
+        self.running().editor.tell("The second one.")
+        yield from self.until_equal(self.shown, "Show Messages (2): The second one.")
+        self.running().editor.answer("Something else.")
+        yield from self.open("b.txt", "b\n")
+        yield from self.until_equal(self.shown, "Show Messages (2): The second one.")
+        asked = self.panels()
+        self.run_command("show_messages")
+        yield lambda: asked
+        self.assertEqual(
+            [it.trigger for it in asked[0]["items"]], ["The second one.", "The first one."]
+        )
+        self.running().editor.tell("The third one.")
+        yield from self.until_turn()
+        asked[0]["on_select"](-1)
+        yield from self.until_equal(self.shown, "Show Messages (1): The third one.")
+        self.run_command("show_messages")
+        yield lambda: len(asked) == 2
+        asked[1]["on_select"](0)
+        yield from self.until_equal(self.shown, "")
+        told = self.told()
+        self.run_command("show_messages")
+        yield lambda: any(unseen_messages.NONE in each for each in told)
+
+    def test_one_that_is_told_twice_is_there_once(self) -> Steps:
+        yield from self.open("a.txt", "a\n")
+        for sentence in ("It is so.", "Else.", "It is so."):
+            self.running().editor.tell(sentence)
+        yield from self.until_equal(self.shown, "Show Messages (2): It is so.")
+
+    def test_a_diff_that_is_closed_while_it_is_being_accepted_is_told_so(self) -> Steps:
+        right = yield from self.propose("old\n", "new\n")
+        self.write("file.txt", "mine\n")
+        asked = self.panels()
+        self.run_command("accept_diff")
+        yield lambda: asked
+        right.close()
+        expected = accepting.CLOSED.format("file.txt") + accepting.IN_TAB
+        yield lambda: expected in self.running().editor.messages._unseen
+        yield from self.until_rejected()
+
+    def test_a_note_that_was_not_sent_is_told_so(self) -> Steps:
+        right = yield from self.propose("old\n", "new\n")
+        asked = self.inputs()
+        self.run_command("reject_diff_with_note")
+        yield lambda: asked
+        self.run_command("reject_diff")
+        yield lambda: not right.is_valid()
+        asked[0]("why")
+        yield lambda: notes.DECIDED in self.running().editor.messages._unseen
