@@ -49,6 +49,11 @@ await chromium.executablePath();
 await inflate("node_modules/@sparticuz/chromium/bin/al2023.tar.br");
 """
 CHROMIUM = os.path.join(ROOT, "tests", "e2e", "node_modules", ".chromium", "chromium")
+# pip without a network says only that there is no matching distribution.
+NO_INDEX = (
+    "Not installed, see above. If pip finds no distribution or no connection: is there a network?"
+    " Behind a proxy, set HTTPS_PROXY; for an index of your own, PIP_INDEX_URL."
+)
 PIP = ["--no-compile", "--disable-pip-version-check", "--progress-bar=off"]
 # Not "ci", which fails where a registry lacks what other platforms need; "--no-save" leaves the
 # lock file as it is.
@@ -107,8 +112,8 @@ def requirements(layer: str) -> List[str]:
 
 def install(venv: str, *lists: str) -> None:
     """What the lists name, into the virtual environment; each library is said as pip takes it.
-    Leaves with pip's status where it fails: it has said why. Most modules are never imported, so
-    none is compiled."""
+    Leaves with pip's status where it fails, and says what to look at. Most modules are never
+    imported, so none is compiled."""
     names = " and ".join(os.path.relpath(each, ROOT) for each in lists)
     print("Installing %s into %s ..." % (names, os.path.relpath(venv, ROOT)), flush=True)
     for each in lists:
@@ -126,6 +131,7 @@ def install_list(venv: str, path: str) -> None:
             if line.startswith("Collecting "):
                 print("  " + line.split()[1], flush=True)
     if pip.returncode:
+        print(NO_INDEX, file=sys.stderr)
         sys.exit(pip.returncode)
 
 

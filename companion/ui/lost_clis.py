@@ -20,7 +20,10 @@ from .stories import Stories
 # Checks (one a second) between examinations while a CLI is missing and none was found to be lost:
 # the last examination may have been too early, or may have failed.
 LOOKS = 5
-LOST = "The connection to {} is lost. It does not come back by itself: type /ide enable there."
+LOST = (
+    "The connection to {} is lost. It does not come back by itself: type /ide enable there. If it"
+    " still asks about an edit and takes no key, only Ctrl+C twice ends it; then start it again."
+)
 
 
 class LostClis:

@@ -19,6 +19,21 @@ from GeminiCompanion.tools import setup
 RUNTIME = "runtime-hashes.txt"
 
 
+class WithoutNetwork(unittest.TestCase):
+    def test_it_says_what_to_look_at(self) -> None:
+        said = io.StringIO()
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(said):
+            program = os.path.join(folder, "python")
+            with open(program, "w", encoding="ascii") as file:
+                file.write("#!/bin/sh\nexit 3\n")
+            os.chmod(program, 0o700)
+            with mock.patch.object(setup, "python_of", lambda venv: program):
+                with self.assertRaises(SystemExit) as left:
+                    setup.install_list(setup.VENV, "list.txt")
+        self.assertEqual(left.exception.code, 3)
+        self.assertRegex(said.getvalue(), "network.*proxy.*HTTPS_PROXY")
+
+
 class VirtualEnvironment(unittest.TestCase):
     """With nothing installed: what would be is kept."""
 
