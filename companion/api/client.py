@@ -138,10 +138,11 @@ class Client:
     def confirm(
         self, event: Mapping[str, Any], outcome: str, new_content: str | None = None
     ) -> Mapping[str, Any]:
-        """Decide on the tool call of a `tool_confirmation`. `new_content` is written instead of the
-        agent's text, with the outcome "modify_with_editor"."""
+        """Decide on the tool call of a `tool_confirmation`, as it was then. `new_content` is
+        written instead of the agent's text, with the outcome "modify_with_editor"."""
         data = event["data"]
-        body = {"callId": data["callId"], "sessionId": data["sessionId"], "outcome": outcome}
+        names = ("callId", "sessionId", "revision")
+        body = {**{name: data[name] for name in names if name in data}, "outcome": outcome}
         if new_content is not None:
             body["newContent"] = new_content
         return self.ask("POST", "/tool-confirmation", body)
@@ -263,9 +264,10 @@ class Terminal:
         return 0
 
     def _decide(self, data: Mapping[str, Any]) -> str:
-        self._note(data["shown"]["command"])
-        if data["diff"]:
-            self._note(_shown(data["diff"], "newText"))
+        self._note(f"{data['shown']['displayName']}\n{data['shown']['asked']}")
+        for diff in [data["diff"], *data["moreDiffs"]] if data["diff"] else []:
+            self._note(diff["shown"]["path"])
+            self._note(_shown(diff, "newText"))
         if self._outcome or not sys.stdin.isatty():
             return self._outcome or "cancel"
         options = [each for each in data["options"] if each["outcome"] != MODIFY]

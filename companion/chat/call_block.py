@@ -93,8 +93,9 @@ class CallBlock(Block):
         self._state = ASKED
         self._name = self._name or body.display_name or body.name
         self._take_args(body.args)
-        diffs = (*([body.diff] if body.diff else []), *body.more)
-        return self._take_diffs(diffs)
+        # The agent may have asked before about others.
+        self._edits.clear()
+        return self._take_diffs(body.diffs)
 
     def run(self, body: ToolExecution, time: datetime) -> None:
         self._name = self._name or body.name

@@ -29,10 +29,10 @@ from .requests import NO_TURN, ChatRequest
 
 @dataclass(frozen=True)
 class DecideEdits(ChatRequest["tuple[str, ...]"]):
-    """Decide on the edits of a call that waits, after the user has looked at each. Only the first
-    decision counts. `outcome` is ONCE, CANCEL or MODIFY; with MODIFY, these `edits` are written,
-    each with the texts of the whole file, and no others of the call. The model gets the `note` as
-    soon as it has done what it does now.
+    """Decide on the edits of a call that waits, after the user has looked at each as `revision` of
+    its question has them. Only the first decision counts. `outcome` is ONCE, CANCEL or MODIFY; with
+    MODIFY, these `edits` are written, each with the texts of the whole file, and no others of the
+    call. The model gets the `note` as soon as it has done what it does now.
 
     Given when the call is over: the paths of the edits whose texts are not in their files then.
     """
@@ -42,9 +42,12 @@ class DecideEdits(ChatRequest["tuple[str, ...]"]):
     outcome: str
     edits: tuple[Diff, ...] = ()
     note: str = ""
+    revision: str = ""
 
     async def done(self, chats: Chats) -> tuple[str, ...]:
-        decision = CallDecision(self.outcome, edits=self.edits, note=self.note)
+        decision = CallDecision(
+            self.outcome, edits=self.edits, note=self.note, revision=self.revision
+        )
         turn = chats.agent.turns.confirm(self.call_id, decision, self.chat)
         if not self.edits:
             return ()

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Sequence
 
 from ..agent.acp.elicitation import Field
+from ..agent.display import asked
 from ..agent.events.turn_events import (
     ALWAYS,
     ALWAYS_SERVER,
@@ -19,6 +20,7 @@ from ..agent.events.turn_events import (
     Elicitation,
     Option,
     ToolConfirmation,
+    TurnEvent,
 )
 from ..base.shown_text import shown, shown_line
 from .amounts import short
@@ -41,11 +43,12 @@ class ChatQuestion:
     """`kind` is PERMISSION or ELICITATION; `turn` is the id of the turn; `asked` is the time, in
     UTC.
 
-    A permission's `id` is that of the call. `title` is the name of the tool. `command` is all of
-    what would run or be written, with its lines, and with invisible characters spelled out.
-    `options` are the possible decisions in our order: once, always, no; their labels can be shown
-    as they are. `diffs` are all edits that it would make, unchanged; where it `is_edit`, it would
-    do nothing else, and the command only names them.
+    A permission's `id` is that of the call, and `revision` tells this question from others about
+    it: if the agent changes anything, it is another one. `title` is the name of the tool. `text` is
+    all that is decided on (`agent/display/asked`), with invisible characters spelled out. `options`
+    are the possible decisions in our order: once, always, no; their labels can be shown as they
+    are. `diffs` are all edits that it would make, unchanged; where it `is_edit`, it would do
+    nothing else.
 
     An elicitation's `id` is its own; `title` is the agent's message, with its lines. `mode`,
     `fields` and `url` are as in `agent/acp/elicitation`.
@@ -55,7 +58,7 @@ class ChatQuestion:
     turn: str
     id: str
     title: str
-    command: str = ""
+    text: str = ""
     options: tuple[Option, ...] = ()
     diffs: tuple[Diff, ...] = ()
     is_edit: bool = False
@@ -63,6 +66,7 @@ class ChatQuestion:
     fields: tuple[Field, ...] = ()
     url: str = ""
     asked: datetime | None = None
+    revision: str = ""
 
     @property
     def has_reviews(self) -> bool:
@@ -70,32 +74,31 @@ class ChatQuestion:
         return 0 < len({it.path for it in self.diffs}) <= MOST_REVIEWS
 
 
-def permission(turn: str, body: ToolConfirmation, asked: datetime | None = None) -> ChatQuestion:
-    diffs = (*([body.diff] if body.diff else []), *body.more)
-    names = " ".join([body.name, *(it.path for it in diffs)])
+def permission(event: TurnEvent, body: ToolConfirmation) -> ChatQuestion:
     return ChatQuestion(
         PERMISSION,
-        turn,
+        event.turn_id,
         body.call_id,
         short(shown_line(body.display_name or body.name), MAX_TITLE),
-        shown(body.command),
+        asked.text(body),
         ordered(body.options),
-        diffs,
-        bool(diffs) and body.command == names,
-        asked=asked,
+        body.diffs,
+        asked.is_edit(body),
+        asked=event.time,
+        revision=event.id,
     )
 
 
-def elicited(turn: str, body: Elicitation, asked: datetime | None = None) -> ChatQuestion:
+def elicited(event: TurnEvent, body: Elicitation) -> ChatQuestion:
     return ChatQuestion(
         ELICITATION,
-        turn,
+        event.turn_id,
         body.id,
         shown(body.message),
         mode=body.mode,
         fields=body.fields,
         url=body.url,
-        asked=asked,
+        asked=event.time,
     )
 
 

@@ -187,16 +187,18 @@ class Stop(ChatRequest[None]):
 
 @dataclass(frozen=True)
 class Decide(ChatRequest[None]):
-    """Decide on a call that waits; only the first decision counts. `outcome` is one of `OUTCOMES`
-    of `agent/events/turn_events`; with MODIFY, `new_text` is written instead."""
+    """Decide on a call that waits, as `revision` of its question asks; only the first decision
+    counts. `outcome` is one of `OUTCOMES` of `agent/events/turn_events`; with MODIFY, `new_text` is
+    written instead."""
 
     chat: str
     call_id: str
     outcome: str
     new_text: str | None = None
+    revision: str = ""
 
     async def done(self, chats: Chats) -> None:
-        decision = CallDecision(self.outcome, self.new_text)
+        decision = CallDecision(self.outcome, self.new_text, revision=self.revision)
         chats.agent.turns.confirm(self.call_id, decision, self.chat)
 
 

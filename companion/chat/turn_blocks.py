@@ -149,7 +149,7 @@ class TurnBlocks:
 
     def _tool_confirmation(self, id: str, event: TurnEvent, body: events.ToolConfirmation) -> None:
         call = self._call(id, body.call_id)
-        self._waiting.ask(permission(self.id, body, event.time), call.ask(body))
+        self._waiting.ask(permission(event, body), call.ask(body))
         self._blocks.show(call)
 
     def _tool_result(self, id: str, event: TurnEvent, body: events.ToolResult) -> None:
@@ -174,7 +174,7 @@ class TurnBlocks:
     # What is asked.
 
     def _elicitation(self, id: str, event: TurnEvent, body: events.Elicitation) -> None:
-        self._waiting.ask(elicited(self.id, body, event.time))
+        self._waiting.ask(elicited(event, body))
         self._asked[body.id] = AskedBlock(id, self.id, body.message)
         self._blocks.show(self._asked[body.id])
 

@@ -20,22 +20,24 @@ from .rendered import (
     LINE,
     OPEN_EDIT,
     QUESTION,
+    WARNING,
     Rendered,
 )
 
-# Code points of a command at its beginning: what is left out of a longer one has to be looked at.
-MAX_COMMAND = 256 * 1024
+# Code points of what is asked at its beginning: what is left out of it has to be looked at.
+MAX_TEXT = 256 * 1024
 NO_REVIEWS = (
     f"More than {MOST_REVIEWS} files have no reviews: a file's name shows its edit in a tab."
 )
+ASKED_ANEW = "The agent has changed what it asks."
 # Fields of a form that are named in the document.
 MAX_FIELDS = 20
 Key = Tuple[str, str, str]
 
 
 def is_shown_in_part(question: ChatQuestion) -> bool:
-    """Whether its command is too long for a document."""
-    return is_cut(question.command, MAX_COMMAND)
+    """Whether its text is too long for a document."""
+    return is_cut(question.text, MAX_TEXT)
 
 
 class WaitingBlock(Block):
@@ -45,6 +47,8 @@ class WaitingBlock(Block):
         super().__init__("foot", "")
         self._folder = folder
         self._questions: dict[Key, tuple[ChatQuestion, tuple[EditCount, ...]]] = {}
+        # Those that the agent has changed while they waited.
+        self._anew: set[Key] = set()
         self._is_changed = False
 
     @property
@@ -52,11 +56,15 @@ class WaitingBlock(Block):
         return tuple(question for question, _edits in self._questions.values())
 
     def ask(self, question: ChatQuestion, edits: tuple[EditCount, ...] = ()) -> None:
-        self._questions[(question.kind, question.turn, question.id)] = question, edits
+        key = question.kind, question.turn, question.id
+        if key in self._questions:
+            self._anew.add(key)
+        self._questions[key] = question, edits
         self._is_changed = True
 
     def settle(self, kind: str, turn: str, id: str) -> None:
         """It waits no more."""
+        self._anew.discard((kind, turn, id))
         if self._questions.pop((kind, turn, id), None) is not None:
             self._is_changed = True
 
@@ -72,17 +80,21 @@ class WaitingBlock(Block):
 
     def rendered(self) -> Rendered:
         pen = Pen("", self.leading if self._questions else "")
-        for number, (question, edits) in enumerate(self._questions.values()):
+        for number, (key, (question, edits)) in enumerate(self._questions.items()):
             pen.turn = question.turn
             pen.write("\n" if number else "")
             if question.kind == PERMISSION:
-                self._permission(pen, question, edits)
+                self._permission(pen, question, edits, key in self._anew)
             else:
                 self._elicitation(pen, question)
         return pen.rendered()
 
-    def _permission(self, pen: Pen, question: ChatQuestion, edits: tuple[EditCount, ...]) -> None:
+    def _permission(
+        self, pen: Pen, question: ChatQuestion, edits: tuple[EditCount, ...], is_anew: bool
+    ) -> None:
         pen.line(f"? May it use {question.title}?", QUESTION)
+        if is_anew:
+            pen.line(f"  {ASKED_ANEW}", WARNING)
         for edit in edits:
             pen.write(f"{LINE}   ")
             path = shown_line(path_in(self._folder, edit.path))
@@ -92,16 +104,13 @@ class WaitingBlock(Block):
             pen.write("\n")
         if edits and not question.has_reviews:
             pen.line(f"  {NO_REVIEWS}", DIM)
-        if not question.is_edit:
-            self._command(pen, question)
+        # All of it, as far as an editor can show it at once.
+        excerpt(question.text, str, MAX_TEXT).write(pen, "sh", question.id)
         for number, option in enumerate(question.options):
             pen.write("  " if number else f"{LINE}   ")
-            pen.link(f"[{option.label}]", DECIDE, BUTTON, call=question.id, outcome=option.outcome)
+            told = {"call": question.id, "outcome": option.outcome}
+            pen.link(f"[{option.label}]", DECIDE, BUTTON, revision=question.revision, **told)
         pen.write("\n")
-
-    def _command(self, pen: Pen, question: ChatQuestion) -> None:
-        """All of it, as far as an editor can show it at once."""
-        excerpt(question.command, str, MAX_COMMAND).write(pen, "sh", question.id)
 
     def _elicitation(self, pen: Pen, question: ChatQuestion) -> None:
         pen.lines("?", question.title, QUESTION)

@@ -12,6 +12,7 @@ from unittest import mock
 from GeminiCompanion.companion.agent.acp import messages
 from GeminiCompanion.companion.agent.agents import cli as cli_module
 from GeminiCompanion.companion.agent.agents.open_files import NotSaved, OpenFiles
+from GeminiCompanion.companion.agent.agents.opencode import OpenCode
 from GeminiCompanion.companion.agent.agents.supported import CLIS
 from GeminiCompanion.companion.agent.events.tool_call import Call
 from GeminiCompanion.companion.agent.events.turn_events import (
@@ -180,6 +181,112 @@ class Calls(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual((result.success, result.rejected), (success, False))
                 with self.assertRaises(AgentError):
                     tracker.confirm(SHELL, CallDecision("proceed_once"))
+
+    def waiting(self, tracker: CallTracker) -> tuple[str, str]:
+        """What the only question is about, and its revision."""
+        (event,) = tracker.confirmations
+        assert isinstance(event.body, ToolConfirmation)
+        return event.body.command, event.id
+
+    def refused(self, tracker: CallTracker, revision: str = "") -> None:
+        with self.assertRaises(AgentError) as caught:
+            tracker.confirm(SHELL, CallDecision("proceed_once", revision=revision))
+        self.assertEqual(caught.exception.code, failure.TOOL_CALL_CHANGED)
+
+    async def test_a_second_question_about_a_call_is_another_one_and_the_first_has_its_answer(
+        self,
+    ) -> None:
+        tracker = self.tracker()
+        await tracker.ask(self.stage.asked(shell()))
+        _seen, former = self.waiting(tracker)
+        await tracker.ask(self.stage.asked(replace(shell(), title="rm -r /")))
+        self.assertEqual(self.session.told, [(1, None)])
+        command, revision = self.waiting(tracker)
+        self.assertEqual(command, "rm -r /")
+        self.refused(tracker, former)
+        self.refused(tracker)
+        self.assertEqual(self.session.told, [(1, None)])
+        tracker.confirm(SHELL, CallDecision("proceed_once", revision=revision))
+        self.assertEqual(self.session.told, [(1, None), (2, "proceed_once")])
+
+    async def test_two_questions_with_one_id_of_a_request_are_told_apart_by_no_answer(self) -> None:
+        tracker = self.tracker()
+        await tracker.ask(self.stage.asked(shell()))
+        other = replace(self.stage.asked(shell("2")), id=1)
+        await tracker.ask(other)
+        self.assertEqual(self.session.told, [(1, None)])
+        (event,) = tracker.confirmations
+        assert isinstance(event.body, ToolConfirmation)
+        self.assertEqual(event.body.call_id, "run_shell_command__2")
+        self.assertEqual([it.call_id for it in self.results()], [SHELL])
+
+    async def test_a_call_that_changes_while_it_waits_is_asked_about_anew(self) -> None:
+        tracker = self.tracker()
+        await tracker.ask(self.stage.asked(shell()))
+        _seen, former = self.waiting(tracker)
+        await tracker.change(replace(shell(status="in_progress"), title="rm -r /"))
+        command, revision = self.waiting(tracker)
+        self.assertEqual((command, self.session.told), ("rm -r /", []))
+        self.refused(tracker, former)
+        self.refused(tracker)
+        tracker.confirm(SHELL, CallDecision("proceed_once", revision=revision))
+        self.assertEqual(self.session.told, [(1, "proceed_once")])
+
+    async def test_what_changes_nothing_of_a_question_leaves_it_as_it_is(self) -> None:
+        tracker = self.tracker()
+        await tracker.ask(self.stage.asked(shell()))
+        _seen, revision = self.waiting(tracker)
+        for status in ("pending", "in_progress"):
+            await tracker.change(shell(status=status))
+        self.assertEqual(len(self.stage.of(ToolConfirmation)), 1)
+        tracker.confirm(SHELL, CallDecision("proceed_once", revision=revision))
+        self.assertEqual(self.session.told, [(1, "proceed_once")])
+
+    async def test_a_rejection_counts_for_whatever_waits(self) -> None:
+        tracker = self.tracker()
+        await tracker.ask(self.stage.asked(shell()))
+        _seen, former = self.waiting(tracker)
+        await tracker.change(replace(shell(), title="rm -r /"))
+        tracker.confirm(SHELL, CallDecision("cancel", revision=former))
+        self.assertEqual((self.session.told, tracker.confirmations), ([(1, "cancel")], ()))
+
+    async def test_another_question_after_a_decision_needs_no_revision_and_takes_no_former(
+        self,
+    ) -> None:
+        tracker = self.tracker()
+        await tracker.ask(self.stage.asked(shell()))
+        _seen, former = self.waiting(tracker)
+        tracker.confirm(SHELL, CallDecision("proceed_once"))
+        await tracker.ask(self.stage.asked(shell()))
+        self.refused(tracker, former)
+        tracker.confirm(SHELL, CallDecision("proceed_once"))
+        self.assertEqual(self.session.told, [(1, "proceed_once"), (2, "proceed_once")])
+
+    async def test_an_edit_that_changes_while_it_waits_is_written_as_it_was_shown_last(
+        self,
+    ) -> None:
+        tracker, path = self.tracker(), os.path.join(self.folder, "a.txt")
+        await tracker.ask(self.stage.asked(edit(path)))
+        other = messages.FileDiff(path, "", "other\n")
+        await tracker.change(replace(edit(path), diffs=(other,)))
+        (event,) = tracker.confirmations
+        assert isinstance(event.body, ToolConfirmation) and event.body.diff is not None
+        self.assertEqual(event.body.diff.new_text, "other\n")
+        tracker.confirm(WRITE, CallDecision("proceed_once", revision=event.id))
+        for text in ("new\n", "other\n"):
+            await tracker.write(messages.WriteTextFile("session", 9, path, text))
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "other\n")
+
+    async def test_a_question_has_the_arguments_that_were_told_before_it(self) -> None:
+        self.stage = Stage(self.folder, OpenCode)
+        tracker = self.tracker()
+        told = messages.ToolCallStart("1", "ls", "execute", "in_progress")
+        args = {"command": "ls", "workdir": "/etc"}
+        await tracker.change(replace(told, raw_input=args))
+        await tracker.ask(self.stage.asked(replace(told, raw_input={"command": "ls"})))
+        (asked,) = self.stage.of(ToolConfirmation)
+        self.assertEqual(asked.args, args)
 
     async def test_a_question_that_is_taken_back_waits_no_more_and_runs_nothing(self) -> None:
         tracker = self.tracker()

@@ -454,14 +454,14 @@ class Questions(unittest.TestCase):
         self.assertEqual(
             links(drawing, DECIDE),
             [
-                ("[Yes]", {"call": "c", "outcome": ONCE}),
-                ("[Always]", {"call": "c", "outcome": ALWAYS}),
-                ("[No]", {"call": "c", "outcome": CANCEL}),
+                ("[Yes]", {"call": "c", "revision": "t1.2", "outcome": ONCE}),
+                ("[Always]", {"call": "c", "revision": "t1.2", "outcome": ALWAYS}),
+                ("[No]", {"call": "c", "revision": "t1.2", "outcome": CANCEL}),
             ],
         )
         (asked,) = transcript.waiting
         self.assertEqual((asked.id, asked.turn, asked.title), ("c", "t1", "Shell"))
-        self.assertEqual(asked.command, "rm a\nrm <U+202E>b")
+        self.assertEqual(asked.text, "rm a\nrm <U+202E>b")
         self.assertEqual([it.outcome for it in asked.options], [ONCE, ALWAYS, CANCEL])
 
     def test_a_command_that_edits_is_shown_and_an_edit_is_not_named_twice(self) -> None:
@@ -514,7 +514,7 @@ class Questions(unittest.TestCase):
 
     def test_of_a_command_longer_than_a_view_shows_at_once_it_says_what_is_left_out(self) -> None:
         transcript, drawing = drawn(question("x" * (1 << 20)))
-        self.assertEqual(len(transcript.waiting[0].command), 1 << 20)
+        self.assertEqual(len(transcript.waiting[0].text), 1 << 20)
         self.assertIn("characters are left out here", drawing.text)
         self.assertEqual(links(drawing, SHOW_OUTPUT), [("[Show all]", {"call": "c"})])
 

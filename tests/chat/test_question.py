@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from datetime import datetime, timezone
 
 from GeminiCompanion.companion.agent.acp.elicitation import FORM
 from GeminiCompanion.companion.agent.events.turn_events import (
@@ -13,10 +14,12 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     MODIFY,
     ONCE,
     OUTCOMES,
+    Body,
     Diff,
     Elicitation,
     Option,
     ToolConfirmation,
+    TurnEvent,
 )
 from GeminiCompanion.companion.chat.question import elicited, ordered, permission
 
@@ -44,18 +47,23 @@ class Decisions(unittest.TestCase):
         self.assertEqual(len(str(yes.label)), 80)
 
 
+def event(body: Body) -> TurnEvent:
+    return TurnEvent(3, datetime.now(timezone.utc), "s", "t", body)
+
+
 class Values(unittest.TestCase):
     def test_a_permission_has_the_whole_command_and_all_edits(self) -> None:
         diffs = [Diff(path, "old\u200b", "new") for path in ("/a", "/b", "/c")]
         command = "row\n" * 100_000 + "rm \u202ea"
-        told = permission(
-            "t", ToolConfirmation("c", "x", "", "", command, {}, (), diffs[0], tuple(diffs[1:]))
-        )
+        body = ToolConfirmation("c", "x", "", "", command, {}, (), diffs[0], tuple(diffs[1:]))
+        told = permission(event(body), body)
         self.assertEqual((told.turn, told.id, told.title), ("t", "c", "x"))
-        self.assertEqual(told.command, "row\n" * 100_000 + "rm <U+202E>a")
+        self.assertEqual(told.revision, "t.3")
+        self.assertEqual(told.text, "row\n" * 100_000 + "rm <U+202E>a")
         self.assertEqual(told.diffs, tuple(diffs))
 
     def test_the_message_of_an_elicitation_cannot_hide_anything(self) -> None:
-        told = elicited("t", Elicitation("e", FORM, "Who\nare \u202eyou?"))
+        body = Elicitation("e", FORM, "Who\nare \u202eyou?")
+        told = elicited(event(body), body)
         self.assertEqual((told.turn, told.id, told.mode), ("t", "e", FORM))
         self.assertEqual(told.title, "Who\nare <U+202E>you?")

@@ -410,14 +410,16 @@ class InSight(PageTable):
 @rows("""
     a command stands once in its question with what it is for
         one is open; {touch_greeting} is wanted for Greets nobody
-        | .question .main is enabled; .question .command reads {touch_greeting}
-        ; .asked .what reads Greets nobody; {touch_greeting} stands there once; it is sound
+        | .question .main is enabled
+        ; the lines of .question .command are
+        command: {touch_greeting} // description: Greets nobody
+        ; {touch_greeting} stands there once; it is sound
         | .question .main is clicked
         | it is answered; greeting is made; .call .command reads {touch_greeting}
         ; .call .what reads Greets nobody; it is sound
     where a command runs is seen too
         sub is a folder; one is open; touch here is wanted in {sub} for Touches
-        | .asked .what reads Touches · dir_path: {sub}
+        | .question .command tells description: Touches; .question .command tells dir_path: {sub}
         | .question .main is clicked | it is answered; sub/here is made
     a padded command is seen whole
         one is open; {PADDED}{touch_padded}{TURNED} is wanted

@@ -170,6 +170,17 @@ class Deciding(EditCase):
         self.assertEqual(request, DecideEdits(self.id, "call", ONCE))
         yield lambda: not self.rights()
 
+    def test_an_edit_that_the_agent_changes_is_reviewed_anew(self) -> Steps:
+        yield from self.asked_right("mine\n")
+        other = replace(self.asks(Diff(self.path, "one\n", "other\n")), revision="t.2")
+        yield from self.waits(other)
+        yield lambda: [text_of(it) for it in self.rights()] == ["other\n"]
+        yield lambda: self.tabs()
+        self.assertIn(NEW + "mine\n", self.tabs().values())
+        yield from self.command(self.rights()[0], "accept_diff")
+        request = yield from self.sent()
+        self.assertEqual(request, DecideEdits(self.id, "call", ONCE, revision="t.2"))
+
     def test_an_answer_on_its_way_opens_no_second_review(self) -> Steps:
         right = yield from self.asked_right()
         yield from self.command(right, "accept_diff")
@@ -241,7 +252,7 @@ class WithACommand(EditCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.question = replace(self.question, is_edit=False, command="make install")
+        self.question = replace(self.question, is_edit=False, text="make install")
 
     def accepted(self) -> Steps:
         right = yield from self.asked_right("four\n")

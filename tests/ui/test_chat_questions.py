@@ -212,6 +212,63 @@ class Commands(QuestionCase):
         yield from self.press("allow")
         self.assertEqual(self.decided(), [("b", ONCE)])
 
+    def test_a_question_that_the_agent_changes_has_to_be_seen_again(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks(view, command="make")
+        yield from self.asks(view, command="rm -r /")
+        self.assertIn("The agent has changed what it asks.", text_of(view))
+        self.moments -= 1
+        for press in (lambda: self.press("allow"), lambda: self.follow(view, "[Yes]")):
+            yield from press()
+            self.assertEqual(self.decided(), [])
+        self.moments += question_sight.MOMENT
+        yield from self.press("allow")
+        (request,) = [it for it in self.requests() if isinstance(it, Decide)]
+        waiting = self.chats.questions.all[0].question
+        self.assertEqual((request.revision, waiting.text), (waiting.revision, "rm -r /"))
+
+    def test_an_answer_on_its_way_to_a_question_that_was_changed_answers_no_other(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks(view, command="make")
+        yield from self.press("allow")
+        yield from self.asks(view, command="rm -r /")
+        (request, answer) = self.service.asked[-1]
+        answer.fail(Unanswered("The agent has changed what it asks since then."))
+        yield from self.until_turn()
+        self.assertIn("Your answer did not reach the agent: The agent", self.sentences[-1])
+        yield from self.press("allow")
+        revisions = [it.revision for it in self.requests() if isinstance(it, Decide)]
+        self.assertEqual(len(set(revisions)), 2)
+
+    def test_the_arguments_of_a_tool_stand_open_and_are_read_to_their_end(self) -> Steps:
+        view = yield from self.chat()
+        rows = [f"row {number}" for number in range(300)]
+        options = (Option(ONCE, "Yes"), Option(CANCEL, "No"))
+        args = {"sql": "\n".join(["SELECT \u202e1", *rows, "DROP TABLE users"])}
+        body = ToolConfirmation(
+            "c", "mcp__db__query", "Query", "", "mcp__db__query ", args, options
+        )
+        yield from self.tell(view, body)
+        self.moments += 1
+        shown = text_of(view)
+        self.assertIn("\nsql:\n    SELECT <U+202E>1\n    row 0\n", shown)
+        self.assertIn("\n    DROP TABLE users\n", shown)
+        start, end = self.chats.questions.all[0].place or (0, 0)
+        place = sublime.Region(start, end)
+        self.assertFalse([it for it in view.folded_regions() if it.intersects(place)])
+        view.show(start)
+        yield from self.press("allow")
+        self.assertEqual(self.decided(), [])
+        pages = 0
+        while not self.decided():
+            pages += 1
+            self.assertLess(pages, 100)
+            visible = view.substr(view.visible_region())
+            self.moments += 1
+            yield from self.press("allow")
+        self.assertGreater(pages, 3)
+        self.assertIn("    DROP TABLE users\n", visible)
+
     def test_a_command_that_is_longer_than_the_window_is_read_page_by_page_first(self) -> Steps:
         view = yield from self.chat()
         rows = [f"echo {number}" for number in range(200)]

@@ -124,9 +124,11 @@ class OpenCode(AgentCli):
         return Credentials.like_openai(environment)
 
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
-        """It names a file in the arguments only."""
+        """It names a file in the arguments only. Where it asks about an edit, it tells that twice:
+        as content, and once more as a text among the arguments."""
         call = super().read_call(told)
-        return replace(call, path=call.path or str(call.args.get("filePath") or ""))
+        args = {name: it for name, it in call.args.items() if name != "diff" or not call.diffs}
+        return replace(call, args=args, path=call.path or str(args.get("filePath") or ""))
 
     @property
     def _without_project(self) -> Mapping[str, str]:

@@ -21,7 +21,7 @@ from ..acp.slash_commands import Commands, SlashCommand
 from ..events import turn_events as events
 from ..events.turn_events import TurnEvent
 from ..wording.sentence import CHINESE, ENGLISH, Sentence, said, sentence
-from . import shown
+from . import asked, shown
 
 # The states of a tool call.
 STATUSES: Mapping[str, Sentence] = {
@@ -71,11 +71,13 @@ def as_seed(event: TurnEvent, language: str = CHINESE) -> dict[str, Any]:
     """`{"type", "data", "timestamp"}`; `language` is CHINESE or ENGLISH.
 
     In addition to the specification, every `data` has `sessionId` and `turnId`; a confirmation has
-    `args`, `options` and `diff`; a result has `args`; a completion has `reason` and `usage`. Events
-    that can be rejected have `rejected`. `shown` is what a person should see (see the module of
-    that name).
+    `args`, `options`, `diff` and the `revision` that a decision names; a result has `args`; a
+    completion has `reason` and `usage`. Events that can be rejected have `rejected`. `shown` is
+    what a person should see (see the module of that name).
     """
     data = _DATA[event.body.type](event.body, language)
+    if isinstance(event.body, events.ToolConfirmation):
+        data["revision"] = event.id
     return {
         "type": event.body.type,
         "data": {**data, "sessionId": event.session_id, "turnId": event.turn_id},
@@ -159,6 +161,7 @@ def _tool_confirmation(body: events.ToolConfirmation, language: str) -> dict[str
             "displayName": shown.line(body.display_name, language),
             "description": shown.lines(description, language),
             "command": shown.lines(body.command, language),
+            "asked": asked.text(body, language),
             **shown.args_of(body.args, language),
         },
     }

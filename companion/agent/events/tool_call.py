@@ -136,6 +136,13 @@ class Call:
         return f"{self.name} {self.title}".strip()
 
     @property
+    def beside(self) -> str:
+        """What the agent says of it, where that is not among its arguments."""
+        is_read = self.name == SHELL and SHELL_NOTE.fullmatch(self.text) is not None
+        is_in_command = self.is_of_server or is_read or (self.args and self.name != SHELL)
+        return "" if is_in_command else self.text
+
+    @property
     def shell_line(self) -> str:
         """The title, which may be a summary, counts only where the arguments have no command."""
         line = self.args.get("command")

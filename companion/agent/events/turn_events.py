@@ -108,7 +108,8 @@ class ToolConfirmation:
 
     `command` is what would run or be written. `args` are the arguments known so far. `options` are
     the outcomes that can be chosen for this call. `diff` is the first of its edits, `more` are the
-    others.
+    others. `beside` is what the agent says of it where it tells no arguments. If the agent changes
+    any of this while the call waits, another one follows, and this one is over.
     """
 
     type: ClassVar[str] = "tool_confirmation"
@@ -121,6 +122,12 @@ class ToolConfirmation:
     options: tuple[Option, ...]
     diff: Diff | None = None
     more: tuple[Diff, ...] = ()
+    beside: str = ""
+
+    @property
+    def diffs(self) -> tuple[Diff, ...]:
+        """All of its edits."""
+        return (*([self.diff] if self.diff else []), *self.more)
 
 
 @dataclass(frozen=True)
@@ -331,6 +338,11 @@ class TurnEvent:
     session_id: str
     turn_id: str
     body: Body
+
+    @property
+    def id(self) -> str:
+        """Of no other event of any turn."""
+        return f"{self.turn_id}.{self.number}"
 
     @property
     def is_last(self) -> bool:

@@ -45,7 +45,13 @@ class CallEvents:
             # Another call with the same id.
             self._over.discard(news.id)
             self._told.pop(news.id, None)
-        told = self._told[news.id] = joined(self._told.get(news.id), news)
+        known = self._told.get(news.id)
+        told = joined(known, news)
+        if is_asked and known is not None:
+            # opencode asks about a part of what it has told, such as a command without its folder.
+            args = {**(known.raw_input or {}), **(news.raw_input or {})}
+            told = replace(told, raw_input=args or told.raw_input)
+        self._told[news.id] = told
         call = self._agent.call(told)
         if news.id in self._running:
             self._running[news.id] = call

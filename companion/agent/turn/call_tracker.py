@@ -31,7 +31,7 @@ from ..wording.failure import AgentError
 from ..wording.sentence import Words, sentence
 from .agent_session import AgentSession
 from .call_events import CallEvents
-from .call_rules import ALLOW, DENY
+from .call_rules import ALLOW, DENY, Verdict
 from .consent import Consent
 from .edited_file import plain
 from .file_writes import BROKEN_OFF, Ended, FileWrites, TurnNote
@@ -92,10 +92,11 @@ class CallTracker:
         return tuple(event for event in events if event is not None)
 
     def confirm(self, call_id: str, decision: CallDecision) -> None:
-        """Decide on a call; only the first decision counts. Raises AgentError."""
+        """Decide on a call; only the first decision on what it is now counts. Raises AgentError."""
         pending = self._pending.get(call_id)
         if pending is None:
             raise failure.no_call(call_id)
+        pending.check_revision(decision)
         outcome = pending.outcome(decision.outcome)
         if (outcome == MODIFY) != decision.has_texts:
             raise AgentError(
@@ -139,6 +140,7 @@ class CallTracker:
             await self._end(call)
             return
         if pending is not None:
+            await self._ask_anew(pending, call)
             return
         # Of a call that it still prepares, it may have told nothing yet.
         if call.status != PREPARED or call.args or call.diffs:
@@ -149,16 +151,16 @@ class CallTracker:
         self._calls.output_of(call, told)
 
     async def ask(self, request: PermissionRequest) -> None:
-        """The agent asks whether a call may run."""
+        """The agent asks whether a call may run. What it asked before with one of these ids has its
+        answer then: nobody could tell the two apart."""
+        self.withdraw(Withdrawal(request.id))
+        is_changed = self._drop(request.call.id)
         call = self._calls.take(request.call, is_asked=True)
         if call is None or self.is_cancelled:
             self._session.decide(request, None)
             return
         call = await self.writes.read_before(call, again=True)
-        choices = choices_of(request.options, self._agent.cli.options, call)
-        is_changeable = _is_changeable(self._agent, call, choices)
-        verdict, coverage = await self._consent.on_call(call, choices)
-        pending = PendingPermission(request, call, choices, is_changeable, coverage)
+        pending, verdict = await self._judged(request, call, is_changed)
         if self.is_cancelled:
             self._session.decide(request, None)
         elif verdict.decision == DENY:
@@ -257,8 +259,45 @@ class CallTracker:
             told = replace(call, text="", diffs=())
             self._tell_end(told, call, Record(output=str(ended.told)), ended)
 
+    async def _judged(
+        self, request: PermissionRequest, call: Call, is_changed: bool
+    ) -> tuple[PendingPermission, Verdict]:
+        """The question, and what the user has said of it before."""
+        choices = choices_of(request.options, self._agent.cli.options, call)
+        is_changeable = _is_changeable(self._agent, call, choices)
+        verdict, coverage = await self._consent.on_call(call, choices)
+        pending = PendingPermission(request, call, choices, is_changeable, coverage)
+        return replace(pending, is_changed=is_changed), verdict
+
+    async def _ask_anew(self, pending: PendingPermission, call: Call) -> None:
+        """The agent tells more of a call that waits. If the user was asked about something else,
+        that is over: they are asked about this."""
+        if pending.request is None:
+            # They are asked about the text that is to be written, whatever is told of the call.
+            return
+        call = await self.writes.read_before(call)
+        changed, verdict = await self._judged(pending.request, call, is_changed=True)
+        if self._pending.get(call.id) is not pending or changed.body == pending.body:
+            return
+        self._settle(pending)
+        if verdict.decision == DENY:
+            self._reject(changed, DENIED.filled(rule=verdict.rule))
+        else:
+            self._wait_for_decision(changed)
+
+    def _drop(self, call_id: str) -> bool:
+        """The agent asks anew about a call. Whether it still waited for another answer, which is no
+        approval then."""
+        pending = self._pending.get(call_id)
+        if pending is None:
+            return False
+        self._settle(pending)
+        self._answer(pending, "", WITHDRAWN)
+        return True
+
     def _wait_for_decision(self, pending: PendingPermission) -> None:
         call = pending.call
+        pending.is_changed |= self._drop(call.id)
         if self._log.is_over:
             self._answer(pending, CANCEL)
             return

@@ -20,12 +20,17 @@ from ..acp.messages import (
 from ..events import turn_events as events
 from ..events.tool_call import SWITCH_MODE, Call
 from ..events.turn_events import ALWAYS, ALWAYS_TOOL, CANCEL, MODIFY, ONCE, OUTCOMES
-from ..wording.failure import TOOL_INVALID_OUTCOME, AgentError, not_among
+from ..wording.failure import TOOL_CALL_CHANGED, TOOL_INVALID_OUTCOME, AgentError, not_among
 from ..wording.sentence import Words, sentence
 from .lasting_answers import NOTHING, Coverage
 
 # Why a call does not run.
 REJECTED = sentence("Rejected by the user.")
+# Why an approval does not count.
+CHANGED = sentence("The agent has changed what it asks since then. Look at it again, and decide.")
+NEEDS_REVISION = sentence(
+    "The agent has changed what it asks. Expected the revision of the question that is meant."
+)
 # The agent never offers this and has no word for it.
 EDIT = "Edit"
 # What can be decided on a write about which the agent has not asked.
@@ -43,12 +48,14 @@ Choices = Mapping[str, PermissionOption]
 class CallDecision:
     """Of the user, on a call that waits. With the outcome MODIFY, `new_text` is written in the
     place of the agent's own text; or those of the call's `edits` that the user wants, each with the
-    texts of the whole file. The model gets the `note` when it has done what it does now."""
+    texts of the whole file. The model gets the `note` when it has done what it does now. `revision`
+    is the id of the event by which the user was asked, or empty if that is not known."""
 
     outcome: str
     new_text: str | None = None
     edits: tuple[events.Diff, ...] = ()
     note: str = ""
+    revision: str = ""
 
     @property
     def has_texts(self) -> bool:
@@ -91,8 +98,9 @@ def is_known(option: PermissionOption, known: Mapping[str, str]) -> bool:
 class PendingPermission:
     """A call that waits for the answer to a permission request. `is_changeable` says that it is an
     edit that can be written otherwise. `coverage` has the lasting answers that are offered. `event`
-    and `timer` exist once somebody was asked. Where not the agent asks, but we about a write of
-    its, there is no `request`, and `held` gets why it is not allowed, "" if it is."""
+    and `timer` exist once somebody was asked; `is_changed` says that it takes the place of a
+    question that waited. Where not the agent asks, but we about a write of its, there is no
+    `request`, and `held` gets why it is not allowed, "" if it is."""
 
     request: PermissionRequest | None
     call: Call
@@ -102,6 +110,7 @@ class PendingPermission:
     event: events.TurnEvent | None = None
     timer: asyncio.TimerHandle | None = None
     held: asyncio.Future[Words] | None = None
+    is_changed: bool = False
 
     @property
     def offered(self) -> tuple[events.Option, ...]:
@@ -125,7 +134,18 @@ class PendingPermission:
             self.offered,
             call.diff,
             call.diffs[1:],
+            call.beside,
         )
+
+    def check_revision(self, decision: CallDecision) -> None:
+        """An approval counts for what the user has seen, a rejection for whatever waits. Raises
+        AgentError; the call then continues to wait."""
+        if decision.outcome == CANCEL:
+            return
+        if decision.revision and (self.event is None or self.event.id != decision.revision):
+            raise AgentError(TOOL_CALL_CHANGED, CHANGED)
+        if self.is_changed and not decision.revision:
+            raise AgentError(TOOL_CALL_CHANGED, NEEDS_REVISION)
 
     def outcome(self, outcome: str) -> str:
         """The outcome that is meant. Raises AgentError; the call then continues to wait."""

@@ -54,6 +54,14 @@ CHINESE_SENTENCES: Mapping[str, str] = {
         "{path} 未写入：用户的规则禁止此操作。"
     ),
     "Rejected by the user.": "用户已拒绝。",
+    "call": "调用",
+    "said": "说明",
+    "The agent has changed what it asks since then. Look at it again, and decide.": (
+        "此后代理已更改其询问的内容。请重新查看后再作决定。"
+    ),
+    "The agent has changed what it asks. Expected the revision of the question that is meant.": (
+        "代理已更改其询问的内容。需要提供所决定的询问的 revision。"
+    ),
     "The agent took its question back.": "代理已撤回其询问。",
     "Nobody decided on it in time, so it was rejected.": "未在规定时间内作出决定，因此已被拒绝。",
     "It needs a confirmation and nobody could be asked, so it was rejected.": (

@@ -274,6 +274,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "QUOTA_EXCEEDED": ("配额已用尽：{reason}", "{reason}"),
     "NETWORK_ERROR": ("网络错误：{reason}", "{reason}"),
     "TOOL_CALL_NOT_FOUND": ("没有等待确认的工具调用：{reason}", "{reason}"),
+    "TOOL_CALL_CHANGED": ("工具调用已变更：{reason}", "{reason}"),
     "TOOL_INVALID_OUTCOME": ("该工具调用不支持此确认结果：{reason}", "{reason}"),
     "AGENT_NOT_FOUND": ("代理不可用：{reason}", "{reason}"),
     "SESSION_NOT_FOUND": ("会话不存在：{reason}", "{reason}"),

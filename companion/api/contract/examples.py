@@ -93,7 +93,13 @@ CONFIRMATION = {
         ],
         "diff": None,
         "moreDiffs": [],
-        "shown": {"displayName": "Shell", "description": "npm test", "command": "npm test"},
+        "revision": f"{TURN_ID}.3",
+        "shown": {
+            "displayName": "Shell",
+            "description": "npm test",
+            "command": "npm test",
+            "asked": "npm test",
+        },
     },
     "timestamp": TIME,
 }
@@ -134,6 +140,7 @@ REQUESTS: Mapping[str, Mapping[str, Any]] = {
     "POST /tool-confirmation": {
         "callId": CALL_ID,
         "outcome": "proceed_once",
+        "revision": f"{TURN_ID}.3",
         "sessionId": SESSION_ID,
     },
     "POST /elicitation": {"elicitationId": ELICITATION_ID, "action": "accept"},

@@ -73,6 +73,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     MODEL_NOT_FOUND: (404, "Model not found"),
     METHOD_NOT_ALLOWED: (405, "Method not allowed"),
     REQUEST_TIMEOUT: (408, "Request timeout"),
+    failure.TOOL_CALL_CHANGED: (409, "Tool call changed"),
     failure.SESSION_BUSY: (409, "Session busy"),
     failure.NOT_SENT: (409, "Message not sent"),
     TOKEN_EXISTS: (409, "Token exists"),

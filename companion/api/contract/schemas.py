@@ -156,7 +156,7 @@ SESSION_EVENTS = form({"sessionId": NAME}, _LAST_SEEN)
 ALL_EVENTS = form({}, _LAST_SEEN)
 TOOL_CONFIRMATION = form(
     {"callId": text(MAX_CALL, 1), "outcome": {"type": "string", "enum": list(OUTCOMES)}},
-    {**SESSION, "newContent": text(MAX_FILE)},
+    {**SESSION, "newContent": text(MAX_FILE), "revision": text(MAX_NAME, 1)},
 )
 _VALUE = {
     "type": ["string", "number", "boolean", "array"],
@@ -756,13 +756,19 @@ EVENT_DATA: Mapping[str, Schema] = {
             "prompt": STRING,
             "command": STRING,
             "args": ANYTHING,
+            "revision": STRING,
             "options": many(reference("Option")),
             "diff": {"oneOf": [reference("Diff"), {"type": "null"}]},
             "moreDiffs": many(reference("Diff")),
             "shown": {
                 **SHOWN,
                 **record(
-                    {"displayName": STRING, "description": STRING, "command": STRING},
+                    {
+                        "displayName": STRING,
+                        "description": STRING,
+                        "command": STRING,
+                        "asked": STRING,
+                    },
                     {"args": ANYTHING},
                 ),
             },

@@ -100,9 +100,14 @@ async def turn_events(services: Services, inputs: Inputs) -> web.StreamResponse:
 
 
 async def confirm(services: Services, inputs: Inputs) -> HandlerAnswer:
+    """Decide on a call that waits. `revision` is that of the `tool_confirmation` that was looked
+    at: if the agent has changed it since, an approval does not count, and the call continues to
+    wait. Without it, an approval counts only where the agent has asked once about the call."""
     fields = inputs.fields
     audit_log.note(decision=fields["outcome"], **_decided(services, fields))
-    decision = CallDecision(fields["outcome"], fields.get("newContent"))
+    decision = CallDecision(
+        fields["outcome"], fields.get("newContent"), revision=fields.get("revision", "")
+    )
     services.agent.turns.confirm(fields["callId"], decision, _asking(services, fields))
     return HandlerAnswer("tool_rejected" if fields["outcome"] == CANCEL else "tool_confirmed")
 

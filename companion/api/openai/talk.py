@@ -91,7 +91,7 @@ class Talk:
         stop, told = StopWords(self.wanted.stops), ""
         async for event in turn.events():
             body = event.body
-            self._note(turn, body, stop.is_hit)
+            self._note(turn, event, stop.is_hit)
             if isinstance(body, events.Content):
                 piece = stop.take(body.text)
                 if stop.is_hit:
@@ -113,8 +113,9 @@ class Talk:
             self.held.answer = answer
         return answer
 
-    def _note(self, turn: Turn, body: events.Body, is_cut: bool) -> None:
+    def _note(self, turn: Turn, event: events.TurnEvent, is_cut: bool) -> None:
         """Raises Refusal if the turn broke off."""
+        body = event.body
         if isinstance(body, events.Content):
             self.last_run += body.text
         elif isinstance(body, events.ToolCall):
@@ -123,7 +124,8 @@ class Talk:
         elif isinstance(body, events.ToolConfirmation):
             # Somebody else may have decided, or the turn may have ended.
             with suppress(AgentError):
-                self._agent.turns.confirm(body.call_id, CallDecision(ONCE), turn.session_id)
+                decision = CallDecision(ONCE, revision=event.id)
+                self._agent.turns.confirm(body.call_id, decision, turn.session_id)
         elif isinstance(body, events.Elicitation):
             with suppress(AgentError):
                 turn.elicitations.answer(body.id, CANCEL)

@@ -40,6 +40,8 @@ export class Call {
     this.isEdit = EDITS.has(name);
     this.isCommand = name === SHELL;
     this.hasEdited = false;
+    // The edits that it asks about.
+    this.figures = [];
     this.status = make("span", { class: "status" }, say("called"));
     this.what = make("span", { class: "what" },
       this.isCommand ? "" : shown.description ?? description);
@@ -79,64 +81,57 @@ export class Call {
     if (status !== "pending") this.settle();
   }
 
+  /** Also where it waits already, and the agent has changed what it asks. */
   ask(event) {
+    const isAnew = Boolean(this.question);
     this.settle();
+    this.figures.forEach((it) => it.remove());
     this.box.dataset.status = "pending";
     this.status.textContent = say("pending");
     this.asked = event;
     const { diff, moreDiffs = [], args, shown } = event;
     this.showArgs(shown.args ?? args);
     if (diff) this.showDiff(diff);
-    this.box.append(...moreDiffs.map(figureOf));
+    const more = moreDiffs.map(figureOf);
+    this.box.append(...more);
+    this.figures = [...(diff ? [this.shown] : []), ...more];
+    // All that there is to know stands in the question, and only there as long as it waits.
+    this.args.hidden = true;
+    this.command?.remove();
     this.question = this.decisions.ask({
-      title: this.name, choices: this.choices(), ...(diff ? this.aboutEdit() : this.aboutCall()),
+      title: this.name, choices: this.choices(), about: this.about(isAnew),
+      text: shown.asked && make("pre", { class: "command", tabindex: "0" }, shown.asked),
+      changes: this.figures.map((it) => it.querySelector(".diff")),
     });
   }
 
-  aboutEdit() {
-    const show = button(say("showCall"), () => this.box.scrollIntoView({ block: "nearest" }), "show");
-    return {
-      about: make("span", {}, make("code", {}, this.asked.diff.shown.path), " ", show),
-      change: this.shown.querySelector(".diff"),
-    };
-  }
-
-  /** All that there is to know stands in the question, and only there as long as it waits. */
-  aboutCall() {
-    const { shown } = this.asked;
-    const args = shown.args ?? this.asked.args;
-    const isKnown = Object.keys(args).length > 0;
-    const text = this.command
-      ?? (isKnown ? json(args) : make("pre", { tabindex: "0" }, shown.command));
-    text.classList.add("command");
-    this.args.hidden = true;
-    const words = this.command ? this.aboutCommand(args) : isKnown ? this.what.textContent : "";
-    return { about: make("span", { class: "what" }, words), text };
-  }
-
-  aboutCommand(args) {
-    const others = Object.entries(this.others(args)).map(([name, it]) =>
-      `${name}: ${typeof it === "string" ? it : JSON.stringify(it)}`);
-    const count = linesOf(this.asked.command);
-    return [this.what.textContent, ...others, count > 1 ? say("lines", count) : ""]
-      .filter(Boolean).join(" · ");
+  about(isAnew) {
+    const { diff, command } = this.asked;
+    const count = linesOf(command);
+    const words = [isAnew ? say("askedAnew") : "", !diff && count > 1 ? say("lines", count) : ""];
+    const about = make("span", {}, make("span", { class: "what" }, words.filter(Boolean).join(" · ")));
+    if (diff) {
+      const show = button(say("showCall"), () => this.box.scrollIntoView({ block: "nearest" }), "show");
+      about.append(" ", make("code", {}, diff.shown.path), " ", show);
+    }
+    return about;
   }
 
   choices() {
-    const { options, diff, callId, sessionId } = this.asked;
+    const { options, diff, callId, revision, sessionId } = this.asked;
     const all = options.filter(({ outcome }) => outcome !== MODIFY || isEditable(diff));
     return all.sort(byReach).map(({ outcome, label, shown }) => ({
       label: shown.label || outcome,
       kind: { proceed_once: "main", [REJECT]: "no", [MODIFY]: "edit" }[outcome] || "",
       allows: outcome !== REJECT,
       pressed: () => outcome === MODIFY ? this.edit()
-        : this.decide({ callId, sessionId, outcome }),
+        : this.decide({ callId, revision, sessionId, outcome }),
     }));
   }
 
   /** The proposed text to be changed, in the place of the difference. */
   edit() {
-    const { diff, callId, sessionId } = this.asked;
+    const { diff, callId, revision, sessionId } = this.asked;
     const field = make("textarea", {
       class: "editor", spellcheck: "false", "aria-label": `${say("edit")}: ${diff.shown.path}`,
     });
@@ -147,7 +142,7 @@ export class Call {
     const text = () => isWindows ? field.value.replaceAll("\n", "\r\n") : field.value;
     this.question.setChoices([
       { label: say("saveEdit"), kind: "main", pressed: () =>
-        this.decide({ callId, sessionId, outcome: MODIFY, newContent: text() }) },
+        this.decide({ callId, revision, sessionId, outcome: MODIFY, newContent: text() }) },
       { label: say("back"), kind: "back", pressed: () => {
         field.replaceWith(figure);
         this.field = null;

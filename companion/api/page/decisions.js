@@ -6,6 +6,10 @@ import { button, find, make } from "./dom.js";
 import { Reading } from "./reading.js";
 import { say } from "./texts.js";
 
+// Milliseconds for which something has to be in sight before it is allowed: the key or the finger may have
+// been meant for what stood there before.
+const MOMENT = 500;
+
 /** Those of one conversation; `show` makes it the one that can be seen. */
 export class Decisions {
   /** `agent` is the name of the CLI that asks. */
@@ -38,18 +42,21 @@ export class Decisions {
 }
 
 /** `title` says what is asked, `about` is an element with a few words on it; `text` is a `pre` with all
- * that is decided on, to be shown here, or `change` one in the conversation: what allows it can be chosen
- * once its end was in sight. `form` is one to be filled in. `choices` are `{label, kind, pressed, allows}`. */
+ * that is decided on, to be shown here, and `changes` are others in the conversation: what allows it can be
+ * chosen a moment after the end of each was in sight. `form` is one to be filled in. `choices` are `{label, kind, pressed, allows}`. */
 class Question {
-  constructor({ title, about, text, change, form, choices }) {
+  constructor({ title, about, text, changes = [], form, choices }) {
     this.isRead = false;
+    this.timer = 0;
     this.isBusy = false;
     this.buttons = make("div", { class: "choices" });
     this.box = make("div", { class: "question", role: "group", "aria-label": title },
       make("p", { class: "asked" }, make("strong", {}, title), " ", about));
-    this.reading = new Reading(text ?? change, () => this.read());
     if (text) this.box.append(text);
-    this.box.append(this.reading.box);
+    const texts = [...(text ? [text] : []), ...changes];
+    this.unread = texts.length;
+    this.readings = texts.map((it) => new Reading(it, () => this.read()));
+    this.box.append(...this.readings.map(({ box }) => box));
     if (form) this.box.append(form);
     this.box.append(this.buttons);
     this.setChoices(choices);
@@ -61,9 +68,14 @@ class Question {
     this.refresh();
   }
 
+  /** One of its texts was. */
   read() {
-    this.isRead = true;
-    this.refresh();
+    this.unread -= 1;
+    if (this.unread) return;
+    this.timer = setTimeout(() => {
+      this.isRead = true;
+      this.refresh();
+    }, MOMENT);
   }
 
   /** Nothing can be chosen while a decision is on its way. */
@@ -82,7 +94,8 @@ class Question {
   }
 
   close() {
-    this.reading.close();
+    clearTimeout(this.timer);
+    this.readings.forEach((it) => it.close());
     this.box.remove();
   }
 }

@@ -35,6 +35,7 @@ const TEXTS = {
   moreLines: ["{0} more lines ↓", "还有 {0} 行 ↓"],
   oneMoreLine: ["1 more line ↓", "还有 1 行 ↓"],
   readFirst: ["Unfold it and read to its end before you allow it.", "展开全部并看到末尾之后才能允许。"],
+  askedAnew: ["The agent has changed what it asks.", "代理已更改其询问的内容。"],
   more: ["{0} more", "还有 {0} 个"],
   edit: ["Edit", "编辑"],
   saveEdit: ["Write this text", "写入此文本"],

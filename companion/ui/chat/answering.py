@@ -87,6 +87,8 @@ class Answering:
         its argument."""
         window, id = view.window(), told.get("call") or told.get("elicitation")
         found = [it for it in chat.waiting if (it.turn, it.id) == (told.get("turn"), id)]
+        if action == rendered.DECIDE:
+            found = [it for it in found if it.revision == told.get("revision")]
         if window is None or not found:
             self._tell(OVER)
             return

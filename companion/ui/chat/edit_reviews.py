@@ -75,8 +75,11 @@ class EditReviews(Owner):
             # It is not known yet what waits.
             return
         asking = {it.id: it for it in update.waiting if it.kind == PERMISSION and it.diffs}
-        for key in list(self._asked):
-            if key[0] == update.conversation_id and key[1] not in asking:
+        for key, asked in list(self._asked.items()):
+            question = asking.get(key[1])
+            is_same = question is not None and question.revision == asked.question.revision
+            if key[0] == update.conversation_id and not is_same:
+                # Also where the agent has changed what it asks: what was seen is over.
                 self._over(key)
         for id, question in asking.items():
             key = update.conversation_id, id
@@ -232,10 +235,12 @@ class EditReviews(Owner):
             service = await self.needed()
             if service is None:
                 raise Unanswered(NO_SERVICE)
-            answer: Answer[tuple[str, ...]] = service.ask(DecideEdits(*key, outcome, told, note))
+            request = DecideEdits(*key, outcome, told, note, asked.question.revision)
+            answer: Answer[tuple[str, ...]] = service.ask(request)
             missing = list(await answer)
         except Unanswered:
-            self._asked.pop(key, None)
+            if self._asked.get(key) is asked:
+                del self._asked[key]
             raise
         finally:
             self._forget_typed(asked)

@@ -8,12 +8,13 @@ from typing import Mapping, Tuple
 from ...chat.question import ChatQuestion
 from .drawn import DrawnDocument
 
-# A question of a conversation: its kind, the turn, its id.
-Key = Tuple[str, str, str]
+# A question of a conversation: its kind, the turn, its id, and its revision: one that the agent
+# changes is another one, which nobody has seen.
+Key = Tuple[str, str, str, str]
 
 
 def key_of(question: ChatQuestion) -> Key:
-    return question.kind, question.turn, question.id
+    return question.kind, question.turn, question.id, question.revision
 
 
 def places(

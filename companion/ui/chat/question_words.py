@@ -59,7 +59,7 @@ def above_composer(update: ChatUpdate, now: datetime) -> str:
 
 def on_desktop(name: str, question: ChatQuestion) -> str:
     """As a sentence for a notice."""
-    subject = one_line(question.command) if question.kind == PERMISSION else ""
+    subject = one_line(question.text) if question.kind == PERMISSION else ""
     what = question.title + (f": {subject}" if subject else "")
     return f"{name or 'An agent'} asks you: {short(one_line(what), MAX_SUBJECT)}"
 

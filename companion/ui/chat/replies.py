@@ -102,7 +102,7 @@ class Replies:
         chat, call = asked.chat.conversation, asked.question.id
         if option.outcome != CANCEL and await self._edits.allow(chat, call):
             return True
-        request = Decide(chat, call, option.outcome)
+        request = Decide(chat, call, option.outcome, revision=asked.question.revision)
         return await self._reply(asked, request, SAID.format(asked.question.title, option.label))
 
     async def decide_one_of(

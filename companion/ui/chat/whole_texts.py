@@ -51,13 +51,13 @@ async def _show(question: ChatQuestion, window: sublime.Window) -> None:
 
 def _is_needed(question: ChatQuestion) -> bool:
     is_unseen = bool(question.diffs) and not question.has_reviews
-    return is_unseen or (not question.is_edit and is_shown_in_part(question))
+    return is_unseen or is_shown_in_part(question)
 
 
 def _text(question: ChatQuestion) -> str:
-    """Its command, and its edits one after the other. Runs in a thread."""
-    parts = [] if question.is_edit else [question.command]
-    parts += ["\n\n"] if parts and question.diffs else []
+    """What is asked, and its edits one after the other. Runs in a thread."""
+    parts = [question.text]
+    parts += ["\n\n"] if question.text and question.diffs else []
     for each in question.diffs:
         path = shown_line(each.path)
         parts.append(spelled(unified(compare(each.old_text, each.new_text), path, path)))
