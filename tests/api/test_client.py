@@ -107,11 +107,11 @@ class Talks(unittest.TestCase):
 
     def test_a_question_is_shown_as_it_is_to_be_seen_and_offers_what_can_be_typed(self) -> None:
         terminal, errors = Terminal(mock.MagicMock(), ""), io.StringIO()
-        diff = {"newText": "a\x1b[8mb", "shown": {"newText": "a<U+001B>[8mb"}}
+        diff = {"newText": "a\x1b[8mb", "shown": {"path": "/a", "newText": "a<U+001B>[8mb"}}
         with mock.patch("sys.stdin", mock.MagicMock()), mock.patch("builtins.input", lambda _: "2"):
             with contextlib.redirect_stderr(errors):
                 self.assertEqual(terminal._decide(question(diff=diff)), "cancel")
-        lines = ["rm<U+200B>", "a<U+001B>[8mb", "1  Allow", "2  Reject"]
+        lines = ["Shell", "rm<U+200B>", "/a", "a<U+001B>[8mb", "1  Allow", "2  Reject"]
         self.assertEqual(errors.getvalue().splitlines(), lines)
 
     def test_a_form_is_filled_by_a_person_and_left_alone_without_one(self) -> None:
@@ -159,5 +159,6 @@ def question(**more: Any) -> dict[str, Any]:
             ("cancel", "Reject"),
         )
     ]
-    shown = {"command": "rm<U+200B>"}
-    return {"command": "rm\u200b", "diff": None, "options": options, "shown": shown, **more}
+    shown = {"displayName": "Shell", "asked": "rm<U+200B>"}
+    told = {"diff": None, "moreDiffs": [], "options": options, "shown": shown}
+    return {"command": "rm\u200b", **told, **more}

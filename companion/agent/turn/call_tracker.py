@@ -57,7 +57,9 @@ STOPPED = sentence("The turn ended before the tool did.")
 class CallTracker:
     """Answers the agent, and tells of its calls. `patience` is the seconds for a decision; None if
     nobody can decide: then calls that need a decision are rejected at once. `note` is called in a
-    thread with each file before it changes, or after the agent itself has written it."""
+    thread with each file before it changes, or after the agent itself has written it.
+
+    More than twenty methods, because whatever ends or changes a call has to settle its question."""
 
     def __init__(
         self,
