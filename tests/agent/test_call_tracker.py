@@ -199,10 +199,10 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         tracker = self.tracker()
         await tracker.ask(self.stage.asked(shell()))
         _seen, former = self.waiting(tracker)
-        await tracker.ask(self.stage.asked(replace(shell(), title="rm -r /")))
+        await tracker.ask(self.stage.asked(replace(shell(), title="dd of=x")))
         self.assertEqual(self.session.told, [(1, None)])
         command, revision = self.waiting(tracker)
-        self.assertEqual(command, "rm -r /")
+        self.assertEqual(command, "dd of=x")
         self.refused(tracker, former)
         self.refused(tracker)
         self.assertEqual(self.session.told, [(1, None)])
@@ -224,9 +224,9 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         tracker = self.tracker()
         await tracker.ask(self.stage.asked(shell()))
         _seen, former = self.waiting(tracker)
-        await tracker.change(replace(shell(status="in_progress"), title="rm -r /"))
+        await tracker.change(replace(shell(status="in_progress"), title="dd of=x"))
         command, revision = self.waiting(tracker)
-        self.assertEqual((command, self.session.told), ("rm -r /", []))
+        self.assertEqual((command, self.session.told), ("dd of=x", []))
         self.refused(tracker, former)
         self.refused(tracker)
         tracker.confirm(SHELL, CallDecision("proceed_once", revision=revision))
@@ -246,7 +246,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         tracker = self.tracker()
         await tracker.ask(self.stage.asked(shell()))
         _seen, former = self.waiting(tracker)
-        await tracker.change(replace(shell(), title="rm -r /"))
+        await tracker.change(replace(shell(), title="dd of=x"))
         tracker.confirm(SHELL, CallDecision("cancel", revision=former))
         self.assertEqual((self.session.told, tracker.confirmations), ([(1, "cancel")], ()))
 
@@ -516,6 +516,11 @@ class ByRules(Calls):
         self.assertEqual(
             (result.rejected, str(result.error)), (True, "Your rule command:ls denies it.")
         )
+
+    async def test_a_call_that_changes_into_what_a_rule_denies_is_rejected(self) -> None:
+        await (tracker := self.tracker()).ask(self.stage.asked(shell()))
+        await tracker.change(replace(shell(), title="rm a"))
+        self.assertEqual((self.session.told, tracker.confirmations), ([(1, "cancel")], ()))
 
     async def test_what_a_rule_allows_runs_and_the_rule_is_told(self) -> None:
         self.rules = AgentRules(allow=("command:ls",))
