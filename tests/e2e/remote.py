@@ -125,6 +125,15 @@ def tabs() -> list[str]:
     return [view.name() or os.path.basename(view.file_name() or "") for view in window().views()]
 
 
+def has_tab(name: str) -> bool:
+    return name in tabs()
+
+
+def on_disk(path: str) -> str:
+    with builtins.open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 def text(path: str) -> str:
     view = window().find_open_file(path)
     return view.substr(sublime.Region(0, view.size())) if view is not None else ""

@@ -78,3 +78,38 @@ class Reviews(session.Session):
         self.editor.do("review", "accept_diff", path)
         other.wait_ready()
         self.assertEqual(self.read(path), b"two\n")
+
+    def test_marks_of_a_conflict_do_not_reach_the_file_by_an_answer_in_the_terminal(self) -> None:
+        path = self.write("conflict.py", b"1\n2\n3\n")
+        own = "1\ntwo\n3\n"
+        self.ask(path, own, "write_file", content=own)
+        self.write("conflict.py", b"1\nmine\n3\n")
+        self.editor.do("review", "accept_diff", path)
+        # Merge my changes.
+        self.editor.do("choose", 2)
+        marked = "1\n<<<<<<< proposal\ntwo\n=======\nmine\n>>>>>>> your changes\n3\n"
+        self.editor.do("wait_for", "proposal", marked, path)
+        self.cli.press("1")
+        self.finish(path)
+        self.assertEqual(self.read(path), own.encode())
+        for name in ("conflict.py (before the edit)", "conflict.py (your edits)"):
+            self.editor.do("wait_for", "has_tab", True, name)
+        self.editor.do("run", "gemini_companion_undo_last_accepted")
+        self.editor.do("wait_for", "on_disk", "1\nmine\n3\n", path)
+
+    def test_a_tab_whose_unsaved_changes_were_merged_agrees_with_what_is_written(self) -> None:
+        path = self.write("unsaved.py", b"1\n2\n3\n")
+        self.editor.do("open", path)
+        self.editor.do("type_in_file", path, "4\n")
+        proposal = "one\n2\n3\n"
+        self.ask(path, proposal, "write_file", content=proposal)
+        self.editor.do("review", "accept_diff", path)
+        # Merge my changes.
+        self.editor.do("choose", 2)
+        both = "one\n2\n3\n4\n"
+        self.editor.do("wait_for", "proposal", both, path)
+        self.editor.do("review", "accept_diff", path)
+        self.finish(path)
+        self.assertEqual(self.read(path), both.encode())
+        self.editor.do("wait_for", "text", both, path)
+        self.editor.do("wait_for", "is_unsaved", False, path)
