@@ -77,7 +77,8 @@ test-agents: setup-node setup-agents
 	@$(PY) -W error -m pytest tests/e2e/test_agent_contract.py tests/e2e/test_matrix.py \
 		tests/e2e/test_chat_matrix.py tests/e2e/test_own_login.py
 
-# Twenty times as much as in the tests, other requests and other orders each time; about half an hour.
+# Twenty times as much as in the tests, other requests and other orders each time; and all tests of the
+# adapter in an editor that is friendly, and in fifty that do their worst: some hours.
 fuzz: setup setup-schema
 	FUZZ=20 $(PY) tools/run_tests.py fuzz
 

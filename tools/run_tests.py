@@ -56,10 +56,31 @@ def without(*folders: str) -> Tuple[str, ...]:
     return (*PYTEST, *(word for folder in folders for word in ("--ignore", folder)))
 
 
-ADAPTER = ("-O", "-m", "headless", "--exec", "tests/run.py")
+EDITOR = ("-O", "-m", "headless")
+ADAPTER = (*EDITOR, "--exec", "tests/run.py")
 UI = os.path.join("tests", "ui")
+# The seeds with which `fuzz` plays the worst that an editor may do (headless/switches.py).
+SEEDS = range(50)
 # Tests of the adapter that take half of its time, by parts of the names of their files.
 REVIEWS = ("diff", "edit", "large", "random", "review", "typed", "unasked")
+
+
+def at_worst(seed: int) -> Tuple[str, ...]:
+    """Runs the adapter's tests in an editor that does its worst."""
+    return (*EDITOR, "--worst", str(seed), "--exec", "tests/run.py")
+
+
+def seed_of_commit() -> int:
+    """Another one with each commit, the same in each run of it; 0 where there is no repository."""
+    asked = ("git", "-C", ROOT, "rev-parse", "HEAD")
+    try:
+        said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return 0
+    return int(said[:6], 16)
+
+
+SEED = seed_of_commit()
 
 
 def adapter(reviews: bool) -> Tuple[str, ...]:
@@ -68,8 +89,8 @@ def adapter(reviews: bool) -> Tuple[str, ...]:
     found = [it for it in names if any(word in os.path.basename(it) for word in REVIEWS)]
     paths = [os.path.relpath(it, ROOT) for it in found]
     if reviews:
-        return (*ADAPTER, "--", *paths)
-    return (*ADAPTER, "--", UI, *(word for path in paths for word in ("--ignore", path)))
+        return (*at_worst(SEED), "--", *paths)
+    return (*at_worst(SEED), "--", UI, *(word for path in paths for word in ("--ignore", path)))
 
 
 class Part(NamedTuple):
@@ -125,6 +146,11 @@ FUZZ = (
     Part("sheets in random order", (*ADAPTER, "--", "tests/ui/random_sheets_test.py")),
     Part("stories cut at random", (*ADAPTER, "--", "tests/ui/test_random_cuts.py")),
     Part("the servers", ("-m", "pytest", "-s", "tests/ide/test_fuzz.py")),
+    Part("the adapter in a friendly editor", (*ADAPTER, "--", UI)),
+    *(
+        Part(f"the adapter in an editor at its worst, seed {it}", (*at_worst(it), "--", UI))
+        for it in SEEDS
+    ),
 )
 # Parts that run at once: most of their time they wait, for a CLI, a browser or a timer.
 AT_ONCE = 3 * (os.cpu_count() or 2)
@@ -274,6 +300,7 @@ def run_all(parts: Sequence[Part], limit: float = LIMIT) -> int:
     print(
         "Running the tests of", ", ".join(it.name for it in parts if not it.is_set_up), flush=True
     )
+    print(f"The editor does its worst with the seed {SEED}: HEADLESS_WORST={SEED}", flush=True)
     kept, temporary = os.path.join(VENV, "compiled"), tempfile.mkdtemp()
     folder = kept if os.path.isdir(VENV) else temporary
     run = Run(limit, functools.partial(compiling, folder))

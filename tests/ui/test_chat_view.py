@@ -61,6 +61,11 @@ class ChatViewCase(AdapterTestCase):
         self.view.sel().add_all([sublime.Region(*it) for it in regions])
         self.chat.composer.follow_carets(self.view)
 
+    def until_parts(self, transcript: str, composer: str) -> Steps:
+        """Until the view shows these, however late the editor tells of a change."""
+        expected = transcript + COMPOSER + composer
+        yield from self.until_equal(lambda: text_of(self.view), expected)
+
     def parts(self) -> tuple[str, str]:
         """The transcript and the composer as the view shows them."""
         transcript, line, composer = text_of(self.view).partition(COMPOSER)
@@ -348,8 +353,7 @@ class Protection(ChatViewCase):
                 self.select(*regions)
                 for name in ("cut", "left_delete", "right_delete"):
                     self.view.run_command(name)
-                yield from self.until_turn()
-                self.assertEqual(self.parts(), ("said\nanswered\n", "mine"))
+                yield from self.until_parts("said\nanswered\n", "mine")
 
     def test_what_is_written_over_a_selection_in_the_transcript_goes_to_the_composer(self) -> Steps:
         for regions in (((0, 4),), ((2, 2),), ((2, self.view.size()),)):
@@ -357,8 +361,7 @@ class Protection(ChatViewCase):
                 self.chat.composer.write(self.view, "mine")
                 self.select(*regions)
                 self.type("xy")
-                yield from self.until_turn()
-                self.assertEqual(self.parts(), ("said\nanswered\n", "minexy"))
+                yield from self.until_parts("said\nanswered\n", "minexy")
                 self.assertEqual(self.view.sel()[0].b, self.view.size())
 
     def test_a_patch_is_drawn_while_the_caret_is_in_the_transcript(self) -> None:
@@ -380,8 +383,7 @@ class Protection(ChatViewCase):
                 texts.pending.put(
                     self.view, [(sublime.Region(*region), text) for region, text in parts]
                 )
-                yield from self.until_turn()
-                self.assertEqual(self.parts(), ("said\nanswered\n", "mine"))
+                yield from self.until_parts("said\nanswered\n", "mine")
 
     def test_what_somebody_writes_in_the_transcript_and_the_composer_stays_in_the_composer(
         self,
@@ -400,16 +402,14 @@ class Protection(ChatViewCase):
                 texts.pending.put(
                     self.view, [(sublime.Region(*region), text) for region, text in parts]
                 )
-                yield from self.until_turn()
-                self.assertEqual(self.parts(), ("said\nanswered\n", unsent))
+                yield from self.until_parts("said\nanswered\n", unsent)
                 self.assertEqual(self.typed[-1], unsent)
 
     def test_what_is_typed_before_the_repair_is_kept(self) -> Steps:
         texts.pending.put(self.view, [(sublime.Region(0, 4), "")])
         self.at_end()
         self.type("!")
-        yield from self.until_turn()
-        self.assertEqual(self.parts(), ("said\nanswered\n", "mine!"))
+        yield from self.until_parts("said\nanswered\n", "mine!")
 
     def test_text_that_another_plugin_appends_is_the_composers(self) -> None:
         self.select((0, 0))

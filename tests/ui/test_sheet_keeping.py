@@ -80,7 +80,7 @@ class Files(KeepingCase):
         yield from self.confirmed("Accept 1 proposal in 1 file, 1 line added, 0 removed?")
         yield lambda: not (is_diff(first) or is_diff(second))
         yield from self.until_rejected()
-        self.assertEqual(len(self.cli.received("ide/diffAccepted")), 1)
+        yield from self.until_equal(lambda: len(self.cli.received("ide/diffAccepted")), 1)
         told = "1 of 1 accepted. 1 rejected, because all was dropped."
         yield lambda: any(it.endswith(told) for it in self.sentences)
         self.assertEqual(self.sheet(self.view).marking.undoable, "Undo 1 accepted")

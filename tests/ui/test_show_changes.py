@@ -490,11 +490,34 @@ class Lasting(SheetCase):
         view = yield from self.show()
         before = text_of(view)
         plugin._host.stop()
-        view.run_command("append", {"characters": "typed while nobody looked\n"})
         plugin._host.start()
         yield lambda: plugin._host.is_running
         yield lambda: self.running().sheets.of(view) is not None
         yield from self.until_equal(lambda: text_of(view), before)
+
+    def test_what_is_typed_into_a_sheet_before_the_package_is_there_reaches_its_file(self) -> Steps:
+        (right,) = yield from self.propose_files((OLD, "added\n" + OLD))
+        view = yield from self.show()
+        plugin._host.stop()
+        self.type(view, "\nadded", " too")
+        plugin._host.start()
+        yield lambda: plugin._host.is_running
+        yield from self.until_equal(lambda: text_of(right), "added too\n" + OLD)
+        self.assertIn("added too\n", text_of(view))
+
+    def test_what_is_typed_there_and_belongs_to_no_file_becomes_a_tab_of_the_user(self) -> Steps:
+        yield from self.propose_files((OLD, "added\n" + OLD))
+        view = yield from self.show()
+        before = text_of(view)
+        plugin._host.stop()
+        view.run_command("append", {"characters": "typed while nobody looked\n"})
+        plugin._host.start()
+        yield lambda: plugin._host.is_running
+        yield from self.until_equal(lambda: text_of(view), before)
+        yield lambda: any(
+            "typed while nobody looked\n" in text and name.startswith("Changes (")
+            for name, text in self.tabs().items()
+        )
 
     def test_a_closed_sheet_is_forgotten_and_decides_nothing(self) -> Steps:
         (right,) = yield from self.propose_files((OLD, "added\n" + OLD))

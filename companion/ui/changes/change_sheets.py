@@ -7,16 +7,15 @@ from typing import Callable, Sequence
 
 import sublime
 
-from .. import queues, settings, texts
+from .. import queues, settings
 from ..review import open_diffs
 from ..stories import Stories
-from .sheet import ChangeSheet
+from .sheet import NAME, ChangeSheet
 from .sources import Source
 from .undoing import Undoing
 
 # In the settings of the view, public, for key bindings.
 CHANGES = "gemini_companion_changes"
-NAME = "Changes"
 SYNTAX = "Packages/GeminiCompanion/GeminiCompanionChanges.sublime-syntax"
 
 
@@ -108,10 +107,11 @@ class ChangeSheets:
     def closing(self, view: sublime.View) -> None:
         """The user closes a view: the last keystroke counts as well."""
         sheet = self.of(view)
-        if sheet is not None:
+        if sheet is not None and len(sheet.views) > 1:
             sheet.take_typed()
-            if len(sheet.views) > 1:
-                sheet.marking.leave(view)
+            sheet.marking.leave(view)
+        elif sheet is not None:
+            sheet.close(view)
 
     def modified(self, view: sublime.View) -> None:
         """The text of a view has changed; called on the worker."""
@@ -125,8 +125,6 @@ class ChangeSheets:
 
     def _adopt(self, view: sublime.View) -> None:
         """Draw the sheet anew: it was opened just now, or before a restart."""
-        texts.fill(view, "", NAME)
-        view.assign_syntax(SYNTAX)
         sheet = ChangeSheet(view, self._sources, self._stories, self._tell)
         self._sheets[view.buffer_id()] = sheet
         sheet.refresh()

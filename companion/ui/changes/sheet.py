@@ -16,13 +16,14 @@ from ...base.answer import Answer
 from ...base.change_sheet import ChangeStart, FileChanges, Section, Sheet, plain_section, section_of
 from ...base.sheet_typing import equal_ends, typed
 from ...chat.amounts import many
-from .. import texts
+from .. import queues, texts
 from ..review.record import waiting
 from ..review.reviews import FAILED, Reviews
 from ..stories import Slices, Stories, computed, sleep
+from .earlier_text import EarlierText, sign
 from .marking import Marking
 from .sources import SheetEntry, Source
-from .typed_edits import TypedEdits
+from .typed_edits import YOURS, TypedEdits
 
 # The id of the section that is the head of the sheet.
 HEAD = ""
@@ -32,11 +33,17 @@ AT_ONCE = 20
 PAUSE = 100
 NOTHING = "No changes wait for you here."
 NOT_HERE = "Only added lines can be changed here. Enter on another line goes to its own review."
+TYPED_BEFORE = "What you typed in the sheet while it was restored is in a tab of its own."
+# Names the sheet's tab.
+NAME = "Changes"
+# Milliseconds until the files are looked at again, if there is typed text that waits for them.
+AGAIN = 200
 CHANGED = "{} has changed meanwhile, so what you typed there was taken back."
 
 
 class ChangeSheet:
-    """The sheet in one view and its clones. `sources` are asked in their order."""
+    """The sheet in one view and its clones. `sources` are asked in their order. More than twenty
+    methods: what is drawn and what is typed change one text."""
 
     def __init__(
         self,
@@ -60,6 +67,8 @@ class ChangeSheet:
         self._change_count = -1
         self._refreshing: Answer[None] | None = None
         self._is_old = False
+        # What the view shows from before, until the files' changes are there.
+        self._earlier: EarlierText | None = EarlierText(view)
 
     @property
     def views(self) -> list[sublime.View]:
@@ -171,7 +180,51 @@ class ChangeSheet:
         head = plain_section(HEAD, [await self._summary(sections), ""])
         await self._draw([head, *sections], counts)
 
+    def _is_begun(self, wanted: Sequence[Section], counts: dict[str, int | None]) -> bool:
+        """Whether the sheet is drawn from now on: what was typed before waits for its files."""
+        view, earlier = self._view_of_text(), self._earlier
+        if view is None or earlier is None:
+            return True
+        if not earlier.may_begin(view, wanted):
+            queues.on_ui_thread(self.refresh, AGAIN)
+            return False
+        self._earlier = None
+        mine = earlier.typed(view)
+        self.model = Sheet(tuple(wanted))
+        self._replace([(0, view.size(), self.model.text)])
+        self.edits.counts.update(counts)
+        texts.select(view, [(0, 0)])
+        if mine is not None:
+            self._bring_back(mine, view, earlier.fits(wanted))
+        return True
+
+    def _bring_back(self, mine: str, view: sublime.View, fits: bool) -> None:
+        """The user has typed this below the head while nobody looked."""
+        text = self.model.text[: self.model.points[1]] + mine
+        if fits and typed(self.model, text, None).sheet.text == text:
+            self._replace([(self.model.points[1], self.model.points[-1], mine)])
+            self._change_count = -1
+        else:
+            self._give_back(mine, view)
+
+    def _give_back(self, mine: str, view: sublime.View) -> None:
+        texts.return_text(view.window() or sublime.active_window(), NAME, mine, YOURS)
+        self._tell(TYPED_BEFORE)
+
+    def close(self, view: sublime.View) -> None:
+        """The user closes the last view: what was typed counts as well."""
+        mine = self._earlier.typed(view) if self._earlier is not None else None
+        if mine is not None:
+            queues.on_ui_thread(partial(self._give_back, mine, view))
+        self.take_typed()
+
+    def _sign(self) -> None:
+        for view in self.views:
+            sign(view, self.model.sections)
+
     async def _draw(self, wanted: Sequence[Section], counts: dict[str, int | None]) -> None:
+        if not self._is_begun(wanted, counts):
+            return
         while True:
             view = self._view_of_text()
             if view is None:
@@ -183,15 +236,12 @@ class ChangeSheet:
             if update is None:
                 break
             before = {id(it) for it in self.model.sections}
-            is_first = not self.model.text
             self._replace(update.parts)
             self.model = update.sheet
-            if is_first:
-                # The caret was pushed along by what was drawn.
-                texts.select(view, [(0, 0)])
             drawn = [it.file.id for it in self.model.sections if id(it) not in before]
             self.edits.counts.update((it, counts[it]) for it in drawn if it in counts)
             await sleep()
+        self._sign()
         self.marking.draw(self.model)
 
     def _replace(self, parts: Sequence[tuple[int, int, str]]) -> None:
@@ -236,7 +286,7 @@ class ChangeSheet:
     def take_typed(self) -> None:
         """Pass on what was typed since the sheet was looked at last."""
         view = self._view_of_text()
-        if view is None or view.change_count() == self._change_count:
+        if view is None or self._earlier or view.change_count() == self._change_count:
             return
         self._change_count, text = view.change_count(), texts.text_of(view)
         if text == self.model.text:
@@ -256,6 +306,7 @@ class ChangeSheet:
             self._replace([_difference(text, self.model.text)])
             self.refresh()
         self.marking.model = self.model
+        self._sign()
 
     def _came_back(self, id: str, is_done: bool) -> None:
         """The file's review has opened, and has what was typed; or not."""

@@ -23,11 +23,13 @@ INTERVAL = 33
 
 
 class Places(NamedTuple):
-    """How far each side is scrolled down, and how wide the sides are, in pixels."""
+    """How far each side is scrolled down, how wide the sides are, and how high their texts are, in
+    pixels. The heights of phantoms may be known late (docs/sublime.md 7.12)."""
 
     left: float
     right: float
     widths: tuple[float, float]
+    heights: tuple[float, float]
 
 
 class Scrolling:
@@ -91,7 +93,8 @@ class Scrolling:
             return False
         if now.widths != before.widths:
             self._reviews.drawing.widened(right)
-        if left.is_valid() and now.right != before.right:
+        is_level = now.heights == before.heights
+        if left.is_valid() and (now.right != before.right or not is_level):
             _align(right, left, review.comparison, from_new=True)
         elif left.is_valid() and now.left != before.left:
             _align(left, right, review.comparison, from_new=False)
@@ -110,9 +113,11 @@ def _left_of_pair(window: sublime.Window, right: sublime.View) -> sublime.View |
 
 def _places(left: sublime.View, right: sublime.View) -> Places:
     down, width = right.viewport_position()[1], right.viewport_extent()[0]
+    height = right.layout_extent()[1]
     if not left.is_valid():
-        return Places(0.0, down, (0.0, width))
-    return Places(left.viewport_position()[1], down, (left.viewport_extent()[0], width))
+        return Places(0.0, down, (0.0, width), (0.0, height))
+    heights = left.layout_extent()[1], height
+    return Places(left.viewport_position()[1], down, (left.viewport_extent()[0], width), heights)
 
 
 def _align(

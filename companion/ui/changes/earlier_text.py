@@ -1,0 +1,60 @@
+"""What a restored sheet shows before the package draws it, with what the user has typed meanwhile.
+UI thread only.
+
+The editor brings the text back before the package is there, and the files' reviews come later
+still. A digest in the view says whether something was typed; that waits for the same changes.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Sequence
+
+import sublime
+
+from ...base.change_sheet import Section
+from ...base.text_digest import text_digest
+from .. import texts
+
+# In the settings of the view: the digest of what the package has drawn below the head.
+SIGNATURE = "gemini_companion_changes_drawn"
+# Rows of the head.
+HEAD = 2
+# Seconds that the files' changes may take to be what they were.
+PATIENCE = 5.0
+
+
+class EarlierText:
+    """That of one view, which nobody has drawn yet."""
+
+    def __init__(self, view: sublime.View) -> None:
+        self._signature = view.settings().get(SIGNATURE)
+        self._deadline = time.monotonic() + PATIENCE
+
+    def typed(self, view: sublime.View) -> str | None:
+        """What stands below the head, if the user has typed in it; else None."""
+        text = _below_head(texts.text_of(view))
+        is_typed = self._signature and text_digest(text) != self._signature
+        return text if is_typed else None
+
+    def fits(self, sections: Sequence[Section]) -> bool:
+        """Whether these are the changes among which it was typed."""
+        return _signature(sections) == self._signature
+
+    def may_begin(self, view: sublime.View, sections: Sequence[Section]) -> bool:
+        """Whether what stands there need not wait for other changes."""
+        is_late = time.monotonic() > self._deadline
+        return self.typed(view) is None or self.fits(sections) or is_late
+
+
+def sign(view: sublime.View, sections: Sequence[Section]) -> None:
+    """The view shows these."""
+    view.settings().set(SIGNATURE, _signature(sections))
+
+
+def _signature(sections: Sequence[Section]) -> str:
+    return text_digest("".join(it.text for it in sections[1:]))
+
+
+def _below_head(text: str) -> str:
+    return "".join(text.splitlines(keepends=True)[HEAD:])
