@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import Any, List
 
 from .proposals import Proposal
-from .sides import Picture, Sides, cut, head, picture, titles
+from .sides import NARROW, Picture, Sides, cut, head, picture, titles
 
 
 class Reviewing:
@@ -32,10 +32,10 @@ class Reviewing:
         height = max(1, room - len(lines))
         columns = head(proposal.numbers)
         how = Picture(
-            self._top(proposal, height),
+            self._top(proposal, height, width),
             height,
             width,
-            self._shift(proposal, width // 2 - columns),
+            self._shift(proposal, (width if width < NARROW else width // 2) - columns),
             colour,
             proposal.old_marks,
             proposal.new_marks,
@@ -45,11 +45,13 @@ class Reviewing:
         )
         return lines + picture(self.sides, how)
 
-    def _top(self, proposal: Proposal, height: int) -> int:
+    def _top(self, proposal: Proposal, height: int, width: int) -> int:
         """The first row: the change at the caret is in the middle, or begins near the top where it
         is too large."""
         first, last = self.sides.place(proposal.caret)
-        top = first - max(1, (height - (last - first)) // 2)
+        # In one column both texts of a change take lines.
+        lines = (last - first) * (2 if width < NARROW else 1)
+        top = first - max(1, (height - lines) // 2)
         lowest = max(0, len(self.sides.rows) - height)
         wanted = max(0, min(top, lowest))
         # What goes beyond the ends must not have to be scrolled back.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from bisect import bisect_left
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from . import unseen
@@ -16,8 +16,12 @@ RESET = "\x1b[0m"
 # Columns of a line number at least, and of what stands behind it.
 DIGITS, SIGN = 4, 3
 TAB = " " * 4
+# From this many columns on the texts stand side by side.
+NARROW = 60
 
 Regions = Sequence[Tuple[int, int]]
+# Words for single lines of the new text, by row.
+Beside = Mapping[int, Sequence[str]]
 # Of lines, by row; None where they are counted from 1.
 Numbers = Optional[Mapping[int, str]]
 
@@ -104,10 +108,37 @@ def head(numbers: Tuple[Numbers, Numbers]) -> int:
 
 def picture(sides: Sides, how: Picture) -> List[str]:
     """At most `height` lines of at most `width` columns."""
-    side = max(20, (how.width - 3) // 2)
     beside: Dict[int, List[str]] = {}
     for number, words in how.beside:
         beside.setdefault(number, []).append(printable(words))
+    lines = (_one_below_the_other if how.width < NARROW else _side_by_side)(sides, how, beside)
+    return lines[: how.height]
+
+
+def _one_below_the_other(sides: Sides, how: Picture, beside: Beside) -> List[str]:
+    """In one column: of each change what goes, then what comes."""
+    width, result = how.width - how.head, []
+    shown = sides.rows[how.top : how.top + how.height]
+    for hunk, group in groupby(shown, key=lambda row: row.hunk):
+        rows = list(group)
+        for row in rows if hunk >= 0 else ():
+            if row.left is not None:
+                line = _head(row.left, how.numbers[0], "-", how.head)
+                line += _cell(sides.old, sides.old_starts, row.left, how.old, width, how)
+                result.append(RED + line + RESET if how.colour else line)
+        for row in rows:
+            if row.right is not None:
+                line = _head(row.right, how.numbers[1], "+" if hunk >= 0 else "", how.head)
+                line += _cell(sides.new, sides.new_starts, row.right, how.new, width, how)
+                begin = GREEN if hunk >= 0 else DIM
+                result.append(begin + line + RESET if how.colour else line)
+                words = textwrap.wrap(" ".join(beside.get(row.right, ())), width)
+                result += [" " * how.head + it.rjust(width) for it in words]
+    return result
+
+
+def _side_by_side(sides: Sides, how: Picture, beside: Beside) -> List[str]:
+    side = max(20, (how.width - 3) // 2)
     result: List[str] = []
     for row in sides.rows[how.top : how.top + how.height]:
         signs = ("-", "+") if row.hunk >= 0 else ("", "")
@@ -124,11 +155,13 @@ def picture(sides: Sides, how: Picture) -> List[str]:
             width = side - how.head
             rows = [words.rjust(width) for words in textwrap.wrap(below, width)]
             result += [" " * side + " | " + " " * how.head + words for words in rows]
-    return result[: how.height]
+    return result
 
 
 def titles(names: Tuple[str, str], width: int) -> str:
-    """What stands above both columns."""
+    """What stands above both columns, or above the only one."""
+    if width < NARROW:
+        return _fitted(names[1], (), width).rstrip()
     side = max(20, (width - 3) // 2)
     return " | ".join(_fitted(name, (), side) for name in names).rstrip()
 
@@ -245,6 +278,15 @@ def wrapped(text: str, width: int) -> List[str]:
 def cut(text: str, width: int) -> str:
     """The text in at most `width` columns."""
     return _fitted(text, (), width).rstrip()
+
+
+def shortened(text: str, width: int) -> str:
+    """The text in at most `width` columns, without its middle: both ends of a row of a list
+    matter."""
+    if len(text) <= width or columns(text) != len(text):
+        return cut(text, width)
+    end = (width - 1) // 2
+    return text[: width - 1 - end] + "…" + text[len(text) - end :]
 
 
 def _starts(lines: List[str]) -> List[int]:

@@ -24,7 +24,7 @@ from .options import Options
 from .proposals import Proposal
 from .reviewing import Reviewing
 from .screen import Frame, Paper, Screen, screen
-from .sides import printable, wrapped
+from .sides import printable, shortened, wrapped
 from .tabs import Tab
 
 # What keys do with the diff that is shown.
@@ -401,7 +401,8 @@ class Front:
         panel = wrapped(state.panel.rstrip(), self.screen.columns) if state.panel.strip() else []
         caret: Optional[Tuple[int, int]] = None
         if state.question is not None:
-            panel = questions.lines(state.question)
+            width = self.screen.columns
+            panel = [shortened(line, width) for line in questions.lines(state.question)]
         elif state.tab is not None and not panel:
             panel, caret = self._lines_of(state.tab)
         keys_shown = self._keys(state)

@@ -23,7 +23,7 @@ from unittest import mock
 
 import pyte
 
-from headless import data_folders, proposals, terminal
+from headless import data_folders, proposals, sides, terminal
 
 from ..fake_cli import FakeCli
 from ..support import wait_for
@@ -226,6 +226,32 @@ class Terminal(unittest.TestCase):
         wait_for(
             lambda: all(it in self.said() for it in texts) and not (gone and gone in self.said())
         )
+
+
+class Narrow(unittest.TestCase):
+    def test_below_60_columns_what_goes_stands_above_what_comes(self) -> None:
+        both = sides.Sides("same\nold\nend\n", "same\nnew\nmore\nend\n")
+        how = sides.Picture(0, 20, 40, 0, False, (), (), ((1, "[seen]"),), (None, None), 7)
+        lines = [line.rstrip() for line in sides.picture(both, how)]
+        self.assertEqual(
+            lines[:6],
+            [
+                "   1   same",
+                "   2 - old",
+                "   2 + new",
+                " " * 34 + "[seen]",
+                "   3 + more",
+                "   4   end",
+            ],
+        )
+        wide = sides.picture(both, how._replace(width=60))
+        self.assertIn(" | ", wide[1])
+        self.assertTrue(all(len(it) <= 40 for it in sides.picture(both, how)))
+
+    def test_a_row_of_a_list_keeps_both_its_ends(self) -> None:
+        row = "  1  Copy: npm install -g @google/gemini-cli"
+        self.assertEqual(sides.shortened(row, 60), row)
+        self.assertEqual(sides.shortened(row, 21), "  1  Copy:…gemini-cli")
 
 
 class Saying(unittest.TestCase):
