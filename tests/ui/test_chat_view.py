@@ -12,7 +12,7 @@ import sublime
 from GeminiCompanion.companion.agent.events.turn_events import Content, TurnEvent
 from GeminiCompanion.companion.chat.rendered import Fold, Link, Mark, Patch, Rendered
 from GeminiCompanion.companion.chat.transcript import Transcript
-from GeminiCompanion.companion.ui import texts
+from GeminiCompanion.companion.ui import texts, wrapping
 from GeminiCompanion.companion.ui.chat import undrawn
 from GeminiCompanion.companion.ui.chat.chat_tabs import ChatTabs
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION, UNSENT, ChatView
@@ -415,6 +415,35 @@ class Protection(ChatViewCase):
         self.select((0, 0))
         self.view.run_command("append", {"characters": " more"})
         self.assertEqual(self.parts(), ("said\nanswered\n", "mine more"))
+
+
+@unittest.skipIf(running is None, "nobody can tell a real editor what to do")
+class AtItsWorst(ChatViewCase):
+    def test_what_is_selected_is_drawn_where_only_commands_are(self) -> None:
+        self.play(selections_drawn_late=True)
+        self.at_end()
+        self.type("mine")
+        self.chat.composer.select(self.view)
+        state = running.current().view(self.view.id())
+        self.assertEqual(state.drawn_selection, [(self.chat.composer.start, self.view.size())])
+
+    def test_what_is_put_at_a_caret_is_not_selected(self) -> None:
+        self.play(replace_selects=True)
+        self.at_end()
+        texts.pending.put(self.view, [(self.view.sel()[0], "put")])
+        self.type("!")
+        self.assertEqual(self.parts()[1], "put!")
+
+    def test_lines_of_a_users_tab_that_stay_are_not_touched(self) -> None:
+        view = self.window.new_file()
+        texts.replace(view, "one\ntwo\nthree\nfour\n")
+        texts.select(view, [(5, 5)])
+        self.assertTrue(texts.replace_theirs(view, "ONE\ntwo\nthree\nFOUR\n"))
+        self.assertEqual([(it.a, it.b) for it in view.sel()], [(5, 5)])
+
+    def test_east_asian_characters_are_as_wide_as_two_others(self) -> None:
+        self.assertEqual([wrapping.cells(it) for it in ("ab", "\u4f60b", "e\u0301")], [2, 3, 1])
+        self.assertEqual(len(wrapping.words("\u4f60" * 5, 4)), 3)
 
 
 @unittest.skipIf(running is None, "nobody can tell a real editor when to tell of changes")
