@@ -24,7 +24,7 @@ from .options import Options
 from .proposals import Proposal
 from .reviewing import Reviewing
 from .screen import Frame, Paper, Screen, screen
-from .sides import printable, shortened, wrapped
+from .sides import cut, printable, shortened, wrapped
 from .tabs import Tab
 
 # What keys do with the diff that is shown.
@@ -90,8 +90,8 @@ IN_CONTAINER = "REMOTE_CONTAINERS=1 "
 class State(NamedTuple):
     """What the editor shows at a moment. `active` is the diff with the keyboard, if it is one;
     `question` a quick panel or an input panel; `page` the id of the tab with HTML in front; `tab`
-    the tab with the keyboard, where that is no file; `message` the status bar's; `clipboard` what
-    was copied."""
+    the tab with the keyboard, where that is no file; `message` what the status bar said last, and
+    `status` what stands there; `clipboard` what was copied."""
 
     waiting: Tuple[int, ...]
     active: Optional[int]
@@ -101,6 +101,7 @@ class State(NamedTuple):
     page: Optional[int]
     tab: Optional[Tab]
     message: str
+    status: str
     clipboard: str
 
 
@@ -343,6 +344,7 @@ class Front:
             page.id if page is not None and panel is None else None,
             tabs.read(view),
             self.editor.status_message,
+            "  ".join(view.status[key] for key in sorted(view.status)) if view is not None else "",
             self.editor.clipboard,
         )
 
@@ -454,7 +456,8 @@ class Front:
             found.append(TAB_KEYS)
         if not isinstance(self.screen, Screen):
             return found
-        return [row for line in found for row in folded(line, self.screen.columns)]
+        status = [cut(state.status, self.screen.columns)] if state.status else []
+        return status + [row for line in found for row in folded(line, self.screen.columns)]
 
     def _offered(self, tab: Tab) -> List[str]:
         """What completes the word at the caret, and the keys that were pressed of several."""
