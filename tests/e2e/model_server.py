@@ -85,6 +85,11 @@ def call(tool: str, id: str = "", **arguments: Any) -> dict[str, Any]:
     return {"functionCall": {"name": tool, "args": arguments, **({"id": id} if id else {})}}
 
 
+def wants(title: str, id: str = "wanted") -> dict[str, Any]:
+    """Only the scripted agent does that: it asks whether a command may run, and goes on."""
+    return {"wants": {"toolCallId": id, "title": title}}
+
+
 class ModelServer:
     def __init__(self) -> None:
         # Every request as (path, body); all state here belongs to whoever holds the condition.

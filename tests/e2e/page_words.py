@@ -11,6 +11,7 @@ What the model says to a message: pieces between " + ", several answers between 
     thinks Subject: more    a thought
     writes a.txt as b       a call of the tool; so does `runs ls`
     reports PLAN, asks FORM  an agent tells, or asks, what the constant of the class's module has
+    wants make              it is asked whether that may run, and the agent goes on
     fails 403 Forbidden     the whole answer
     Half_                   a text; `_` is a blank
 """
@@ -23,7 +24,7 @@ import re
 import sys
 from typing import Any
 
-from model_server import Failure, Gate, call, thought
+from model_server import Failure, Gate, call, thought, wants
 from page_case import PageCase
 from playwright.async_api import Locator, Page, Route, expect
 
@@ -95,6 +96,7 @@ class PageTable(PageCase):
             ),
             (r"reports ([A-Z_]+)", lambda name: {"tells": self.constant(name)}),
             (r"asks ([A-Z_]+)", lambda name: {"asks": self.constant(name)}),
+            (r"wants (.+)", lambda line: wants(self.fill(line))),
             (r"runs (.+)", lambda line: call("run_shell_command", command=self.fill(line))),
         ):
             found = re.fullmatch(pattern, words)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import datetime
 import glob
 import http.client
+import itertools
 import json
 import os
 import queue
@@ -459,6 +460,8 @@ class Turn:
         self.cancelled = threading.Event()
         self.model = Model(session.agent.key, session.model, self.cancelled)
         self.stops: list[Callable[[], None]] = [self.model.stop]
+        # Those that wait for the answers to what the turn does not wait for.
+        self._waiting: list[threading.Thread] = []
 
     def cancel(self) -> None:
         self.cancelled.set()
@@ -496,6 +499,8 @@ class Turn:
             contents.append({"role": "model", "parts": [it for it in parts if "thought" not in it]})
             calls = [part["functionCall"] for part in parts if "functionCall" in part]
             if not calls:
+                for each in self._waiting:
+                    each.join()
                 return
             results = [self._call(call, at) for at, call in enumerate(calls)]
             contents.append({"role": "user", "parts": results})
@@ -537,6 +542,10 @@ class Turn:
             asked = {"sessionId": self.session.id, **part["asks"]}
             answer = self.session.agent.ask("elicitation/create", asked)
             self.session.say(json.dumps(answer.get("result", answer)))
+        elif "wants" in part:
+            wanting = threading.Thread(target=self._want, args=(part["wants"],), daemon=True)
+            self._waiting.append(wanting)
+            wanting.start()
         elif part.get("thought"):
             subject, _, rest = part["text"][2:].partition("**")
             self.session.say(f"**{subject}**\n{rest.strip()}", "agent_thought_chunk")
@@ -548,6 +557,18 @@ class Turn:
         protocol."""
         self.session.options = told.get("configOptions", self.session.options)
         self.session.update(told.pop("sessionUpdate"), **told)
+
+    def _want(self, call: Mapping[str, Any]) -> None:
+        """Ask for the user's word while the turn goes on, as Gemini CLI never does, and say what
+        came of it. Nothing is run."""
+        told = {"kind": "execute", "status": "pending", "content": [], **call}
+        try:
+            may = self._may(told)
+        except Cancelled:
+            self.session.say(f"{call['title']}: cancelled. ")
+            return
+        self.session.say(f"{call['title']}: {'allowed' if may else 'rejected'}. ")
+        self.session.update("tool_call_update", **{**told, "status": "completed"})
 
     def _call(self, call: Mapping[str, Any], number: int) -> Mapping[str, Any]:
         """The result, for the model."""
@@ -640,6 +661,7 @@ class ScriptedAgent:
         self._login: Login | None = None
         self._writing = threading.Lock()
         self._sessions: dict[str, Session] = {}
+        self._ids = itertools.count()
         self._answers: dict[int, queue.Queue[Mapping[str, Any]]] = {}
 
     def run(self) -> None:
@@ -666,7 +688,7 @@ class ScriptedAgent:
             print(json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")), flush=True)
 
     def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        id = len(self._answers)
+        id = next(self._ids)
         self._answers[id] = queue.Queue()
         self.send(id=id, method=method, params=params)
         return self._answers[id].get()

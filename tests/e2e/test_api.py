@@ -17,7 +17,7 @@ from GeminiCompanion.companion.api import routes
 from GeminiCompanion.companion.api.handlers import event_stream as stream_module
 from GeminiCompanion.tests.support import until
 from google_server import ANSWER, EMAIL
-from model_server import AT_GATE, Failure, Gate, call, thought
+from model_server import AT_GATE, Failure, Gate, call, thought, wants
 
 from tests.api.contract import Contract
 
@@ -178,8 +178,12 @@ class Deciding(ApiCase):
         self.model.will_play(word, [call("write_file", file_path=path, content="x")], ["Done."])
         return path
 
-    async def decide(self, event: dict[str, Any], outcome: str) -> Reply:
+    async def decide(
+        self, event: dict[str, Any], outcome: str, revision: str | None = None
+    ) -> Reply:
         call = {"callId": event["data"]["callId"], "outcome": outcome}
+        if revision is not None:
+            call["revision"] = revision
         return await self.post("/tool-confirmation", call)
 
     async def test_a_call_with_a_very_long_id_can_be_decided(self) -> None:
@@ -227,6 +231,45 @@ class Deciding(ApiCase):
                     if status != 200:
                         await self.decide(asked, "cancel")
                     await stream.rest()
+
+    async def test_an_approval_counts_for_the_question_that_was_looked_at_and_for_no_other(
+        self,
+    ) -> None:
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("swap", [wants("make test"), gate, wants("rm -r /")])
+        async with self.stream({"message": "swap"}) as stream:
+            former = await stream.until("tool_confirmation")
+            gate.set()
+            asked = await stream.until("tool_confirmation")
+            self.assertEqual(former["data"]["callId"], asked["data"]["callId"])
+            waiting = (await self.get("/tool-confirmations"))["confirmations"]
+            self.assertEqual([it["data"]["command"] for it in waiting], ["rm -r /"])
+            told = former["data"]["revision"], asked["data"]["revision"]
+            for revision in (told[0], None):
+                reply = await self.decide(asked, "proceed_once", revision)
+                self.assertEqual((reply.status, reply["code"]), (409, "TOOL_CALL_CHANGED"))
+                self.assertIn("The agent has changed what it asks", reply["message"])
+            reply = await self.decide(asked, "proceed_once", told[1])
+            self.assertEqual(reply.status, 200, reply)
+            events = await stream.rest()
+        for words in ("make test: cancelled.", "rm -r /: allowed."):
+            self.assertIn(words, said(events))
+        self.assertEqual([it["success"] for it in data(events, "tool_result")], [True])
+
+    async def test_a_rejection_counts_for_what_the_agent_asks_by_then(self) -> None:
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("no swap", [wants("make test"), gate, wants("rm -r /")])
+        async with self.stream({"message": "no swap"}) as stream:
+            former = await stream.until("tool_confirmation")
+            gate.set()
+            await stream.until("tool_confirmation")
+            reply = await self.decide(former, "cancel", former["data"]["revision"])
+            self.assertEqual(reply.status, 200, reply)
+            events = await stream.rest()
+        for words in ("make test: cancelled.", "rm -r /: rejected."):
+            self.assertIn(words, said(events))
 
     async def test_without_a_stream_a_call_that_wants_a_decision_is_rejected(self) -> None:
         path = self.will_write("alone", "a.txt")

@@ -70,7 +70,7 @@ from GeminiCompanion.companion.chat.requests import (
 from GeminiCompanion.companion.chat.retry_requests import Reopen, SendAgain
 from GeminiCompanion.companion.chat.transcript import Transcript
 from GeminiCompanion.tests.support import is_alive
-from model_server import Gate, ModelServer, call
+from model_server import Gate, ModelServer, call, wants
 from scripted import COMMAND
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -709,6 +709,24 @@ class BesideTheServer(ChatCase):
         self.until_state(id, READY)
         self.http(service, "POST", f"/sessions/{id}/turns/{turn}/undo", {})
         self.until_text(id, "1 file changed, then undone")
+
+    def test_a_question_that_the_agent_changes_needs_another_answer_in_the_tab(self) -> None:
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("swap", [wants("make test"), gate, wants("rm -r /")])
+        id = self.open()
+        self.ask(Send(id, "swap"))
+        (former,) = self.waiting(id).waiting
+        gate.set()
+        self.until_text(id, "The agent has changed what it asks.")
+        (asked,) = self.waiting(id).waiting
+        self.assertEqual((former.text, asked.text), ("make test", "rm -r /"))
+        told = self.refused(Decide(id, former.id, ONCE, revision=former.revision))
+        self.assertIn("The agent has changed what it asks since then.", told)
+        self.ask(Decide(id, asked.id, ONCE, revision=asked.revision))
+        self.until_state(id, READY)
+        for words in ("make test: cancelled.", "rm -r /: allowed."):
+            self.assertNotIn("The agent has changed", self.until_text(id, words))
 
     def test_a_conversation_of_the_tab_goes_on_in_the_browser_and_the_other_way_round(self) -> None:
         id = self.open()

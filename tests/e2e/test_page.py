@@ -437,6 +437,15 @@ class InSight(PageTable):
         | .question .command is scrolled to its end
         | .question .main is enabled; .question .rest is hidden
         | .question .main is clicked | it is answered; long is made
+    a question that the agent changes is decided anew
+        to swap the model says wants make test + ... + wants rm -r / + Well.; one is open
+        | swap is said
+        | .question .main is enabled; .question .command reads make test; .asked .what reads nothing
+        | the gate opens
+        | .question .command reads rm -r /; there is 1 .question
+        ; .asked .what reads The agent has changed what it asks.; it is sound
+        | .question .main is clicked
+        | it is answered; main tells make test: cancelled.; main tells rm -r /: allowed.
     a wide command has nothing beyond its edge
         one is open; {WIDE_COMMAND} is wanted
         | .question .main is disabled; .question .command has nothing beyond its edge
