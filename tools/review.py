@@ -17,6 +17,8 @@ KNOWN = (
     "- '.sublime-syntax' support has been added in build 3092",
     # It sends a message, in the tab of a chat alone.
     "- The binding ['ctrl+enter'] is also defined in default bindings but is masked",
+    # The same on macOS.
+    "- The binding ['super+enter'] is also defined in default bindings but is masked",
     # They bring messages said before, while the end of a chat is empty.
     "- The binding ['up'] is also defined in default bindings but is masked",
     "- The binding ['down'] is also defined in default bindings but is masked",

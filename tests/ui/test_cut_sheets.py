@@ -9,6 +9,7 @@ from typing import Any, Callable, Generator
 from unittest import mock
 
 import sublime
+from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ui.changes.proposals import Proposals
 from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
 from GeminiCompanion.companion.ui.review import open_diffs
@@ -228,9 +229,8 @@ class Unasked(CutSheet, UnaskedCase):
             self.run_command("undo_edits_of_turn")
             yield from self.until_over(cut)
             # The file may be undone a moment later, and what a cut left is undone then.
-            for edit in self.running().history.of_turn("t"):
-                self.begin(self.running().written.undo_and_tell(self.window, edit))
-            yield lambda: not self.running().history.of_turn("t")
+            undoing: set[str] = set()
+            yield lambda: self.are_undone("t", undoing)
             self.assertEqual([self.on_disk(it) for it in ("a.py", "b.py")], [OLD, OLD])
             yield from self.forgotten()
 
@@ -244,6 +244,21 @@ class Unasked(CutSheet, UnaskedCase):
         (right,) = self.waiting()
         yield from self.until_computed(right)
         return right
+
+    def are_undone(self, turn: str, undoing: set[str]) -> bool:
+        """Whether no edit of the turn is left. Undoes those that are, one by one, and again where
+        that failed: a file that is slow to load is told to the user, who tries again."""
+
+        async def undo(edit: Edit) -> None:
+            await self.running().written.undo_and_tell(self.window, edit)
+            undoing.discard(edit.id)
+
+        left = self.running().history.of_turn(turn)
+        for edit in left:
+            if edit.id not in undoing:
+                undoing.add(edit.id)
+                self.begin(undo(edit))
+        return not left
 
     def forgotten(self) -> Steps:
         """The edits, their reviews and the tabs."""

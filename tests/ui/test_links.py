@@ -85,12 +85,12 @@ class Names(AdapterTestCase):
     def test_an_id_that_nobody_knows_is_told_and_nothing_happens(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
-        with mock.patch.object(plugin._host.editor, "tell") as tell:
+        with mock.patch.object(plugin._host.editor, "answer") as answer:
             for id in ("0" * 32, "", 7):
                 for action in ("accept", "reject", "release"):
-                    tell.reset_mock()
+                    answer.reset_mock()
                     self.window.run_command(f"gemini_companion_{action}_diff", {"id": id})
-                    tell.assert_called_once_with(diff_commands.NO_DIFF)
+                    answer.assert_called_once_with(diff_commands.NO_DIFF)
         self.assertTrue(record.is_diff(right))
         self.assertEqual(cli.received("ide/diffRejected") + cli.received("ide/diffAccepted"), [])
 
