@@ -18,6 +18,8 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Mapping
 
+from .extension_client import ExtensionClient, key_of
+
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 
@@ -68,7 +70,7 @@ class FakeCli:
         """What the window answers to a hook of this process, in a while."""
         told = {"hook_event_name": event, "session_id": "cli", "cwd": "/", **told}
         body = {"pid": os.getpid(), "version": "test", "input": told}
-        return self._pool.submit(lambda: self._post_json("/hooks", body))
+        return self._pool.submit(lambda: self._post_hook(body))
 
     def request(self, method: str) -> Future[dict[str, Any]]:
         """The method's result, in a while."""
@@ -144,6 +146,13 @@ class FakeCli:
             self.headers["Mcp-Session-Id"] = session
         answer: dict[str, Any] = json.loads(body) if body else {}
         return answer
+
+    def _post_hook(self, body: dict[str, Any]) -> dict[str, Any]:
+        answer = ExtensionClient(self.port, key_of(self.port)).post("/hooks", body)
+        if answer.status != 200:
+            raise RuntimeError(f"{body}: {answer}")
+        found: dict[str, Any] = answer.json()
+        return found
 
     def _read_stream(self) -> None:
         self._stream = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)

@@ -308,6 +308,7 @@ class Layout(unittest.TestCase):
         api = {f"api/{name}" for name in known.split()}
         others = {"base/aiohttp_internals", "base/connection", "base/http_server"}
         others |= {"ide/answers", "ide/stateless_transport", "ide/transport"}
+        others |= {"ide/hooks/extension_transport"}
         self.assertEqual(importers["aiohttp"], api | others)
         checkers = {"ide/schema_check", "api/contract/validation", "api/openai/output_shape"}
         self.assertEqual(importers["jsonschema"], checkers)

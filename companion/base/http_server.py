@@ -322,16 +322,22 @@ def small_body(request: BaseRequest) -> bytes | None:
 
 
 async def read_json(
-    request: BaseRequest, limit: int, memory: MemoryShare, whole: float = math.inf
+    request: BaseRequest,
+    limit: int,
+    memory: MemoryShare,
+    whole: float = math.inf,
+    watch: Callable[[bytes], object] = lambda piece: None,
 ) -> Any:
     """The value of a body of at most `limit` bytes of JSON in UTF-8.
 
     If the body has more than `whole` bytes, only the beginning of each long string is kept, as a
-    TruncatedString. Raises Refused, and RpcError if the body is not JSON."""
+    TruncatedString. `watch` gets each piece of the body. Raises Refused, and RpcError if the body
+    is not JSON."""
     body = small_body(request)
     if body is not None:
+        watch(body)
         return load(body)
-    reading = functools.partial(_value, request.content, limit, whole)
+    reading = functools.partial(_value, request.content, limit, whole, watch)
     return await _received(request, limit, memory, whole, reading)
 
 
@@ -394,10 +400,13 @@ async def _bytes(content: StreamReader, limit: int) -> bytes:
     return bytes(data)
 
 
-async def _value(content: StreamReader, limit: int, whole: float) -> Any:
+async def _value(
+    content: StreamReader, limit: int, whole: float, watch: Callable[[bytes], object]
+) -> Any:
     size, small, large = 0, bytearray(), LargeJson()
     async for data in content.iter_any():
         size += len(data)
+        watch(data)
         if size > limit:
             raise Refused(LARGE_BODY)
         small += data

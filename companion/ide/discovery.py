@@ -1,4 +1,5 @@
-"""Discovery files, through which a CLI finds the server. Knows no editor and no protocol.
+"""Discovery files, through which a CLI finds the server, and beside each the one for its extension
+(`server_file`). Knows no editor and no protocol.
 
 Source: the companion specification, section I.2, and docs/protocol.md, sections 5 and 7.
 """
@@ -12,10 +13,12 @@ import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Callable, Iterator
 
 from ..base import private_files
 from ..base.log import logger
+from . import server_file
 from .clis import CLIS, GEMINI_CLI, Cli, DiscoveryForm
 from .doctor import lookup
 from .doctor.facts import LINUX, WINDOWS
@@ -34,13 +37,14 @@ MAX_SIZE = 65536
 class Advertisement:
     """The content of the discovery files of one endpoint. `folders` are absolute paths of the
     editor; `path_maps` give the paths by which CLIs know them. `pid` is the editor's. `token` is
-    the endpoint's token, from which each CLI gets its own."""
+    the endpoint's token, from which each CLI gets its own; `key` is that of the CLIs' extension."""
 
     pid: int
     port: int
     token: str
     folders: tuple[str, ...] = ()
     path_maps: PathMaps = NO_MAPS
+    key: str = ""
 
     @property
     def remote_folders(self) -> tuple[str, ...]:
@@ -92,24 +96,37 @@ class DiscoveryFolder:
         return os.path.join(self.folder, name)
 
     def write(self, advertisement: Advertisement) -> None:
-        """Raises OSError, NotPrivate."""
+        """The file of the extension comes first: who sees the discovery file finds both. Raises
+        OSError, NotPrivate."""
         folder = self.root
         for part in self.form.folder:
             folder = os.path.join(folder, part)
             private_files.make_folder(folder)
-        private_files.write(self.path(advertisement), advertisement.encode(self.cli, self.form))
+        told = advertisement.port, advertisement.workspace_path, advertisement.key
+        path = self.path(advertisement)
+        private_files.write(
+            _beside(path, advertisement.pid, advertisement.port), server_file.encode(*told)
+        )
+        private_files.write(path, advertisement.encode(self.cli, self.form))
 
     def owner(self, entry: os.DirEntry[str]) -> tuple[int, int] | None:
-        """The editor's process and port if this is a discovery file of this user; None for every
-        other file. If the name has no process, only our own files count."""
+        """The editor's process and port if this is a discovery file of this user, or the one beside
+        it; None for every other file. If the name has no process, only our own files count."""
         pattern = re.escape(self.form.name)
         for number in ("pid", "port"):
             pattern = pattern.replace(re.escape("{" + number + "}"), rf"(?P<{number}>\d+)")
-        match = re.fullmatch(pattern, entry.name)
+        is_beside = server_file.PATTERN.fullmatch(entry.name)
+        match = is_beside or re.fullmatch(pattern, entry.name)
         if not match or not private_files.is_ours(entry):
             return None
-        pid = match.group("pid") if "{pid}" in self.form.name else _pid_within(entry.path)
+        has_pid = is_beside or "{pid}" in self.form.name
+        pid = match.group("pid") if has_pid else _pid_within(entry.path)
         return (int(pid), int(match.group("port"))) if pid is not None else None
+
+
+def _beside(path: str, pid: int, port: int) -> str:
+    """The path of the extension's file beside a discovery file."""
+    return os.path.join(os.path.dirname(path), server_file.NAME.format(pid=pid, port=port))
 
 
 def _pid_within(path: str) -> int | None:
@@ -212,7 +229,8 @@ class Publication:
     def renew(self) -> None:
         """Write the files again if one is missing: temp folders are cleaned, a full disk has space
         again, or the user has installed another CLI."""
-        is_whole = all(map(os.path.exists, self.paths)) and places(self._extra) == self._places
+        paths = [it for path in self.paths for it in (path, self._beside(path))]
+        is_whole = all(map(os.path.exists, paths)) and places(self._extra) == self._places
         if self.problem or not is_whole:
             self._write()
 
@@ -221,7 +239,7 @@ class Publication:
         self._write_files()
         # A file that could not be written again would still name the old folders.
         for path in set(paths) - set(self.paths):
-            _unlink(path)
+            self._remove(path)
         if self.problem not in ("", problem):
             logger.error("%s", self.problem)
             self._tell(self.problem)
@@ -251,6 +269,7 @@ class Publication:
         except private_files.NotPrivate as error:
             return f"{may_fail}{error}"
         except OSError as error:
+            _unlink(self._beside(path))
             return f"{may_fail}{path} could not be written ({error.strerror})."
         self.paths += (path,)
         return ""
@@ -258,7 +277,14 @@ class Publication:
     def remove(self) -> None:
         """Remove the files. Uses plain os calls, so that it works while the editor quits."""
         for path in self.paths:
-            _unlink(path)
+            self._remove(path)
+
+    def _remove(self, path: str) -> None:
+        _unlink(path)
+        _unlink(self._beside(path))
+
+    def _beside(self, path: str) -> str:
+        return _beside(path, self.advertisement.pid, self.advertisement.port)
 
 
 def _unlink(path: str) -> None:
@@ -267,40 +293,57 @@ def _unlink(path: str) -> None:
 
 
 def remove_all(pid: int, extra: str = "") -> None:
-    """Remove every file of the editor `pid`: for an editor that quits without our thread."""
-    for path, owner, _port in _files(extra):
-        if owner == pid:
+    """Remove every file of the editor `pid`, whose packages this process runs: for an editor that
+    quits without our thread."""
+    for path, owner, port in _files(extra):
+        serving = server_file.process_in(_beside(path, owner, port))
+        # In a container another editor has the same number.
+        if owner == pid and serving in (None, server_file.this_process()):
             _unlink(path)
 
 
 def _files(extra: str) -> Iterator[tuple[str, int, int]]:
-    """Path, editor's process and port of each discovery file of this user."""
+    """Path, editor's process and port of each discovery file of this user, and after them of each
+    file beside one."""
+    found = []
     for place in places(extra):
         # If a folder cannot be read (another user's), the writing of our own file reports that.
         with suppress(OSError):
             for entry in os.scandir(place.folder):
                 owner = place.owner(entry)
                 if owner is not None:
-                    yield (entry.path, *owner)
+                    found.append((entry.path, *owner))
+    yield from sorted(found, key=lambda it: it[0].endswith(server_file.SUFFIX))
 
 
 def sweep(own_pid: int, extra: str = "") -> list[str]:
-    """Remove the discovery files of editors that have ended; gives the paths removed.
+    """Remove the files of editors that have ended; gives the paths removed. A dead file of the same
+    workspace keeps the CLI from connecting (docs/protocol.md 5.39).
 
-    Removes only files of this user, and only if the editor's process has ended (or is `own_pid`,
-    the one that is starting) and nothing listens on the port. Windows keeps such files over a
-    restart and reuses the numbers of processes, so only the port counts there. A dead file of the
-    same workspace keeps the CLI from connecting (docs/protocol.md 5.39).
+    Removes only files of this user. `own_pid` is the editor that is starting.
     """
     removed = [path for place in places(extra) for path in private_files.sweep(place.folder)]
     for path, pid, port in _files(extra):
-        is_gone = sys.platform == "win32" or pid == own_pid or not private_files.is_running(pid)
-        if is_gone and not _is_listening(port):
+        if _has_ended(path, pid, port, own_pid):
             with suppress(OSError):
                 os.unlink(path)
                 removed.append(path)
-                logger.info("removed the discovery file of an editor that is gone: %s", path)
+                logger.info("removed a file of an editor that is gone: %s", path)
     return removed
+
+
+def _has_ended(path: str, pid: int, port: int, own_pid: int) -> bool:
+    """Whether the editor of the file has ended, or its server. A file that does not name the
+    serving process, as those of earlier versions, goes only if the editor's process has ended and
+    nothing listens on the port. Windows keeps such files over a restart and reuses the numbers of
+    processes, so only the port counts there."""
+    is_listening = partial(_is_listening, port)
+    serving = server_file.process_in(_beside(path, pid, port))
+    has_ended = server_file.has_ended(serving, is_listening) if serving is not None else None
+    if has_ended is not None:
+        return has_ended
+    is_gone = sys.platform == "win32" or pid == own_pid or not private_files.is_running(pid)
+    return is_gone and not is_listening()
 
 
 def remove_dead(path: str) -> bool:
@@ -309,9 +352,10 @@ def remove_dead(path: str) -> bool:
     The user asked for this, so the number of its editor's process is not checked: another process
     may have it by now.
     """
-    for found, _pid, port in _files(""):
+    for found, pid, port in _files(""):
         if found == path and not _is_listening(port):
             _unlink(path)
+            _unlink(_beside(path, pid, port))
             return not os.path.lexists(path)
     return False
 

@@ -115,6 +115,7 @@ class Examinations(Question["tuple[Examination, ...]"]):
             told.path_maps.unmapped(told.folders),
             dict(workspace.connected_before),
             {id: at for id, (_, at) in workspace.hooks.heard_of.items()},
+            frozenset(it.id for it in workspace.hooks.outdated),
         )
         return ExaminedScope(
             self.cli,

@@ -16,7 +16,8 @@ class Status:
     server could be started. `discovery_paths` is empty if no file could be written. `folders` are
     absolute. `clients` names the connected CLIs. `away` names CLIs that were connected a moment
     ago, or before a restart, and were not back in time. `unsaved` says why the present state would
-    be lost at a restart; empty if it would not.
+    be lost at a restart; empty if it would not. `outdated` names CLIs whose extension is that of an
+    earlier version.
     """
 
     window_id: int
@@ -30,6 +31,7 @@ class Status:
     unsaved: str = ""
     away: tuple[str, ...] = ()
     live: tuple[LiveCli, ...] = ()
+    outdated: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Some lines for a panel, with the next step if something is missing."""
@@ -50,6 +52,11 @@ class Status:
             lines.append(
                 f"Accepted texts that Gemini CLI has not written: {self.unwritten}; see"
                 ' "Gemini Companion: Show Unwritten Edits".'
+            )
+        if self.outdated:
+            lines.append(
+                f"Extension of an earlier version: {', '.join(self.outdated)}; renew the extension"
+                ' with "Gemini Companion: Install CLI Extension", and restart the CLI.'
             )
         if self.unsaved:
             lines.append(f"Not saved for a restart: {self.unsaved}")

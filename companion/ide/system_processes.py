@@ -26,6 +26,8 @@ DRIVEN = ("--acp", "--experimental-acp")
 # One option for each column: some systems take all after the first "=" as its title.
 PS_COLUMNS = ("-o", "pid=", "-o", "ppid=", "-o", "etime=", "-o", "command=")
 ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
+# Is another one after each start of the system.
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
 # Without the first statement PowerShell writes in the code page of the system's language, where a
 # byte of a Chinese or Japanese character may be the backslash of JSON.
 WINDOWS_LIST = (
@@ -175,6 +177,28 @@ def namespace() -> str:
     with suppress(OSError):
         return os.readlink("/proc/self/ns/pid")
     return ""
+
+
+def network() -> str:
+    """Linux's name for the network that this process sees, in which a port has its number; empty
+    elsewhere."""
+    with suppress(OSError):
+        return os.readlink("/proc/self/ns/net")
+    return ""
+
+
+def start_of(pid: int) -> str:
+    """What tells the process from every other that had its number, or will have it; empty if the
+    system does not tell."""
+    if os.path.isdir("/proc/self"):
+        with suppress(OSError, IndexError):
+            return f"{_read(BOOT_ID).strip()} {stat_of(pid)[19]}"
+        return ""
+    if sys.platform == "win32":
+        return ""
+    # The language and the time zone of the user may change meanwhile.
+    listing = ("env", "LC_ALL=C", "TZ=UTC0", "ps", "-o", "lstart=", "-p", str(pid))
+    return " ".join(output(*listing).split())
 
 
 def _read(path: str) -> str:

@@ -37,13 +37,15 @@ from . import answers, editor_tools, mcp, stateless, stateless_transport
 from .answers import HttpRefusal
 from .clis import CLIS, Cli
 from .editor_tools import EditorTools
-from .hook_events import BadHook
-from .hooks.hook_desk import HookDesk, NotConnected
+from .hooks import extension_transport
+from .hooks.extension_transport import BodyLimits, ExtensionTransport
+from .hooks.hook_desk import HookDesk
 from .session import Session
 from .sessions import Sessions, UnknownSession
 from .stateless import Head
 from .stateless_transport import McpServer, StatelessTransport
 
+# At HOOKS asked the extension of earlier versions.
 PATH, HOOKS, TOOLS = "/mcp", "/hooks", "/tools"
 # By path, what may be asked there.
 METHODS = {PATH: ("POST", "GET", "DELETE"), HOOKS: ("POST",), TOOLS: ("POST",)}
@@ -128,6 +130,8 @@ class Endpoint:
         self._address = address
         self._tell = tell
         self._memory = MemoryBudget(MAX_MEMORY)
+        limits = BodyLimits(MAX_BODY, LARGE, self._memory)
+        self._extension = ExtensionTransport(hooks, self._asked, limits)
         self._stateless = StatelessTransport(sessions, on_stream, self._answer)
         self._servers = {
             PATH: McpServer(
@@ -147,6 +151,11 @@ class Endpoint:
             ),
         }
 
+    @property
+    def key(self) -> str:
+        """The key of the CLIs' extension."""
+        return self._extension.key
+
     @asynccontextmanager
     async def listening(self, port: int = 0) -> AsyncIterator[int]:
         """Serve on 127.0.0.1 for as long as the block runs; gives the port (0 asks for any).
@@ -158,6 +167,7 @@ class Endpoint:
         try:
             tokens = [cli.token(self._token) for cli in CLIS]
             self._guard = Guard(tokens, port, [*HOST_NAMES, *await self._listen_also(port)])
+            self._port = port
             yield port
         finally:
             self._server.stop_accepting()
@@ -187,6 +197,9 @@ class Endpoint:
     async def _handle(self, request: BaseRequest) -> StreamResponse:
         """The boundary of every request: no exception from inside reaches the library."""
         try:
+            if request.path.startswith(extension_transport.PATH):
+                self._guard.check_place(request.raw_path, request.headers)
+                return await self._extension.answer(request, self._server, self._port)
             found = cast(Connection, request.protocol).examined(request, self._examine)
             if request.method == "POST":
                 return await self._post(request, found)
@@ -231,6 +244,9 @@ class Endpoint:
         raise stateless.unsupported_version(version, mcp.SUPPORTED)
 
     async def _post(self, request: BaseRequest, found: Examined) -> StreamResponse:
+        if request.path == HOOKS:
+            self._hooks.note_outdated(found.cli)
+            raise HttpRefusal(410, "Expected the extension of this version; install it again.")
         small = http_server.small_body(request)
         if small is not None:
             return await self._reply(request, found, load(small))
@@ -238,24 +254,10 @@ class Endpoint:
             value = await http_server.read_json(request, MAX_BODY, memory, LARGE)
             return await self._reply(request, found, value)
 
-    async def _hook(self, request: BaseRequest, cli: Cli, value: Any) -> QuickAnswer:
-        """Raises Refusal."""
-
-        def is_there() -> bool:
-            return request.transport is not None and not request.transport.is_closing()
-
-        try:
-            answer = await self._hooks.answer(cli, value, is_there)
-            return QuickAnswer(answers.JSON_HEAD, encode(answer))
-        except BadHook as error:
-            raise HttpRefusal(400, str(error)) from None
-        except NotConnected:
-            raise HttpRefusal(421, "Expected a CLI that is connected to this window.") from None
-
     async def _reply(self, request: BaseRequest, found: Examined, value: Any) -> StreamResponse:
         """`value` is the parsed body."""
-        if request.path == HOOKS:
-            return await self._hook(request, found.cli, value)
+        if request.path == TOOLS and found.head is None:
+            return await answers.sent(request, await self._asked(value))
         if found.head is not None:
             call = stateless.checked(value, found.head, mcp.SUPPORTED)
             server = self._servers[request.path]
@@ -263,18 +265,17 @@ class Endpoint:
         message = messages(value)
         if isinstance(message, Request):
             stateless.refuse_disguised(message)
-        if request.path == TOOLS:
-            body = await self._asked(message)
-        elif isinstance(message, Request) and message.method == "initialize":
+        if isinstance(message, Request) and message.method == "initialize":
             return self._initialize(message, found.cli)
-        else:
-            body = await self._told(message, self._session(request))
-        return await answers.sent(request, body)
+        return await answers.sent(request, await self._told(message, self._session(request)))
 
-    async def _asked(self, message: Message | list[Message | RpcError]) -> bytes | None:
+    async def _asked(self, value: Any) -> bytes | None:
         """The answer of the server `editor`. Raises RpcError."""
+        message = messages(value)
         if isinstance(message, list):
             raise RpcError(INVALID_REQUEST, f"Expected one message; {TOOLS} takes no batches.")
+        if isinstance(message, Request):
+            stateless.refuse_disguised(message)
         return await self._answer(message, editor_tools.handle(message, self._tools))
 
     async def _told(

@@ -171,6 +171,7 @@ class Workspace:
         parts = self.sessions, self.diffs, self.hooks, tools
         endpoint = Endpoint(token, *parts, self._stream_began, address, tell)
         port = await stack.enter_async_context(endpoint.listening(port))
+        self.advertisement = replace(self.advertisement, key=endpoint.key)
         stack.callback(self._end, endpoint)
         return port
 
@@ -233,6 +234,7 @@ class Workspace:
                 replace(it, is_in_editor=bool(self.book.of(OPEN, it.mcp_session)))
                 for it in self.hooks.live.all()
             ),
+            outdated=tuple(sorted(it.name for it in self.hooks.outdated)),
         )
 
     async def look_after(self) -> None:

@@ -9,10 +9,12 @@ import socket
 import stat
 import sys
 import unittest
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.ide import discovery
+from GeminiCompanion.companion.base import private_files
+from GeminiCompanion.companion.ide import discovery, server_file, system_processes
 from GeminiCompanion.companion.ide.clis import QWEN_CODE
 from GeminiCompanion.companion.ide.discovery import Advertisement, Publication
 
@@ -24,6 +26,11 @@ ROOT = POSIX and os.geteuid() == 0
 DEAD = 2**30
 # The pattern by which the CLI knows a discovery file, as its own source spells it.
 CLI_PATTERN = r"^gemini-ide-server-(\d+)(-\d+)?\.json$"
+
+
+def beside(path: str, pid: int, port: int) -> str:
+    """The path of the extension's file beside that one."""
+    return os.path.join(os.path.dirname(path), server_file.NAME.format(pid=pid, port=port))
 
 
 def permissions(path: str) -> int:
@@ -50,7 +57,7 @@ class DiscoveryTestCase(unittest.TestCase):
         self.addCleanup(taken.close)
         taken.bind(("127.0.0.1", 0))
         if listening:
-            taken.listen(1)
+            taken.listen(64)
         number: int = taken.getsockname()[1]
         return number
 
@@ -139,6 +146,7 @@ class WhoMayReadIt(DiscoveryTestCase):
         self.open_umask()
         path = Publication(Advertisement(DEAD, 1, "t")).paths[0]
         self.assertEqual(permissions(path), 0o600)
+        self.assertEqual(permissions(beside(path, DEAD, 1)), 0o600)
         self.assertEqual(permissions(self.folder), 0o700)
         self.assertEqual(permissions(os.path.dirname(self.folder)), 0o700)
 
@@ -157,7 +165,7 @@ class WhoMayReadIt(DiscoveryTestCase):
 
         with mock.patch.object(os, "open", watched_open):
             Publication(Advertisement(DEAD, 1, "t"))
-        self.assertEqual(born, [(0o600, 0)])
+        self.assertEqual(born, [(0o600, 0)] * 2)
 
     def test_it_takes_its_name_only_when_it_is_whole(self) -> None:
         seen: list[tuple[str, bytes]] = []
@@ -172,12 +180,15 @@ class WhoMayReadIt(DiscoveryTestCase):
         advertisement = Advertisement(DEAD, 1, "t", ("/a",))
         with mock.patch.object(os, "replace", watched_replace):
             Publication(advertisement)
-        ((name, data),) = seen
+        (_name, beside_it), (name, data) = seen
         self.assertNotRegex(name, CLI_PATTERN)
         self.assertNotRegex(name, "gemini-ide-server")
         place = discovery.places()[0]
+        path = place.path(advertisement)
         self.assertEqual(data, advertisement.encode(place.cli, place.form))
-        self.assertEqual(os.listdir(self.folder), [os.path.basename(place.path(advertisement))])
+        self.assertEqual(beside_it, server_file.encode(1, "/a", ""))
+        names = [os.path.basename(it) for it in (beside(path, DEAD, 1), path)]
+        self.assertEqual(sorted(os.listdir(self.folder)), names)
 
     @unittest.skipUnless(POSIX, "permissions of Unix")
     def test_a_folder_of_ours_that_others_can_enter_is_closed_to_them(self) -> None:
@@ -279,8 +290,10 @@ class SeveralFolders(DiscoveryTestCase):
         self.assertIn("should be a folder", publication.problem)
 
     def test_all_of_them_are_swept(self) -> None:
-        paths = Publication(Advertisement(DEAD, self.port(listening=False), "t")).paths
-        self.assertEqual(sorted(discovery.sweep(os.getppid())), sorted(paths))
+        port = self.port(listening=False)
+        paths = Publication(Advertisement(DEAD, port, "t")).paths
+        whole = [*paths, *(beside(path, DEAD, port) for path in paths)]
+        self.assertEqual(sorted(discovery.sweep(os.getppid())), sorted(whole))
 
 
 class OtherClis(DiscoveryTestCase):
@@ -349,7 +362,7 @@ class OtherClis(DiscoveryTestCase):
         publication = Publication(Advertisement(DEAD, 1, "t"))
         home = self.home(".qwen")
         publication.renew()
-        self.assertEqual(os.listdir(os.path.join(home, "ide")), ["1.lock"])
+        self.assertIn("1.lock", os.listdir(os.path.join(home, "ide")))
         publication.remove()
         self.assertEqual(os.listdir(os.path.join(home, "ide")), [])
 
@@ -393,6 +406,7 @@ class OtherClis(DiscoveryTestCase):
             os.path.join(extra, "ide", f"{port}.lock"),
         }
         self.assertEqual(set(paths), expected)
+        expected |= {beside(path, DEAD, port) for path in paths}
         self.assertEqual(set(discovery.sweep(os.getppid(), extra)), expected)
 
     def test_another_folder_that_is_not_there_is_not_made(self) -> None:
@@ -413,19 +427,26 @@ class ChangeAndRemoval(DiscoveryTestCase):
         publication.change(Advertisement(DEAD, 1, "t", ("/b",)))
         with open(publication.paths[0]) as file:
             self.assertEqual(json.load(file)["workspacePath"], "/b")
-        self.assertEqual(len(os.listdir(self.folder)), 1)
+        self.assertEqual(len(os.listdir(self.folder)), 2)
 
     def test_the_same_folders_are_not_written_again(self) -> None:
         publication = Publication(Advertisement(DEAD, 1, "t", ("/a",)))
         os.unlink(publication.paths[0])
         publication.change(Advertisement(DEAD, 1, "t", ("/a",)))
-        self.assertEqual(os.listdir(self.folder), [])
+        self.assertFalse(os.path.exists(publication.paths[0]))
 
     def test_a_file_that_somebody_swept_away_comes_back(self) -> None:
         publication = Publication(Advertisement(DEAD, 1, "t"))
         shutil.rmtree(os.path.dirname(self.folder))
         publication.renew()
         self.assertTrue(os.path.exists(publication.paths[0]))
+
+    def test_the_file_of_the_extension_comes_back_as_well(self) -> None:
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        path = beside(publication.paths[0], DEAD, 1)
+        os.unlink(path)
+        publication.renew()
+        self.assertTrue(os.path.exists(path))
 
     def test_a_file_that_could_not_be_written_is_written_once_that_is_possible(self) -> None:
         obstacle = os.path.join(self.temp, "gemini")
@@ -456,7 +477,10 @@ class ChangeAndRemoval(DiscoveryTestCase):
         discovery.remove_all(5)
         self.assertEqual(
             sorted(os.listdir(self.folder)),
-            ["gemini-ide-server-5.json", "gemini-ide-server-55-1.json", "notes-5-1.json"],
+            [
+                "gemini-companion-55-1.key",
+                *("gemini-ide-server-5.json", "gemini-ide-server-55-1.json", "notes-5-1.json"),
+            ],
         )
 
     def test_to_remove_all_where_there_is_no_folder_is_no_error(self) -> None:
@@ -536,6 +560,80 @@ class TheSweep(DiscoveryTestCase):
         os.chown(self.write(self.name(DEAD, self.port(listening=False))), 12345, -1)
         self.assertEqual(discovery.sweep(os.getppid()), [])
         self.assertEqual(len(os.listdir(self.folder)), 1)
+
+    def left_by(self, listening: bool, **other: Any) -> list[str]:
+        """What a server left that differs from this process in that; gives what of it is swept."""
+        port = self.port(listening)
+        serving = replace(server_file.this_process(), **other)
+        with mock.patch.object(server_file, "this_process", lambda: serving):
+            (path,) = Publication(Advertisement(os.getpid(), port, "t")).paths
+        left = [path, beside(path, os.getpid(), port)]
+        removed = discovery.sweep(os.getppid())
+        self.assertEqual([os.path.exists(it) for it in left], [it not in removed for it in left])
+        for it in left:
+            if os.path.exists(it):
+                os.unlink(it)
+        return removed
+
+    def test_what_a_dead_editor_left_goes_though_a_stranger_listens_on_its_port(self) -> None:
+        self.assertEqual(len(self.left_by(listening=True, pid=DEAD)), 2)
+        self.assertEqual(len(self.left_by(listening=False, pid=DEAD)), 2)
+
+    @unittest.skipUnless(system_processes.start_of(1), "the system does not say when one started")
+    def test_a_later_process_with_its_number_is_not_the_editor(self) -> None:
+        parent = system_processes.start_of(os.getppid())
+        alive = {"pid": os.getppid(), "started": parent}
+        self.assertEqual(self.left_by(listening=True, **alive), [])
+        self.assertEqual(self.left_by(listening=False, **alive), [])
+        self.assertEqual(len(self.left_by(listening=True, **{**alive, "started": "1 1"})), 2)
+
+    def test_what_this_process_serves_stays_while_it_listens(self) -> None:
+        self.assertEqual(self.left_by(listening=True), [])
+        self.assertEqual(len(self.left_by(listening=False)), 2)
+
+    def test_that_of_an_editor_among_other_processes_stays(self) -> None:
+        for network in ("net:[2]", ""):
+            for listening in (True, False):
+                other = {"namespace": "pid:[2]", "network": network, "pid": DEAD}
+                if sys.platform == "linux":
+                    self.assertEqual(self.left_by(listening, **other), [])
+
+    def test_if_its_network_is_ours_a_port_that_refuses_says_that_it_has_ended(self) -> None:
+        other = {"namespace": "pid:[2]", "pid": os.getpid()}
+        self.assertEqual(self.left_by(True, **other), [])
+        self.assertEqual(len(self.left_by(False, **other)), 2)
+
+    def test_of_another_machine_only_a_number_and_a_port_that_are_free_count(self) -> None:
+        self.assertEqual(self.left_by(True, machine="elsewhere", pid=DEAD), [])
+        self.assertEqual(self.left_by(False, machine="elsewhere", pid=DEAD), [])
+        port = self.port(listening=False)
+        serving = replace(server_file.this_process(), machine="elsewhere")
+        with mock.patch.object(server_file, "this_process", lambda: serving):
+            Publication(Advertisement(DEAD, port, "t"))
+        self.assertEqual(len(discovery.sweep(os.getppid())), 2)
+
+    def test_a_file_beside_it_that_makes_no_sense_counts_as_none(self) -> None:
+        for text in ("", "[]", "{", '{"serving": 1}', '{"serving": {"pid": -1}}', "[" * 100_000):
+            port = self.port(listening=True)
+            path = self.write(self.name(DEAD, port))
+            with open(beside(path, DEAD, port), "w") as file:
+                file.write(text)
+            self.assertEqual(discovery.sweep(os.getppid()), [])
+
+    def test_an_editor_in_a_container_with_our_number_keeps_its_file_when_we_quit(self) -> None:
+        serving = replace(server_file.this_process(), namespace="pid:[2]")
+        with mock.patch.object(server_file, "this_process", lambda: serving):
+            (path,) = Publication(Advertisement(5, 1, "t")).paths
+        discovery.remove_all(5)
+        self.assertTrue(os.path.exists(path))
+
+    @unittest.skipUnless(POSIX, "on Windows the port alone decides")
+    def test_a_process_that_cannot_be_compared_is_taken_for_the_editor(self) -> None:
+        with mock.patch.object(system_processes, "start_of", lambda pid: ""):
+            serving = replace(server_file.this_process(), pid=os.getppid(), started="")
+            self.assertIsNone(server_file.has_ended(serving, lambda: True))
+            with mock.patch.object(private_files, "is_running", lambda pid: False):
+                self.assertTrue(server_file.has_ended(serving, lambda: True))
 
     def test_where_there_is_no_folder_there_is_nothing_to_sweep(self) -> None:
         self.assertEqual(discovery.sweep(os.getppid()), [])

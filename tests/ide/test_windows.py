@@ -34,6 +34,7 @@ from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.windows import Windows
 
+from ..extension_client import ExtensionClient, key_of
 from ..support import (
     PATIENCE,
     Background,
@@ -127,14 +128,15 @@ class Lifetime(WindowsTestCase):
     def test_a_turn_of_50_hooks_is_shown_and_saves_nothing(self) -> None:
         self.set_windows(1)
         client = self.client(1)
+        key = key_of(client.port)
         more: dict[str, Any] = {"tool_name": "run_shell_command", "tool_input": {"command": "ls"}}
         more["prompt"] = "do it"
         with mock.patch.object(self.windows.saving, "soon") as saves:
             for event in ("BeforeAgent", *("BeforeTool", "AfterTool") * 24, "AfterAgent"):
                 told = {"hook_event_name": event, "session_id": "s", "cwd": "/1", **more}
                 body = {"pid": os.getpid(), "version": "1", "input": told}
-                answer = client.request("POST", json.dumps(body), "/hooks")
-                self.assertEqual(answer.status, 200)
+                answer = ExtensionClient(client.port, key).post("/hooks", body)
+                self.assertEqual((answer.status, answer.is_signed), (200, True))
             wait_for(lambda: [it.activity.value for it in self.live()] == ["done"])
         saves.assert_not_called()
 

@@ -390,6 +390,11 @@ def extension(facts: Facts) -> Ok | Failed | None:
     found, heard = facts.extension, facts.window.heard.get(facts.cli.id)
     if found is None:
         return None
+    if facts.cli.id in facts.window.outdated:
+        return Failed(
+            "The CLI runs the extension of an earlier version, whose hooks are not heard here.",
+            'Renew the extension with "Install CLI Extension", and restart the CLI.',
+        )
     if not found.version and heard is None:
         return Ok('not installed; "Install CLI Extension" lets the CLI say here what it does')
     if not found.is_enabled:

@@ -6,7 +6,7 @@ import ntpath
 import posixpath
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Mapping
+from typing import AbstractSet, Mapping
 
 from ..cli_settings import SettingsFile
 from ..clis import Cli
@@ -52,7 +52,8 @@ class Window:
     was when the editor started. `discovery_paths` are its files; `unwritten` says for each folder
     without a file why there is none. `peers` are the ports at the other end of its `connected`
     streams. `connected_before` gives, by the id of the kind of CLI, when one last connected to the
-    server before this one, in seconds since the epoch; `heard` when a hook of one last ran."""
+    server before this one, in seconds since the epoch; `heard` when a hook of one last ran.
+    `outdated` has the ids of those whose extension is that of an earlier version."""
 
     pid: int
     port: int
@@ -67,6 +68,7 @@ class Window:
     unmapped: tuple[str, ...] = ()
     connected_before: Mapping[str, float] = field(default_factory=dict)
     heard: Mapping[str, float] = field(default_factory=dict)
+    outdated: AbstractSet[str] = frozenset()
 
 
 @dataclass(frozen=True)

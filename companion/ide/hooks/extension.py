@@ -12,14 +12,17 @@ import os
 import re
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Iterable, Mapping
 
 from ... import __version__ as VERSION
 from ...base import private_files
+from ...base.regular_file import read_beginning
+from .. import server_file
 from ..clis import Cli, DiscoveryForm
 from ..extension_forms import ExtensionForm, Moment
-from . import server_script
+from . import hook_answers, server_script
 
 NAME = "gemini-companion"
 DESCRIPTION = "Shows in Sublime Text what the CLI does, and lets the editor answer."
@@ -119,10 +122,12 @@ def remove(cli: Cli, path: str) -> bool:
 
 
 def renew(cli: Cli, path: str, program: bytes) -> bool:
-    """Write the extension again if an older package has written it; gives whether it did. Raises
-    NotChanged."""
+    """Write the extension again if an older package has written it, or one of this version that was
+    not released; gives whether it did. Raises NotChanged."""
     found = installed_at(cli, path)
-    if not found.version or _numbers(found.version) >= _numbers(VERSION):
+    if not found.version or _numbers(found.version) > _numbers(VERSION):
+        return False
+    if found.version == VERSION and _has_files(path, files(cli, program)):
         return False
     install(cli, path, program)
     return True
@@ -158,12 +163,15 @@ def _row(cli: Cli, form: ExtensionForm) -> dict[str, Any]:
     """What the program needs to know about the CLI."""
     found = _discovery(cli)
     limits = {event: LIMITS[it] for event, it in form.moments.items() if it in LIMITS}
+    answers = {event: hook_answers.parts(form, it) for event, it in form.moments.items()}
     return {
+        "id": cli.id,
         "version": VERSION,
         "place": {"in_home": found.in_home, "folder": found.folder},
-        "suffix": os.path.splitext(found.name)[1],
+        "suffix": server_file.SUFFIX,
         "variables": {"port": cli.variables.port},
         "limits": {**limits, "tools": TOOL_LIMIT, "other": LIMIT},
+        "answers": {event: parts for event, parts in answers.items() if parts},
     }
 
 
@@ -191,9 +199,8 @@ def _command(cli: Cli, form: ExtensionForm, event: str) -> str:
             f'if ((Test-Path "{program}") -and (Get-Command node -ErrorAction SilentlyContinue))'
             f' {{ node "{program}" hook {event} }}'
         )
-    suffix = os.path.splitext(discovery.name)[1]
     root = f"{form.here}/../.." if discovery.in_home else "${TMPDIR:-${TMP:-${TEMP:-/tmp}}}"
-    files = "/".join([f'"{root}"', *discovery.folder, f"*{suffix}"])
+    files = "/".join([f'"{root}"', *discovery.folder, f"*{server_file.SUFFIX}"])
     return (
         f'P="{form.here}/{PROGRAM}";'
         " N=$(command -v node || readlink /proc/$PPID/exe 2>/dev/null) || exit 0;"
@@ -222,6 +229,14 @@ def _is_ours(cli: Cli, path: str) -> bool:
     names = set(os.listdir(path))
     manifest = _json(os.path.join(path, _form(cli).manifest))
     return not names or bool(names & {PROGRAM, ROW}) or manifest.get("name") == NAME
+
+
+def _has_files(path: str, wanted: Mapping[str, bytes]) -> bool:
+    """Whether these are there with that content, each no longer than MAX_SIZE."""
+    with suppress(OSError):
+        found = {name: read_beginning(os.path.join(path, name), MAX_SIZE) for name in wanted}
+        return found == wanted
+    return False
 
 
 def _forget(path: str) -> None:

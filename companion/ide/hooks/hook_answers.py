@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Callable, Mapping
 
-from ..extension_forms import Moment
+from ..extension_forms import ExtensionForm, Moment
 from ..hook_events import HookEvent
 
 # The moments at which a CLI accepts text for the model and passes it on.
@@ -14,6 +14,8 @@ TAKES_CONTEXT = (Moment.PROMPTED, Moment.TOOL_ENDED)
 # Characters of the words of one answer; the CLI itself has no limit.
 MAX_CONTEXT = 8000
 CUT = "\n[The rest is left out.]"
+# The parts of an answer: that the CLI asks the user, and a text for the model.
+ASK, CONTEXT = "ask", "context"
 
 
 @dataclass(frozen=True)
@@ -57,13 +59,20 @@ def bounded(text: str) -> str:
     return text if len(text) <= MAX_CONTEXT else text[: MAX_CONTEXT - len(CUT)] + CUT
 
 
+def parts(form: ExtensionForm, moment: Moment) -> list[str]:
+    """What an answer may have at that moment. The extension's program prints nothing else."""
+    asks = moment is Moment.TOOL_BEGINS and form.can_ask
+    return [*([ASK] if asks else []), *([CONTEXT] if moment in TAKES_CONTEXT else [])]
+
+
 def printed(event: HookEvent, answer: HookAnswer) -> Mapping[str, Any]:
     """Leaves out what the CLI does not accept at this event."""
     form = event.cli.extension
+    may = parts(form, event.moment) if form is not None else []
     found: dict[str, Any] = {}
-    if answer.asks and event.moment is Moment.TOOL_BEGINS and form is not None and form.can_ask:
+    if answer.asks and ASK in may:
         found.update(decision="ask", systemMessage=answer.message)
-    if answer.context and event.moment in TAKES_CONTEXT:
+    if answer.context and CONTEXT in may:
         told = {"hookEventName": event.name, "additionalContext": bounded(answer.context)}
         found["hookSpecificOutput"] = told
     return found

@@ -13,6 +13,7 @@ from typing import Any, Callable, Collection, Mapping, Protocol
 
 from ...base import private_files
 from ...base.background import in_thread
+from ...base.log import logger
 from .. import hook_events, system_processes
 from ..clis import Cli
 from ..extension_forms import EDITS, Moment
@@ -55,6 +56,8 @@ class HookDesk:
         # By the CLI's id: the extension's version in its last report, and the time of that, in
         # seconds since the epoch.
         self.heard_of: dict[str, tuple[str, float]] = {}
+        # The CLIs whose last hook came from the extension of an earlier version.
+        self.outdated: set[Cli] = set()
         # The ports of processes with connections to this window, valid as long as the window has
         # the same connections.
         self._ports: dict[int, frozenset[int] | None] = {}
@@ -86,6 +89,7 @@ class HookDesk:
             self._elsewhere += [known] if known is not None else []
             raise NotConnected
         self.heard_of[cli.id] = (event.version, time.time())
+        self.outdated.discard(cli)
         self.live.heard(event, session.id if session is not None else "")
         if event.moment is Moment.ASKS:
             self._questions.asked(event)
@@ -98,6 +102,14 @@ class HookDesk:
             for settle in answer.settle:
                 settle(went_out)
         return hook_answers.printed(event, answer)
+
+    def note_outdated(self, cli: Cli) -> None:
+        """A hook came from an extension that does not prove itself, as those of earlier versions
+        did not."""
+        if cli not in self.outdated:
+            logger.warning("the extension of %s is that of an earlier version", cli.name)
+            self.outdated.add(cli)
+            self.live.on_change()
 
     async def session_of(self, event: HookEvent) -> Session | None:
         """The MCP session of the hook's CLI, found by its process's connection to this window, or

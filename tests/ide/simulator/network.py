@@ -52,6 +52,7 @@ class Endpoint:
         tell: Callable[[str], None],
     ) -> None:
         self.token = token
+        self.key = ""
         self.sessions = sessions
         self.process = PROCESS.get()
         self.port = 0
