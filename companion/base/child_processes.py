@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from typing import Iterator
+from dataclasses import dataclass
+from typing import Iterator, Mapping
 
 # The `creationflags` of a process without a window; 0 on other systems.
 NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
@@ -34,6 +35,40 @@ def output(*command: str, seconds: float = PATIENCE) -> str:
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended: its exit status, and what it wrote to stdout and stderr."""
+
+    status: int
+    output: str
+    errors: str
+
+
+def run(*command: str, seconds: float, environment: Mapping[str, str], folder: str) -> Ended | None:
+    """Run the program in the folder; None if it does not end in time, and then it is ended with
+    all that it has started. Raises OSError if it cannot be started."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        cwd=folder,
+        creationflags=NO_WINDOW,
+        start_new_session=True,
+    )
+    with process:
+        try:
+            output, errors = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            end_tree(process.pid)
+            process.kill()
+            return None
+        return Ended(
+            process.returncode, *(it.decode("utf-8", "replace") for it in (output, errors))
+        )
 
 
 def end_tree(*pids: int) -> None:

@@ -123,6 +123,12 @@ FAILING: tuple[tuple[str, dict[str, Any], str, str, str, str], ...] = (
     ("a CLI that the path does not lead to",
      {"program": FoundProgram("/home/ann/.nvm/bin/gemini", False, "0.61.0")}, "installed",
      checks.USE_PROGRAM, "PATH", ""),
+    ("a CLI that does not run", {"process": None, "program": FoundProgram(
+        "/usr/bin/gemini", True, "0.61.0", failure="its exit status is 127: env: 'node'")},
+     "installed", "", "does not run: its exit status is 127: env: 'node'.", "install Node.js 20"),
+    ("a CLI that does not run with its Node.js", {"process": None, "program": replace(
+        needs_node("22.1.0"), failure="its exit status is 1: no")},
+     "installed", "", "does not run: its exit status is 1", "gemini --version in a terminal"),
     ("an old Node.js", {"process": None, "program": needs_node("18.20.1")}, "installed", "",
      "needs Node.js 20", ""),
     ("an old CLI", {"program": FoundProgram("/usr/bin/gemini", True, "0.5.3")}, "installed",

@@ -16,12 +16,14 @@ from unittest import mock
 
 from GeminiCompanion.companion.ide import system_processes
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, LLXPRT, QWEN_CODE
-from GeminiCompanion.companion.ide.doctor import gathering
+from GeminiCompanion.companion.ide.doctor import gathering, trial
 from GeminiCompanion.companion.ide.doctor.facts import Facts, Window
 from GeminiCompanion.companion.ide.doctor.gathering import ExaminedScope
 from GeminiCompanion.companion.ide.hooks import extension
 from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ide.system_processes import SystemProcess
+
+from ..support import wait_for
 
 
 class Gathering(unittest.TestCase):
@@ -85,6 +87,34 @@ class Gathering(unittest.TestCase):
         path = self.program()
         program = self.gather().program
         self.assertEqual((program.path, program.version), (path, "0.61.0"))
+
+    def failure(self) -> str:
+        return self.gather().program.failure
+
+    @unittest.skipIf(sys.platform == "win32", "links need rights there")
+    def test_a_program_without_what_it_needs_does_not_run_and_is_tried_until_it_does(self) -> None:
+        script = os.path.relpath(os.path.realpath(self.program()), self.home)
+        self.write(script, "#!/usr/bin/env none-such-node\n")
+        wait_for(self.failure)
+        words = "^its exit status is 127: .*none-such-node.*No such file or directory"
+        self.assertRegex(self.failure(), words)
+        runs = os.path.join(self.home, "runs")
+        helper = self.write("bin/none-such-node", f"#!/bin/sh\necho run >> {runs}\n")
+        os.chmod(helper, 0o755)
+        wait_for(lambda: not self.failure())
+        self.gather()
+        with open(runs, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "run\n")
+
+    @unittest.skipIf(sys.platform == "win32", "links need rights there")
+    def test_a_program_that_does_not_answer_in_time_is_ended_and_has_not_failed(self) -> None:
+        script = os.path.relpath(os.path.realpath(self.program()), self.home)
+        begun = os.path.join(self.home, "begun")
+        self.write(script, f"#!/bin/sh\necho $$ >> {begun}\nexec /bin/sleep 600\n")
+        with mock.patch.object(trial, "PATIENCE", 5.0), mock.patch.object(trial, "WAIT", 60.0):
+            self.assertEqual(self.failure(), "")
+        with open(begun, encoding="ascii") as file, self.assertRaises(ProcessLookupError):
+            os.kill(int(file.read()), 0)
 
     @unittest.skipUnless(shutil.which("node"), "there is no Node.js")
     def test_node_is_asked_for_its_version(self) -> None:

@@ -98,6 +98,8 @@ def installed(facts: Facts) -> Ok | Failed | None:
             USE_PROGRAM,
             program.path,
         )
+    if program.failure:
+        return _not_running(facts)
     version = f", version {program.version}" if program.version else ""
     if cli == GEMINI_CLI and () < lookup.version_of(program.version) < OLDEST:
         return Failed(
@@ -107,6 +109,17 @@ def installed(facts: Facts) -> Ok | Failed | None:
             f"npm install -g {cli.package}@latest",
         )
     return Ok(program.path + version)
+
+
+def _not_running(facts: Facts) -> Failed:
+    cli, program = facts.cli, facts.program
+    remedy = f"Run {cli.command} --version in a terminal: it has to tell its version."
+    if cli.node and not program.node:
+        remedy = (
+            f"Node.js was not found: install Node.js {cli.node} or newer, so that Sublime Text's"
+            " PATH leads to it."
+        )
+    return Failed(f"{program.path} does not run: {program.failure}.", remedy)
 
 
 def settings_readable(facts: Facts) -> Ok | Failed | None:

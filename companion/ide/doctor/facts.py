@@ -74,13 +74,15 @@ class Window:
 @dataclass(frozen=True)
 class FoundProgram:
     """The program that starts the CLI: its path, empty if none was found. `is_on_path` says whether
-    a shell finds it. Versions are empty if they are not known."""
+    a shell finds it. Versions are empty if they are not known. `failure` says how the program ended
+    that was started to see that it runs; empty if it did, or if nobody tried."""
 
     path: str = ""
     is_on_path: bool = True
     version: str = ""
     node: str = ""
     node_version: str = ""
+    failure: str = ""
 
 
 @dataclass(frozen=True)

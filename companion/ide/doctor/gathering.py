@@ -22,7 +22,7 @@ from ..hooks import extension
 from ..hooks.extension import Installed
 from ..path_maps import NO_MAPS, PathMaps
 from ..system_processes import SystemProcess
-from . import logins, lookup, report
+from . import logins, lookup, report, trial
 from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, FoundProgram, Window
 from .report import Examination
 
@@ -158,8 +158,12 @@ def _facts(
     cli, window = scope.cli, scope.window
     # Before all that takes its time: the window's peers are those of a moment ago.
     is_connected = _is_connected(process, window)
+    found = from_files(scope, process)
+    if process is None and not found.wrapper:
+        tried = trial.tried(found.program, scope.environment, scope.home)
+        found = replace(found, program=tried)
     facts = replace(
-        from_files(scope, process),
+        found,
         is_connected=is_connected,
         processes=known,
         exists=_container_marks(process),
