@@ -126,16 +126,17 @@ class Rows(unittest.TestCase):
                     if not has_some:
                         self.assertEqual(cli.session_meta(workspace), {})
                         continue
-                    with self.assertRaisesRegex(AgentError, "as soon as it is opened"):
+                    with self.assertRaisesRegex(AgentError, "as soon as it is opened|run unasked"):
                         cli.session_meta(workspace)
 
     def test_opencode_asks_before_it_edits_and_runs(self) -> None:
         _, environment = self.prepared(OpenCode, OPENAI)
         with open(environment["OPENCODE_CONFIG"]) as file:
             settings = json.load(file)
-        self.assertEqual(
-            (settings["permission"]["edit"], settings["permission"]["bash"]), ("ask", "ask")
-        )
+        # What comes last counts: all that is not named is asked about, edits and commands too.
+        rules = settings["permission"]
+        self.assertEqual((next(iter(rules)), rules["*"]), ("*", "ask"))
+        self.assertFalse({"edit", "bash", "shell", "webfetch"} & set(rules))
         self.assertEqual(settings["model"], "api/a-model")
         # The settings in a home's .opencode count more than these.
         self.assertEqual(environment["OPENCODE_TEST_HOME"], self.home)
@@ -219,8 +220,9 @@ class Rows(unittest.TestCase):
         for trusted in (False, True):
             opencode = OpenCode(self.home, trusted).environment(Credentials(OWN), {})
             # Patterns, so that they come after rules of the same names.
-            asking = {"edi?": "ask", "bas?": "ask", "webfetc?": "ask"}
-            self.assertEqual(json.loads(opencode["OPENCODE_PERMISSION"]), asking)
+            rules = json.loads(opencode["OPENCODE_PERMISSION"])
+            asked = ["edi?", "bas?", "shel?", "webfetc?", "websearc?", "?*_?*"]
+            self.assertEqual([name for name in rules if rules[name] == "ask"], asked)
             self.assertEqual("OPENCODE_DISABLE_PROJECT_CONFIG" not in opencode, trusted)
 
     def test_the_others_do_not_take_it_and_a_file_that_has_it_counts_as_none(self) -> None:

@@ -58,7 +58,7 @@ class ClaudeAgent(AgentCli):
     kinds = (ANTHROPIC,)
     own_login = "claude auth login"
     # The adapter starts it with `--mcp-config`.
-    shows_headers = True
+    shows_headers = starts_git = True
     # It starts in the mode that the workspace's settings name.
     asking_mode = "default"
     options = OPTIONS
@@ -87,11 +87,10 @@ class ClaudeAgent(AgentCli):
 
     def session_meta(self, workspace: str) -> messages.Meta:
         """The workspace's own settings may have rules that allow tools, and commands to run."""
-        return (
-            {}
-            if self.trusts(workspace)
-            else {"claudeCode": {"options": {"settingSources": ["user"]}}}
-        )
+        if self.trusts(workspace):
+            return {}
+        self.check_workspace(workspace)
+        return {"claudeCode": {"options": {"settingSources": ["user"]}}}
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:

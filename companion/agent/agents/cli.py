@@ -17,7 +17,8 @@ from ..events.tool_call import Call, Record
 from ..events.turn_events import PastTurn, Usage
 from ..wording.failure import VALIDATION_ERROR, AgentError, not_among
 from ..wording.sentence import sentence
-from .cli_home import forget_keys, inherited, of_user
+from . import untrusted_workspace
+from .cli_home import forget_keys, inherited, of_user, without_git_programs
 from .credentials import OWN, Credentials
 from .message_text import BLANKS, after_slash
 from .open_files import NO_EDITOR, OpenFiles
@@ -142,7 +143,7 @@ class AgentCli:
     the slash, that only show something or change nothing but the conversation. `key_files` are the
     files that have the key, as paths in its home; each is written again when it is needed. If it
     `shows_headers`, those of its tool servers stand on a command line, which all users of the
-    computer can read.
+    computer can read. It `starts_git` if it does so by itself, as soon as it opens a folder.
 
     It has more than twenty methods: each is one difference between the CLIs.
     """
@@ -154,6 +155,7 @@ class AgentCli:
     login = NoGoogleLogin()
     session_files = SessionFiles()
     authenticates_first = asks_to_write = removes_sessions = shows_headers = False
+    starts_git = False
     asking_mode = asks_for_messages = ""
     key_files: tuple[str, ...] = ()
     own_mark = NO_MARK
@@ -197,8 +199,10 @@ class AgentCli:
         """The whole environment of the process; `more` takes precedence. With the user's own login
         it is theirs, as if they had started it."""
         if credentials.kind == OWN:
-            return {**of_user(), **self.own_variables(), **more}
-        return {**inherited(), **self.home_variables(credentials), **more}
+            found = {**of_user(), **self.own_variables(), **more}
+        else:
+            found = {**inherited(), **self.home_variables(credentials), **more}
+        return found if self.trusted else without_git_programs(found)
 
     def home_variables(self, credentials: Credentials) -> Mapping[str, str]:
         """Those that lead it to our home, and to the model."""
@@ -221,7 +225,16 @@ class AgentCli:
     def session_meta(self, workspace: str) -> messages.Meta:
         """What it has to be told of its own with each session that is opened. May look at the
         workspace. Raises AgentError if no session may be opened there."""
+        if not self.trusts(workspace):
+            self.check_workspace(workspace)
         return {}
+
+    def check_workspace(self, workspace: str) -> None:
+        """Raises AgentError if something in a workspace that nobody trusts would take effect as
+        soon as it is opened, and nothing keeps the CLI from that. Blocks."""
+        untrusted_workspace.check_files(workspace, self.name)
+        if self.starts_git:
+            untrusted_workspace.check_git(workspace, self.name)
 
     # Credentials.
 

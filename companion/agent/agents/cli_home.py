@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Mapping, Sequence
 
 from ...base import private_files
@@ -20,6 +19,11 @@ INHERITED = (
     "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_COMPILE_CACHE",
     "SYSTEMROOT", "COMSPEC", "PATHEXT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "WINDIR",
 )  # fmt: skip
+
+# Programs that git would start by itself, by the key of a repository's settings, and what counts in
+# place of what the repository says.
+GIT_INSTEAD = {"core.fsmonitor": "false"}
+GIT_COUNT = "GIT_CONFIG_COUNT"
 
 # What only clients of our server need.
 LEFT_OUT = ("GEMINI_API_SERVER_TOKEN",)
@@ -46,6 +50,18 @@ def of_user() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
 
 
+def without_git_programs(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment with what keeps git from starting programs by itself, after the settings
+    that are in it already."""
+    told = environment.get(GIT_COUNT, "")
+    count = int(told) if told.isdecimal() else 0
+    result = dict(environment)
+    for at, (key, value) in enumerate(GIT_INSTEAD.items(), count):
+        result[f"GIT_CONFIG_KEY_{at}"], result[f"GIT_CONFIG_VALUE_{at}"] = key, value
+    result[GIT_COUNT] = str(count + len(GIT_INSTEAD))
+    return result
+
+
 def write_settings(
     home: str, folder: str, settings: Mapping[str, Any], more: Mapping[str, Any]
 ) -> None:
@@ -63,27 +79,6 @@ def write_trusted(folder: str, trusted: Sequence[str]) -> None:
     the CLI's own one in the home. Raises OSError, NotPrivate."""
     told = json.dumps({path: "TRUST_FOLDER" for path in trusted}, ensure_ascii=False)
     private_files.write(os.path.join(folder, "trustedFolders.json"), told.encode("utf-8"))
-
-
-def first_of(
-    workspace: str, folders: Sequence[str], files: Sequence[str], words: Sequence[bytes]
-) -> str:
-    """The first of these folders, or of these files with one of the words in it, in the workspace
-    or above it; "" if there is none. Those in the user's own home are theirs. Blocks."""
-    home = Path.home()
-    for place in (Path(workspace), *Path(workspace).parents):
-        if place == home:
-            break
-        for path in (place / name for name in folders):
-            if os.path.exists(path):
-                return str(path)
-        for path in (place / name for name in files):
-            # What cannot be read, the CLI cannot read either.
-            with suppress(OSError):
-                data = path.read_bytes()
-                if any(word in data for word in words):
-                    return str(path)
-    return ""
 
 
 def forget_keys(home: str, names: Sequence[str]) -> None:

@@ -16,20 +16,25 @@ from ..events.turn_events import CANCEL, ONCE
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .cli import AgentCli
-from .cli_home import first_of, forget_keys, merged
+from .cli_home import forget_keys, merged
 from .credentials import OPENAI, Credentials
 from .program import Program
+from .untrusted_workspace import first_of
 
 # Its way to log in with a key, and the mode in which it asks before it writes.
 WITH_KEY, ASKING = "api-key", "read-only"
 # The file of its home in which it keeps the key.
 LOGIN = os.path.join(".codex", "auth.json")
-# The settings of a workspace, and what is in them if they name commands. Letters may be written as
-# numbers.
+# The settings of a workspace, and what is in them if they name commands or addresses, also in
+# another file. Letters may be written as numbers.
 SETTINGS = ".codex/config.toml"
-WORDS = (b"command", b"notify", b"hook", b"\\")
+WORDS = (
+    b"command", b"notify", b"hook", b"mcp_servers", b"url", b"endpoint", b"config_file", b"\\",
+)  # fmt: skip
+# What else names commands, or allows them unasked.
+OTHERS = (".codex/rules", ".codex/hooks.json", ".codex/hooks", ".codex/agents")
 NAMES_COMMANDS = sentence(
-    "{path} may name commands, which Codex would run as soon as it is opened. To trust"
+    "{path} may name or allow commands, which Codex would run unasked. To trust"
     ' them, name your folder in "trusted_folders" in the settings of the editor, or start the'
     " server with --trust."
 )
@@ -59,6 +64,7 @@ class Codex(AgentCli):
     kinds = (OPENAI,)
     own_login = "codex login"
     asking_mode = ASKING
+    starts_git = True
     options = OPTIONS
     harmless_commands = HARMLESS
     key_files = (LOGIN,)
@@ -98,12 +104,12 @@ class Codex(AgentCli):
     def own_variables(self) -> Mapping[str, str]:
         return {"INITIAL_AGENT_MODE": ASKING}
 
-    def session_meta(self, workspace: str) -> messages.Meta:
+    def check_workspace(self, workspace: str) -> None:
         """It trusts every workspace, and nothing keeps it from that."""
-        path = "" if self.trusts(workspace) else first_of(workspace, (), (SETTINGS,), WORDS)
+        path = first_of(workspace, OTHERS, (SETTINGS,), WORDS)
         if path:
             raise AgentError(VALIDATION_ERROR, NAMES_COMMANDS.filled(path=path))
-        return {}
+        super().check_workspace(workspace)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:

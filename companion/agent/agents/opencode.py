@@ -17,16 +17,31 @@ from ..events.turn_events import CANCEL, ONCE
 from ..wording.failure import VALIDATION_ERROR, AgentError
 from ..wording.sentence import sentence
 from .cli import AgentCli
-from .cli_home import first_of, merged
+from .cli_home import merged
 from .credentials import OPENAI, Credentials
 from .program import Program
+from .untrusted_workspace import first_of
 
 # The file of its home with its settings, and the key among them.
 SETTINGS = "opencode.json"
 # Our name for the provider in its settings; and what counts where no model and no address is named.
 PROVIDER, MODEL, ADDRESS = "api", "gpt-5", "https://api.openai.com/v1"
-# Its own default runs everything unasked.
-ASKING = {"edit": "ask", "bash": "ask", "webfetch": "ask"}
+# The tools of the editor, which only tell what is in it.
+EDITOR = "editor_*"
+# Its own default runs everything unasked. Of several rules that fit, the last one counts.
+ASKING = {
+    "*": "ask",
+    "read": {"*": "allow", "*.env": "ask", "*.env.*": "ask", "*.env.example": "allow"},
+    **dict.fromkeys(("glob", "grep", "list", "todowrite", "todoread", "question"), "allow"),
+    **dict.fromkeys(("skill", "task", "plan_enter", EDITOR), "allow"),
+}
+# The same beside the user's own settings, where a rule of the same name would stand where theirs
+# stands: so each has a pattern for a name. Tools of servers have a "_" in their names. `shell` is
+# what version 2 calls `bash`.
+ASKING_TOO = {
+    **dict.fromkeys(("edi?", "bas?", "shel?", "webfetc?", "websearc?", "?*_?*"), "ask"),
+    "editor_?*": "allow",
+}
 OPTIONS = {"once": ONCE, "reject": CANCEL}
 # Where a workspace may name plugins: its folders of them, and its settings.
 FOLDERS = (".opencode/plugin", ".opencode/plugins")
@@ -107,17 +122,14 @@ class OpenCode(AgentCli):
         }
 
     def own_variables(self) -> Mapping[str, str]:
-        """Of several rules that fit, the last one counts, and these come after those of the user's
-        settings: unless they have the same names. So each has a pattern for a name."""
-        asking = {f"{name[:-1]}?": "ask" for name in ASKING}
-        return {"OPENCODE_PERMISSION": json.dumps(asking), **self._without_project}
+        return {"OPENCODE_PERMISSION": json.dumps(ASKING_TOO), **self._without_project}
 
-    def session_meta(self, workspace: str) -> messages.Meta:
+    def check_workspace(self, workspace: str) -> None:
         """No option of its keeps it from running a workspace's plugins."""
-        path = "" if self.trusts(workspace) else first_of(workspace, FOLDERS, FILES, WORDS)
+        path = first_of(workspace, FOLDERS, FILES, WORDS)
         if path:
             raise AgentError(VALIDATION_ERROR, HAS_PLUGINS.filled(path=path))
-        return {}
+        super().check_workspace(workspace)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:

@@ -47,7 +47,7 @@ class QwenCode(AgentCli):
     id = "qwen"
     program = Program("Qwen Code", "qwen", "@qwen-code/qwen-code", "cli-entry.js")
     kinds = (OPENAI,)
-    authenticates_first = asks_to_write = removes_sessions = True
+    authenticates_first = asks_to_write = removes_sessions = starts_git = True
     asks_for_messages = "craft/drainMidTurnQueue"
     options = OPTIONS
     harmless_commands = HARMLESS

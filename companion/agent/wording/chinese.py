@@ -256,11 +256,25 @@ CHINESE_SENTENCES: Mapping[str, str] = {
         "{path} 中有 opencode 插件，一打开就会运行。如果信任它们，请在编辑器设置的"
         ' "trusted_folders" 中写上您的文件夹，或使用 --trust 启动服务器。'
     ),
-    "{path} may name commands, which Codex would run as soon as it is opened. To trust"
+    "{path} may name or allow commands, which Codex would run unasked. To trust"
     ' them, name your folder in "trusted_folders" in the settings of the editor, or start the'
     " server with --trust.": (
-        "{path} 可能指定了命令，一打开 Codex 就会运行。如果信任它们，请在编辑器设置的"
+        "{path} 可能指定或允许命令，Codex 会不经询问就运行。如果信任它们，请在编辑器设置的"
         ' "trusted_folders" 中写上您的文件夹，或使用 --trust 启动服务器。'
+    ),
+    "The settings of git in {path} have {key}, which may name a program that git starts as soon as"
+    ' {cli} opens the folder. To trust them, name your folder in "trusted_folders" in the settings'
+    " of the editor, or start the server with --trust.": (
+        "{path} 中的 git 设置含有 {key}，它可能指定了程序，{cli} 一打开该文件夹 git 就会启动它。"
+        '如果信任它们，请在编辑器设置的 "trusted_folders" 中写上您的文件夹，'
+        "或使用 --trust 启动服务器。"
+    ),
+    "{path} is a device or a pipe and no file, and {cli} may read it as soon as it opens the"
+    " folder. Remove it first.": (
+        "{path} 是设备或管道，不是文件，而 {cli} 可能一打开该文件夹就读取它。请先将其删除。"
+    ),
+    "git did not tell its settings in {path} within {seconds} seconds.": (
+        "git 没有在 {seconds} 秒内给出它在 {path} 中的设置。"
     ),
     "Two agents would have the id {id}; leave one of them out.": (
         "两个代理的标识都会是 {id}；请去掉其中一个。"
