@@ -78,10 +78,10 @@ def first_of(
     """The first of these folders, or of these files with one of the words in it, in the workspace
     or above it; "" if there is none. A file that is too large to be read has them."""
     for place in places(workspace):
-        for path in (place / name for name in folders):
+        for path in (str(place / name) for name in folders):
             if os.path.lexists(path):
-                return str(path)
-        for path in map(str, (place / name for name in files)):
+                return path
+        for path in (str(place / name) for name in files):
             if _has_any(path, words):
                 return path
     return ""
