@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import doctest
 import os
+from dataclasses import replace
 from typing import Any
 
 from GeminiCompanion.companion.agent.acp.messages import ToolCallUpdate
 from GeminiCompanion.companion.agent.events.tool_call import Call, read
 from GeminiCompanion.companion.agent.turn.call_rules import ALLOW, ASK, DENY, verdict_of
-from GeminiCompanion.companion.agent.turn.lasting_answers import coverage_of
+from GeminiCompanion.companion.agent.turn.lasting_answers import NOTHING, coverage_of
 from GeminiCompanion.companion.agent.turn.simple_commands import is_allowed, is_named
 from GeminiCompanion.companion.base import agent_rules
 from GeminiCompanion.companion.base.agent_rules import AgentRules, are_rules, problem_of_rule
@@ -90,6 +91,26 @@ class Rules(Case):
         self.assertEqual(self.decided(call, deny=["edit:*.py"]), DENY)
         self.assertEqual(self.decided(call, deny=["read:*.py"]), DENY)
 
+    def test_an_edit_is_one_also_where_an_argument_is_named_command(self) -> None:
+        call = replace(self.edit("a.lock"), args={"command": "create"})
+        self.assertEqual(self.decided(call, deny=["edit:*.lock"]), DENY)
+        self.assertEqual(self.decided(replace(call, kind="other"), deny=["edit:*.lock"]), DENY)
+        self.assertEqual(self.decided(replace(call, diffs=()), deny=["edit:*.lock"]), DENY)
+        # The folder in which a command runs is not edited.
+        self.assertEqual(self.decided(command(cwd=self.path("src")), deny=["edit:src/"]), "")
+
+    def test_a_path_in_the_users_folder_is_denied_in_its_short_form_too(self) -> None:
+        for rule in ("read:~/.ssh/", f"read:{os.path.expanduser('~')}/.ssh/"):
+            call = replace(self.reading("a"), args={"file_path": "~/.ssh/id"}, path="~/.ssh/id")
+            self.assertEqual(self.decided(call, deny=[rule]), DENY, rule)
+
+    def test_a_rule_from_the_workspace_on_counts_where_the_workspace_is_a_link(self) -> None:
+        linked = os.path.join(self.top, "linked")
+        os.symlink(self.folder, linked)
+        rules = AgentRules(deny=("edit:/src/",))
+        found = verdict_of(self.edit("src/a.py"), rules, linked, NOTHING)
+        self.assertEqual(found.decision, DENY)
+
     def test_a_tool_is_meant_by_its_name_but_not_for_commands_and_edits(self) -> None:
         self.assertEqual(self.decided(of_server(), allow=["tool:mcp_sums_*"]), ALLOW)
         self.assertEqual(self.decided(of_server(), allow=["tool:mcp_sums"]), "")
@@ -135,7 +156,8 @@ class Commands(Case):
             "/usr/bin/git push", "'git' push", 'g"i"t push', "g\\it push", "(git push)",
             "bash -c 'ls; git push'", 'sh -c "git push"', "git \\\npush", "git${IFS}push",
             "GIT PUSH", "if true; then git push; fi", "git push > x", "xargs git push <x",
-            "git 'push",
+            "git 'push", "sh -c \"'git' push\"", "git pu\\\nsh", "git pu^sh", "! git push",
+            "!git push", "git push 2>x", "git pu`` sh; git push", "git pu$()sh", "git pu``sh",
         ):  # fmt: skip
             self.assertTrue(is_named(line, "git push *"), line)
             self.assertTrue(is_named(line, "git push*"), line)

@@ -42,7 +42,7 @@ def verdict_of(call: Call, rules: AgentRules, workspace: str, coverage: Coverage
     """`coverage` is that of lasting answers: without any, nothing is allowed. Asks the disk."""
     names = _names(call)
     places = [absolute(call, it, workspace) for it in files_of(call)]
-    paths = [it for place in places for it in (os.path.abspath(place), _real(place))]
+    paths = [it for place in places for it in _spellings(place)]
     for decision, those in ((DENY, rules.deny), (ASK, rules.ask)):
         for rule in those:
             if _fits(rule, call, names, paths, workspace):
@@ -59,9 +59,17 @@ def _fits(
         return any(is_like(it.casefold(), pattern.casefold()) for it in names)
     if kind == COMMAND:
         return call.is_command and is_named(call.shell_line, pattern)
-    others = READING if kind == EDIT else (tool_call.EDIT,)
-    is_meant = kind in OF_PATHS and call.kind not in others and not call.is_command
-    return is_meant and any(is_matched(it, (workspace,), (pattern,), True) for it in paths)
+    is_meant = kind in OF_PATHS and _may(kind, call)
+    roots = (workspace, _real(workspace))
+    return is_meant and any(is_matched(it, roots, (pattern,), True) for it in paths)
+
+
+def _may(kind: str, call: Call) -> bool:
+    """Whether the call may do this to the files that it names. What a command names is where it
+    runs, if it has no edits beside it."""
+    if call.diffs or call.kind == tool_call.EDIT:
+        return kind == EDIT
+    return not call.is_command and (kind == READ or call.kind not in READING)
 
 
 def _allowing(call: Call, rules: Sequence[str], places: Sequence[str], workspace: str) -> list[str]:
@@ -98,6 +106,13 @@ def _says_nothing(call: Call) -> bool:
     """Whether its text is only what it is for, or where it runs."""
     text = call.text
     return not text or text in map(call.args.get, SAYING) or SHELL_NOTE.fullmatch(text) is not None
+
+
+def _spellings(path: str) -> Iterable[str]:
+    """Some agents take a `~` for the user's folder, others for a name."""
+    home = os.path.join("~", "")
+    expanded = os.path.expanduser("~") + path[1:] if path.startswith(home) else path
+    return os.path.abspath(path), _real(path), os.path.abspath(expanded), _real(expanded)
 
 
 def _real(path: str) -> str:

@@ -11,7 +11,9 @@ import unicodedata
 # What may begin another command, replace a part of this one, or lead its output elsewhere, in a
 # POSIX shell, PowerShell or cmd.exe.
 SPECIAL = re.compile(r"[;&|<>$`(){}%^!\\@]")
-BETWEEN = re.compile(r"[;&|<>`(){}\r\n]+|\$\(")
+BETWEEN = re.compile(r"\d*[<>]+|[;&|!`(){}\r\n]+|\$\(")
+# What stands for nothing within a word: a line that goes on, an escape, a quote, nothing put in.
+NOTHING = re.compile(r"\\\r?\n|[\\^\"']|\$\(\)|``")
 # Blanks by other names.
 BLANK = re.compile(r"\\\r?\n|\$\{?IFS\}?")
 ASSIGNED = re.compile(r"\w+\+?=")
@@ -33,7 +35,11 @@ def simple(line: str) -> str:
 
 def parts(line: str) -> list[str]:
     """All texts in which a forbidden command may stand: the parts of the line, without quotes."""
-    pieces = BETWEEN.split(BLANK.sub(" ", line))
+    pieces = [
+        piece
+        for text in (line, NOTHING.sub("", line))
+        for piece in BETWEEN.split(BLANK.sub(" ", text))
+    ]
     return [" ".join(_words(it)) for it in (line, *pieces) if it.strip()]
 
 
