@@ -242,6 +242,19 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         tracker.confirm(SHELL, CallDecision("proceed_once", revision=revision))
         self.assertEqual(self.session.told, [(1, "proceed_once")])
 
+    async def test_after_a_question_that_was_taken_back_an_answer_without_revision_is_not_meant(
+        self,
+    ) -> None:
+        tracker = self.tracker()
+        await tracker.ask(self.stage.asked(shell()))
+        tracker.withdraw(messages.Withdrawal(1))
+        await tracker.ask(self.stage.asked(replace(shell(), title="dd of=x")))
+        self.refused(tracker)
+        self.assertEqual(self.session.told, [(1, None)])
+        _command, revision = self.waiting(tracker)
+        tracker.confirm(SHELL, CallDecision("proceed_once", revision=revision))
+        self.assertEqual(self.session.told, [(1, None), (2, "proceed_once")])
+
     async def test_a_rejection_counts_for_whatever_waits(self) -> None:
         tracker = self.tracker()
         await tracker.ask(self.stage.asked(shell()))

@@ -77,6 +77,8 @@ class CallTracker:
         self._patience = patience
         self._calls = CallEvents(log, agent)
         self._pending: dict[str, PendingPermission] = {}
+        # The calls about which a question ended without the user: their answer may be on its way.
+        self._undecided: set[str] = set()
         told = self._wait_for_decision, self._tell_end
         self._held = HeldWrites(agent, self.writes, self._calls, self._consent, *told)
         # Writes of the user's texts instead of refused edits, by the ids of the calls.
@@ -111,6 +113,7 @@ class CallTracker:
         if decision.new_text is not None and diff is not None:
             edits = (replace(diff, new_text=decision.new_text),)
         self._settle(pending)
+        self._undecided.discard(call_id)
         self._agent.notes += [decision.note] if decision.note else []
         if outcome == CANCEL:
             self._reject(pending, REJECTED)
@@ -156,13 +159,13 @@ class CallTracker:
         """The agent asks whether a call may run. What it asked before with one of these ids has its
         answer then: nobody could tell the two apart."""
         self.withdraw(Withdrawal(request.id))
-        is_changed = self._drop(request.call.id)
+        self._drop(request.call.id)
         call = self._calls.take(request.call, is_asked=True)
         if call is None or self.is_cancelled:
             self._session.decide(request, None)
             return
         call = await self.writes.read_before(call, again=True)
-        pending, verdict = await self._judged(request, call, is_changed)
+        pending, verdict = await self._judged(request, call)
         if self.is_cancelled:
             self._session.decide(request, None)
         elif verdict.decision == DENY:
@@ -262,14 +265,13 @@ class CallTracker:
             self._tell_end(told, call, Record(output=str(ended.told)), ended)
 
     async def _judged(
-        self, request: PermissionRequest, call: Call, is_changed: bool
+        self, request: PermissionRequest, call: Call
     ) -> tuple[PendingPermission, Verdict]:
         """The question, and what the user has said of it before."""
         choices = choices_of(request.options, self._agent.cli.options, call)
         is_changeable = _is_changeable(self._agent, call, choices)
         verdict, coverage = await self._consent.on_call(call, choices)
-        pending = PendingPermission(request, call, choices, is_changeable, coverage)
-        return replace(pending, is_changed=is_changed), verdict
+        return PendingPermission(request, call, choices, is_changeable, coverage), verdict
 
     async def _ask_anew(self, pending: PendingPermission, call: Call) -> None:
         """The agent tells more of a call that waits. If the user was asked about something else,
@@ -278,7 +280,7 @@ class CallTracker:
             # They are asked about the text that is to be written, whatever is told of the call.
             return
         call = await self.writes.read_before(call)
-        changed, verdict = await self._judged(pending.request, call, is_changed=True)
+        changed, verdict = await self._judged(pending.request, call)
         if self._pending.get(call.id) is not pending or changed.body == pending.body:
             return
         self._settle(pending)
@@ -287,19 +289,16 @@ class CallTracker:
         else:
             self._wait_for_decision(changed)
 
-    def _drop(self, call_id: str) -> bool:
-        """The agent asks anew about a call. Whether it still waited for another answer, which is no
-        approval then."""
+    def _drop(self, call_id: str) -> None:
+        """The agent asks anew about a call: what still waits is no approval then."""
         pending = self._pending.get(call_id)
-        if pending is None:
-            return False
-        self._settle(pending)
-        self._answer(pending, "", WITHDRAWN)
-        return True
+        if pending is not None:
+            self._settle(pending)
+            self._answer(pending, "", WITHDRAWN)
 
     def _wait_for_decision(self, pending: PendingPermission) -> None:
         call = pending.call
-        pending.is_changed |= self._drop(call.id)
+        self._drop(call.id)
         if self._log.is_over:
             self._answer(pending, CANCEL)
             return
@@ -308,6 +307,7 @@ class CallTracker:
         if self._patience is None or self.is_cancelled:
             self._reject(pending, STOPPED if self.is_cancelled else UNATTENDED)
             return
+        pending.is_changed = call.id in self._undecided
         pending.event = self._log.add(pending.body)
         loop = asyncio.get_running_loop()
         pending.timer = loop.call_later(self._patience, self._expire, call.id)
@@ -321,6 +321,7 @@ class CallTracker:
 
     def _settle(self, pending: PendingPermission) -> None:
         del self._pending[pending.call.id]
+        self._undecided.add(pending.call.id)
         if pending.timer is not None:
             pending.timer.cancel()
 

@@ -98,9 +98,9 @@ def is_known(option: PermissionOption, known: Mapping[str, str]) -> bool:
 class PendingPermission:
     """A call that waits for the answer to a permission request. `is_changeable` says that it is an
     edit that can be written otherwise. `coverage` has the lasting answers that are offered. `event`
-    and `timer` exist once somebody was asked; `is_changed` says that it takes the place of a
-    question that waited. Where not the agent asks, but we about a write of its, there is no
-    `request`, and `held` gets why it is not allowed, "" if it is."""
+    and `timer` exist once somebody was asked; `is_changed` says that another
+    question about the call ended without the user's answer. Where not the agent asks, but we about
+    a write of its, there is no `request`, and `held` gets why it is not allowed, "" if it is."""
 
     request: PermissionRequest | None
     call: Call
