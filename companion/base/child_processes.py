@@ -38,7 +38,7 @@ def output(*command: str, seconds: float = PATIENCE) -> str:
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedProgram:
     """How a program ended: its exit status, and what it wrote to stdout and stderr."""
 
     status: int
@@ -46,7 +46,9 @@ class Ended:
     errors: str
 
 
-def run(*command: str, seconds: float, environment: Mapping[str, str], folder: str) -> Ended | None:
+def run(
+    *command: str, seconds: float, environment: Mapping[str, str], folder: str
+) -> EndedProgram | None:
     """Run the program in the folder; None if it does not end in time, and then it is ended with
     all that it has started. Raises OSError if it cannot be started."""
     process = subprocess.Popen(
@@ -66,7 +68,7 @@ def run(*command: str, seconds: float, environment: Mapping[str, str], folder: s
             end_tree(process.pid)
             process.kill()
             return None
-        return Ended(
+        return EndedProgram(
             process.returncode, *(it.decode("utf-8", "replace") for it in (output, errors))
         )
 
