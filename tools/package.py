@@ -37,7 +37,8 @@ PINS = os.path.join(ROOT, "requirements", "carried.txt")
 API = (
     "files/uploads handlers/attachment_handlers handlers/chat_handlers handlers/event_stream"
     " handlers/export_handlers handlers/handler_types handlers/openai_handlers"
-    " handlers/operation_handlers handlers/page_handlers handlers/session_handlers"
+    " handlers/openai_turns handlers/operation_handlers handlers/page_handlers"
+    " handlers/session_handlers"
     " routes server serving/dispatch serving/once"
 )
 USERS = {
@@ -45,6 +46,7 @@ USERS = {
     "companion/base/connection.py": ("aiohttp",),
     "companion/base/http_server.py": ("aiohttp",),
     "companion/ide/answers.py": ("aiohttp",),
+    "companion/ide/hooks/extension_transport.py": ("aiohttp",),
     "companion/ide/stateless_transport.py": ("aiohttp",),
     "companion/ide/transport.py": ("aiohttp",),
     "companion/ide/schema_check.py": ("jsonschema",),

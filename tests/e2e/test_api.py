@@ -664,6 +664,7 @@ class Everything(ApiCase):
         told = await self.get("/models")
         id = events[0]["data"]["sessionId"]
         openai = {"model": "gemini", "messages": [{"role": "user", "content": "all"}]}
+        responses = {"model": "gemini", "input": "all"}
         attachment = await self.attached(id)
         turn = f"/sessions/{id}/turns/{events[0]['data']['turnId']}"
         for method, route, body in (
@@ -678,6 +679,7 @@ class Everything(ApiCase):
             ("GET", f"/sessions/{id}/messages", None), ("PATCH", f"/sessions/{id}", {"title": "x"}),
             ("DELETE", f"/sessions/{id}", None), ("GET", "/v1/models", None),
             ("GET", "/v1/models/gemini", None), ("POST", "/v1/chat/completions", openai),
+            ("POST", "/v1/responses", responses),
             ("GET", "/healthz", None), ("GET", "/readyz", None), ("GET", "/agents", None),
             ("GET", "/status", None), ("GET", "/auth/status", None), ("GET", "/sessions", None),
             ("GET", "/tool-confirmations", None), ("GET", "/elicitations", None),

@@ -501,7 +501,7 @@ class OurClient(WithModel):
         path = self.will_write("write it, please")
         done = self.run_program("write it, please", "--outcome", "proceed_once")
         self.assertEqual((done.returncode, done.stdout), (0, "Done.\n"), done.stderr)
-        self.assertIn("write_file", done.stderr)
+        self.assertIn(f"WriteFile\n{path}", done.stderr)
         self.assertTrue(os.path.exists(path))
         os.unlink(path)
         # Nobody can be asked, so nothing is written.
