@@ -27,9 +27,21 @@ async def with_token(port: int, token: str) -> AsyncIterator[int]:
         added = b"Authorization: Bearer %b" % token.encode()
         return line + end + added + end + head + blank + body
 
+    tasks: set[asyncio.Task[None]] = set()
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
         there, back = await asyncio.open_connection(HOST, port)
-        await asyncio.gather(pipe(reader, back, changed), pipe(there, writer, lambda data: data))
+        try:
+            pipes = pipe(reader, back, changed), pipe(there, writer, lambda data: data)
+            await asyncio.gather(*pipes)
+        finally:
+            for each in (back, writer):
+                each.close()
+            with contextlib.suppress(ConnectionError):
+                await asyncio.gather(back.wait_closed(), writer.wait_closed())
 
     server = await asyncio.start_server(serve, HOST, 0)
     own: int = server.sockets[0].getsockname()[1]
@@ -37,6 +49,10 @@ async def with_token(port: int, token: str) -> AsyncIterator[int]:
         yield own
     finally:
         server.close()
+        # What a program left open would be reported in a later test.
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def pipe(
