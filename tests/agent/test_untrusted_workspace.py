@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+from typing import Any
 
 from companion.agent.agents.claude_agent import ClaudeAgent
 from companion.agent.agents.cli_home import without_git_programs
@@ -97,7 +98,10 @@ class UntrustedWorkspace(unittest.TestCase):
             for make in (os.mkfifo, lambda path: os.symlink("/dev/zero", path)):
                 make(path)
                 with self.subTest(name):
-                    readers = {".codex/config.toml": [Codex], "opencode.json": [OpenCode]}
+                    readers: dict[str, Any] = {
+                        ".codex/config.toml": [Codex],
+                        "opencode.json": [OpenCode],
+                    }
                     for kind in readers.get(name, ALL):
                         self.assertIn(name, self.refusal(kind))
                 os.unlink(path)
@@ -108,7 +112,7 @@ class UntrustedWorkspace(unittest.TestCase):
         self.git("init", "-q")
         mark = os.path.join(self.folder, "mark")
         self.write(".git/config", f"[core]\nfsmonitor = touch '{mark}'; false\n")
-        run = {"cwd": self.workspace, "check": True, "stdout": subprocess.DEVNULL}
+        run: dict[str, Any] = {"cwd": self.workspace, "check": True, "stdout": subprocess.DEVNULL}
         subprocess.run(["git", "status"], env={**os.environ, **told}, **run)
         self.assertFalse(os.path.exists(mark))
         kept = subprocess.run(

@@ -17,6 +17,7 @@ import os
 import shlex
 import subprocess
 from dataclasses import dataclass
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable, Mapping, Sequence
 
@@ -347,6 +348,11 @@ def plugin(marks: Marks, name: str) -> str:
     return marks.module(name) + "export const Evil = async () => ({});\n"
 
 
+def opencode_tool(folder: str, marks: Marks, name: str) -> Mapping[str, str]:
+    tool = "export default { description: 'evil', args: {}, execute: async () => '' };"
+    return {f".opencode/{folder}/evil.ts": marks.module(name) + tool}
+
+
 def opencode_settings(told: Callable[[Marks, str], Mapping[str, Any]]) -> Any:
     return lambda marks, name: {"opencode.json": json.dumps(told(marks, name))}
 
@@ -361,16 +367,7 @@ OPENCODE = (
             "evil.js": plugin(marks, name),
         },
     ),
-    *(
-        opencode(
-            f"{folder}-folder",
-            lambda marks, name, folder=folder: {
-                f".opencode/{folder}/evil.ts": marks.module(name)
-                + "export default { description: 'evil', args: {}, execute: async () => '' };"
-            },
-        )
-        for folder in ("tool", "tools")
-    ),
+    *(opencode(f"{folder}-folder", partial(opencode_tool, folder)) for folder in ("tool", "tools")),
     opencode(
         "server",
         opencode_settings(
@@ -502,7 +499,7 @@ BAITS = (*ANY, *GIT_BAITS, *CODEX, *OPENCODE)
 def make_workspace(folder: str) -> None:
     """A git repository with one file that seems to have changed, and nothing in it yet that could
     spring."""
-    run = {"cwd": folder, "env": {**os.environ, **GIT}, "check": True}
+    run: dict[str, Any] = {"cwd": folder, "env": {**os.environ, **GIT}, "check": True}
     path = os.path.join(folder, "code.ts")
     for words in (("init", "-q", "-b", "main"),):
         subprocess.run(["git", *words], **run)

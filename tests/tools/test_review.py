@@ -25,6 +25,7 @@ PACKAGE = (
     "CHANGELOG.md",
     "Context.sublime-menu",
     "Default.sublime-commands",
+    "Default (OSX).sublime-keymap",
     "Default.sublime-keymap",
     "Gemini Companion Chat.sublime-syntax",
     "GeminiCompanion.sublime-settings",
