@@ -46,7 +46,7 @@ FALLS_FOR = {
     "gemini": "gemini-tools",
     "qwen": "qwen-mcp",
     "claude": "claude-hooks",
-    "opencode": "opencode-plugin",
+    "opencode": "opencode-server",
     "codex": "codex-server",
 }
 # Who reads on by itself in a file without an end.
@@ -141,18 +141,14 @@ class Baited(AgentCase):
         await trusting.account.configure(self.row.key(self.model.url))
         wanted = FALLS_FOR[self.row.id]
         self.lay(*(it for it in BAITS if it.name in (self.row.id, wanted)))
+        # Some of them keep the agent from answering.
+        asked = asyncio.ensure_future(trusting.chat(self.workspace, "greet who trusts"))
         try:
-            turn = await trusting.chat(self.workspace, "greet who trusts")
-            reading = asyncio.ensure_future(last_of(turn))
             await until(lambda: wanted in self.marks.seen())
-            reading.cancel()
         finally:
             await trusting.stop()
-
-
-async def last_of(turn: Any) -> None:
-    async for _event in turn.events():
-        pass
+            await asyncio.wait([asked])
+            asked.exception()
 
 
 def memory() -> int:
