@@ -195,7 +195,7 @@ class InTab(unittest.TestCase):
     def test_a_command_is_run_once_it_was_allowed(self) -> None:
         line = f"echo plum > '{self.path}'"
         self.say("run it", [self.row.run(line)], ["It ran."])
-        self.until_shown("▏ ? May it use ", f"\n{line}\n", "\n▏   [")
+        self.until_shown("▏ ? May it use ", f"{line}\n", "\n▏   [")
         self.assertIsNone(self.read())
         self.decide("gemini_companion_allow")
         self.until_over("It ran.")
@@ -206,7 +206,7 @@ class InTab(unittest.TestCase):
         wait = f"until test -e '{self.path}'; do sleep 0.1; done"
         line = f"echo plum; echo > '{self.path}.begun'; {wait}; echo cherry"
         self.say("run it", [self.row.run(line)], ["It ran."])
-        self.until_shown("▏ ? May it use ", f"\n{line}\n", "\n▏   [")
+        self.until_shown("▏ ? May it use ", f"{line}\n", "\n▏   [")
         self.decide("gemini_companion_allow")
         if self.row.tells_output:
             shown = self.until_shown("▏ ● ", "1 line so far", "```\nplum\n```")
@@ -219,7 +219,7 @@ class InTab(unittest.TestCase):
     def test_a_command_is_not_run_if_it_was_denied(self) -> None:
         line = f"echo plum > '{self.path}'"
         self.say("run it", [self.row.run(line)], ["As you wish."])
-        self.until_shown("▏ ? May it use ", f"\n{line}\n", "\n▏   [")
+        self.until_shown("▏ ? May it use ", f"{line}\n", "\n▏   [")
         self.decide("gemini_companion_deny")
         self.until_over("▏ ⊘ ")
         self.assertIsNone(self.read())
