@@ -171,6 +171,10 @@ class LargeCase(DeskCase):
         OLD is to become 10=first 23999=changed 29000=again; comparisons and reading are held
         | run accept_diff; change 0 is dropped at once; run reject_diff; run release_diff
         | both go on; the user was told: reviews.OVER of file.txt; nothing is accepted
+    a second accepting while the first is under way is answered
+        OLD is to become 10=first; comparisons and reading are held
+        | run accept_diff; run accept_diff; the user was told: accepting.UNDER_WAY of file.txt
+        | both go on; nothing is accepted
     accepted in the terminal it is written without what was dropped
         OLD is to become 10=first 23999=changed 29000=again | change 0 is dropped
         | in its terminal the CLI gets 23999=changed 29000=again

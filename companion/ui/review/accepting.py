@@ -33,6 +33,7 @@ ANEW = (ACCEPT[0], "{} creates the file again.")
 MERGE = ("Merge my changes", "What you changed in the file is merged into the proposal.")
 GO_BACK = ("Go back", "Nothing is sent, nothing is changed.")
 NOT_ACCEPTED = "{} was not accepted: accept it again."
+UNDER_WAY = "{} is being accepted already."
 CLOSED = "{} was closed before it was accepted: nothing is written."
 IN_TAB = " Its text is in a new tab."
 
@@ -67,6 +68,10 @@ class Accepting:
         if record is not None and record.edit_id:
             # The CLI has made the edit already.
             return await self._actions.written.keep(window, view)
+        if record is None:
+            self._tell(OVER.format(name_of(view)))
+        elif record.id in self._pressed:
+            self._tell(UNDER_WAY.format(name_of(view)))
         return await self.accepted(window, view) is not None
 
     async def accepted(

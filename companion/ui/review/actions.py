@@ -72,6 +72,7 @@ class Actions:
         by then. Gives whether it was done."""
         record = waiting(view)
         if record is None:
+            self._editor.tell(OVER.format(name_of(view)))
             return False
         async with self._reviews.presses.turn(record.id):
             if waiting(view) is None:
@@ -86,6 +87,7 @@ class Actions:
         """Release it after what the user has pressed before."""
         record = waiting(view)
         if record is None:
+            self._editor.tell(OVER.format(name_of(view)))
             return
         async with self._reviews.presses.turn(record.id):
             if waiting(view) is None:
