@@ -60,6 +60,8 @@ class EditReviews(Owner):
         self._typed = typed_texts
         # By the conversation and the call.
         self._asked: dict[Key, AskedCall] = {}
+        # What was in front when it was looked at last.
+        self._was_on_top: set[tuple[Key, str]] = set()
         self.needed: Needed = _nothing
         # Whether turns from before the last start may still run, and be heard of again.
         self.has_old_turns = False
@@ -101,7 +103,10 @@ class EditReviews(Owner):
             self._restored(view, record)
         if left:
             views = list(reviews())
-        self._look_at(views)
+        # One that was covered by the next a moment later was not looked at.
+        on_top = _on_top(views)
+        self._add_seen(on_top & self._was_on_top)
+        self._was_on_top = on_top
         known = {record.id for _, record in views}
         known.update(id for asked in self._asked.values() for id in asked.typed)
         for id, path, text in self._typed.others(known):
@@ -152,17 +157,17 @@ class EditReviews(Owner):
     def shows_unseen(self, chat: str, call: str) -> bool:
         """Show a review of the call that was never in front; False if all were."""
         views = list(reviews())
-        self._look_at(views)
+        self._add_seen(_on_top(views))
         asked = self._asked.get((chat, call))
         seen = asked.seen if asked is not None else set()
         paths = [it.path for _, it in views if key_of(it) == (chat, call)]
         return any(go(chat, call, path) for path in paths if path not in seen)
 
-    def _look_at(self, views: Sequence[tuple[sublime.View, DiffRecord]]) -> None:
-        for view, record in views:
-            asked, window = self._asked.get(key_of(record)), view.window()
-            if asked is not None and window is not None and is_on_top(window, view):
-                asked.seen.add(record.path)
+    def _add_seen(self, on_top: set[tuple[Key, str]]) -> None:
+        for key, path in on_top:
+            asked = self._asked.get(key)
+            if asked is not None:
+                asked.seen.add(path)
 
     # Opening.
 
@@ -314,3 +319,13 @@ async def _nothing() -> None:
 
 async def _not_accepted(window: sublime.Window, view: sublime.View) -> bool:
     return False
+
+
+def _on_top(views: Sequence[tuple[sublime.View, DiffRecord]]) -> set[tuple[Key, str]]:
+    """The reviews that are in front, by their calls and paths."""
+    windows = ((view, record, view.window()) for view, record in views)
+    return {
+        (key_of(record), record.path)
+        for view, record, window in windows
+        if window is not None and is_on_top(window, view)
+    }
