@@ -60,6 +60,7 @@ class Saving:
         # Held by the thread that writes; it protects the fields below. On a slow disk the last save
         # may begin before the one before it has ended.
         self._disk = threading.Lock()
+        self._is_last_done = False
         # Held by the thread that releases a folder that was locked too late, or is not used.
         self._letting_go = threading.Lock()
         # The content of the file, as far as it could be written.
@@ -172,8 +173,11 @@ class Saving:
         self._writing.add_done_callback(self._saved)
 
     def _write(self, path: str, picture: list[SavedWorkspace]) -> str:
-        """Runs in a thread."""
+        """Runs in a thread, which may begin after that of the last save: then its picture is older
+        than the file, and the next companion has the folder."""
         with self._disk:
+            if self._is_last_done:
+                return ""
             problem = state_file.save(path, picture)
             self._written = [] if problem else picture
             return problem
@@ -186,6 +190,7 @@ class Saving:
                     return ""
                 return state_file.save(path, picture)
             finally:
+                self._is_last_done = True
                 self._let_go()
 
     def _saved(self, writing: asyncio.Future[str]) -> None:

@@ -340,6 +340,30 @@ class TwoEditors(OutlivingTestCase):
         self.addCleanup(other.release)
         await until(lambda: is_free(other))
 
+    async def test_a_save_that_begins_after_the_last_one_does_not_replace_it(self) -> None:
+        begins, ended, real = threading.Event(), threading.Event(), Saving._write
+        self.addCleanup(begins.set)
+
+        def write(saving: Saving, path: str, picture: list[SavedWorkspace]) -> str:
+            begins.wait(PATIENCE)
+            try:
+                return real(saving, path, picture)
+            finally:
+                ended.set()
+
+        picture = [self.saved("/a")]
+        saving = Saving(self.path, lambda: list(picture), self.editor.tell)
+        await saving.begin()
+        with mock.patch.object(Saving, "_write", write), mock.patch(SAVING + ".SAVE_DELAY", 0):
+            saving.soon()
+            await until(lambda: saving._writing is not None)
+            came = SavedSession("came", "2025-06-18", 3)
+            picture[:] = [replace(picture[0], sessions=(came,))]
+            await saving.finish()
+            begins.set()
+            await until(ended.is_set)
+        self.assertEqual([it.id for it in self.load()[("/a",)].sessions], ["came"])
+
     async def test_a_try_to_take_over_that_fails_is_not_the_last(self) -> None:
         with self.assertLogs("GeminiCompanion", "ERROR") as said:
             async with self.running(self.editor, 1) as windows:
