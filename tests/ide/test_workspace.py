@@ -522,12 +522,19 @@ async def _at_once(work: Callable[[], T], seconds: float) -> T:
     return work()
 
 
+def discovery_files(folder: str) -> list[str]:
+    """Without the keys of hooks, which stand beside them."""
+    return [name for name in os.listdir(folder) if name.endswith(".json")]
+
+
 class DiscoveryFile(Served):
     def test_it_leads_to_the_server(self) -> None:
         self.serve("/one", "/two")
         (file,) = self.files()
         self.assertEqual(file["workspacePath"], os.pathsep.join(["/one", "/two"]))
-        self.assertEqual(os.listdir(self.folder), [f"gemini-ide-server-{PID}-{file['port']}.json"])
+        self.assertEqual(
+            discovery_files(self.folder), [f"gemini-ide-server-{PID}-{file['port']}.json"]
+        )
         self.assertEqual(self.client().call("ping")["result"], {})
 
     def test_the_variables_of_terminals_say_the_same(self) -> None:
@@ -587,11 +594,13 @@ class DiscoveryFile(Served):
                 answered.append(connection.connect_ex(("127.0.0.1", port)) == 0)
 
         def watched_replace(source: str, target: str) -> None:
-            probe(target)
+            if target.endswith(".json"):
+                probe(target)
             system_replace(source, target)
 
         def watched_unlink(path: str) -> None:
-            probe(path)
+            if path.endswith(".json"):
+                probe(path)
             system_unlink(path)
 
         with mock.patch.object(os, "replace", watched_replace):
@@ -599,7 +608,7 @@ class DiscoveryFile(Served):
                 self.serve()
                 self.background.stop()
         self.assertEqual(answered, [True, True])
-        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(discovery_files(self.folder), [])
 
     def test_where_it_cannot_be_written_the_user_is_told_and_the_server_serves(self) -> None:
         open(os.path.join(self.temp, "gemini"), "w").close()
@@ -624,11 +633,11 @@ class DiscoveryFile(Served):
 
     def test_a_change_that_cannot_be_written_leaves_no_file_with_the_old_folders(self) -> None:
         self.serve("/one")
-        (name,) = os.listdir(self.folder)
+        (name,) = discovery_files(self.folder)
         full = OSError(28, "No space left on device")
         with mock.patch.object(os, "replace", side_effect=full):
             self.background.call(self.workspace.change_folders, ("/two",))
-        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(discovery_files(self.folder), [])
         self.assertIn("No space left on device", self.editor.told[0])
 
 
