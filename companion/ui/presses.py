@@ -20,8 +20,8 @@ class Presses:
         nothing."""
         return PlaceInLine(self._lines, of)
 
-    async def done(self, of: str) -> None:
-        """Wait until what was pressed so far is done."""
+    async def wait_for_all(self, of: str) -> None:
+        """Return when what was pressed so far is done."""
         async with self.turn(of):
             pass
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
 import unittest
@@ -534,6 +535,24 @@ class ByRules(Calls):
         await (tracker := self.tracker()).ask(self.stage.asked(shell()))
         await tracker.change(replace(shell(), title="rm a"))
         self.assertEqual((self.session.told, tracker.confirmations), ([(1, "cancel")], ()))
+
+    async def test_an_approval_of_what_the_agent_is_changing_does_not_count(self) -> None:
+        await (tracker := self.tracker()).ask(self.stage.asked(shell()))
+        (asked,) = tracker.confirmations
+        gate: asyncio.Future[AgentRules] = asyncio.get_running_loop().create_future()
+        with mock.patch.object(OpenFiles, "rules", lambda it: gate):
+            change = asyncio.ensure_future(tracker.change(replace(shell(), title="curl a")))
+            await asyncio.sleep(0)
+            for revision in (asked.id, ""):
+                with self.assertRaises(AgentError) as caught:
+                    tracker.confirm(SHELL, CallDecision("proceed_once", revision=revision))
+                self.assertEqual(caught.exception.code, failure.TOOL_CALL_CHANGED)
+            gate.set_result(self.rules)
+            await change
+        self.assertEqual(self.session.told, [])
+        (asked,) = tracker.confirmations
+        tracker.confirm(SHELL, CallDecision("proceed_once", revision=asked.id))
+        self.assertEqual(self.session.told, [(1, "proceed_once")])
 
     async def test_what_a_rule_allows_runs_and_the_rule_is_told(self) -> None:
         self.rules = AgentRules(allow=("command:ls",))

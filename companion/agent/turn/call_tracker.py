@@ -165,7 +165,7 @@ class CallTracker:
             self._session.decide(request, None)
             return
         call = await self.writes.read_before(call, again=True)
-        pending, verdict = await self._judged(request, call)
+        pending, verdict = await self._judge(request, call)
         if self.is_cancelled:
             self._session.decide(request, None)
         elif verdict.decision == DENY:
@@ -264,7 +264,7 @@ class CallTracker:
             told = replace(call, text="", diffs=())
             self._tell_end(told, call, Record(output=str(ended.told)), ended)
 
-    async def _judged(
+    async def _judge(
         self, request: PermissionRequest, call: Call
     ) -> tuple[PendingPermission, Verdict]:
         """The question, and what the user has said of it before."""
@@ -279,8 +279,11 @@ class CallTracker:
         if pending.request is None:
             # They are asked about the text that is to be written, whatever is told of the call.
             return
+        # An approval that arrives while the file and the rules are read is of what was shown.
+        pending.is_changing = replace(pending, call=call).body != pending.body
         call = await self.writes.read_before(call)
-        changed, verdict = await self._judged(pending.request, call)
+        changed, verdict = await self._judge(pending.request, call)
+        pending.is_changing = False
         if self._pending.get(call.id) is not pending or changed.body == pending.body:
             return
         self._settle(pending)

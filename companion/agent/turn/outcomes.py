@@ -99,7 +99,8 @@ class PendingPermission:
     """A call that waits for the answer to a permission request. `is_changeable` says that it is an
     edit that can be written otherwise. `coverage` has the lasting answers that are offered. `event`
     and `timer` exist once somebody was asked; `is_changed` says that another
-    question about the call ended without the user's answer. Where not the agent asks, but we about
+    question about the call ended without the user's answer, `is_changing` that the agent has told
+    something else of it, of which nobody was asked yet. Where not the agent asks, but we about
     a write of its, there is no `request`, and `held` gets why it is not allowed, "" if it is."""
 
     request: PermissionRequest | None
@@ -111,6 +112,7 @@ class PendingPermission:
     timer: asyncio.TimerHandle | None = None
     held: asyncio.Future[Words] | None = None
     is_changed: bool = False
+    is_changing: bool = False
 
     @property
     def offered(self) -> tuple[events.Option, ...]:
@@ -142,7 +144,8 @@ class PendingPermission:
         AgentError; the call then continues to wait."""
         if decision.outcome == CANCEL:
             return
-        if decision.revision and (self.event is None or self.event.id != decision.revision):
+        is_other = self.event is None or self.event.id != decision.revision
+        if self.is_changing or (decision.revision and is_other):
             raise AgentError(TOOL_CALL_CHANGED, CHANGED)
         if self.is_changed and not decision.revision:
             raise AgentError(TOOL_CALL_CHANGED, NEEDS_REVISION)

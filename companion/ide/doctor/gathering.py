@@ -160,7 +160,7 @@ def _facts(
     is_connected = _is_connected(process, window)
     found = from_files(scope, process)
     if process is None and not found.wrapper:
-        tried = trial.tried(found.program, scope.environment, scope.home)
+        tried = trial.try_program(found.program, scope.environment, scope.home)
         found = replace(found, program=tried)
     facts = replace(
         found,

@@ -53,7 +53,7 @@ class _Trial:
         self._is_over = not self.failure
 
 
-def tried(program: FoundProgram, environment: Mapping[str, str], home: str) -> FoundProgram:
+def try_program(program: FoundProgram, environment: Mapping[str, str], home: str) -> FoundProgram:
     """The program with its failure. One that gives no answer in time has not failed."""
     if not program.path or not program.is_on_path:
         return program

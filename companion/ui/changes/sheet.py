@@ -133,7 +133,7 @@ class ChangeSheet:
             view = source.view(section.file.id) if source is not None else None
             record = waiting(view) if view is not None else None
             if record is not None:
-                await reviews.presses.done(record.id)
+                await reviews.presses.wait_for_all(record.id)
             if view is not None and reviews.is_compared(view):
                 await reviews.comparison(view)
         await self.refresh()

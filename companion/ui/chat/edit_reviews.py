@@ -137,7 +137,7 @@ class EditReviews(Owner):
         file has unsaved changes in its tab, each review is accepted as it is, with its doubts.
         False if there is nothing of that, and the call is still to be allowed."""
         if self._editor.reviews is not None:
-            await _pressed_before(self._editor.reviews.presses, (chat, call))
+            await _wait_for_presses(self._editor.reviews.presses, (chat, call))
         asked = self._asked.get((chat, call))
         views = [view for view, record in reviews() if key_of(record) == (chat, call)]
         if asked is None or not (asked.decided or any(map(is_special, views))):
@@ -301,10 +301,10 @@ class EditReviews(Owner):
             self._editor.reviews.forget_soon()
 
 
-async def _pressed_before(presses: Presses, key: Key) -> None:
+async def _wait_for_presses(presses: Presses, key: Key) -> None:
     """What the user has pressed in the call's reviews until now is done."""
     for id in [record.id for _, record in reviews() if key_of(record) == key]:
-        await presses.done(id)
+        await presses.wait_for_all(id)
 
 
 def _give_back(asked: AskedCall | None, path: str, text: str | None) -> None:
