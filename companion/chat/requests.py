@@ -415,6 +415,8 @@ async def _queue(
     async with conversation.hold.held():
         added = conversation.queue.add(it.text, given, it.files, attached, it.additions)
         chats.agent.outbox.go_on(conversation)
+        # The draft goes with the answer.
+        await conversation.write_record()
     return Sent(queued=added.id)
 
 

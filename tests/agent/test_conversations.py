@@ -50,6 +50,7 @@ from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.base import write_behind
 from GeminiCompanion.companion.base.file_lock import FileLock
 from GeminiCompanion.companion.base.line_file import LineFile
 
@@ -266,6 +267,22 @@ class WithoutACli(OnDisk):
         with self.assertRaises(AgentError) as caught:
             first.conversations.known(ID)
         self.assertEqual(caught.exception.code, failure.SESSION_NOT_FOUND)
+
+    async def test_a_message_that_waits_is_on_disk_before_anybody_is_told_that_it_is_kept(
+        self,
+    ) -> None:
+        self.written()
+        agent = await self.started()
+        conversation = agent.conversations.known(ID)
+        with mock.patch.object(write_behind.WriteBehind, "soon", lambda *_: None):
+            async with conversation.hold.held():
+                # As while a turn runs: it is not given back at once, which would write it.
+                conversation.hold.keep()
+                conversation.queue.add("later", (), (), ())
+                await conversation.write_record()
+                with open(self.transcripts.of(ID).path, encoding="utf-8") as file:
+                    self.assertIn("later", file.read())
+        conversation.hold.give_soon()
 
     async def test_what_one_server_changes_no_other_one_changes(self) -> None:
         self.written()

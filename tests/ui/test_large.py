@@ -301,7 +301,7 @@ class Digests(LargeCase):
         self.drop_now("2")
 
         async def see() -> None:
-            await self.running().reviews.presses.done(self.review(self.right).id)
+            await self.running().reviews.presses.wait_for_all(self.review(self.right).id)
             comparison = await self.running().reviews.comparison(self.right)
             seen.append(comparison.dropped if comparison is not None else None)
 

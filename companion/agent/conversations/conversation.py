@@ -201,12 +201,16 @@ class Conversation:
             turn.is_detached = True
             self.queue.taken(queued)
             # If the server is killed, the message is either in the queue or was said, never both.
-            with suppress(AgentError):
-                await on_disk(self.record.transcript.write)
+            await self.write_record()
         if self.reservation.is_cancelled:
             turn.cancel()
         self._say(turn, agent, said)
         return turn
+
+    async def write_record(self) -> None:
+        """Return when the disk has what was said and set so far, or refuses it."""
+        with suppress(AgentError):
+            await on_disk(self.record.transcript.write)
 
     async def changed_files(self, turn: str) -> list[FileChange] | None:
         """The files that a turn changed, and their states; None if there is no such turn. Raises
