@@ -416,7 +416,7 @@ async def _queue(
         added = conversation.queue.add(it.text, given, it.files, attached, it.additions)
         chats.agent.outbox.go_on(conversation)
         # The draft goes with the answer.
-        await conversation.write_record()
+        await conversation.record.write()
     return Sent(queued=added.id)
 
 

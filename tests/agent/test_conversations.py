@@ -279,7 +279,7 @@ class WithoutACli(OnDisk):
                 # As while a turn runs: it is not given back at once, which would write it.
                 conversation.hold.keep()
                 conversation.queue.add("later", (), (), ())
-                await conversation.write_record()
+                await conversation.record.write()
                 with open(self.transcripts.of(ID).path, encoding="utf-8") as file:
                     self.assertIn("later", file.read())
         conversation.hold.give_soon()

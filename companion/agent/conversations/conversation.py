@@ -4,7 +4,6 @@ agent's own memory can always be made from it."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -201,16 +200,11 @@ class Conversation:
             turn.is_detached = True
             self.queue.taken(queued)
             # If the server is killed, the message is either in the queue or was said, never both.
-            await self.write_record()
+            await self.record.write()
         if self.reservation.is_cancelled:
             turn.cancel()
         self._say(turn, agent, said)
         return turn
-
-    async def write_record(self) -> None:
-        """Return when the disk has what was said and set so far, or refuses it."""
-        with suppress(AgentError):
-            await on_disk(self.record.transcript.write)
 
     async def changed_files(self, turn: str) -> list[FileChange] | None:
         """The files that a turn changed, and their states; None if there is no such turn. Raises

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Callable, Sequence
 
 from ..events import turn_events as events
 from ..events.turn_events import PastTurn
+from ..wording.failure import AgentError
 from .conversation_state import ConversationState
 from .transcript_reader import FIRST, ConversationSummary, title_of
-from .transcripts import TranscriptFile
+from .transcripts import TranscriptFile, on_disk
 
 
 class ConversationRecord:
@@ -53,6 +55,11 @@ class ConversationRecord:
         if not self.has_begun:
             self.transcript.begin(self.workspace, self.created)
             self.has_begun = True
+
+    async def write(self) -> None:
+        """Return when the disk has what was said and set so far, or refuses it."""
+        with suppress(AgentError):
+            await on_disk(self.transcript.write)
 
     def begin_turn(
         self, turn: str, message: events.Message, queued: str = "", after: datetime = FIRST

@@ -39,7 +39,7 @@ async def add(services: Services, inputs: Inputs) -> HandlerAnswer:
         audit_log.note(sessionId=conversation.id)
         services.agent.outbox.go_on(conversation)
         # Whoever gets the answer need not send it again, also if the server is killed.
-        await conversation.write_record()
+        await conversation.record.write()
     return _told(conversation, inputs, queueId=added.id)
 
 
@@ -55,7 +55,7 @@ async def change(services: Services, inputs: Inputs) -> HandlerAnswer:
             queue.change(id, text, await _files(services, conversation, text, given))
         if "position" in fields:
             queue.move(id, fields["position"])
-        await conversation.write_record()
+        await conversation.record.write()
     return _told(conversation, inputs, queueId=id)
 
 
