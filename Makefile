@@ -74,7 +74,7 @@ mcp: setup-mcp
 
 # Each agent in each situation, against models on this machine; docs/agents.md has what is seen
 test-agents: setup-node setup-agents
-	@$(PY) -W error -m pytest tests/e2e/test_agent_contract.py tests/e2e/test_matrix.py \
+	@BAITS=1 $(PY) -W error -m pytest tests/e2e/test_agent_contract.py tests/e2e/test_matrix.py \
 		tests/e2e/test_chat_matrix.py tests/e2e/test_own_login.py tests/e2e/test_baits.py
 
 # Twenty times as much as in the tests, other requests and other orders each time; and all tests of the
