@@ -6,9 +6,8 @@ Source: OpenAI's API reference, Responses and its streaming events.
 
 from __future__ import annotations
 
-import json
 import time
-from typing import Any, Callable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from ...agent.wording.failure import VALIDATION_ERROR
 from ..contract.refusal import PREVIOUS_RESPONSE_NOT_FOUND, UNSUPPORTED_PARAMETER, Refusal
@@ -34,8 +33,7 @@ class KeptResponses:
         self._kept: dict[tuple[str, str], tuple[float, int, tuple[Message, ...]]] = {}
 
     def keep(self, owner: str, id: str, messages: Sequence[Message]) -> None:
-        size = len(json.dumps(messages))
-        self._kept[owner, id] = (time.monotonic(), size, tuple(messages))
+        self._kept[owner, id] = (time.monotonic(), _characters(messages), tuple(messages))
         self._sweep()
 
     def find(self, owner: str, id: str, field: str) -> tuple[Message, ...]:
@@ -207,6 +205,14 @@ class ResponseObject:
     def _event(self, type: str, **members: Any) -> dict[str, Any]:
         number, self._sent = self._sent, self._sent + 1
         return {"type": type, "sequence_number": number, **members}
+
+
+def _characters(value: object) -> int:
+    """Those of all texts in it."""
+    if isinstance(value, str):
+        return len(value)
+    parts = value.values() if isinstance(value, Mapping) else value
+    return sum(map(_characters, parts)) if isinstance(parts, Iterable) else 0
 
 
 def _text(text: str) -> dict[str, Any]:
