@@ -43,7 +43,8 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     Usage,
 )
 from GeminiCompanion.companion.agent.turn import edited_file, file_reads, file_writes
-from GeminiCompanion.companion.agent.turn.call_tracker import UNATTENDED, CallTracker
+from GeminiCompanion.companion.agent.turn.call_questions import UNATTENDED
+from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
 from GeminiCompanion.companion.agent.turn.file_writes import LEFT_OUT
 from GeminiCompanion.companion.agent.turn.held_writes import UNSAVED
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision

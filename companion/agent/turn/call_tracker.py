@@ -22,15 +22,15 @@ from ..events.turn_events import (
     FAILED,
     MODIFY,
     ONCE,
-    PENDING,
     Diff,
     TurnEvent,
 )
 from ..wording import failure
 from ..wording.failure import AgentError
-from ..wording.sentence import Words, sentence
+from ..wording.sentence import sentence
 from .agent_session import AgentSession
 from .call_events import CallEvents
+from .call_questions import STOPPED, CallQuestions
 from .call_rules import ALLOW, DENY, Verdict
 from .consent import Consent
 from .edited_file import plain
@@ -46,20 +46,14 @@ from .outcomes import (
 
 # The agent's word for a call that it still prepares.
 PREPARED = "pending"
-# The results of calls for which the agent gives none.
-UNANSWERED = sentence("Nobody decided on it in time, so it was rejected.")
-UNATTENDED = sentence("It needs a confirmation and nobody could be asked, so it was rejected.")
+# The result of a call that does not run.
 DENIED = sentence("Your rule {rule} denies it.")
-WITHDRAWN = sentence("The agent took its question back.")
-STOPPED = sentence("The turn ended before the tool did.")
 
 
 class CallTracker:
     """Answers the agent, and tells of its calls. `patience` is the seconds for a decision; None if
     nobody can decide: then calls that need a decision are rejected at once. `note` is called in a
-    thread with each file before it changes, or after the agent itself has written it.
-
-    More than twenty methods, because whatever ends or changes a call has to settle its question."""
+    thread with each file before it changes, or after the agent itself has written it."""
 
     def __init__(
         self,
@@ -70,16 +64,12 @@ class CallTracker:
     ) -> None:
         self.is_cancelled = False
         self.writes = FileWrites(agent, note)
-        self._log = log
         self._agent = agent
         self._session = agent.session
         self._consent = Consent(agent, self.writes)
-        self._patience = patience
         self._calls = CallEvents(log, agent)
-        self._pending: dict[str, PendingPermission] = {}
-        # The calls about which a question ended without the user: their answer may be on its way.
-        self._undecided: set[str] = set()
-        told = self._wait_for_decision, self._tell_end
+        self._questions = CallQuestions(log, agent, self._calls, patience)
+        told = self._questions.ask, self._tell_end
         self._held = HeldWrites(agent, self.writes, self._calls, self._consent, *told)
         # Writes of the user's texts instead of refused edits, by the ids of the calls.
         self._writing: dict[str, asyncio.Future[None]] = {}
@@ -92,14 +82,11 @@ class CallTracker:
     @property
     def confirmations(self) -> tuple[TurnEvent, ...]:
         """The events of the calls that wait for a decision."""
-        events = (pending.event for pending in self._pending.values())
-        return tuple(event for event in events if event is not None)
+        return self._questions.events
 
     def confirm(self, call_id: str, decision: CallDecision) -> None:
         """Decide on a call; only the first decision on what it is now counts. Raises AgentError."""
-        pending = self._pending.get(call_id)
-        if pending is None:
-            raise failure.no_call(call_id)
+        pending = self._questions.get(call_id)
         pending.check_revision(decision)
         outcome = pending.outcome(decision.outcome)
         if (outcome == MODIFY) != decision.has_texts:
@@ -112,13 +99,12 @@ class CallTracker:
         through_us = is_held or self._agent.writes_through_us(pending.call.path)
         if decision.new_text is not None and diff is not None:
             edits = (replace(diff, new_text=decision.new_text),)
-        self._settle(pending)
-        self._undecided.discard(call_id)
+        self._questions.settle(pending, is_decided=True)
         self._agent.notes += [decision.note] if decision.note else []
         if outcome == CANCEL:
-            self._reject(pending, REJECTED)
+            self._questions.reject(pending, REJECTED)
         elif edits and not (through_us and _is_one_text(pending.call, edits)):
-            self._answer(pending, CANCEL, REJECTED)
+            self._questions.answer(pending, CANCEL, REJECTED)
             self._calls.state(pending.call, EXECUTING)
             writing = asyncio.ensure_future(self._write_instead(pending.call, edits))
             self._writing[call_id] = writing
@@ -134,12 +120,12 @@ class CallTracker:
         # While the user's text is being written, it tells of the refusal of its own.
         if call is None or call.id in self._writing:
             return
-        pending = self._pending.get(call.id)
+        pending = self._questions.find(call.id)
         if call.status in (COMPLETED, FAILED):
             if pending is not None:
                 # It asks no more, and has gone on by itself.
-                self._settle(pending)
-                self._answer(pending, "")
+                self._questions.settle(pending)
+                self._questions.answer(pending, "")
             # The last piece of its output, or all of it.
             self._calls.output_of(call, told)
             await self._end(call)
@@ -159,7 +145,7 @@ class CallTracker:
         """The agent asks whether a call may run. What it asked before with one of these ids has its
         answer then: nobody could tell the two apart."""
         self.withdraw(Withdrawal(request.id))
-        self._drop(request.call.id)
+        self._questions.drop(request.call.id)
         call = self._calls.take(request.call, is_asked=True)
         if call is None or self.is_cancelled:
             self._session.decide(request, None)
@@ -170,21 +156,17 @@ class CallTracker:
             self._session.decide(request, None)
         elif verdict.decision == DENY:
             self._calls.introduce(call)
-            self._reject(pending, DENIED.filled(rule=verdict.rule))
+            self._questions.reject(pending, DENIED.filled(rule=verdict.rule))
         elif verdict.decision == ALLOW:
             self._calls.introduce(call)
             self.writes.decide(call, None)
             self._allow(pending, verdict.rule)
         else:
-            self._wait_for_decision(pending)
+            self._questions.ask(pending)
 
     def withdraw(self, withdrawal: Withdrawal) -> None:
         """The agent waits no more for the decision on one of them."""
-        for pending in list(self._pending.values()):
-            if pending.request is not None and pending.request.id == withdrawal.request:
-                self._settle(pending)
-                self._session.decide(pending.request, None)
-                self._calls.withdraw(pending.call, WITHDRAWN)
+        self._questions.withdraw(withdrawal)
 
     async def write(self, request: WriteTextFile) -> None:
         """The agent asks to write a file, for one of the calls. The boundary of what leads to the
@@ -217,20 +199,11 @@ class CallTracker:
         """Calls that wait for a decision will not run, nor will those that the agent asks for
         now."""
         self.is_cancelled = self.writes.is_cancelled = True
-        # An answer after the turn's cancellation would still run the tool
-        # (docs/gemini-cli-acp.md 5.37).
-        for pending in list(self._pending.values()):
-            self._settle(pending)
-            self._answer(pending, "")
-            self._calls.fail(pending.call, STOPPED, rejected=True)
+        self._questions.cancel()
 
     def close(self) -> None:
         """The turn is over: no call continues."""
-        for pending in list(self._pending.values()):
-            self._settle(pending)
-            if pending.held is not None:
-                self._answer(pending, "")
-            self._calls.fail(pending.call, STOPPED, rejected=True)
+        self._questions.close()
         for call in self._calls.running:
             self._calls.fail(call, STOPPED)
 
@@ -284,71 +257,22 @@ class CallTracker:
         call = await self.writes.read_before(call)
         changed, verdict = await self._judge(pending.request, call)
         pending.is_changing = False
-        if self._pending.get(call.id) is not pending or changed.body == pending.body:
+        if self._questions.find(call.id) is not pending or changed.body == pending.body:
             return
-        self._settle(pending)
+        self._questions.settle(pending)
         if verdict.decision == DENY:
-            self._reject(changed, DENIED.filled(rule=verdict.rule))
+            self._questions.reject(changed, DENIED.filled(rule=verdict.rule))
         else:
-            self._wait_for_decision(changed)
-
-    def _drop(self, call_id: str) -> None:
-        """The agent asks anew about a call: what still waits is no approval then."""
-        pending = self._pending.get(call_id)
-        if pending is not None:
-            self._settle(pending)
-            self._answer(pending, "", WITHDRAWN)
-
-    def _wait_for_decision(self, pending: PendingPermission) -> None:
-        call = pending.call
-        self._drop(call.id)
-        if self._log.is_over:
-            self._answer(pending, CANCEL)
-            return
-        self._calls.introduce(call, requires_confirmation=True)
-        self._calls.state(call, PENDING)
-        if self._patience is None or self.is_cancelled:
-            self._reject(pending, STOPPED if self.is_cancelled else UNATTENDED)
-            return
-        pending.is_changed = call.id in self._undecided
-        pending.event = self._log.add(pending.body)
-        loop = asyncio.get_running_loop()
-        pending.timer = loop.call_later(self._patience, self._expire, call.id)
-        self._pending[call.id] = pending
-
-    def _expire(self, call_id: str) -> None:
-        pending = self._pending.get(call_id)
-        if pending is not None:
-            self._settle(pending)
-            self._reject(pending, UNANSWERED)
-
-    def _settle(self, pending: PendingPermission) -> None:
-        del self._pending[pending.call.id]
-        self._undecided.add(pending.call.id)
-        if pending.timer is not None:
-            pending.timer.cancel()
+            self._questions.ask(changed)
 
     def _allow(self, pending: PendingPermission, rule: str = "") -> None:
         """The agent is told to run it once. Its own editor opens nowhere: another text of the user
         is put in when the file is written."""
         call = pending.call
-        self._answer(pending, ONCE)
+        self._questions.answer(pending, ONCE)
         self._calls.state(call, EXECUTING, rule=rule)
         if call.is_attachment:
             self._calls.end(call, COMPLETED, tool_call.result(call, None, None, True))
-
-    def _answer(self, pending: PendingPermission, outcome: str, reason: Words = STOPPED) -> None:
-        """An agent that offers no rejection is told what it is told of a cancelled turn."""
-        option = pending.choices.get(outcome)
-        if pending.request is not None:
-            self._session.decide(pending.request, None if option is None else option.id)
-        elif pending.held is not None and not pending.held.done():
-            pending.held.set_result("" if outcome == ONCE else reason)
-
-    def _reject(self, pending: PendingPermission, reason: Words) -> None:
-        """It is not allowed to run."""
-        self._answer(pending, CANCEL, reason)
-        self._calls.fail(pending.call, reason, rejected=True)
 
 
 def _is_changeable(agent: AgentSession, call: Call, choices: Choices) -> bool:

@@ -16,7 +16,7 @@ from ...agent.conversations.mentions import mentioned
 from ...agent.display import wire
 from ...agent.events import turn_events as events
 from ...agent.events.turn_events import CANCEL
-from ...agent.turn.call_tracker import UNATTENDED
+from ...agent.turn.call_questions import UNATTENDED
 from ...agent.turn.outcomes import CallDecision
 from ...agent.turn.turn import Turn
 from ...agent.wording import failure

@@ -1,0 +1,134 @@
+"""The questions of one turn about tool calls that wait for the user's decision: asked, settled and
+answered to the agent, each once."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ..acp.messages import Withdrawal
+from ..events.event_log import EventLog
+from ..events.turn_events import CANCEL, ONCE, PENDING, TurnEvent
+from ..wording import failure
+from ..wording.sentence import Words, sentence
+from .agent_session import AgentSession
+from .call_events import CallEvents
+from .outcomes import PendingPermission
+
+# The results of calls for which the agent gives none.
+UNANSWERED = sentence("Nobody decided on it in time, so it was rejected.")
+UNATTENDED = sentence("It needs a confirmation and nobody could be asked, so it was rejected.")
+WITHDRAWN = sentence("The agent took its question back.")
+STOPPED = sentence("The turn ended before the tool did.")
+
+
+class CallQuestions:
+    """`patience` is the seconds for a decision; None if nobody can decide: then what needs a
+    decision is rejected at once."""
+
+    def __init__(
+        self, log: EventLog, agent: AgentSession, calls: CallEvents, patience: float | None
+    ) -> None:
+        self._log = log
+        self._session = agent.session
+        self._calls = calls
+        self._patience = patience
+        self._is_cancelled = False
+        self._pending: dict[str, PendingPermission] = {}
+        # The calls about which a question ended without the user: their answer may be on its way.
+        self._undecided: set[str] = set()
+
+    @property
+    def events(self) -> tuple[TurnEvent, ...]:
+        """Those by which the user is asked."""
+        events = (pending.event for pending in self._pending.values())
+        return tuple(event for event in events if event is not None)
+
+    def find(self, call_id: str) -> PendingPermission | None:
+        return self._pending.get(call_id)
+
+    def get(self, call_id: str) -> PendingPermission:
+        """Raises AgentError."""
+        pending = self._pending.get(call_id)
+        if pending is None:
+            raise failure.no_call(call_id)
+        return pending
+
+    def ask(self, pending: PendingPermission) -> None:
+        """Ask the user, or reject it where nobody can be asked."""
+        call = pending.call
+        self.drop(call.id)
+        if self._log.is_over:
+            self.answer(pending, CANCEL)
+            return
+        self._calls.introduce(call, requires_confirmation=True)
+        self._calls.state(call, PENDING)
+        if self._patience is None or self._is_cancelled:
+            self.reject(pending, STOPPED if self._is_cancelled else UNATTENDED)
+            return
+        pending.is_changed = call.id in self._undecided
+        pending.event = self._log.add(pending.body)
+        loop = asyncio.get_running_loop()
+        pending.timer = loop.call_later(self._patience, self._expire, call.id)
+        self._pending[call.id] = pending
+
+    def settle(self, pending: PendingPermission, is_decided: bool = False) -> None:
+        """It waits no more; `is_decided` if by the user's own decision."""
+        del self._pending[pending.call.id]
+        if is_decided:
+            self._undecided.discard(pending.call.id)
+        else:
+            self._undecided.add(pending.call.id)
+        if pending.timer is not None:
+            pending.timer.cancel()
+
+    def drop(self, call_id: str) -> None:
+        """The agent asks anew about a call: what still waits is no approval then."""
+        pending = self._pending.get(call_id)
+        if pending is not None:
+            self.settle(pending)
+            self.answer(pending, "", WITHDRAWN)
+
+    def withdraw(self, withdrawal: Withdrawal) -> None:
+        """The agent waits no more for the decision on one of them."""
+        for pending in list(self._pending.values()):
+            if pending.request is not None and pending.request.id == withdrawal.request:
+                self.settle(pending)
+                self._session.decide(pending.request, None)
+                self._calls.withdraw(pending.call, WITHDRAWN)
+
+    def answer(self, pending: PendingPermission, outcome: str, reason: Words = STOPPED) -> None:
+        """An agent that offers no rejection is told what it is told of a cancelled turn."""
+        option = pending.choices.get(outcome)
+        if pending.request is not None:
+            self._session.decide(pending.request, None if option is None else option.id)
+        elif pending.held is not None and not pending.held.done():
+            pending.held.set_result("" if outcome == ONCE else reason)
+
+    def reject(self, pending: PendingPermission, reason: Words) -> None:
+        """It is not allowed to run."""
+        self.answer(pending, CANCEL, reason)
+        self._calls.fail(pending.call, reason, rejected=True)
+
+    def cancel(self) -> None:
+        """None will run, nor what the agent asks for from now on."""
+        self._is_cancelled = True
+        # An answer after the turn's cancellation would still run the tool
+        # (docs/gemini-cli-acp.md 5.37).
+        for pending in list(self._pending.values()):
+            self.settle(pending)
+            self.answer(pending, "")
+            self._calls.fail(pending.call, STOPPED, rejected=True)
+
+    def close(self) -> None:
+        """The turn is over."""
+        for pending in list(self._pending.values()):
+            self.settle(pending)
+            if pending.held is not None:
+                self.answer(pending, "")
+            self._calls.fail(pending.call, STOPPED, rejected=True)
+
+    def _expire(self, call_id: str) -> None:
+        pending = self._pending.get(call_id)
+        if pending is not None:
+            self.settle(pending)
+            self.reject(pending, UNANSWERED)
