@@ -125,6 +125,8 @@ class ChatTabs:
     def _follow_carets(self, view: sublime.View) -> None:
         chat = self.of(view) if view.is_valid() else None
         if chat is not None:
+            # What was typed before they moved may not have been told yet.
+            chat.look()
             chat.composer.follow_carets(view)
 
     def cloned(self, view: sublime.View) -> None:
