@@ -153,7 +153,7 @@ class WhatIsExcluded(SharingTestCase):
         self.window.run_command("gemini_companion_accept_diff")
         yield lambda: cli.received("ide/diffAccepted")
         self.assertEqual(cli.received("ide/diffAccepted")[-1]["filePath"], path)
-        self.assertFalse(right.is_valid())
+        yield lambda: not right.is_valid()
 
 
 class Changing(SharingTestCase):
