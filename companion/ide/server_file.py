@@ -87,7 +87,7 @@ def has_ended(serving: ServingProcess, is_listening: Callable[[], bool]) -> bool
         return None
     if serving == here:
         return not is_listening()
-    if not private_files.is_running(serving.pid):
+    if not private_files.is_running(serving.pid) or system_processes.is_zombie(serving.pid):
         return True
     started = system_processes.start_of(serving.pid)
     return started != serving.started if started and serving.started else None

@@ -187,6 +187,14 @@ def network() -> str:
     return ""
 
 
+def is_zombie(pid: int) -> bool:
+    """Whether the process has ended, and only its parent has not asked for that yet; False where
+    the system does not tell."""
+    with suppress(OSError, IndexError):
+        return stat_of(pid)[0] in ("Z", "X")
+    return False
+
+
 def start_of(pid: int) -> str:
     """What tells the process from every other that had its number, or will have it; empty if the
     system does not tell."""

@@ -343,7 +343,7 @@ class Alone(Terminal):
         self.editor.start()
         self.press(":\nshow log")
         # At its start it removes what other tests' editors left in the folder of all users.
-        logs = ("The log is empty so far", "removed the discovery file")
+        logs = ("The log is empty so far", "removed a file of an editor")
         wait_for(lambda: any(text in self.said() for text in logs))
         self.press(":\nsharing", "Sharing is paused")
         self.press(":\nSHOW gemini", "  2  Gemini Companion: Show Diffs")

@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import stat
+import subprocess
 import sys
 import unittest
 from dataclasses import replace
@@ -578,6 +579,18 @@ class TheSweep(DiscoveryTestCase):
     def test_what_a_dead_editor_left_goes_though_a_stranger_listens_on_its_port(self) -> None:
         self.assertEqual(len(self.left_by(listening=True, pid=DEAD)), 2)
         self.assertEqual(len(self.left_by(listening=False, pid=DEAD)), 2)
+
+    @unittest.skipUnless(sys.platform == "linux", "the system does not tell of such processes")
+    def test_what_an_editor_left_goes_though_nobody_has_asked_for_its_end(self) -> None:
+        child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        self.addCleanup(child.communicate)
+        started = system_processes.start_of(child.pid)
+        alive = {"pid": child.pid, "started": started}
+        self.assertEqual(self.left_by(listening=True, **alive), [])
+        child.kill()
+        # It has ended, and stays in the list of processes.
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        self.assertEqual(len(self.left_by(listening=True, **alive)), 2)
 
     @unittest.skipUnless(system_processes.start_of(1), "the system does not say when one started")
     def test_a_later_process_with_its_number_is_not_the_editor(self) -> None:
