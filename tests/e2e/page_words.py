@@ -263,8 +263,9 @@ class PageTable(PageCase):
 
     @word(r"(.+?) is at least (\d+) wide")
     async def is_wide(self, selector: str, least: str) -> None:
-        box = await self.at(selector).first.bounding_box()
-        self.assertGreaterEqual(box and box["width"], int(least))
+        # The page draws its list again at any time, so one look may find an element that is gone.
+        is_so = "([at, w]) => document.querySelector(at)?.getBoundingClientRect().width >= w"
+        await self.tab.wait_for_function(is_so, arg=[self.fill(selector), int(least)])
 
     @word("(.+?) tells (.+)")
     async def tells(self, selector: str, words: str) -> None:

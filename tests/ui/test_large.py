@@ -286,6 +286,22 @@ class Digests(LargeCase):
         yield from self.until_equal(lambda: self.numbers(right).get("changed_29900"), "29901")
         self.assertNotIn("changed_100", self.numbers(right))
 
+    def test_numbers_that_were_planned_before_the_view_was_scrolled_are_not_drawn(self) -> Steps:
+        if running is None:
+            self.skipTest("only the headless editor tells what is drawn")
+        rows = " ".join(f"{row}=changed {row}".replace(" ", "_") for row in range(100, 30_000, 100))
+        right = yield from self.propose(OLD, large_text(rows))
+        yield lambda: "changed_100" in self.numbers(right)
+        side = self.review(right).comparison.new
+        right.erase_phantoms(marks.NUMBERS)
+        numbers = marks.LineNumbers(right)
+        planned = numbers.steps(side)
+        right.set_viewport_position((0.0, right.layout_extent()[1]), animate=False)
+        for draw in (*planned, *numbers.steps(side)):
+            draw()
+        shown = self.numbers(right)
+        self.assertEqual(("changed_100" in shown, shown["changed_29900"]), (False, "29901"))
+
     def test_a_comment_is_asked_for_by_the_numbers_of_the_file(self) -> Steps:
         yield from self.becomes("OLD", "23999=changed")
         captions: list[str] = []

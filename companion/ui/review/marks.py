@@ -83,6 +83,8 @@ class LineNumbers:
         # By the number of the block: a set, which erases its phantoms when it is collected, and the
         # text that it numbers.
         self._blocks: dict[int, tuple[sublime.PhantomSet, Side]] = {}
+        # The numbers of the blocks in sight and around them.
+        self._wanted = range(0)
 
     def steps(self, side: Side) -> list[Callable[[], None]]:
         """Functions that number the rows in sight; each blocks the UI thread only for a moment.
@@ -90,13 +92,19 @@ class LineNumbers:
         if not side.numbers or not self._view.is_valid():
             return []
         rows = rows_in_sight(self._view)
-        wanted = range(rows[0] // ROWS - AROUND, rows[-1] // ROWS + AROUND + 1)
-        for block in [block for block in self._blocks if block not in wanted]:
+        self._wanted = range(rows[0] // ROWS - AROUND, rows[-1] // ROWS + AROUND + 1)
+        for block in [block for block in self._blocks if block not in self._wanted]:
             self._blocks.pop(block)[0].update([])
-        missing = [it for it in wanted if it not in self._blocks or self._blocks[it][1] is not side]
+        missing = [block for block in self._wanted if not self._is_drawn(side, block)]
         return [partial(self._draw, side, block) for block in missing]
 
+    def _is_drawn(self, side: Side, block: int) -> bool:
+        return block in self._blocks and self._blocks[block][1] is side
+
     def _draw(self, side: Side, block: int) -> None:
+        # The view may have been scrolled away since this was planned, or drawn twice.
+        if block not in self._wanted or self._is_drawn(side, block):
+            return
         rows = range(len(side.numbers))[max(block, 0) * ROWS : max(block + 1, 0) * ROWS]
         digits = len(str(side.number(len(side.numbers)) + 1))
         if block in self._blocks:
