@@ -37,8 +37,9 @@ const CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n
 // What makes a client that tries MCP 2026-07-28 go on with the version of before: over stdio it would
 // have to be told of changes on streams that are open here.
 const OLDER = { code: -32601, message: 'Expected initialize first.' };
-// Milliseconds between two looks for an editor.
+// Milliseconds between two looks for an editor, and in which a window has to prove itself.
 const LOOK = 2000;
+const GREETED = 3000;
 
 // Bytes that are read of a window's file, of an answer before its proof, and of one behind it.
 const MAX_FILE = 1 << 16;
@@ -199,7 +200,7 @@ async function post(host, { port, key }, route, body, greeted, end) {
 async function asked(found, route, body, end) {
   for (const [index, window] of found.entries()) {
     // Who only listens where a window was takes a share of the time, and not that of the others.
-    const greeted = Date.now() + (end - Date.now()) / (found.length - index);
+    const greeted = Date.now() + Math.min(GREETED, (end - Date.now()) / (found.length - index));
     for (const host of HOSTS) {
       const { status, said } = await post(host, window, route, body, greeted, end);
       if (status === 200) return said;

@@ -33,13 +33,15 @@ SERVER, SCRIPT = "editor", "editor.sh"
 ENABLEMENT = "extension-enablement.json"
 # The most bytes of a small file, ours or the CLI's.
 MAX_SIZE = 1 << 20
-# Milliseconds that the program waits for the editor, by moment. Normally the editor is faster.
-LIMITS: Mapping[Moment, int] = {Moment.TOOL_BEGINS: 3000, Moment.TOOL_ENDED: 6000}
-LIMIT = 1500
+# Milliseconds that the program waits for the editor, by moment: longer than the editor does for its
+# disk, git and tools together. Normally it answers at once; but a machine that builds what an agent
+# writes is busy, and an edit whose hook was given up is neither asked about nor listed.
+LIMITS: Mapping[Moment, int] = {Moment.TOOL_BEGINS: 9000, Moment.TOOL_ENDED: 9000}
+LIMIT = 5000
 # The same for a tool of the server `editor`: longer than the editor takes (ide/editor_tools.py).
 TOOL_LIMIT = 25000
 # Seconds after which the CLI ends a hook; the program has always answered by then.
-TIMEOUT = 10
+TIMEOUT = 20
 
 
 class NotChanged(Exception):

@@ -19,7 +19,7 @@ from ..file_content import Original, Stamp, of_bytes, stamp
 # The most files of a work tree, changed files, and bytes of one of these.
 MAX_FILES, MAX_CHANGED, MAX_BYTES = 20_000, 200, 4 * 1024 * 1024
 # Seconds for git.
-PATIENCE = 0.8
+PATIENCE = 2.0
 GIT = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false")
 # No question on a terminal, no network: to fetch, it would run a program that the work tree names.
 QUIET = {

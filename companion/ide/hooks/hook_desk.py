@@ -26,7 +26,7 @@ from .hook_answers import NOTHING, HookAnswer
 from .open_questions import OpenQuestions
 
 # Seconds for the system to say which process has a connection.
-PATIENCE = 1.0
+PATIENCE = 2.0
 # Processes that are remembered after their end: the last hook of a CLI may come later.
 MAX_LOCAL = 1024
 # Seconds without a hook after which a CLI counts as gone, if nothing else tells whether it runs.

@@ -1,7 +1,7 @@
 """Edits that a CLI made without asking, noticed at its hooks: a file is read before and after each
 tool that may write it, so what is shown is what happened on disk.
 
-The companion's loop owns it. Disks are read in threads, each for a second at most.
+The companion's loop owns it. Disks are read in threads, each for PATIENCE at most.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .hook_answers import MAX_CONTEXT, NOTHING, HookAnswer, takes_context
 from .work_trees import WorkTrees
 
 # Seconds for the disk at each hook.
-PATIENCE = 1.0
+PATIENCE = 2.5
 # Files that are compared before and after a tool, and bytes of all of them.
 MAX_FILES, MAX_BYTES = 200, 16 * 1024 * 1024
 # Bytes kept for all tools that run, and what a file of a work tree counts as.

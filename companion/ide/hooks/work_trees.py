@@ -18,7 +18,7 @@ from .git_files import GitTree
 T = TypeVar("T")
 
 # Seconds for git and the disk at each hook, and those that nobody notices.
-PATIENCE, FAST = 1.0, 0.1
+PATIENCE, FAST = 2.5, 0.1
 # What takes longer is not done again for this many times as long; what was in vain, for seconds.
 REST, IN_VAIN = 20.0, 600.0
 # Folders whose rest is known.
