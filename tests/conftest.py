@@ -7,6 +7,7 @@ import collections
 import gc
 import importlib.util
 import os
+import random
 import sys
 import threading
 import types
@@ -57,6 +58,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.timeout = config.option.timeout or TIME_LIMIT
         # The other way, a signal, does not work in the editor's threads.
         config.option.timeout_method = "thread"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With ORDER, a seed, the files come in a random order: none may need what another leaves."""
+    seed = os.environ.get("ORDER")
+    if seed:
+        paths = sorted({item.path for item in items})
+        random.Random(seed).shuffle(paths)
+        items.sort(key=lambda item: paths.index(item.path))
 
 
 def pytest_collection_finish() -> None:
