@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import tempfile
 import threading
@@ -30,7 +31,7 @@ class Holding(unittest.IsolatedAsyncioTestCase):
         self.read = 0
         self.hold = Hold(self.transcript, self.transcript.stat(), self.was_read)
         self.addCleanup(self.hold.end)
-        self.answers = threading.Event()
+        self.answers, self.done = threading.Event(), threading.Event()
         self.addCleanup(self.answers.set)
 
     def was_read(self, _: Any) -> None:
@@ -43,14 +44,17 @@ class Holding(unittest.IsolatedAsyncioTestCase):
         return is_free
 
     def slowly(self, kind: type, name: str) -> tuple[Any, threading.Event]:
-        """A patch with which the method does its work once it `answers`; and what says that it was
-        called."""
+        """A patch with which the method does its work once it `answers`, and says that it is
+        `done`; and what says that it was called."""
         work, called = getattr(kind, name), threading.Event()
 
         def slow(it: Any) -> Any:
             called.set()
             self.answers.wait(PATIENCE)
-            return work(it)
+            try:
+                return work(it)
+            finally:
+                self.done.set()
 
         return mock.patch.object(kind, name, slow), called
 
@@ -82,21 +86,14 @@ class Holding(unittest.IsolatedAsyncioTestCase):
             await until(called.is_set)
             await self.cancelled(task)
             self.answers.set()
-            await until(lambda: not self.hold.is_used and not self.hold._tasks)
-        self.assertTrue(self.is_free())
+            await until(self.done.is_set)
+            await until(lambda: not self.hold._tasks)
+        self.assertEqual((self.hold.is_used, self.is_free()), (False, True))
 
     async def test_who_comes_while_it_is_let_go_holds_it(self) -> None:
-        lock, done = FileLock(self.transcript.lock), threading.Event()
-        release = FileLock.release
-
-        def slow(it: FileLock) -> None:
-            called.set()
-            self.answers.wait(PATIENCE)
-            release(it)
-            done.set()
-
-        called = threading.Event()
-        with mock.patch.object(FileLock, "release", slow):
+        lock = FileLock(self.transcript.lock)
+        slow, called = self.slowly(FileLock, "release")
+        with slow:
             first = asyncio.ensure_future(self.use())
             await until(called.is_set)
             await self.cancelled(first)
@@ -104,7 +101,7 @@ class Holding(unittest.IsolatedAsyncioTestCase):
             entered = await begun(held.__aenter__())
             self.answers.set()
             await entered
-            await until(done.is_set)
+            await until(self.done.is_set)
         self.assertFalse(lock.acquire())
         await held.__aexit__(None, None, None)
         self.assertTrue(self.is_free())
@@ -148,3 +145,13 @@ class Holding(unittest.IsolatedAsyncioTestCase):
             self.answers.set()
             await until(lambda: not self.hold._tasks)
         self.assertEqual(done, ["first", "second"])
+
+    async def test_after_another_servers_half_line_ours_is_a_line_of_its_own(self) -> None:
+        await self.use()
+        with open(self.transcript.path, "ab") as file:
+            file.write(b'{"type": "change", "tit')
+        async with self.hold.held():
+            self.transcript.change(title="another")
+        with open(self.transcript.path, "rb") as file:
+            last = json.loads(file.readlines()[-1])
+        self.assertEqual(last["title"], "another")

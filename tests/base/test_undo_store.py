@@ -45,6 +45,20 @@ class Kept(unittest.TestCase):
         # Each text once.
         self.assertEqual(len(self.names()), 2)
 
+    def test_the_texts_and_the_line_of_an_edit_outlive_a_power_cut(self) -> None:
+        synced: dict[int, int] = {}
+
+        def sync(descriptor: int) -> None:
+            status = os.fstat(descriptor)
+            synced[status.st_ino] = status.st_size
+
+        with mock.patch.object(os, "fsync", sync):
+            self.store().add("turn", "/a", ONE, THREE)
+        paths = [os.path.join(self.folder, it) for it in (undo_store.LIST, *self.names())]
+        for status in map(os.stat, paths):
+            self.assertEqual(synced.get(status.st_ino), status.st_size)
+        self.assertEqual(len(paths), 3)
+
     def test_the_edits_of_a_group_are_one_change_of_each_file(self) -> None:
         store = self.store()
         for path, before, after in (

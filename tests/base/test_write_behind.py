@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import unittest
+from typing import Callable
 from unittest import mock
 
 from GeminiCompanion.companion.base import write_behind
@@ -45,6 +46,30 @@ class Order(unittest.TestCase):
         may_go_on.set()
         writer.finish()
         self.assertEqual(done, [0, 1])
+
+    def test_the_end_waits_for_the_last_piece_which_nothing_follows(self) -> None:
+        done: list[str] = []
+        began, may_go_on = threading.Event(), threading.Event()
+
+        def slow() -> None:
+            began.set()
+            may_go_on.wait()
+            done.append("slow")
+
+        wait_for = threading.Condition.wait_for
+
+        def wait(it: threading.Condition, is_over: Callable[[], bool], *limit: float) -> bool:
+            if is_over():
+                done.append("the end")
+            may_go_on.set()
+            return wait_for(it, is_over, *limit)
+
+        writer = WriteBehind()
+        writer.soon(slow)
+        began.wait()
+        with mock.patch.object(threading.Condition, "wait_for", wait):
+            writer.finish()
+        self.assertEqual(done, ["slow"])
 
 
 class WithoutThreads(unittest.TestCase):

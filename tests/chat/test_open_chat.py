@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import unittest
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, AsyncIterator
 from unittest import mock
 
+from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.events import event_feed
 from GeminiCompanion.companion.agent.events.event_feed import EventFeed
-from GeminiCompanion.companion.agent.events.turn_events import Message, TurnEvent
+from GeminiCompanion.companion.agent.events.turn_events import Diff, Message, ToolResult, TurnEvent
 from GeminiCompanion.companion.agent.wording.failure import INTERNAL_ERROR, AgentError
 from GeminiCompanion.companion.chat import finding
 from GeminiCompanion.companion.chat.chat_update import FAILED, ChatUpdate
 from GeminiCompanion.companion.chat.finding import WantedChat
 from GeminiCompanion.companion.chat.open_chat import OpenChat
+from GeminiCompanion.companion.chat.unsaid import Unsaid
 
 from ..support import patched, until
 from .events import BEGIN
@@ -67,3 +71,102 @@ class Following(unittest.IsolatedAsyncioTestCase):
         await self.chat.ready()
         self.say("after")
         await until(lambda: self.is_shown("after"))
+
+    async def test_what_cannot_be_read_of_another_server_has_nothing_told_twice(self) -> None:
+        await self.chat.ready()
+        self.conversation.past = past = Past()
+        past.error = AgentError(INTERNAL_ERROR, "The conversation cannot be read.")
+        self.chat.touch()
+        await until(lambda: self.told and self.told[-1].state == FAILED)
+        past.error = None
+        await self.chat.ready()
+        edits = (Diff("/w/a.txt", "", "new"),)
+        result = ToolResult("call", "write", {}, "", "", True, unasked=edits)
+        self.feed.publish(TurnEvent(1, BEGIN, "c", "turn", result))
+        self.say("after")
+        await until(lambda: self.is_shown("after"))
+        self.assertEqual(sum(len(update.unasked) for update in self.told), 1)
+
+    async def test_its_end_waits_for_each_message_that_is_on_its_way(self) -> None:
+        await self.chat.ready()
+        unsaid = self.chat.unsaid = mock.MagicMock(remove=mock.AsyncMock())
+        closing: asyncio.Future[None] | None = None
+        async with self.chat.sending():
+            async with self.chat.sending():
+                closing = asyncio.ensure_future(self.chat.close())
+                await in_turn()
+            await in_turn()
+            unsaid.remove.assert_not_called()
+        await closing
+        unsaid.remove.assert_called_once()
+
+
+class Saying(unittest.IsolatedAsyncioTestCase):
+    """The first words in a conversation that was begun for its chat."""
+
+    def setUp(self) -> None:
+        self.is_held, self.kept = False, 0
+        self.changed: list[tuple[bool, bool]] = []
+        hold = SimpleNamespace(held=self.held, keep=self.keep, give_soon=self.give_soon)
+        state = ConversationState()
+        record = SimpleNamespace(has_begun=False, turns=0, state=state, change=self.change)
+        self.conversation: Any = SimpleNamespace(
+            id="c", record=record, hold=hold, is_busy=False, queue=SimpleNamespace(messages=())
+        )
+        self.unsaid = Unsaid(self.conversation)
+        self.agent: Any = SimpleNamespace(remove=mock.AsyncMock())
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        self.is_held = True
+        yield
+        self.is_held = False
+
+    def keep(self) -> None:
+        self.kept += 1
+
+    def give_soon(self) -> None:
+        self.kept -= 1
+
+    def change(self, state: ConversationState) -> None:
+        self.conversation.record.state = state
+        self.changed.append((state.is_temporary, self.is_held))
+
+    async def test_nobody_else_has_it_while_it_is_made_to_last(self) -> None:
+        await self.unsaid.end()
+        await self.unsaid.end()
+        self.assertEqual(self.changed, [(True, False), (False, True)])
+
+    async def test_it_is_kept_from_others_once_until_something_is_said(self) -> None:
+        await self.unsaid.keep()
+        await self.unsaid.keep()
+        self.assertEqual(self.kept, 1)
+        await self.unsaid.end()
+        await self.unsaid.keep()
+        self.assertEqual(self.kept, 0)
+
+    async def test_it_goes_with_its_chat(self) -> None:
+        await self.unsaid.remove(self.agent)
+        self.agent.remove.assert_called_once_with("c")
+
+    async def test_it_stays_where_a_message_waits_or_runs_or_was_said(self) -> None:
+        conversation = self.conversation
+        for owner, name, value in (
+            (conversation.queue, "messages", ("later",)),
+            (conversation, "is_busy", True),
+            (conversation.record, "turns", 1),
+        ):
+            with self.subTest(name), mock.patch.object(owner, name, value):
+                await self.unsaid.remove(self.agent)
+                self.agent.remove.assert_not_called()
+
+    async def test_one_that_another_program_began_stays_with_it(self) -> None:
+        self.conversation.record.has_begun = True
+        await Unsaid(self.conversation).remove(self.agent)
+        self.agent.remove.assert_not_called()
+
+
+async def in_turn() -> None:
+    """What is ready to run has run, and what that called."""
+    for _ in range(20):
+        await asyncio.sleep(0)

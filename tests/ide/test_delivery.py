@@ -216,6 +216,18 @@ class Alone(InLoop):
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted"), [])
 
+    async def test_a_text_of_before_a_restart_waits_no_more_behind_a_newer_proposal(self) -> None:
+        number = self.decide("saved", "mine\n")
+        self.book.tell(number)
+        self.delivery.restore([SavedSession("saved", VERSION, 5)], {number: 5})
+        session = self.sessions.find("saved")
+        assert session is not None
+        self.delivery.supersede(session, PATH)
+        with mock.patch(DELIVERY + ".PATIENCE", -1.0):
+            self.assertTrue(self.delivery.withdraw(PATH, "mine\n"))
+        # A rejection would count for the newer one, if not now, then after the next restart.
+        self.assertEqual(self.book.of(DECIDED), [])
+
     async def test_the_user_hears_that_a_decision_waits_for_a_cli_without_a_stream(self) -> None:
         session = self.open()
         self.delivery.send(self.decide(session.id))

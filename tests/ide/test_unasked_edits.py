@@ -120,6 +120,11 @@ class Hearing(InLoop):
     def open(self, name: str) -> None:
         self.context.add(OpenFile(len(list(self.context.paths())) + 1, self.at(name)))
 
+    @word("git has it")
+    def commit(self) -> None:
+        for line in ("init -q", "add .", "-c user.name=a -c user.email=a@b commit -qm x"):
+            subprocess.run(["git", *line.split()], cwd=self.folder, check=True, timeout=60)
+
     @word("(it|the CLI) is connected")
     def connect(self, _who: str) -> None:
         self.connected = SimpleNamespace(stream=object())
@@ -241,6 +246,15 @@ def _said(found: Any) -> str:
         | another CLI; prompted do; write a.py begins; a.py holds new; write a.py ends
         | a.py holds newer; the first CLI; run ls ends
         | shown are a.py from old to new, a.py from new to newer
+    what another CLI shows of a file that git has is not shown as the command's
+        a.py holds old; git has it; the first CLI; prompted do; run ls begins
+        | another CLI; prompted do; write a.py begins; a.py holds new; write a.py ends
+        | the first CLI; run ls ends | shown are a.py from old to new
+    what the command changed before the other CLI is shown all the same
+        a.py holds old; git has it; a.py is open; the first CLI; prompted do; run sed begins
+        | a.py holds mine; another CLI; prompted do; write a.py begins; a.py holds new
+        | write a.py ends; the first CLI; run sed ends
+        | shown are a.py from mine to new, a.py from old to new
     an edit that failed is not shown
         a.py holds old; prompted do; replace a.py begins; a.py holds new; replace a.py fails
         | shown are nothing
@@ -360,8 +374,7 @@ class Shown(Hearing):
     async def test_a_command_is_compared_by_what_git_knows_too(self) -> None:
         for name in ("known", "mine"):
             self.hold(name, "one")
-        for line in ("init -q", "add .", "-c user.name=a -c user.email=a@b commit -qm x"):
-            subprocess.run(["git", *line.split()], cwd=self.folder, check=True, timeout=60)
+        self.commit()
         os.utime(self.at("known"), (1, 1))
         subprocess.run(["git", "update-index", "--refresh", "-q"], cwd=self.folder, timeout=60)
         self.hold("mine", "mine")

@@ -163,6 +163,15 @@ class Naming(AttachingCase):
         yield lambda: self.service.asked
         self.assertEqual(self.asked_last().words, "read @.env")
 
+    def test_a_key_binding_that_names_one_asks_as_well(self) -> Steps:
+        self.write(".env", "KEY=1")
+        view, shown = (yield from self.chat()), self.panels()
+        self.type(view, "unfinished")
+        self.run_command("send", text="read @.env")
+        yield lambda: shown
+        self.assertEqual(self.service.asked, [])
+        shown[-1]["on_select"](0)
+
     def test_it_is_looked_for_where_the_agent_works(self) -> Steps:
         second = os.path.join(self.folder, "second")
         os.mkdir(second)

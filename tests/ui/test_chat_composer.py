@@ -114,11 +114,11 @@ class GoingAlong(ComposerCase):
     def test_a_crash_after_a_message_was_sent_does_not_bring_it_into_the_composer_again(
         self,
     ) -> Steps:
+        self.replace(drafts, "SOON", 1_000_000)
         view = yield from self.chat()
         self.type(view, "do it")
         self.chats.drafts.save()
         yield lambda: self.kept(view) == "do it"
-        self.replace(drafts, "SOON", 1_000_000)
         self.run_command("send")
         yield from self.answer()
         yield lambda: self.kept(view) == ""

@@ -335,6 +335,8 @@ class GivenBack(EditCase):
         self.service.asked[-1][1].give(())
         yield from self.waits()
         yield from self.until_turn()
+        self.running().chat_edits.look()
+        yield from self.until_turn()
         self.assertEqual(self.tabs(), {})
 
     def test_a_text_that_the_agent_does_not_get_is_a_tab(self) -> Steps:

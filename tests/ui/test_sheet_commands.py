@@ -240,6 +240,14 @@ class GoingOn(CommandCase):
         yield lambda: any(keeping.ALL_DECIDED in it for it in told)
         self.assertEqual((len(seen(first)), len(seen(second))), (1, 2))
 
+    def test_after_a_drop_the_caret_is_on_the_change_that_comes_into_its_place(self) -> Steps:
+        yield from self.propose_files((OLD, NEW.replace("line 11\n", "LINE 11\n")))
+        view = yield from self.show()
+        self.caret_at(view, "line 3\n")
+        self.run_command("drop_change")
+        yield lambda: "LINE 3" not in text_of(view)
+        yield from self.until_equal(lambda: self.caret_line(view), "LINE 11")
+
     def test_the_caret_stays_if_the_user_does_not_want_that(self) -> Steps:
         self.set("keep_goes_on", False)
         (right,) = yield from self.propose_files((OLD, NEW))

@@ -12,7 +12,7 @@ from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ui.changes import deciding, undoing
-from GeminiCompanion.companion.ui.changes.sheet import NOTHING, ChangeSheet
+from GeminiCompanion.companion.ui.changes.sheet import CHANGED, NOTHING, ChangeSheet
 from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
 from GeminiCompanion.companion.ui.review import large, open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff, seen, waiting
@@ -21,6 +21,8 @@ from .adapter import text_of
 from .reviewing import ReviewCase, Steps
 
 OLD = "".join(f"line {it}\n" for it in range(1, 31))
+# Told of a file in which nothing can be typed now.
+TAKEN_BACK = CHANGED.partition("{}")[2]
 
 
 class SheetCase(ReviewCase):
@@ -161,6 +163,16 @@ class Typing(SheetCase):
         view.run_command("undo")
         yield from self.until_equal(lambda: text_of(right), new)
         yield from self.until_in("+2 -2", lambda: text_of(view))
+
+    def test_what_is_typed_is_taken_back_where_its_review_is_read_only(self) -> Steps:
+        new = OLD.replace("line 3\n", "LINE 3\n")
+        (right,) = yield from self.propose_files((OLD, new))
+        view, told = (yield from self.show()), self.told()
+        right.set_read_only(True)
+        self.type(view, "LINE 3", " typed")
+        yield lambda: any(TAKEN_BACK in it for it in told)
+        self.assertNotIn("typed", text_of(view))
+        self.assertEqual(text_of(right), new)
 
     def test_what_is_typed_elsewhere_is_put_back(self) -> Steps:
         (right,) = yield from self.propose_files((OLD, OLD.replace("line 3\n", "LINE 3\n")))
@@ -393,6 +405,42 @@ class Unasked(UnaskedCase):
         self.assertIn("added first second\n", text_of(view))
         self.decide(view, "accept_file", id)
         yield from self.until_equal(lambda: self.on_disk("a.py"), expected)
+
+    def test_what_is_typed_over_another_text_than_the_reviews_is_taken_back(self) -> Steps:
+        id = self.made("a.py", OLD, "added\n" + OLD)
+        view, told = (yield from self.show()), self.told()
+        source = self.sheet(view).source(id)
+        assert source is not None
+        open_review = source.open
+
+        async def open_and_type(window: sublime.Window, id: str) -> sublime.View | None:
+            right = await open_review(window, id)
+            assert right is not None
+            right.sel().clear()
+            right.sel().add(sublime.Region(0))
+            right.run_command("insert", {"characters": "typed\n"})
+            return right
+
+        self.replace(source, "open", open_and_type)
+        start = text_of(view).index("\nadded") + 1
+        view.sel().clear()
+        view.sel().add(sublime.Region(start, start + len("added")))
+        view.run_command("insert", {"characters": "x"})
+        yield lambda: any(TAKEN_BACK in it for it in told)
+        ((right, _),) = open_diffs.diffs(self.window)
+        self.assertEqual(text_of(right), "typed\nadded\n" + OLD)
+
+    def test_those_of_one_file_are_all_counted_beside_a_proposal_for_it(self) -> Steps:
+        yield from self.propose_files((OLD, "a\n" + OLD))
+        self.made("0.py", OLD, "b\n" + OLD)
+        self.made("0.py", "b\n" + OLD, "c\nb\n" + OLD)
+        view = yield from self.show()
+        panels = self.panels()
+        self.decide(view, "accept_all")
+        yield lambda: panels
+        what = "Accept 1 proposal and 2 edits made without asking in 1 file,"
+        self.assertIn(what, panels[0]["placeholder"])
+        panels[0]["on_select"](1)
 
     def test_all_are_undone_after_the_user_is_told_what_is_counted(self) -> Steps:
         for name in ("a.py", "b.py"):

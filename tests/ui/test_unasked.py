@@ -342,6 +342,10 @@ class Gathered(UnaskedCase):
         c connects; c is told to do; c writes a.py from old to new; c writes b.py from none to x
         | a.py holds else; the edits of the turn are undone
         | a.py is on disk as else; b.py exists: no; the edits are a.py old to new
+    of two edits of a file in one turn the newer is undone first
+        c connects; c is told to do; c writes a.py from one to two; c writes a.py from x to two
+        | the edits of the turn are undone
+        | a.py is on disk as x; the edits are a.py one to two
     of a turn what is not kept any more is said before and after
         the newest 1 edits are kept; c connects; c is told to do; c writes a.py from old to new;
         c writes b.py from none to x | the edits of the turn are undone
