@@ -7,7 +7,9 @@ import unittest
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any, AsyncIterator
+from unittest import mock
 
+from GeminiCompanion.companion.agent.conversations import message_queue
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.message_queue import MessageQueue
 from GeminiCompanion.companion.agent.conversations.reservation import Reservation
@@ -164,6 +166,44 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.now(one)
         self.queue.remove(one)
         self.assertEqual(self.queue.body.passing, "")
+
+    def order(self) -> list[str]:
+        return [it.text for it in self.queue.messages]
+
+    async def test_one_is_moved_to_the_place_that_is_said(self) -> None:
+        first, _second, third = self.add("first", "second", "third")
+        self.queue.move(third, 1)
+        self.assertEqual(self.order(), ["first", "third", "second"])
+        self.queue.move(first, 2)
+        self.assertEqual(self.order(), ["third", "second", "first"])
+
+    async def test_a_queue_with_more_than_a_server_takes_can_only_become_shorter(self) -> None:
+        first, second, third = self.add("first", "second", "third")
+        with mock.patch.object(message_queue, "MAX_MESSAGES", 1):
+            self.queue.change(first, "1", ())
+            self.queue.remove(second)
+            self.queue.move(third, 0)
+            with self.assertRaises(AgentError):
+                self.add("more")
+            with self.assertRaises(AgentError):
+                self.queue.change(first, "longer", ())
+        self.assertEqual(self.order(), ["third", "1"])
+
+    async def test_each_problem_that_holds_it_is_told_once(self) -> None:
+        self.add("first")
+        for problem in ("one", "other", "other"):
+            self.queue.hold(problem)
+        told = [it.problem for it in self.told if isinstance(it, events.Queue)]
+        self.assertEqual(told[1:], ["one", "other"])
+
+    async def test_once_the_agent_got_one_the_rest_is_held_no_more(self) -> None:
+        refused, second = self.add("/init", "second")
+        self.now(refused)
+        await passed(self.conversation)
+        self.now(second)
+        self.assertTrue(self.queue.is_held)
+        await passed(self.conversation)
+        self.assertEqual((self.order(), self.queue.is_held), (["/init"], False))
 
     async def test_while_files_are_being_restored_after_a_turn_the_rest_is_not_held(self) -> None:
         self.add("first")
