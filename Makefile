@@ -25,7 +25,7 @@ help:
 	@echo "make release-check       all files of a release    make advisories   known against libraries"
 	@echo "make bench               measure            make format   rewrite the format"
 	@echo "make fuzz                many more of the random tests"
-	@echo "make test-agents         each agent in each situation (installs 1.1 GB)"
+	@echo "make test-agents         each agent in each situation (installs 1.5 GB)"
 	@echo "make mcp                 others' clients of MCP, and its conformance suite"
 	@echo "make soak MINUTES=n      hours of use, with memory and latencies over time"
 	@echo "make setup PYTHON=python3.8   choose the Python of .venv; every target takes it"

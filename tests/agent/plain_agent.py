@@ -1,10 +1,14 @@
 """An agent that speaks the protocol and nothing else.
 
     python plain_agent.py [--login | --login-later] [--version-2] [--resume | --load] [--list]
+        [--is VERSION] [--mode MODE [--refuses]]
 
 With --login it opens no session before `authenticate`; with --login-later it answers no message.
 With --list it lists its SESSIONS, two on a page; where it loads one of them it repeats what was
 SAID, and one without a title is never opened.
+
+With --is it says that it has this version. With --mode its sessions begin in this one; it takes
+others, but for --refuses.
 
 A message "write PATH" makes it write a file unasked. To all others it says which methods it was
 asked, in order, and the parameters of `authenticate`.
@@ -45,6 +49,12 @@ class PlainAgent:
         self.heard: list[str] = []
         self.is_known = "--login" not in options
         self.authentication: Any = None
+        self.mode = self.given("--mode")
+
+    def given(self, option: str) -> str:
+        """The word behind the option; "" if there is none."""
+        at = self.options.index(option) if option in self.options else -1
+        return self.options[at + 1] if at >= 0 else ""
 
     def run(self) -> None:
         for line in sys.stdin:
@@ -66,6 +76,8 @@ class PlainAgent:
             return self.opened(method, params)
         if method == "session/list" and "--list" in self.options:
             return {"result": self.listed(params)}
+        if method == "session/set_mode" and self.mode:
+            return self.changed(params["modeId"])
         if method == "session/prompt" and "--login-later" in self.options:
             return {"error": AUTH_REQUIRED}
         if method == "session/prompt":
@@ -74,13 +86,25 @@ class PlainAgent:
         return {"error": {"code": -32601, "message": "Method not found"}}
 
     def opened(self, method: str, params: Any) -> dict[str, Any]:
+        names = [self.mode, "default", "read-only"]
+        modes = {
+            "availableModes": [{"id": it, "name": it} for it in names],
+            "currentModeId": names[0],
+        }
+        told = {"modes": modes} if self.mode else {}
         if method == "session/new":
-            return {"result": {"sessionId": "a-session"}}
+            return {"result": {"sessionId": "a-session", **told}}
         if SESSIONS.get(params["sessionId"]) == "":
             return {"error": {"code": -32603, "message": "It cannot be read"}}
         if method == "session/load" and params["sessionId"] in SESSIONS:
             for each in SAID:
                 self.update(params["sessionId"], **each)
+        return {"result": told}
+
+    def changed(self, mode: str) -> dict[str, Any]:
+        if "--refuses" in self.options:
+            return {"error": {"code": -32602, "message": f"{mode} is not available"}}
+        self.mode = mode
         return {"result": {}}
 
     @staticmethod
@@ -107,6 +131,7 @@ class PlainAgent:
                 "loadSession": "--load" in self.options, "sessionCapabilities": can,
             },
             "authMethods": METHODS,
+            "agentInfo": {"name": "plain", "version": self.given("--is")},
         }  # fmt: skip
 
     def prompted(self, params: Any) -> None:

@@ -13,6 +13,7 @@ from unittest import mock
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.agents import command_agent
 from GeminiCompanion.companion.agent.agents.credentials import OPENAI, OWN, Credentials
+from GeminiCompanion.companion.agent.agents.supported import CLIS
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import Diff, ToolResult
 from GeminiCompanion.companion.agent.processes.launches import launch_of
@@ -34,8 +35,10 @@ class Plain(unittest.IsolatedAsyncioTestCase):
         os.mkdir(self.workspace)
         self.session: str | None = None
 
-    def agent(self, *options: str, id: str = "", **more: Any) -> Agent:
-        words = [sys.executable, SCRIPT, *options]
+    def agent(self, *options: str, id: str = "", mode: str = "", **more: Any) -> Agent:
+        """Its sessions begin in the `mode`, or in the one in which the row with this id asks."""
+        mode = mode or (CLIS[id].asking_mode if id else "")
+        words = [sys.executable, SCRIPT, *options, *(["--mode", mode] if mode else [])]
         more.setdefault("fallback", command_agent.CommandAgent.from_environment({}))
         launch = Launch(command_agent.find(words), agent=id or command_agent.id_of(words), **more)
         self.made = Agent(Options(launch, os.path.join(self.folder, "state")))
@@ -133,6 +136,70 @@ class Plain(unittest.IsolatedAsyncioTestCase):
         self.agent("--version-2")
         with self.assertRaisesRegex(AgentError, "Expected version 1 .* has 2"):
             await self.told()
+
+    async def test_a_row_that_begins_in_another_mode_is_told_the_one_in_which_it_asks(self) -> None:
+        self.agent(id="claude", mode="auto", fallback=Credentials(OWN))
+        heard = await self.heard()
+        self.assertEqual(heard[1:4], ["session/new", "session/set_mode", "session/prompt"])
+        self.assertEqual(self.made.sessions()[0].mode, "default")
+
+    async def test_nothing_is_said_to_a_row_that_does_not_take_the_mode_in_which_it_asks(
+        self,
+    ) -> None:
+        self.agent("--refuses", id="claude", mode="auto", fallback=Credentials(OWN))
+        for _ in range(2):
+            with self.assertRaises(AgentError) as caught:
+                await self.told()
+            self.assertEqual(caught.exception.code, failure.CLIENT_NOT_INITIALIZED)
+            self.assertIn("did not take its mode default", str(caught.exception))
+
+    async def test_a_choice_that_the_agent_refuses_gives_way_to_the_mode_in_which_it_asks(
+        self,
+    ) -> None:
+        agent = self.agent("--resume", id="claude", mode="auto", fallback=Credentials(OWN))
+        await self.told()
+        assert self.session
+        await agent.change(self.session, None, None, "auto")
+        await agent.stop()
+        agent = self.agent("--refuses", id="claude", mode="plan", fallback=Credentials(OWN))
+        await agent.load()
+        with self.assertRaisesRegex(AgentError, "did not take its mode default"):
+            await self.told()
+
+    async def test_a_version_that_is_newer_than_the_tested_ones_is_told_once_in_a_conversation(
+        self,
+    ) -> None:
+        newest = CLIS["codex"].tested.newest
+        agent = self.agent("--is", "99.1.0-beta", id="codex", fallback=Credentials(OWN))
+        told = f"codex-acp 99.1.0 is newer than {newest}, the newest version that was tested"
+        self.assertIn(told, self.warnings(await self.told()))
+        self.assertEqual(self.warnings(await self.told()), "")
+        (info,) = agent.backends.infos()
+        self.assertEqual((info.tested, len(info.processes)), (newest, 1))
+        self.assertIn(told, str(info.processes[0].warning))
+        await agent.stop()
+        await self.agent("--is", "99.2.0", id="codex", fallback=Credentials(OWN)).load()
+        self.assertNotIn("newer", self.warnings(await self.told()))
+        self.session = None
+        self.assertIn("codex-acp 99.2.0 is newer", self.warnings(await self.told()))
+
+    async def test_nothing_is_told_of_a_version_that_is_tested_older_or_not_known(self) -> None:
+        newest = CLIS["codex"].tested.newest
+        for id, version in (
+            ("codex", newest), ("codex", newest + "-preview.1"), ("codex", "0.0.1"),
+            ("codex", ""), ("codex", "unknown"), ("", "99.1.0"),
+        ):  # fmt: skip
+            with self.subTest(id=id, version=version):
+                self.session = None
+                agent = self.agent("--is", version, id=id, fallback=Credentials(OWN))
+                self.assertNotIn("newer", self.warnings(await self.told()))
+                self.assertEqual(agent.backends.infos()[0].processes[0].warning, "")
+                await agent.stop()
+
+    @staticmethod
+    def warnings(story: list[Any]) -> str:
+        thoughts = (it for it in story if isinstance(it, events.Thought))
+        return "\n".join(str(it.description) for it in thoughts if it.subject == events.WARNING)
 
     async def test_a_conversation_can_be_read_whatever_is_offered_later(self) -> None:
         agent = self.agent()

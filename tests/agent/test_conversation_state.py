@@ -33,6 +33,7 @@ WRITTEN = {
     ' "files": ["/a", "/b"], "attachments": [{"id": "2", "name": "a.png", "media_type":'
     ' "image/png", "size": 5}], "additions": []}]',
     "in_chat": "yes",
+    "warned": "yes",
 }
 QUEUED = QueuedMessage(
     *("1", "Später", datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc), ("/a",), ("/a", "/b")),
@@ -44,6 +45,7 @@ FULL = ConversationState(
     options=(("effort", "high"), ("fast", True)),
     queue=(QUEUED,),
     in_chat=True,
+    is_warned=True,
 )
 
 

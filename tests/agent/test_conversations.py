@@ -422,6 +422,7 @@ class WithSessions(OnDisk):
         self.gate = asyncio.Event()
         self.reminder = ""
         self.client = mock.MagicMock()
+        self.client.version = ""
         self.client.opening = asyncio.Lock()
         self.client.begin.side_effect = lambda *_: asyncio.get_running_loop().create_future()
 
@@ -627,6 +628,22 @@ class WithSessions(OnDisk):
         with self.assertRaises(AgentError):
             await Choices(record, state).choose(session, {"model": "b", "mode": "b"})
         self.assertEqual((record.state.model, record.state.mode), ("b", ""))
+
+    async def test_an_agent_that_tells_another_mode_than_the_one_in_which_it_asks_is_not_used(
+        self,
+    ) -> None:
+        choices = (OptionChoice("auto", "Auto"), OptionChoice("default", "Manual"))
+        told = ConfigOptions((ConfigOption(MODE, MODE, "", MODE, SELECT, "auto", choices),))
+        state = AgentState()
+        state.open(told, ())
+        session: Any = SimpleNamespace(
+            client=SimpleNamespace(name="An agent", is_running=True),
+            choose=mock.AsyncMock(return_value=told),
+        )
+        record: Any = SimpleNamespace(state=ConversationState())
+        with self.assertRaisesRegex(AgentError, "did not take its mode default"):
+            await Choices(record, state).choose_again(session, "default")
+        session.choose.assert_awaited_once()
 
     async def test_where_the_agent_dies_before_it_has_its_mode_nothing_is_said_in_another(
         self,

@@ -11,7 +11,7 @@ import json
 import os
 import socket
 import socketserver
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Mapping, Sequence
 
 from agent_case import HERE, KEY
@@ -21,6 +21,8 @@ from any_model_server import TOKENS, AnyModelServer
 from GeminiCompanion.companion.agent.agents.credentials import ANTHROPIC, OPENAI, Credentials
 from GeminiCompanion.companion.agent.agents.supported import CLIS
 from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.agent.wording import failure
+from GeminiCompanion.companion.agent.wording.failure import AgentError
 from model_server import ModelServer, call, serve
 
 # A model of which Codex knows what tools it is to get.
@@ -28,6 +30,11 @@ CODEX_MODEL = "gpt-6.1-sol"
 # What makes Qwen Code offer its tool for plans, and do without a program that npm would have to
 # unpack.
 QWEN_SETTINGS = {"tools": {"useRipgrep": False, "todoWrite": {"enabled": True}}}
+# The agents that need a newer Node than the one in PATH may be, and that one.
+NEWEST = os.path.join(HERE, "newest_agents")
+NODE = os.path.join(HERE, "node_modules", ".bin", "node")
+# What makes the newest Claude Code offer its tools for plans.
+WITH_TASKS = {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"}
 Call = Mapping[str, Any]
 
 
@@ -55,17 +62,18 @@ class Proxy(socketserver.ThreadingTCPServer):
 
 @dataclass(frozen=True)
 class Agent:
-    """`id` is its name in options, `folder` has its package below node_modules. `key` is what it is
-    given for the model at a URL. `write`, `edit`, `run` and `plan` are calls of its tools: a file
-    with a text; one text in the place of another, after a call that reads the file; a command that
-    it asks about; and a plan with one step. `unasking` is a mode in which it writes unasked.
-    `tokens` are what the model counts for each request, `asks` the begin of the only hosts that it
-    asks for beside the model. Whether it `sees_skills` of the user, and `tells_output` of
-    a command while that runs. `asks_editor` is a call of the editor's tool `open_files`, where the
-    agent has it in a folder that is not trusted. `mode` is the one in which its
-    conversations begin, and `writes_as` what its calls that write are named by it. Whether its
-    model `reads_tabs`, with what is not saved; it `begins_before_it_asks`, as it tells its calls;
-    and it `tells_pieces` of a file for an edit, not all of it."""
+    """`id` is its name in options, `folder` has its package below node_modules. `settings` and
+    `variables` are its own. `key` is what it is given for the model at a URL. `write`, `edit`,
+    `run` and `plan` are calls of its tools: a file with a text; one text in the place of another,
+    after a call that reads the file; a command that it asks about; and a plan with one step.
+    `unasking` is a mode in which it writes unasked. `tokens` are what the model counts for each
+    request, `asks` the begin of the only hosts that it asks for beside the model. Whether it
+    `sees_skills` of the user, and `tells_output` of a command while that runs. `asks_editor` is a
+    call of the editor's tool `open_files`, where the agent has it in a folder that is not trusted.
+    `mode` is the one in which its conversations begin, and `writes_as` what its calls that write
+    are named by it. Whether its model `reads_tabs`, with what is not saved; it
+    `begins_before_it_asks`, as it tells its calls; and it `tells_pieces` of a file for an edit, not
+    all of it."""
 
     id: str
     key: Callable[[str], Credentials]
@@ -75,6 +83,7 @@ class Agent:
     plan: Call
     folder: str = os.path.join(HERE, "agents")
     settings: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
     model: str = ""
     unasking: str = ""
     asks: str = ""
@@ -94,8 +103,16 @@ class Agent:
         return CLIS[self.id].program.name
 
     @property
+    def version(self) -> str:
+        """The one that its folder names."""
+        with open(os.path.join(self.folder, "package.json"), encoding="utf-8") as file:
+            return str(json.load(file)["dependencies"][CLIS[self.id].program.package])
+
+    @property
     def setup(self) -> str:
         """What installs it."""
+        if self.folder == NEWEST:
+            return "make setup-node setup-agents"
         return "make setup" if self.folder == HERE else "make setup-agents"
 
     def login(self, url: str) -> dict[str, str]:
@@ -107,12 +124,17 @@ class Agent:
 
     def command(self) -> tuple[str, ...]:
         """Raises AgentError where it is not installed."""
-        return CLIS[self.id].program.find(self.folder)
+        found = CLIS[self.id].program.find(self.folder)
+        if self.folder != NEWEST:
+            return found
+        if not os.path.exists(NODE):
+            raise AgentError(failure.CLIENT_NOT_INITIALIZED, "Node 22 is not installed.")
+        return (NODE, *found[1:])
 
     def launch(self, url: str, proxy: Mapping[str, str], command: tuple[str, ...] = ()) -> Launch:
         """`proxy` are the variables for it; `command` is its own where none is given. Raises
         AgentError where it is not installed."""
-        variables = dict(proxy)
+        variables = {**proxy, **self.variables}
         if self.server is ModelServer:
             variables["GOOGLE_GEMINI_BASE_URL"] = url
         return Launch(
@@ -230,3 +252,5 @@ ROWS = (
     ),
 )
 AGENTS = {row.id: row for row in ROWS}
+# The same in its newest version.
+NEWEST_CLAUDE = replace(AGENTS["claude"], folder=NEWEST, variables=WITH_TASKS)

@@ -33,7 +33,7 @@ from urllib.parse import urlsplit
 
 # Without the site's packages, which it does not need.
 COMMAND = (sys.executable, "-I", "-S", os.path.abspath(__file__))
-VERSION = "1.2.3"
+VERSION = "0.1.2"
 # Its own folder, in the home that it was given.
 OWN = os.path.join(os.environ.get("GEMINI_CLI_HOME", ""), ".gemini")
 LOGIN, ACCOUNTS = (os.path.join(OWN, f"{it}.json") for it in ("oauth_creds", "google_accounts"))

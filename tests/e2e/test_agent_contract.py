@@ -12,7 +12,7 @@ import unittest
 from typing import Any
 
 from agent_case import AgentCase, of, text
-from agent_rows import AGENTS, Agent, Proxy
+from agent_rows import AGENTS, NEWEST_CLAUDE, Agent, Proxy
 from GeminiCompanion.companion.agent.agents.open_files import OpenFiles, Saved
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.processes.runner import Launch
@@ -20,7 +20,7 @@ from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.turn.turn import Turn
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
-from scripted import COMMAND
+from scripted import COMMAND, VERSION
 
 
 class Tab(OpenFiles):
@@ -66,6 +66,10 @@ class Contract(AgentCase):
         cls.options = {**cls.options, "open_files": cls.tab}
         super().setUpClass()
 
+    @property
+    def version(self) -> str:
+        return self.row.version
+
     @classmethod
     def command(cls) -> tuple[str, ...]:
         return cls.row.command()
@@ -110,7 +114,7 @@ class Contract(AgentCase):
 
     async def test_it_says_its_version_its_models_and_its_modes(self) -> None:
         info = await self.agent.new_session(self.workspace)
-        self.assertTrue(self.agent.info().version)
+        self.assertEqual(self.agent.info().version, self.version)
         self.assertIn(self.row.mode, info.modes)
         self.assertEqual(info.mode, self.row.mode)
         models = await self.agent.models(self.workspace, info.id)
@@ -208,6 +212,7 @@ class WritesByItself(Contract):
 
 class Scripted(WritesThroughUs):
     row = AGENTS["gemini"]
+    version = VERSION
 
     @classmethod
     def command(cls) -> tuple[str, ...]:
@@ -224,6 +229,10 @@ class QwenCode(WritesThroughUs):
 
 class ClaudeCode(WritesByItself):
     row = AGENTS["claude"]
+
+
+class NewestClaudeCode(WritesByItself):
+    row = NEWEST_CLAUDE
 
 
 class OpenCode(WritesByItself):

@@ -19,7 +19,7 @@ from unittest import mock
 
 import scripted
 from agent_case import PROGRAM
-from agent_rows import AGENTS, Agent, Proxy
+from agent_rows import AGENTS, NEWEST_CLAUDE, Agent, Proxy
 from chat_case import LINE
 from editor import Editor
 from GeminiCompanion.companion.agent.wording.failure import AgentError
@@ -332,6 +332,10 @@ class QwenCode(InTab):
 
 class ClaudeCode(InTab):
     row = AGENTS["claude"]
+
+
+class NewestClaudeCode(InTab):
+    row = NEWEST_CLAUDE
 
 
 class OpenCode(InTab):

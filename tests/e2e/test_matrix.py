@@ -17,14 +17,14 @@ from typing import Any, Dict, List
 from unittest import mock
 
 from agent_case import ROOT
-from agent_rows import AGENTS, STEP, Proxy
+from agent_rows import AGENTS, NEWEST_CLAUDE, STEP, Proxy
 from agent_rows import Agent as Row
 from api_case import ApiCase, data, said
 from GeminiCompanion.companion.agent.agents.supported import CLIS
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.wording.failure import AgentError
 from GeminiCompanion.companion.api.server import Server
-from model_server import Gate
+from model_server import Gate, call
 
 DOCUMENT = os.path.join(ROOT, "docs", "agents.md")
 ONCE, ALWAYS, MODIFY, NO = "proceed_once", "proceed_always", "modify_with_editor", "cancel"
@@ -488,6 +488,44 @@ class WithUnaskingMode(Cells):
         self.assertEqual((told, self.files()), ([(self.file, "one\n")], {"file.txt": "one\n"}))
 
 
+class Plans(WithUnaskingMode):
+    """Of Claude Code, whose answers have other ids in each version."""
+
+    async def test_a_plan_is_left_for_the_mode_that_asks_or_not_at_all(self) -> None:
+        await self.open()
+        for outcome, mode in ((NO, "plan"), (ONCE, self.row.mode)):
+            await self.ask("PATCH", f"/sessions/{self.session}", {"mode": "plan"})
+            words = f"plan it, {outcome}"
+            leave = call("ExitPlanMode", plan="Write it.", planFilePath=self.file)
+            self.model.will_play(self.own(words), [leave], ["Planned."])
+            (asked,) = data(await self.talk(words, outcome), "tool_confirmation")
+            self.assertEqual([it["outcome"] for it in asked["options"]], [ONCE, NO], asked)
+            info = await self.get(f"/sessions/{self.session}")
+            self.assertEqual(info["mode"], mode)
+        self.plan("write it", "Not written.", "one\n")
+        story = await self.talk("write it", NO)
+        self.assertEqual((len(data(story, "tool_confirmation")), self.files()), (1, {}))
+
+    async def test_a_question_with_choices_is_answered(self) -> None:
+        choices = [{"label": it, "description": f"It is {it}."} for it in ("plum", "cherry")]
+        question = {
+            "question": "Which fruit?", "header": "Fruit", "multiSelect": False, "options": choices,
+        }  # fmt: skip
+        asks = call("AskUserQuestion", questions=[question])
+        self.model.will_play(self.own("ask me"), [asks], ["I see."])
+        await self.open()
+        async with self.stream(self.said_here("ask me")) as stream:
+            asked = (await stream.until("elicitation"))["data"]
+            field = asked["fields"][0]
+            self.assertEqual([it["value"] for it in field["values"]], ["plum", "cherry"])
+            answer = {"action": "accept", "content": {field["name"]: "cherry"}}
+            body = {"elicitationId": asked["elicitationId"], **answer}
+            reply = await self.post("/elicitation", body)
+            self.assertEqual(reply.status, 200, reply)
+            self.assertEqual(said(await stream.rest()), "I see.")
+        self.assertRegex(str(self.model.last_request()["messages"][-3:]), "Which fruit.*cherry")
+
+
 class GeminiCli(Cells):
     row = AGENTS["gemini"]
 
@@ -496,8 +534,12 @@ class QwenCode(Cells):
     row = AGENTS["qwen"]
 
 
-class ClaudeCode(WithUnaskingMode):
+class ClaudeCode(Plans):
     row = AGENTS["claude"]
+
+
+class NewestClaudeCode(Plans):
+    row = NEWEST_CLAUDE
 
 
 class OpenCode(Cells):
@@ -522,4 +564,4 @@ class Codex(WithUnaskingMode):
 
 
 # The others have their tests.
-del Cells, WithUnaskingMode
+del Cells, WithUnaskingMode, Plans

@@ -19,6 +19,7 @@ from ..events.turn_events import CANCEL, ONCE
 from .cli import AgentCli, with_output
 from .cli_home import write_settings
 from .credentials import ANTHROPIC, Credentials
+from .known_versions import KnownVersions
 from .program import Program
 
 FIXED = {
@@ -55,6 +56,7 @@ class ClaudeAgent(AgentCli):
         "@agentclientprotocol/claude-agent-acp",
         "dist/index.js",
     )
+    tested = KnownVersions("0.101.0", oldest="0.49.0")
     kinds = (ANTHROPIC,)
     own_login = "claude auth login"
     # The adapter starts it with `--mcp-config`.

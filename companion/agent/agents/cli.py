@@ -20,6 +20,7 @@ from ..wording.sentence import sentence
 from . import untrusted_workspace
 from .cli_home import forget_keys, inherited, of_user, without_git_programs
 from .credentials import OWN, Credentials
+from .known_versions import KnownVersions
 from .message_text import BLANKS, after_slash
 from .open_files import NO_EDITOR, OpenFiles
 from .program import Program
@@ -127,7 +128,8 @@ class AgentCli:
 
     Those of the `trusted_folders`, absolute paths, and of folders in these may be used in any case.
 
-    `id` is its name in options, requests and transcripts. `kinds` are the kinds of credentials that
+    `id` is its name in options, requests and transcripts. `tested` are its versions that tests run.
+    `kinds` are the kinds of credentials that
     it accepts from everybody. If it has an `own_login`, the command by which the user logs in to it
     in a terminal, `check` accepts OWN, too: from whom, is for the caller to say.
     `login` is the login with Google in its home, `session_files` are there, too. It
@@ -150,6 +152,7 @@ class AgentCli:
 
     id = ""
     program: Program
+    tested = KnownVersions()
     kinds: tuple[str, ...] = ()
     own_login = ""
     login = NoGoogleLogin()

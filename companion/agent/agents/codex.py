@@ -18,6 +18,7 @@ from ..wording.sentence import sentence
 from .cli import AgentCli
 from .cli_home import forget_keys, merged
 from .credentials import OPENAI, Credentials
+from .known_versions import KnownVersions
 from .program import Program
 from .untrusted_workspace import first_of
 
@@ -61,6 +62,7 @@ class Codex(AgentCli):
 
     id = "codex"
     program = Program("Codex", "codex-acp", "@agentclientprotocol/codex-acp", "dist/index.js")
+    tested = KnownVersions("2.6.0")
     kinds = (OPENAI,)
     own_login = "codex login"
     asking_mode = ASKING

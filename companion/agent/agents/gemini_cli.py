@@ -28,6 +28,7 @@ from .cli import AgentCli, NoGoogleLogin, Resumption, Retry, SessionFiles
 from .cli_home import acp_arguments, path_uri, write_settings, write_trusted
 from .credentials import API_KEY, GOOGLE, VERTEX, Credentials
 from .gemini_recording import Recording
+from .known_versions import KnownVersions
 from .message_text import BLANKS, NO_COMMAND
 from .program import Program
 
@@ -66,6 +67,7 @@ class GeminiCli(AgentCli):
 
     id = "gemini"
     program = Program("Gemini CLI", "gemini", "@google/gemini-cli", "bundle/gemini.js")
+    tested = KnownVersions("0.61.0")
     kinds = (API_KEY, GOOGLE, VERTEX)
     authenticates_first = asks_to_write = removes_sessions = True
     own_mark = MODE_UPDATE

@@ -19,6 +19,7 @@ from ..wording.sentence import sentence
 from .cli import AgentCli
 from .cli_home import merged
 from .credentials import OPENAI, Credentials
+from .known_versions import KnownVersions
 from .program import Program
 from .untrusted_workspace import first_of
 
@@ -72,6 +73,7 @@ class OpenCode(AgentCli):
         # The other one is empty if npm did not run the package's script.
         "opencode-{machine}/bin/opencode" + (".exe" if os.name == "nt" else ""),
     )
+    tested = KnownVersions("1.18.33")
     kinds = (OPENAI,)
     own_login = "opencode auth login"
     options = OPTIONS

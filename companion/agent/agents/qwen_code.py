@@ -25,6 +25,7 @@ from ..wording.sentence import sentence
 from .cli import AgentCli, Resumption, SessionFiles
 from .cli_home import acp_arguments, path_uri, write_settings, write_trusted
 from .credentials import OPENAI, Credentials
+from .known_versions import KnownVersions
 from .message_text import BLANKS, NO_COMMAND
 from .program import Program
 
@@ -46,6 +47,7 @@ class QwenCode(AgentCli):
 
     id = "qwen"
     program = Program("Qwen Code", "qwen", "@qwen-code/qwen-code", "cli-entry.js")
+    tested = KnownVersions("0.24.4")
     kinds = (OPENAI,)
     authenticates_first = asks_to_write = removes_sessions = starts_git = True
     asks_for_messages = "craft/drainMidTurnQueue"

@@ -10,7 +10,12 @@ from ..acp.agent_state import AgentState
 from ..acp.messages import Models
 from ..acp.session_state import MODE, MODEL, SELECT, ConfigOption, StateUpdate
 from ..wording import failure
-from ..wording.failure import GEMINI_ERROR, VALIDATION_ERROR, AgentError
+from ..wording.failure import (
+    CLIENT_NOT_INITIALIZED,
+    GEMINI_ERROR,
+    VALIDATION_ERROR,
+    AgentError,
+)
 from ..wording.sentence import Sentence, Words, sentence
 from .conversation_record import ConversationRecord
 
@@ -20,6 +25,9 @@ NOT_AGAIN = {
     MODEL: sentence("The model {name} is no longer used, because the agent refused it: {reason}"),
     MODE: sentence("The mode {name} is no longer used, because the agent refused it: {reason}"),
 }
+NOT_ASKING = sentence(
+    "{cli} is not used: it did not take its mode {mode}, in which it asks before it writes."
+)
 NO_LONGER = sentence("The choice {name} is no longer used, because the agent refused it: {reason}")
 
 
@@ -83,13 +91,12 @@ class Choices:
             self._record.change(state.choosing_option(id, value))
 
     async def choose_again(self, session: AcpSession, asking_mode: str) -> None:
-        """Apply the user's choices to a new session, and the CLI's `asking_mode` if they chose
-        none. A choice that the agent now refuses, such as a
-        mode in a folder that is no longer trusted, is dropped. Raises AgentError if the agent has
-        ended."""
+        """Apply the user's choices to a new session, and the CLI's `asking_mode` if there is no
+        choice of a mode. A choice that the agent now refuses, such as a mode in a folder that is no
+        longer trusted, is dropped. Raises AgentError if the agent has ended, or if it would not
+        ask."""
         state = self._record.state
-        mode = state.mode or (asking_mode if self._state.mode not in ("", asking_mode) else "")
-        for what, name in {MODEL: state.model, MODE: mode}.items():
+        for what, name in {MODEL: state.model, MODE: state.mode}.items():
             option = self._state.options.of_category(what) or _unknown(what)
             if name and not await self._set_again(session, option, name, NOT_AGAIN[what]):
                 self._record.change(self._record.state.choosing({what: ""}))
@@ -99,6 +106,24 @@ class Choices:
             if known is None or await self._set_again(session, known, value, NO_LONGER):
                 continue
             self._record.change(self._record.state.choosing_option(id, None))
+        # Last: another model may come with another mode.
+        if asking_mode and not self._record.state.mode:
+            await self._begin_asking(session, asking_mode)
+
+    async def _begin_asking(self, session: AcpSession, asking_mode: str) -> None:
+        """Raises AgentError if the agent does not take this mode."""
+        if self._state.mode == asking_mode:
+            return
+        not_asking = NOT_ASKING.filled(cli=session.client.name, mode=asking_mode)
+        option = self._state.options.of_category(MODE) or _unknown(MODE)
+        try:
+            await self._set(session, option, asking_mode)
+        except AgentError as error:
+            if not session.client.is_running:
+                raise
+            raise AgentError(CLIENT_NOT_INITIALIZED, not_asking, str(error.message)) from error
+        if self._state.mode not in ("", asking_mode):
+            raise AgentError(CLIENT_NOT_INITIALIZED, not_asking, self._state.mode)
 
     async def _set(self, session: AcpSession, option: ConfigOption, value: str | bool) -> None:
         try:

@@ -26,7 +26,8 @@ class ConversationState:
     server. One that is `in_chat` was begun in the chat of an editor. `servers` are the tool servers
     that it brought along. `undone` are the paths that the agent still has to be told of.
     `agent_title` is the agent's own title. `options` are further options of the agent, by their
-    ids, and their values. `queue` are the messages that wait."""
+    ids, and their values. `queue` are the messages that wait. It `is_warned` if the user was told
+    that the agent is newer than those that were tested."""
 
     title: str = ""
     agent: str = ""
@@ -42,6 +43,7 @@ class ConversationState:
     options: tuple[tuple[str, str | bool], ...] = ()
     queue: tuple[QueuedMessage, ...] = ()
     in_chat: bool = False
+    is_warned: bool = False
 
     @classmethod
     def of(cls, changes: Mapping[str, str]) -> ConversationState:
@@ -52,6 +54,7 @@ class ConversationState:
             is_owned=bool(changes.get("owned")),
             is_temporary=bool(changes.get("temporary")),
             in_chat=bool(changes.get("in_chat")),
+            is_warned=bool(changes.get("warned")),
             # Nearly all have none of these, and thousands are read at a start.
             servers=tool_servers.from_text(changes["servers"]) if "servers" in changes else (),
             undone=tuple(filter(None, changes.get("undone", "").split("\n"))),
@@ -86,6 +89,7 @@ class ConversationState:
             "owned": YES if self.is_owned else "",
             "temporary": YES if self.is_temporary else "",
             "in_chat": YES if self.in_chat else "",
+            "warned": YES if self.is_warned else "",
             "servers": tool_servers.as_text(self.servers),
             "undone": "\n".join(self.undone),
             "agent_title": self.agent_title,

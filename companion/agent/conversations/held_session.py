@@ -113,13 +113,23 @@ class HeldSession:
     def take_warnings(self) -> tuple[Words, ...]:
         """What the user should know before the next turn; each warning once."""
         reminded = (REMINDED,) if self.reminder else ()
-        return (*reminded, *self.choices.take_refusals())
+        return (*self._newer(), *reminded, *self.choices.take_refusals())
 
     def forget(self) -> None:
         """The conversation was deleted."""
         if self.agent is not None:
             session = self.agent.session
             session.client.commands.forget(session.id)
+
+    def _newer(self) -> tuple[Words, ...]:
+        """That the agent is newer than those that were tested; once in a conversation."""
+        record, cli = self._record, self._cli
+        version = self._session().client.version
+        warning = cli.tested.warning(cli.program.script, version)
+        if not warning or record.state.is_warned:
+            return ()
+        record.change(replace(record.state, is_warned=True))
+        return (warning,)
 
     def _session(self) -> AcpSession:
         """Raises AgentError."""

@@ -27,6 +27,7 @@ from .runner import Launch
 @dataclass(frozen=True)
 class AgentInfo:
     """A CLI that is offered. `processes` are the running ones; `starts` counts all that ever ran.
+    `tested` is the newest version that tests run, empty if nobody has tested it.
     `has_google_login` says whether it can log in with Google. `is_usual` says that it is used if
     none is named."""
 
@@ -39,6 +40,7 @@ class AgentInfo:
     limit: int
     starts: int
     processes: tuple[ProcessInfo, ...]
+    tested: str
 
 
 class Clis(Mapping[str, AgentCli]):
@@ -134,6 +136,7 @@ class Backend:
             self.launch.processes,
             self.pool.starts,
             self.pool.running,
+            self.cli.tested.newest,
         )
 
 

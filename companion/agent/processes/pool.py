@@ -18,6 +18,7 @@ from ..conversations.conversation import Conversation
 from ..conversations.steering import passed
 from ..turn import file_reads
 from ..turn.turn import Turn
+from ..wording.sentence import Words
 from .home_lock import HomeLock
 from .idle import IdleWatch
 from .runner import Launch, Runner
@@ -26,12 +27,14 @@ from .runner import Launch, Runner
 @dataclass(frozen=True)
 class ProcessInfo:
     """A running process, with its bytes of memory (0 if this machine does not tell) and the number
-    of its conversations."""
+    of its conversations. `warning` says that its version is newer than those that were tested, or
+    is empty."""
 
     pid: int
     version: str
     memory: int
     conversations: int
+    warning: Words = ""
 
 
 class ProcessPlace(Listener):
@@ -60,7 +63,9 @@ class ProcessPlace(Listener):
         client = self.runner.running
         if client is None:
             return None
-        return ProcessInfo(client.process.pid, client.version, self.runner.memory, len(self))
+        pid, version, memory = client.process.pid, client.version, self.runner.memory
+        warning = self._cli.tested.warning(self._cli.program.script, version)
+        return ProcessInfo(pid, version, memory, len(self), warning)
 
     def enter(self, conversation: Conversation) -> None:
         """The conversation is used here, now."""

@@ -150,6 +150,13 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "The mode {name} is no longer used, because the agent refused it: {reason}": (
         "不再使用模式 {name}，因为 CLI 拒绝了它：{reason}"
     ),
+    "{cli} is not used: it did not take its mode {mode}, in which it asks before it writes.": (
+        "未使用 {cli}：它没有接受写入前会先询问的模式 {mode}。"
+    ),
+    "{program} {version} is newer than {tested}, the newest version that was tested with this: it"
+    " may ask and act in other ways.": (
+        "{program} {version} 比经过测试的最新版本 {tested} 更新：它的询问和行为可能有所不同。"
+    ),
     "The agent has no option {got}; it has {known}.": "CLI 没有选项 {got}；可用选项：{known}。",
     "No message {message} waits in this conversation.": "此会话中没有等待发送的消息 {message}。",
     "The message is being sent.": "该消息正在发送。",

@@ -251,9 +251,16 @@ _ANSWERS: Mapping[str, Mapping[str, Any]] = {
                 "authTypes": ["gemini-api-key", "vertex-ai", "oauth-personal"],
                 "hasGoogleLogin": True,
                 "isAuthenticated": True,
+                "testedVersion": "0.61.0",
                 "maxProcesses": 1,
                 "processes": [
-                    {"pid": 4711, "version": "0.61.0", "memoryBytes": 304087040, "conversations": 1}
+                    {
+                        "pid": 4711,
+                        "version": "0.61.0",
+                        "memoryBytes": 304087040,
+                        "conversations": 1,
+                        "warning": None,
+                    }
                 ],
             }
         ]

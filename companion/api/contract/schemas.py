@@ -636,6 +636,7 @@ AGENT_INFO = record(
         "authTypes": many(STRING),
         "hasGoogleLogin": BOOLEAN,
         "isAuthenticated": BOOLEAN,
+        "testedVersion": TEXT_OR_NULL,
         "maxProcesses": INTEGER,
         "processes": many(
             record(
@@ -644,6 +645,7 @@ AGENT_INFO = record(
                     "version": STRING,
                     "memoryBytes": INTEGER,
                     "conversations": INTEGER,
+                    "warning": TEXT_OR_NULL,
                 }
             )
         ),

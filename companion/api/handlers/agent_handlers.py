@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from ...agent.processes.backend import AgentInfo
+from ...agent.wording.sentence import said
 from .handler_types import HandlerAnswer, Inputs, Services
 
 
 async def agents(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The CLIs for conversations: what each can do, and its running processes. Starts none."""
-    return HandlerAnswer(
-        "agents_told", {"agents": [_as_json(it) for it in services.agent.backends.infos()]}
-    )
+    infos = services.agent.backends.infos()
+    return HandlerAnswer("agents_told", {"agents": [_as_json(it, inputs.language) for it in infos]})
 
 
-def _as_json(info: AgentInfo) -> dict[str, object]:
+def _as_json(info: AgentInfo, language: str) -> dict[str, object]:
     return {
         "id": info.id,
         "name": info.name,
@@ -21,6 +21,7 @@ def _as_json(info: AgentInfo) -> dict[str, object]:
         "authTypes": list(info.auth_kinds),
         "hasGoogleLogin": info.has_google_login,
         "isAuthenticated": info.is_authenticated,
+        "testedVersion": info.tested or None,
         "maxProcesses": info.limit,
         "processes": [
             {
@@ -28,6 +29,7 @@ def _as_json(info: AgentInfo) -> dict[str, object]:
                 "version": process.version,
                 "memoryBytes": process.memory,
                 "conversations": process.conversations,
+                "warning": said(process.warning, language) or None,
             }
             for process in info.processes
         ],
