@@ -176,6 +176,11 @@ class Fields(unittest.TestCase):
                 self.assertEqual([it for it in takes if not field.takes(it)], [])
                 self.assertEqual([it for it in refuses if field.takes(it)], [])
 
+    def test_a_choice_says_what_it_means(self) -> None:
+        titled = [{"const": "a", "title": "A", "description": "The first."}, {"const": "b"}]
+        field = self.of(type="string", oneOf=titled)
+        self.assertEqual([it.name for it in field.choices], ["A — The first.", "b"])
+
     def test_a_default_counts_where_the_field_takes_it(self) -> None:
         for told, default in (
             ({"type": "string", "default": "x"}, "x"),

@@ -517,7 +517,9 @@ class Plans(WithUnaskingMode):
         async with self.stream(self.said_here("ask me")) as stream:
             asked = (await stream.until("elicitation"))["data"]
             field = asked["fields"][0]
-            self.assertEqual([it["value"] for it in field["values"]], ["plum", "cherry"])
+            told = [(it["value"], it["name"]) for it in field["values"]]
+            meant = [(it, f"{it} — It is {it}.") for it in ("plum", "cherry")]
+            self.assertEqual(told, meant)
             answer = {"action": "accept", "content": {field["name"]: "cherry"}}
             body = {"elicitationId": asked["elicitationId"], **answer}
             reply = await self.post("/elicitation", body)

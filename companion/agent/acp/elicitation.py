@@ -161,11 +161,17 @@ def _choices(told: Mapping[str, Any], name: str) -> tuple[OptionChoice, ...]:
     """With titles in the member of this name, or without in `enum`."""
     values = told.get("enum")
     plain = values if isinstance(values, list) else []
-    titled = [(string(it, "const"), string(it, "title")) for it in objects(told, name)]
+    titled = [(string(it, "const"), _title(it)) for it in objects(told, name)]
     found = [*((it, it) for it in plain if isinstance(it, str)), *titled]
     return tuple(
         OptionChoice(value, title or value) for value, title in found[:MOST_CHOICES] if value
     )
+
+
+def _title(told: Mapping[str, Any]) -> str:
+    """Of a choice, with what it means: some agents write that into the title themselves."""
+    title, meaning = string(told, "title") or string(told, "const"), string(told, "description")
+    return f"{title} — {meaning}" if meaning else title
 
 
 def _number(told: Mapping[str, Any], name: str) -> float | None:
