@@ -13,7 +13,7 @@ from .fake_editor import FakeEditor
 
 WINDOW = 1
 # Seconds that a start may take before it counts as failed, and between looks.
-PATIENCE = 10.0
+PATIENCE = 60.0
 LOOK = 0.005
 
 
