@@ -10,9 +10,15 @@ from typing import Any
 
 from GeminiCompanion.companion.agent.acp.messages import ToolCallUpdate
 from GeminiCompanion.companion.agent.events.tool_call import Call, read
-from GeminiCompanion.companion.agent.turn.call_rules import ALLOW, ASK, DENY, verdict_of
+from GeminiCompanion.companion.agent.turn.call_rules import (
+    ALLOW,
+    ASK,
+    DENY,
+    verdict_of,
+    verdict_of_write,
+)
 from GeminiCompanion.companion.agent.turn.lasting_answers import NOTHING, coverage_of
-from GeminiCompanion.companion.agent.turn.simple_commands import is_allowed, is_named
+from GeminiCompanion.companion.agent.turn.simple_commands import is_allowed, is_named, may_be
 from GeminiCompanion.companion.base import agent_rules
 from GeminiCompanion.companion.base.agent_rules import AgentRules, are_rules, problem_of_rule
 
@@ -90,6 +96,88 @@ class Rules(Case):
         call = of_server(text='{"path": "a.py"}')
         self.assertEqual(self.decided(call, deny=["edit:*.py"]), DENY)
         self.assertEqual(self.decided(call, deny=["read:*.py"]), DENY)
+
+    def searching(self, **args: Any) -> Call:
+        return read(ToolCallUpdate("1", "Find", "search", raw_input=args), "Grep", args)
+
+    def test_a_folder_in_which_a_tool_searches_is_read(self) -> None:
+        for name in ("path", "dir_path", "directory"):
+            for folder in ("secrets", "secrets/", "./secrets/in", self.path("secrets")):
+                call = self.searching(pattern="x", **{name: folder})
+                for rule in ("read:secrets/", "read:/secrets/**", "read:secrets", "read:secrets/*"):
+                    self.assertEqual(self.decided(call, deny=[rule]), DENY, (name, folder, rule))
+        # The folder in which a command runs is not read by that.
+        self.assertEqual(self.decided(command(cwd="secrets"), deny=["read:secrets/"]), "")
+
+    def test_a_search_is_not_allowed_where_it_could_come_upon_what_must_not_be_read(self) -> None:
+        call = self.searching(pattern="x", path="src")
+        allowed = ["read:src", "tool:Grep"]
+        self.assertEqual(self.decided(call, allow=allowed), ALLOW)
+        for rule in ("read:src/keys/", "read:*.pem"):
+            self.assertEqual(self.decided(call, deny=[rule], allow=allowed), ASK)
+            self.assertEqual(self.decided(call, ask=[rule], allow=allowed), ASK)
+        outside = self.searching(pattern="x", dir_path="..")
+        self.assertEqual(self.decided(outside, allow=["tool:Grep"]), "")
+        self.assertEqual(self.decided(self.searching(path="."), allow=["tool:Grep"]), ALLOW)
+
+    def written(self, *running: Call, **rules: Any) -> str:
+        given = AgentRules(**{name: tuple(it) for name, it in rules.items()})
+        return verdict_of_write(self.path("a"), running, given, self.folder).decision
+
+    def test_a_write_without_a_question_is_that_of_the_tool_that_runs_for_its_file(self) -> None:
+        call = replace(self.edit("a"), name="write_file")
+        for rule in ("tool:write_file", "tool:WRITE*", "tool:WriteFile", "tool:*"):
+            self.assertEqual(self.written(call, deny=[rule]), DENY, rule)
+            self.assertEqual(self.written(call, ask=[rule]), ASK, rule)
+        for rule in ("tool:replace", "tool:read_file"):
+            self.assertEqual(self.written(call, self.reading("a"), deny=[rule]), "", rule)
+        other = replace(self.edit("b"), name="replace")
+        self.assertEqual(self.written(call, other, deny=["tool:replace"]), "")
+        both = replace(self.edit("a"), name="replace")
+        self.assertEqual(self.written(call, both, deny=["tool:replace"]), DENY)
+        self.assertEqual(self.written(call, deny=["edit:a"]), DENY)
+
+    def test_a_write_of_a_tool_without_a_name_is_asked_about_where_a_tool_is_denied(self) -> None:
+        unnamed = replace(self.edit("a"), name="edit")
+        elsewhere = replace(self.edit("b"), name="write_file")
+        server = replace(of_server(), path=self.path("a"))
+        for running in ((), (unnamed,), (elsewhere,), (self.reading("a"),), (server,)):
+            with self.subTest(str(running)):
+                self.assertEqual(self.written(*running, deny=["tool:write_file"]), ASK)
+                self.assertEqual(self.written(*running, ask=["tool:write_file"]), ASK)
+                self.assertEqual(self.written(*running, deny=["tool:mcp_sums_*"]), "")
+                self.assertEqual(self.written(*running, deny=["edit:a", "tool:x"]), DENY)
+                self.assertEqual(self.written(*running, deny=["command:ls", "edit:b"]), "")
+
+    def test_a_command_that_could_be_a_denied_one_is_asked_about_whatever_is_allowed(self) -> None:
+        asked = (
+            "git -C x push", "git --no-pager push", "{git,push}", "$'git' push", "g$(x)it push",
+            "$GIT push", "`echo git` push", "gi? push", "g[i]t push", "g[]i]t p*h",
+            "/usr/bin/g* push", "git %X%", "x 'y", "git\u00a0", "git\0", "(git -C x push)", "* *",
+            "sh -c 'git -C x push'", "sh -c \"'git' -C x push\"", 'git -C "a;b" push', "git @x",
+            "env git -C x push", "ls; git -C x push", "GIT -C x PUSH", "git <x -C y push",
+        )  # fmt: skip
+        denied = (
+            "\\git push", '"git" push', "env git push", "command git push", "FOO=1 git push",
+            "sh -c 'git push'", "(git push)", "a; git push", "git  push", "git\tpush",
+            "git 'push", "git\u00a0push",
+        )  # fmt: skip
+        for pattern in ("git push *", "git push*", "git push"):
+            rule = [f"command:{pattern}"]
+            for line in asked:
+                self.assertTrue(may_be(line, pattern), line)
+                found = self.decided(command(line), deny=rule, allow=["command:git *"])
+                self.assertEqual(found, ASK, line)
+                found = self.decided(command(line), ask=rule, allow=["command:git *"])
+                self.assertEqual(found, ASK, line)
+            for line in denied:
+                self.assertEqual(self.decided(command(line), deny=rule), DENY, line)
+        for line in ("git pull", "push git", "git-push", "ls *.py", "git log x/pushed", "ls"):
+            self.assertFalse(may_be(line, "git push *"), line)
+            self.assertEqual(self.decided(command(line), deny=["command:git push *"]), "", line)
+        self.assertEqual(self.decided(command("rm x -rf"), deny=["command:rm -rf *"]), ASK)
+        # Without a rule about commands, nothing is asked about by one.
+        self.assertEqual(self.decided(command("echo $X"), deny=["edit:a", "tool:x"]), "")
 
     def test_an_edit_is_one_also_where_an_argument_is_named_command(self) -> None:
         call = replace(self.edit("a.lock"), args={"command": "create"})
@@ -169,6 +257,8 @@ class Commands(Case):
         line = "a " * 100_000
         self.assertFalse(is_named(line, "git push *"))
         self.assertTrue(is_named(line + "; git push", "git push *"))
+        for long in (line, "git " * 50_000, "[" * 100_000, "g*" * 50_000, "*a" * 50_000):
+            self.assertFalse(may_be(long, "git push x"))
         self.assertFalse(is_named("ab " * 50_000, "a*b*a*b*c"))
         self.assertFalse(is_allowed("ab " * 50_000, "a*b*a*b*c"))
 

@@ -578,6 +578,28 @@ class ByRules(Calls):
         self.assertIn("a rule of the user denies it", str(self.session.told))
         self.assertFalse(os.path.exists(path))
 
+    async def test_a_write_without_a_question_is_refused_where_its_tool_is_denied(self) -> None:
+        self.rules = AgentRules(deny=("tool:write_file",))
+        path, tracker = os.path.join(self.folder, "a"), self.tracker()
+        await tracker.change(edit(path, status="in_progress"))
+        await tracker.write(messages.WriteTextFile("session", 7, path, "new\n"))
+        self.assertIn("a rule of the user denies it", str(self.session.told))
+        self.assertEqual((os.path.exists(path), tracker.confirmations), (False, ()))
+
+    async def test_a_write_is_asked_about_where_a_tool_is_denied_and_the_agent_names_none(
+        self,
+    ) -> None:
+        self.rules = AgentRules(deny=("tool:write_file",))
+        path, tracker = os.path.join(self.folder, "a"), self.tracker()
+        writing = asyncio.ensure_future(
+            tracker.write(messages.WriteTextFile("session", 7, path, "new\n"))
+        )
+        await until(lambda: tracker.confirmations)
+        self.assertFalse(os.path.exists(path))
+        tracker.confirm(tracker.confirmations[0].body.call_id, CallDecision("proceed_once"))
+        await writing
+        self.assertTrue(os.path.exists(path))
+
     async def test_where_the_rules_are_not_known_each_call_is_asked_about(self) -> None:
         with mock.patch.object(OpenFiles, "rules", mock.AsyncMock(side_effect=NotSaved)):
             await self.tracker().ask(self.stage.asked(shell()))

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import os
 import signal
+import unittest
 from typing import Any
 
+from agent_case import PROGRAM
 from chat_case import LINE, EditorChatCase
 from model_server import call
 from served import Served, until
@@ -25,18 +27,7 @@ FORM = {
 }
 
 
-class Asked(EditorChatCase):
-    def asks(self, command: str = "touch made", *replies: Any) -> str:
-        """The agent wants to run the command; gives what is shown."""
-        script = [[call("run_shell_command", command=command)], *(replies or (["Done."],))]
-        self.model.will_play("go", *script)
-        self.new_chat()
-        self.say("go")
-        return self.until_shown("May it use", "[Allow]")
-
-    def is_made(self) -> bool:
-        return os.path.exists(os.path.join(self.folder, "made"))
-
+class AskedCase(EditorChatCase):
     def until_decided(self, command: str) -> str:
         """Run the command until the question is gone: at first it only shows it."""
 
@@ -49,6 +40,19 @@ class Asked(EditorChatCase):
 
     def transcript(self) -> str:
         return str(self.editor.do("chat")).partition(LINE)[0]
+
+
+class Asked(AskedCase):
+    def asks(self, command: str = "touch made", *replies: Any) -> str:
+        """The agent wants to run the command; gives what is shown."""
+        script = [[call("run_shell_command", command=command)], *(replies or (["Done."],))]
+        self.model.will_play("go", *script)
+        self.new_chat()
+        self.say("go")
+        return self.until_shown("May it use", "[Allow]")
+
+    def is_made(self) -> bool:
+        return os.path.exists(os.path.join(self.folder, "made"))
 
     def test_a_command_is_run_once_it_was_seen_and_allowed(self) -> None:
         shown = self.asks("touch made\necho \u202edone")
@@ -116,3 +120,46 @@ class Asked(EditorChatCase):
         self.editor.do("type_in_panel", "3")
         self.editor.do("choose", 0)
         self.until_shown('{"action": "accept", "content": {"way": "fast", "times": 3}}')
+
+
+class ByRules(AskedCase):
+    """The user's rules answer for them."""
+
+    def play(self, words: str, *commands: str) -> None:
+        """The agent wants to run them, one after the other."""
+        calls = [[call("run_shell_command", command=it)] for it in commands]
+        self.model.will_play(words, *calls, [f"Done with {words}."])
+        self.say(words)
+
+    def made(self) -> list[str]:
+        return sorted(it for it in os.listdir(self.folder) if not it.startswith("."))
+
+    def test_commands_are_denied_and_allowed_unasked_and_the_chat_says_by_which_rule(self) -> None:
+        rules = {"deny": ["command:touch no *"], "allow": ["command:touch *"]}
+        self.editor.do("setting", "agent_rules", rules)
+        self.new_chat()
+        self.play("go", "touch no", "touch yes", "touch yes; touch no", "touch also")
+        shown = self.until_shown("Done with go.")
+        self.assertNotIn("May it use", shown)
+        self.assertEqual(self.made(), ["also", "yes"])
+        self.assertEqual(shown.count("Your rule command:touch no * denies it."), 2)
+        self.assertEqual(shown.count("allowed by your rule command:touch *"), 2)
+
+    def test_other_words_for_a_denied_command_and_what_a_project_allows_are_asked_about(
+        self,
+    ) -> None:
+        rules = {"deny": ["command:touch no *"], "allow": ["command:touch *"]}
+        self.editor.do("setting", "agent_rules", rules)
+        self.editor.do("project", {"agent_rules": {"allow": ["command:*", "tool:*"]}})
+        self.new_chat()
+        for command in ("mkdir made", "touch -a no"):
+            self.play(command, command)
+            self.until_shown("May it use", "[Allow]")
+            self.until_decided("gemini_companion_deny")
+            self.until_shown(f"Done with {command}.")
+        self.assertEqual(self.made(), [])
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "Gemini CLI is not installed")
+class ByRulesWithGeminiCli(ByRules):
+    program = PROGRAM

@@ -246,6 +246,18 @@ class Held(Edits):
         self.until_over("no")
         self.assertEqual(self.content(), "three\nmine\n")
 
+    def test_a_denied_tool_writes_nothing_in_a_mode_that_asks_nobody(self) -> None:
+        self.choose_mode("autoEdit", "Auto Edit")
+        self.editor.do("setting", "ask_for_edits", False)
+        for tool, content in (("write_file", "two\n"), ("replace", "three\n")):
+            self.editor.do("setting", "agent_rules", {"deny": [f"tool:{tool}"]})
+            wanted = call("write_file", file_path=self.path, content="three\n")
+            self.model.will_play(tool, [wanted], [f"Done with {tool}."])
+            self.say(tool)
+            self.until_over(tool)
+            self.assertEqual(self.content(), content)
+        self.assertIn("a rule of the user denies it", self.model.received())
+
 
 class Turns(Edits):
     def command(self, name: str) -> None:

@@ -14,13 +14,11 @@ from typing import Iterable, Sequence
 from ...base.agent_rules import COMMAND, EDIT, NAMES, OF_PATHS, READ, TOOL, AgentRules, parted
 from ...base.path_patterns import IGNORE_CASE, is_matched
 from ..events import tool_call
-from ..events.tool_call import SHELL_NOTE, UNNAMED, Call
-from .lasting_answers import FOLDERS, SAYING, Coverage, absolute, files_of
-from .simple_commands import is_allowed, is_like, is_named
+from ..events.tool_call import OF_SERVER, SHELL_NOTE, UNNAMED, Call
+from .lasting_answers import FOLDERS, NOTHING, READING, SAYING, SEARCH, Coverage, absolute, files_of
+from .simple_commands import is_allowed, is_like, is_named, may_be
 
 DENY, ASK, ALLOW = NAMES
-# The kinds of calls that only read.
-READING = ("read", "search")
 # The arguments of a command that may be there where a rule allows it: others may change what runs.
 KNOWN = {
     "command", "timeout", "timeout_ms", "is_background", "run_in_background", *SAYING, *FOLDERS,
@@ -47,8 +45,29 @@ def verdict_of(call: Call, rules: AgentRules, workspace: str, coverage: Coverage
         for rule in those:
             if _fits(rule, call, names, paths, workspace):
                 return Verdict(decision, rule)
+    for rule in (*rules.deny, *rules.ask):
+        if _may_fit(rule, call):
+            return Verdict(ASK, rule)
     allowed = _allowing(call, rules.allow, places, workspace) if coverage.needs else []
     return Verdict(ALLOW, ", ".join(dict.fromkeys(allowed))) if allowed else NO_VERDICT
+
+
+def verdict_of_write(
+    path: str, running: Iterable[Call], rules: AgentRules, workspace: str
+) -> Verdict:
+    """Of a write about which the agent does not ask, while these calls run. Where the agent names
+    no tool, it may be any but a server's, which writes by itself."""
+    writes = [
+        Call("", it.name, kind=EDIT, path=path)
+        for it in running
+        if it.path == path and _may(EDIT, it) and not it.is_of_server
+    ]
+    is_told = bool(writes) and not any(it.name in (EDIT, *UNNAMED) for it in writes)
+    writes = writes or [Call("", "", kind=EDIT, path=path)]
+    found = [verdict_of(it, rules, workspace, NOTHING) for it in writes]
+    if not is_told:
+        found += [Verdict(ASK, it) for it in (*rules.deny, *rules.ask) if _is_of_own_tool(it)]
+    return min(found, key=lambda it: (DENY, ASK, "").index(it.decision))
 
 
 def _fits(
@@ -61,7 +80,24 @@ def _fits(
         return call.is_command and is_named(call.shell_line, pattern)
     is_meant = kind in OF_PATHS and _may(kind, call)
     roots = (workspace, _real(workspace))
-    return is_meant and any(is_matched(it, roots, (pattern,), True) for it in paths)
+    # Each may be a folder.
+    places = [os.path.join(it, "") for it in paths]
+    return is_meant and any(is_matched(it, roots, (pattern,), True) for it in places)
+
+
+def _may_fit(rule: str, call: Call) -> bool:
+    """Whether nobody can say that it does not: of a command in other words, and of a search, which
+    comes upon all that is below its folder."""
+    kind, pattern = parted(rule)
+    if kind == COMMAND:
+        return call.is_command and may_be(call.shell_line, pattern)
+    return kind == READ and call.kind == SEARCH and not call.is_command
+
+
+def _is_of_own_tool(rule: str) -> bool:
+    """Whether it may be about a tool that belongs to no tool server."""
+    kind, pattern = parted(rule)
+    return kind == TOOL and not pattern.casefold().startswith(OF_SERVER)
 
 
 def _may(kind: str, call: Call) -> bool:

@@ -6,14 +6,15 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from functools import partial
+from typing import Callable, Iterable
 
 from ...base.agent_rules import ASK_ALL, NO_RULES, AgentRules
 from ...base.background import in_thread
 from ..agents.open_files import NotSaved
-from ..events.tool_call import EDIT, Call
+from ..events.tool_call import Call
 from ..events.turn_events import ONCE
 from .agent_session import AgentSession
-from .call_rules import ALLOW, ASK, NO_VERDICT, Verdict, verdict_of
+from .call_rules import ALLOW, ASK, NO_VERDICT, Verdict, verdict_of, verdict_of_write
 from .file_writes import ASKING, WRITING, FileWrites
 from .lasting_answers import NOTHING, Coverage, Lasting, coverage_of
 from .outcomes import Choices, is_known
@@ -28,27 +29,28 @@ class Consent:
 
     async def on_call(self, call: Call, choices: Choices) -> tuple[Verdict, Coverage]:
         """What is said about the call, and what an answer that lasts would cover: nothing where a
-        rule wants each to be asked about."""
+        rule wants each to be asked about. ALLOW, without a rule, also of what such an answer
+        covers."""
         coverage = await self._coverage(call, choices)
-        verdict = await self._verdict(call, coverage)
+        folder = self._agent.session.folder
+        verdict = await self._verdict(lambda rules: verdict_of(call, rules, folder, coverage))
+        if not verdict.decision and self._agent.approvals.covers(coverage):
+            verdict = Verdict(ALLOW)
         return verdict, NOTHING if verdict.decision == ASK else coverage
 
-    async def _verdict(self, call: Call, coverage: Coverage) -> Verdict:
-        """ALLOW, without a rule, also of what a lasting answer covers."""
-        rules = await self._rules()
-        found = NO_VERDICT
-        if rules != NO_RULES:
-            folder = self._agent.session.folder
-            found = Verdict(ASK)
-            with suppress(OSError, asyncio.TimeoutError):
-                work = partial(verdict_of, call, rules, folder, coverage)
-                found = await in_thread(work, WRITING)
-        is_covered = not found.decision and self._agent.approvals.covers(coverage)
-        return Verdict(ALLOW) if is_covered else found
+    async def verdict_on_write(self, path: str, running: Iterable[Call]) -> Verdict:
+        """The same of a write about which the agent does not ask, while these calls run."""
+        folder = self._agent.session.folder
+        return await self._verdict(lambda rules: verdict_of_write(path, running, rules, folder))
 
-    async def verdict_on_write(self, path: str) -> Verdict:
-        """The same of a write about which the agent does not ask."""
-        return await self._verdict(Call("", "", kind=EDIT, path=path), NOTHING)
+    async def _verdict(self, judge: Callable[[AgentRules], Verdict]) -> Verdict:
+        """What it says of the rules, which takes a thread: it asks the disk."""
+        rules = await self._rules()
+        if rules == NO_RULES:
+            return NO_VERDICT
+        with suppress(OSError, asyncio.TimeoutError):
+            return await in_thread(partial(judge, rules), WRITING)
+        return Verdict(ASK)
 
     async def _coverage(self, call: Call, choices: Choices) -> Coverage:
         """None of an agent whose answers are not known, nor of what the user excludes."""

@@ -60,7 +60,7 @@ class HeldWrites:
         files, folder = self._agent.cli.open_files, self._agent.session.folder
         is_held = False
         if not self._writes.is_asked(path):
-            verdict = await self._consent.verdict_on_write(path)
+            verdict = await self._consent.verdict_on_write(path, self._calls.running)
             if verdict.decision == DENY:
                 return FORBIDDEN.filled(path=path)
             is_held = verdict.decision == ASK or await files.holds(folder)

@@ -18,6 +18,9 @@ from .guarded_files import inner_file, inner_folder
 
 # The kinds of calls that are allowed one by one: what else they do to files is not told.
 ONE_BY_ONE = (SWITCH_MODE, "delete", "move")
+# The kinds of calls that only read: files, or whatever is in a folder.
+SEARCH = "search"
+READING = ("read", SEARCH)
 # The kind of calls that send something to an address.
 FETCH = "fetch"
 # The arguments that name files, and those that name the folder of a command.
@@ -78,8 +81,10 @@ class Approvals:
 
 
 def files_of(call: Call) -> tuple[str, ...]:
-    """The paths of all files that a call names, as it names them."""
-    told = (*(it.path for it in call.diffs), *call.locations, call.path, *_named(call, FILES))
+    """The paths of all files that a call names, as it names them, and of the folders that it
+    reads."""
+    names = (*FILES, *FOLDERS) if call.kind in READING else FILES
+    told = (*(it.path for it in call.diffs), *call.locations, call.path, *_named(call, names))
     return tuple(dict.fromkeys(filter(None, told)))
 
 
@@ -89,7 +94,8 @@ def coverage_of(call: Call, workspace: str) -> Coverage:
         return NOTHING
     named = (*call.locations, *_named(call, FOLDERS)) if call.is_command else files_of(call)
     places = tuple(absolute(call, it, workspace) for it in named)
-    look = inner_folder if call.is_command else inner_file
+    is_of_folder = call.is_command or call.kind in READING
+    look = inner_folder if is_of_folder else inner_file
     files = [look(it, workspace) for it in places]
     return replace(_inner_coverage(call, files, workspace), files=places) if all(files) else NOTHING
 

@@ -11,6 +11,10 @@ import unicodedata
 # What may begin another command, replace a part of this one, or lead its output elsewhere, in a
 # POSIX shell, PowerShell or cmd.exe.
 SPECIAL = re.compile(r"[;&|<>$`(){}%^!\\@]")
+# What stands for other words than are written there.
+UNCLEAR = re.compile(r"[$`{}%^\\@]")
+# A pattern of file names within a word, from its first sign to its last.
+GLOB = re.compile(r"[*?\[](?:.*[*?\]])?", re.DOTALL)
 BETWEEN = re.compile(r"\d*[<>]+|[;&|!`(){}\r\n]+|\$\(")
 # What stands for nothing within a word: a line that goes on, an escape, a quote, nothing put in.
 NOTHING = re.compile(r"\\\r?\n|[\\^\"']|\$\(\)|``")
@@ -58,6 +62,18 @@ def is_named(line: str, pattern: str) -> bool:
     return any(_ends_like(text, it) for text in texts for it in patterns)
 
 
+def may_be(line: str, pattern: str) -> bool:
+    """Whether the line could do what the pattern matches, spelled otherwise: the words of the
+    pattern stand there in their order, or not all of the line's words are plain."""
+    blanks = line.translate({ord(it): " " for it in "\t\r\n"})
+    if UNCLEAR.search(line) or any(map(_is_other_blank, blanks)) or not _is_closed(line):
+        return True
+    words = iter(NOTHING.sub("", BETWEEN.sub(" ", line.casefold())).split())
+    wanted = [it for it in pattern.casefold().split() if it != "*"]
+    # Each is looked for behind the one before.
+    return all(any(_may_be_word(word, each) for word in words) for each in wanted)
+
+
 def is_like(text: str, pattern: str) -> bool:
     """Whether the whole text is as the pattern says, whose `*` stands for any text. In one pass:
     the text may be long, and made to be looked through again and again."""
@@ -83,6 +99,14 @@ def _ends_like(text: str, pattern: str) -> bool:
     return found is not None and is_like(text[found.start() :], pattern)
 
 
+def _may_be_word(word: str, wanted: str) -> bool:
+    name = re.split(r"[/\\]", word)[-1]
+    first, star, _rest = wanted.partition("*")
+    begun, glob, ended = GLOB.sub("*", name, count=1).partition("*")
+    could_be = glob and is_like(first, f"{begun}*" if star else f"{begun}*{ended}")
+    return bool(could_be) or is_like(word, wanted) or is_like(name, wanted)
+
+
 def _spellings(pattern: str) -> tuple[str, ...]:
     return (pattern, pattern[:-2]) if pattern.endswith(" *") else (pattern,)
 
@@ -94,6 +118,15 @@ def _words(text: str) -> list[str]:
         words = re.sub(r"[\"'\\]", "", text).split()
     # A word may be a command itself: sh -c "git push".
     return " ".join(words).split()
+
+
+def _is_closed(line: str) -> bool:
+    """Whether each quote in it has its end."""
+    try:
+        shlex.split(line)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_other_blank(letter: str) -> bool:
