@@ -596,7 +596,8 @@ class ByRules(Calls):
         )
         await until(lambda: tracker.confirmations)
         self.assertFalse(os.path.exists(path))
-        tracker.confirm(tracker.confirmations[0].body.call_id, CallDecision("proceed_once"))
+        (asked,) = self.stage.of(ToolConfirmation)
+        tracker.confirm(asked.call_id, CallDecision("proceed_once"))
         await writing
         self.assertTrue(os.path.exists(path))
 
