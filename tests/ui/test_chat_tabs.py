@@ -617,6 +617,49 @@ class Lasting(ChatCase):
         yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("new\n")),), is_anew=True)
         self.assertEqual(text_of(view), "new\n" + COMPOSER + "not yet!")
 
+    def test_what_is_typed_above_the_composer_until_it_is_there_again_is_in_the_composer(
+        self,
+    ) -> Steps:
+        said = "▏ Gemini\nThe answer is two.\n"
+        ways = {
+            "restart": (plugin._host.stop, plugin._host.start),
+            "upgrade": (plugin.plugin_unloaded, plugin.plugin_loaded),
+        }
+        typed = {
+            "in the middle": (15, 15, "hello"),
+            "at the beginning": (0, 0, "hello"),
+            "just above the line": (len(said), len(said), "hello\n"),
+            "over a selection": (13, 19, "hello"),
+            "in rows": (15, 15, "one\ntwo\n"),
+        }
+        for way, (leave, come) in ways.items():
+            for where, (start, end, words) in typed.items():
+                with self.subTest(where, way=way):
+                    view = yield from self.chat()
+                    patches = (Patch("a", 0, 0, Rendered(said)),)
+                    yield from self.update(view, patches=patches, is_anew=True)
+                    self.type(view, "draft")
+                    self.chats.tabs.of(view).look()
+                    leave()
+                    view.sel().clear()
+                    view.sel().add(sublime.Region(start, end))
+                    view.run_command("insert", {"characters": words})
+                    opens = self.service.opens
+                    come()
+                    yield lambda: plugin._host.is_running and self.service.opens > opens  # noqa: B023
+                    self.chats = self.running().chats
+                    self.type(view, "!")
+                    yield from self.update(view, patches=patches, is_anew=True)
+                    expected = f"{said}{COMPOSER}draft\n{words}!"
+                    yield from self.until_equal(lambda: text_of(view), expected)  # noqa: B023
+                    self.chats.tabs.of(view).look()
+                    kept = self.chats.drafts.text(self.id_of(view))
+                    self.assertEqual(kept, f"draft\n{words}!")
+                    view.close()
+                    self.chats.drafts.forget(self.id_of(view))
+                    self.service.opened.clear()
+                    yield from self.until_turn()
+
     def test_a_tab_that_is_dragged_to_another_window_goes_on_there(self) -> Steps:
         view = yield from self.chat()
         self.type(view, "not yet")

@@ -15,8 +15,14 @@ from GeminiCompanion.companion.chat.transcript import Transcript
 from GeminiCompanion.companion.ui import texts, wrapping
 from GeminiCompanion.companion.ui.chat import undrawn
 from GeminiCompanion.companion.ui.chat.chat_tabs import ChatTabs
-from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION, UNSENT, ChatView
-from GeminiCompanion.companion.ui.chat.drawn import Misplaced
+from GeminiCompanion.companion.ui.chat.chat_view import (
+    COMPOSER,
+    CONVERSATION,
+    TRANSCRIPT,
+    UNSENT,
+    ChatView,
+)
+from GeminiCompanion.companion.ui.chat.drawn import Misplaced, signature_of
 
 from ..support import patched
 from .adapter import AdapterTestCase, text_of
@@ -261,6 +267,7 @@ class LongTranscripts(ChatViewCase):
             texts.pending.put(
                 self.view, [(sublime.Region(0, self.view.size()), damaged + COMPOSER + "mine")]
             )
+            self.view.settings().erase(TRANSCRIPT)
             self.chat = self.adopt(self.view)
             self.chat.reset(self.blocks)
             self.steps()
@@ -528,6 +535,135 @@ class TypedBefore(ChatViewCase):
         self.assertEqual(
             self.adopt(self.view, "newer, or shorter").composer.text, "newer, or shorter"
         )
+
+
+SAID = "▏ Gemini\nThe answer is two.\n\nMore of it.\n"
+LINE_AT = len(SAID)
+
+
+class TypedAbove(ChatViewCase):
+    """What is typed above the composer before the package looks at the tab."""
+
+    def left(self, *selected: tuple[int, int]) -> None:
+        """The package has left a tab with a draft; these are selected there."""
+        self.chat.reset([Patch("b", 0, 0, Rendered(SAID))])
+        self.at_end()
+        self.type("draft")
+        self.chat.look()
+        self.chat.close()
+        self.view.sel().clear()
+        self.view.sel().add_all([sublime.Region(*it) for it in selected])
+
+    def restored(self) -> None:
+        """The tab as the editor brings it back: texts, settings and carets."""
+        old, self.view = self.view, self.window.new_file()
+        for name in (CONVERSATION, UNSENT, TRANSCRIPT):
+            self.view.settings().set(name, old.settings().get(name))
+        self.view.run_command("append", {"characters": text_of(old)})
+        self.view.sel().clear()
+        self.view.sel().add_all(list(old.sel()))
+
+    def come(self, draft: str | None = "draft") -> None:
+        """The package comes."""
+        self.chat.close()
+        self.chat = self.adopt(self.view, draft)
+
+    def read(self, text: str = SAID) -> None:
+        """The transcript comes."""
+        self.chat.reset([Patch("b", 0, 0, Rendered(text))])
+
+    def test_one_text_is_in_the_composer_at_once_wherever_it_was_typed(self) -> None:
+        rows = "first\n\nsecond\n"
+        for where, at, words in (
+            ("in a row", 15, "hello world"),
+            ("at the very beginning", 0, "hello"),
+            ("at the end of a row", 8, "\nhello"),
+            ("just above the line", LINE_AT, "hello"),
+            ("a row just above the line", LINE_AT, "hello\n"),
+            ("rows within a row", 15, rows),
+            ("rows between rows", 9, rows),
+            ("the same as what stands there", 9, "The answer is two.\n"),
+        ):
+            for is_new in (False, True):
+                with self.subTest(where, is_new=is_new):
+                    self.left((at, at))
+                    self.view.run_command("insert", {"characters": words})
+                    if is_new:
+                        self.restored()
+                    self.come()
+                    self.assertEqual(self.parts(), (SAID, f"draft\n{words}"))
+                    # Who was typing goes on.
+                    self.type("!")
+                    self.read()
+                    self.assertEqual(self.parts(), (SAID, f"draft\n{words}!"))
+                    self.chat.composer.write(self.view, "")
+
+    def test_what_took_the_place_of_something_comes_with_the_transcript(self) -> None:
+        for where, selected, words in (
+            ("a selection in a row", [(13, 19)], "word"),
+            ("a selection over rows", [(9, LINE_AT - 2)], "word"),
+            ("in two places", [(3, 3), (15, 15)], "ab"),
+            ("a selection up to the line", [(15, LINE_AT)], "word"),
+            ("a selection over the line", [(15, LINE_AT + len(COMPOSER) + 2)], "word"),
+            ("within the line", [(LINE_AT + 9, LINE_AT + 9)], "word"),
+        ):
+            with self.subTest(where):
+                self.left(*selected)
+                self.view.run_command(
+                    "insert", {"characters": words if len(selected) == 1 else words[0]}
+                )
+                if len(selected) > 1:
+                    words = words[0] * 2
+                self.come()
+                self.type("!")
+                self.read()
+                self.assertEqual(self.parts(), (SAID, f"draft\n{words}!"))
+                self.chat.composer.write(self.view, "")
+
+    def test_it_comes_as_well_if_the_package_goes_again_before_the_transcript(self) -> None:
+        self.left((13, 19))
+        self.type("word")
+        for typed in ("", "!", "!?"):
+            self.come("draft" + typed)
+            self.type("!?"[len(typed) :][:1])
+            self.chat.look()
+        self.read()
+        self.assertEqual(self.parts(), (SAID, "draft!?\nword"))
+
+    def test_without_a_draft_it_is_beside_what_is_in_the_view(self) -> None:
+        self.left((15, 15))
+        self.type("hello")
+        self.come(draft=None)
+        self.read()
+        self.assertEqual(self.parts(), (SAID, "draft\nhello"))
+
+    def test_a_transcript_that_nobody_typed_into_is_replaced(self) -> None:
+        self.left((15, 15))
+        self.come()
+        self.read("▏ Gemini\nAnother answer.\n")
+        self.assertEqual(self.parts(), ("▏ Gemini\nAnother answer.\n", "draft"))
+
+    def test_of_a_tab_that_an_older_version_has_left_nothing_is_taken(self) -> None:
+        self.left((15, 15))
+        self.type("hello")
+        self.view.settings().erase(TRANSCRIPT)
+        self.come()
+        self.read()
+        self.assertEqual(self.parts(), (SAID, "draft"))
+
+    def test_the_signature_is_that_of_the_text_after_each_patch(self) -> None:
+        for block, start, end, text in (
+            ("a", 0, 0, "one\ntwo\n"),
+            ("a", 5, 7, "en thousand\nand thr"),
+            ("b", 25, 25, "last\n"),
+            ("a", 3, 25, "\n"),
+            ("a", 4, 4, "\nmore\n"),
+            ("a", 0, 4, ""),
+            ("b", 6, 11, ""),
+        ):
+            self.chat.draw([Patch(block, start, end, Rendered(text))])
+            expected = signature_of(self.chat.document.text)
+            self.assertEqual(self.view.settings().get(TRANSCRIPT), expected)
 
 
 class Undo(ChatViewCase):

@@ -27,15 +27,15 @@ from .drafts import folder_of
 from .drawn import DrawnDocument
 from .drawn_transcript import DrawnTranscript
 from .patience import Patience
+from .restored_chat import RestoredChat, read_restored
 from .state_line import StateLine, words_of
 from .surface import Surface
-from .unsent import restored_text
 from .view_repair import ViewRepair
 
 # Public, for key bindings: the conversation's id, on each view of a chat.
 CONVERSATION = "gemini_companion_chat"
-# The digest of the unsent text, on each view as well.
-UNSENT = "gemini_companion_unsent"
+# The digest of the unsent text and the signature of the transcript, on each view as well.
+UNSENT, TRANSCRIPT = "gemini_companion_unsent", "gemini_companion_transcript"
 SYNTAX = "Packages/GeminiCompanion/Gemini Companion Chat.sublime-syntax"
 # The line above the composer. No line of a transcript is like it: LINE is followed by words there.
 COMPOSER = LINE + "━" * 40 + "\n"
@@ -79,11 +79,13 @@ class ChatView:
         self.told: ChatUpdate | None = None
         _set_up(view, conversation)
         self._surface = Surface(view.buffer(), lambda changes: self._repair.accept_changes(changes))
-        transcript, unsent = parts_of(self._surface.text)
-        self._drawing = DrawnTranscript(self._surface, transcript, lambda: self.composer.start)
+        restored = _read(self._surface.text, view, draft)
+        # What was typed into the transcript, until that is known.
+        self._typed_above, text = restored.typed_above, restored.transcript
+        self._drawing = DrawnTranscript(self._surface, text, lambda: self.composer.start)
         self.composer = Composer(
             self._surface,
-            restored_text(unsent, draft, view.settings().get(UNSENT)),
+            restored.unsent,
             lambda: self.document.size + len(COMPOSER),
             self.look,
             lambda: self._accept_typed(typed),
@@ -99,7 +101,9 @@ class ChatView:
             self._keep_end,
         )
         self._repair.restore()
-        self._sign()
+        if restored.is_typed_in:
+            self._repair.return_carets()
+        self._sign_unsent()
 
     def close(self) -> None:
         """Nobody draws in the buffer any more."""
@@ -169,17 +173,25 @@ class ChatView:
         with self._repair.pause():
             for patch in patches:
                 self._drawing.draw(patch)
+        self._sign_transcript()
 
     def reset(self, patches: Sequence[Patch]) -> None:
         """The whole transcript anew, its end at once and the rest by `go_on`. Raises Misplaced."""
         with self._repair.pause():
             self._drawing.reset(patches)
+        typed, self._typed_above = self._typed_above, None
+        if typed is not None:
+            transcript = "".join(it.rendered.text for it in patches)
+            self._repair.keep(typed.add_to(self.composer.known_text, transcript))
+        self._sign_transcript()
 
     def go_on(self) -> bool:
         """Draw a part of what is left of the transcript; whether there is more. Raises
         Misplaced."""
         with self._repair.pause():
-            return self._drawing.go_on()
+            is_more = self._drawing.go_on()
+        self._sign_transcript()
+        return is_more
 
     @property
     def is_whole(self) -> bool:
@@ -198,22 +210,30 @@ class ChatView:
         self._repair.look()
 
     def _accept_typed(self, tell: Callable[[ChatView], None]) -> None:
-        self._sign()
+        self._sign_unsent()
         tell(self)
 
-    def _sign(self) -> None:
+    def _sign_unsent(self) -> None:
         """Sublime keeps the digest of the unsent text together with that: what a restored tab has
         beyond it was typed while nobody looked."""
-        digest = text_digest(self.composer.known_text)
-        for view in self.views:
-            view.settings().set(UNSENT, digest)
+        _sign(self.views, UNSENT, text_digest(self.composer.known_text))
+
+    def _sign_transcript(self) -> None:
+        """As the unsent text, but not before the transcript itself is known."""
+        if self._typed_above is None and self.document.signature is not None:
+            _sign(self.views, TRANSCRIPT, self.document.signature)
 
 
-def parts_of(text: str) -> tuple[str, str]:
-    """Transcript and unsent text of what a view has. Only a whole line divides them: within one,
-    an answer can have the same characters."""
-    at = ("\n" + text).find("\n" + COMPOSER)
-    return (text, "") if at < 0 else (text[:at], text[at + len(COMPOSER) :])
+def _read(text: str, view: sublime.View, draft: str | None) -> RestoredChat:
+    carets, settings = [it.end() for it in view.sel()], view.settings()
+    digests = settings.get(UNSENT), settings.get(TRANSCRIPT)
+    return read_restored(text, COMPOSER, carets, draft, *digests)
+
+
+def _sign(views: Iterable[sublime.View], name: str, signature: str) -> None:
+    for view in views:
+        if view.settings().get(name) != signature:
+            view.settings().set(name, signature)
 
 
 def _set_up(view: sublime.View, conversation: str) -> None:

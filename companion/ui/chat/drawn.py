@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Sequence, TypeVar
 
+from ...base.text_digest import rows_digest
 from ...chat.rendered import Fold, Link, Mark, Patch, Rendered
 
 T = TypeVar("T", Mark, Fold, Link)
@@ -25,6 +26,7 @@ class DrawnBlock:
         self.id = id
         self.number = number
         self.drawn = drawn
+        self.rows_digest = rows_digest(drawn.text)
 
     @property
     def size(self) -> int:
@@ -32,8 +34,14 @@ class DrawnBlock:
 
     def replace(self, start: int, end: int, new: Rendered) -> None:
         old = self.drawn
+        text = old.text[:start] + new.text + old.text[end:]
+        # Of a long block, only the rows that change are looked at.
+        first, last = old.text.rfind("\n", 0, start) + 1, old.text.find("\n", end)
+        behind = len(old.text) - last if last >= 0 else 0
+        before, now = (it[first : len(it) - behind] for it in (old.text, text))
+        self.rows_digest += rows_digest(now) - rows_digest(before)
         self.drawn = Rendered(
-            old.text[:start] + new.text + old.text[end:],
+            text,
             _replaced(old.marks, start, end, new.marks, len(new.text)),
             _replaced(old.folds, start, end, new.folds, len(new.text)),
             _replaced(old.links, start, end, new.links, len(new.text)),
@@ -53,6 +61,12 @@ class DrawnDocument:
         self._blocks: list[DrawnBlock] = []
         self._ids: set[str] = set()
         self.numbered = numbered
+        self._rows_digest = 0
+
+    @property
+    def signature(self) -> str | None:
+        """What recognises the text; None while not all of it is in blocks. It costs nothing."""
+        return None if self.above_size else _signature(self.size, self._rows_digest)
 
     @property
     def text(self) -> str:
@@ -92,6 +106,7 @@ class DrawnDocument:
         blocks = [self._made(it.block, it.rendered) for it in patches if it.rendered.text]
         self._blocks[:0] = blocks
         self.size += sum(block.size for block in blocks)
+        self._rows_digest += sum(block.rows_digest for block in blocks)
 
     @property
     def last(self) -> tuple[int, DrawnBlock] | None:
@@ -111,9 +126,10 @@ class DrawnDocument:
         start, end = patch.start - begin, patch.end - begin
         if not 0 <= start <= end <= block.size:
             raise Misplaced(patch.block)
-        before = block.size
+        before, digest = block.size, block.rows_digest
         block.replace(start, end, patch.rendered)
         self.size += block.size - before
+        self._rows_digest += block.rows_digest - digest
         if not block.size:
             # It has no place: what comes of it next says where it is.
             self._blocks.remove(block)
@@ -154,6 +170,15 @@ class DrawnDocument:
         self.numbered += 1
         self._ids.add(id)
         return DrawnBlock(id, self.numbered, drawn)
+
+
+def signature_of(text: str) -> str:
+    """That of a document with this text."""
+    return _signature(len(text), rows_digest(text))
+
+
+def _signature(size: int, digest: int) -> str:
+    return f"{size} {digest:x}"
 
 
 def moved(items: Sequence[T], by: int) -> tuple[T, ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...base.changes import changes_between, common_ends, rows_of
-from ...base.text_digest import text_digest
 
 # The most steps of undo, and the most characters in them.
 STEPS = 1000
@@ -113,23 +112,14 @@ def written_into(old: str, new: str) -> str:
     before, after = rows_of(change.removed), rows_of(change.inserted)
     found = []
     for it in changes_between(before, after):
-        rows = "".join(before[it.old_start : it.old_end]), "".join(after[it.new_start : it.new_end])
-        written = difference(*rows)
-        found.append(written.inserted if written is not None else "")
+        gone, came = before[it.old_start : it.old_end], after[it.new_start : it.new_end]
+        # As many rows as before: something was written in each of them.
+        if len(gone) != len(came):
+            gone, came = ["".join(gone)], ["".join(came)]
+        for pair in zip(gone, came):
+            written = difference(*pair)
+            found.append(written.inserted if written is not None else "")
     return "".join(found)
-
-
-def restored_text(in_view: str, draft: str | None, digest: object) -> str:
-    """The unsent text of a restored view: the draft, which is newer than what the editor restores
-    after a crash; but what was typed into the view before anybody looked stays. `digest` is that of
-    the text that the view had when it was last looked at, None if it never was."""
-    if draft is None or draft == in_view:
-        return in_view
-    if not digest or text_digest(in_view) == digest:
-        return draft
-    if text_digest(draft) == digest or draft in in_view:
-        return in_view
-    return draft if in_view in draft else f"{draft}\n{in_view}"
 
 
 def _joined(last: ComposerChange, change: ComposerChange) -> ComposerChange | None:

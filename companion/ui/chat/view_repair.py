@@ -90,15 +90,23 @@ class ViewRepair:
         return self._surface.part(0, start) != self._transcript()
 
     def _repair(self) -> None:
-        """What the user has written somewhere in the view goes into the composer, and whoever does
-        so continues there."""
+        """What the user has written somewhere in the view goes into the composer."""
         self._is_damaged = False
         known = self._composer.known_text
-        unsent = unsent_in(self._surface.text, self._transcript(), self._line, known)
+        self.keep(unsent_in(self._surface.text, self._transcript(), self._line, known))
+
+    def keep(self, unsent: str) -> None:
+        """Make this the unsent text: it has what was written elsewhere in the view."""
+        known = self._composer.known_text
         # The view is not equal to it yet.
         with self._unwatched():
             self._composer.accept_edit(unsent)
             self.restore()
-        for view in self._surface.views if unsent != known else ():
+        if unsent != known:
+            self.return_carets()
+
+    def return_carets(self) -> None:
+        """Who has written above the composer continues in it."""
+        for view in self._surface.views:
             if self._composer.is_left(view):
                 self._composer.go_to_end(view)

@@ -1,0 +1,103 @@
+"""What a tab of a chat holds when the package comes to it: transcript, unsent text, and what was
+typed before anybody looked. Knows no view.
+
+The editor restores tabs before the package is there, and the user can type anywhere in them then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterable
+
+from ...base.text_digest import text_digest
+from .drawn import signature_of
+from .unsent import written_into
+
+
+@dataclass(frozen=True)
+class TypedAbove:
+    """Text in a transcript of which some was typed: what, is known with the transcript. It was
+    followed by `below`, the line and the unsent text, if these could not be found in it."""
+
+    text: str
+    below: str
+    # The composer's text at first; what was typed since belongs behind the words from above.
+    unsent: str
+
+    def add_to(self, unsent: str, transcript: str) -> str:
+        """This unsent text with what is not of the transcript."""
+        words = written_into(transcript + self.below, self.text)
+        at = len(self.unsent) if unsent.startswith(self.unsent) else len(unsent)
+        return _joined(unsent[:at], words) + unsent[at:]
+
+
+@dataclass(frozen=True)
+class RestoredChat:
+    """`transcript` is what stands above the composer, `unsent` the composer's text. `is_typed_in`
+    if the user has typed above the composer; that is in `unsent`, or still in `typed_above`."""
+
+    transcript: str
+    unsent: str
+    is_typed_in: bool = False
+    typed_above: TypedAbove | None = None
+
+
+def read_restored(
+    text: str,
+    line: str,
+    carets: Iterable[int],
+    draft: str | None,
+    unsent_digest: object,
+    signature: object,
+) -> RestoredChat:
+    """Divide the text of a tab at the line. The digest and the signature, of the transcript, are
+    those that the package has left with the tab; None if it never did."""
+    transcript, below = _divided(text, line, unsent_digest)
+    unsent = draft or "" if below is None else restored_text(below, draft, unsent_digest)
+    if not isinstance(signature, str) or (
+        below is not None and signature_of(transcript) == signature
+    ):
+        return RestoredChat(transcript, unsent)
+    if below is not None:
+        for caret in carets:
+            start = caret - (len(transcript) - _size(signature))
+            rest = transcript[: max(start, 0)] + transcript[caret:]
+            if 0 <= start < caret and signature_of(rest) == signature:
+                return RestoredChat(rest, _joined(unsent, transcript[start:caret]), True)
+    typed = TypedAbove(transcript, "" if below is not None else line + unsent, unsent)
+    return RestoredChat(transcript, unsent, True, typed)
+
+
+def _divided(text: str, line: str, unsent_digest: object) -> tuple[str, str | None]:
+    """What is above the line and what is below it; None if it is not there as a whole. An answer
+    can have the same characters within a line, so one counts only where all below it is known."""
+    at = ("\n" + text).find("\n" + line)
+    if at >= 0:
+        return text[:at], text[at + len(line) :]
+    above, found, below = text.rpartition(line)
+    if found and text_digest(below) == unsent_digest:
+        return above, below
+    return text, None
+
+
+def restored_text(in_view: str, draft: str | None, digest: object) -> str:
+    """The unsent text of a restored view: the draft, which is newer than what the editor restores
+    after a crash; but what was typed into the view before anybody looked stays. `digest` is that of
+    the text that the view had when it was last looked at, None if it never was."""
+    if draft is None or draft == in_view:
+        return in_view
+    if not digest or text_digest(in_view) == digest:
+        return draft
+    if text_digest(draft) == digest or draft in in_view:
+        return in_view
+    return draft if in_view in draft else f"{draft}\n{in_view}"
+
+
+def _size(signature: str) -> int:
+    size = signature.partition(" ")[0]
+    return int(size) if size.isdecimal() else 0
+
+
+def _joined(unsent: str, words: str) -> str:
+    is_apart = not (unsent and words) or unsent.endswith("\n")
+    return unsent + words if is_apart else f"{unsent}\n{words}"
