@@ -4,34 +4,61 @@ only."""
 from __future__ import annotations
 
 from collections import deque
+from contextlib import contextmanager
+from typing import Callable, Iterator
 
 from ..base.answer import Answer
+
+WAITS = "First answer the question about {}; what you press meanwhile comes after it."
 
 
 class Presses:
     """Lines in which presses wait, by what they are about: the id of a diff, the name of a
-    sheet."""
+    sheet. `tell` shows a sentence."""
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
         self._lines: dict[str, deque[Answer[None]]] = {}
+        # What the questions are about that earlier presses ask; there is one panel at a time.
+        self._questions: list[str] = []
 
     def turn(self, of: str) -> PlaceInLine:
         """For `async with`: begins when all earlier presses are done. The first one waits for
         nothing."""
-        return PlaceInLine(self._lines, of)
+        return PlaceInLine(self._lines, of, self._say_what_comes_first)
+
+    @contextmanager
+    def question(self, about: str) -> Iterator[None]:
+        """The press whose turn it is asks the user. They may not know that the others wait for the
+        answer, so they are told."""
+        self._questions.append(about)
+        if any(len(line) > 1 for line in self._lines.values()):
+            self._say_what_comes_first()
+        try:
+            yield
+        finally:
+            self._questions.remove(about)
 
     async def wait_for_all(self, of: str) -> None:
         """Return when what was pressed so far is done."""
         async with self.turn(of):
             pass
 
+    def _say_what_comes_first(self) -> None:
+        if self._questions:
+            self._tell(WAITS.format(self._questions[-1]))
+
 
 class PlaceInLine:
-    """That of one press. A story that is cut leaves its line."""
+    """That of one press; `on_wait` is called if it has to wait. A story that is cut leaves its
+    line."""
 
-    def __init__(self, lines: dict[str, deque[Answer[None]]], of: str) -> None:
+    def __init__(
+        self, lines: dict[str, deque[Answer[None]]], of: str, on_wait: Callable[[], None]
+    ) -> None:
         self._lines = lines
         self._of = of
+        self._on_wait = on_wait
         self._begin = Answer[None]()
 
     async def __aenter__(self) -> None:
@@ -39,6 +66,7 @@ class PlaceInLine:
         line.append(self._begin)
         if line[0] is self._begin:
             return
+        self._on_wait()
         try:
             await self._begin
         except GeneratorExit:

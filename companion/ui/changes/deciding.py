@@ -29,6 +29,7 @@ ALL = {
 }
 # Files that are named in a sentence.
 NAMED = 3
+UNDER_WAY = "All of them are being decided on already."
 NOT_DECIDED = "Not decided: {}. Decide on one alone to see why."
 STAY = ["Go back", "Nothing is decided."]
 # About files for which several proposals wait.
@@ -98,13 +99,19 @@ class Deciding:
             self._tell(DECIDED)
         else:
             take = await (source.accept(window, id) if accept else source.reject(window, id))
+            if take is None and not accept and not _waits(source, window, id):
+                # Somebody else has decided while this waited.
+                self._tell(DECIDED)
             self.undoing.decided(sheet, SheetDecision(accept, [] if take is None else [take]))
         sheet.refresh()
 
     async def all(self, sheet: ChangeSheet, accept: bool) -> None:
         """Say what there is to accept or reject; do so if the user wants that."""
         window = sheet.window
-        if window is None or sheet.buffer_id in self._busy:
+        if window is None:
+            return
+        if sheet.buffer_id in self._busy:
+            self._tell(UNDER_WAY)
             return
         self._busy.add(sheet.buffer_id)
         try:
@@ -121,7 +128,11 @@ class Deciding:
             accept = not all(it.is_dropped for it in counted)
         if not counted:
             self._tell(NOTHING)
-        elif await _is_wanted(window, counted, accept, [*_hidden(sheet), *_others(others)]):
+            return
+        with self._reviews.presses.question("all files"):
+            more = [*_hidden(sheet), *_others(others)]
+            is_wanted = await _is_wanted(window, counted, accept, more)
+        if is_wanted:
             await self._decide(sheet, window, counted, accept)
 
     def _counted(self, sheet: ChangeSheet) -> list[Counted]:

@@ -118,7 +118,10 @@ class Keeping:
         opens = OPENS.format(many(len(closed), "edit")) if closed else ""
         items = [[f"Drop all: {what}", DROP_ALL + opens], STAY]
         window = sheet.window
-        return window is not None and await panels.choice(window, items, f"Drop {what}?") == 0
+        if window is None:
+            return False
+        with self._reviews.presses.question(f"dropping {what}"):
+            return await panels.choice(window, items, f"Drop {what}?") == 0
 
     async def _several(self, sheet: ChangeSheet, ids: Sequence[str], is_kept: bool) -> int:
         """Gives how many changes are kept or dropped that were not before."""

@@ -190,7 +190,8 @@ class SheetCommands:
             await self._keeping.change(sheet, file, change, what == "keep")
         elif what == "undo":
             async with self._reviews.presses.turn(sheet.line):
-                await self._deciding.undoing.undo(sheet)
+                with self._reviews.presses.question("what to undo"):
+                    await self._deciding.undoing.undo(sheet)
         elif what in ("keep", "drop"):
             if of == "file":
                 await self._keeping.file(sheet, file, what == "keep")

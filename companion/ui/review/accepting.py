@@ -68,22 +68,21 @@ class Accepting:
         if record is not None and record.edit_id:
             # The CLI has made the edit already.
             return await self._actions.written.keep(window, view)
-        if record is None:
-            self._tell(OVER.format(name_of(view)))
-        elif record.id in self._pressed:
-            self._tell(UNDER_WAY.format(name_of(view)))
         return await self.accepted(window, view) is not None
 
     async def accepted(
         self, window: sublime.Window, view: sublime.View, asks: bool = True
     ) -> Edit | None:
         """The same of a proposal; gives the edit that can be undone later. With doubts, nothing is
-        done if it does not ask."""
-        record = waiting(view)
-        if record is None or record.id in self._pressed or not self._actions.can_decide():
+        done if it does not ask, and whoever calls it says so."""
+        record, name = waiting(view), name_of(view)
+        if record is None or record.id in self._pressed:
+            if asks:
+                self._tell((OVER if record is None else UNDER_WAY).format(name))
+            return None
+        if not self._actions.can_decide():
             return None
         self._pressed.add(record.id)
-        name = name_of(view)
         try:
             async with self._reviews.presses.turn(record.id):
                 return await self._accept_now(window, view, asks)
@@ -156,7 +155,8 @@ class Accepting:
         answer: Answer[int] = Answer()
         self._asked[view.id()] = window, answer
         try:
-            number = await panels.choice(window, items, f"{name_of(view)}: {doubts}", answer)
+            with self._reviews.presses.question(name_of(view)):
+                number = await panels.choice(window, items, f"{name_of(view)}: {doubts}", answer)
         finally:
             self._asked.pop(view.id(), None)
         chosen = answers[number] if number >= 0 else GO_BACK
@@ -189,7 +189,8 @@ class Accepting:
             if comparison is None or review is None or review.digest is None:
                 return None
             if comparison.keys and len(comparison.dropped) == len(comparison.keys):
-                await ask_whether_to_reject(view, self._actions.reject)
+                with self._reviews.presses.question(name_of(view)):
+                    await ask_whether_to_reject(view, self._actions.reject)
                 return None
             if review.text is not None:
                 return review.text

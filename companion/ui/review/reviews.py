@@ -43,7 +43,7 @@ class Reviews:
         self._tell = tell
         self._reviews: dict[str, Review] = {}
         # The user's presses on diffs and on sheets of them.
-        self.presses = Presses()
+        self.presses = Presses(tell)
         # Hundreds can be decided together.
         self.forget_soon = queues.Once(lambda: self.forget_ended())
         self.drawing = Drawing(self.of)

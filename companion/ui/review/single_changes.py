@@ -10,9 +10,8 @@ import sublime
 
 from ...base.comparison import Comparison
 from .. import panels, settings, texts
-from ..presses import PlaceInLine
 from .open_diffs import name_of
-from .record import seen, waiting
+from .record import DiffRecord, seen, waiting
 from .review import Drawn
 from .reviews import OVER, Reviews
 from .sight import caret_row, current, show_change
@@ -58,12 +57,18 @@ class SingleChanges:
         gives False, there is no other diff, and the search continues at the other end."""
         if not self._reviews.is_compared(right) and over():
             return
-        async with self._turn(right):
-            await self._go(right, step, over)
+        record = self._waiting(right)
+        if record is None:
+            return
+        with self._cut_is_told(right) as press:
+            async with self._reviews.presses.turn(record.id):
+                press.is_done = True
+                await self._go(right, step, over)
 
     async def _go(self, right: sublime.View, step: int, over: Callable[[], bool]) -> None:
         comparison = await self._reviews.comparison(right)
         if comparison is None:
+            self._tell_if_over(right, comparison)
             return
         row = caret_row(right)
         number = comparison.next_change(row) if step > 0 else comparison.previous_change(row)
@@ -82,8 +87,11 @@ class SingleChanges:
         """The user wants the change of that key, else the one at the caret or in sight. `goes_on`
         to the next one in the proposal's view, if the user wants that."""
         drawn, count = self._drawn(right), right.change_count()
+        record = self._waiting(right)
+        if record is None:
+            return
         with self._cut_is_told(right) as press:
-            async with self._turn(right):
+            async with self._reviews.presses.turn(record.id):
                 meant = await self._meant(right, key, drawn)
                 press.is_done = True
                 if meant is None:
@@ -97,8 +105,11 @@ class SingleChanges:
         """Restore the lines of the file, as one edit that can be undone; gives whether there is
         such an edit. `goes_on` as `keep`."""
         drawn, count = self._drawn(right), right.change_count()
+        record = self._waiting(right)
+        if record is None:
+            return False
         with self._cut_is_told(right) as press:
-            async with self._turn(right):
+            async with self._reviews.presses.turn(record.id):
                 meant = await self._meant(right, key, drawn)
                 press.is_done = True
                 if meant is None:
@@ -129,8 +140,11 @@ class SingleChanges:
 
     async def drop_all(self, right: sublime.View) -> bool:
         """The same of all changes at once; nothing is asked, because undo brings them back."""
+        record = self._waiting(right)
+        if record is None:
+            return False
         with self._cut_is_told(right):
-            async with self._turn(right):
+            async with self._reviews.presses.turn(record.id):
                 return await self._drop_all(right)
 
     async def _drop_all(self, right: sublime.View) -> bool:
@@ -160,9 +174,12 @@ class SingleChanges:
         review = self._reviews.of(right)
         return review.drawn if review is not None else None
 
-    def _turn(self, right: sublime.View) -> PlaceInLine:
+    def _waiting(self, right: sublime.View) -> DiffRecord | None:
+        """If nothing waits for a decision there, the user is told."""
         record = waiting(right)
-        return self._reviews.presses.turn(record.id if record is not None else "")
+        if record is None:
+            self._tell(OVER.format(name_of(right)))
+        return record
 
     @contextmanager
     def _cut_is_told(self, right: sublime.View) -> Iterator[_Press]:

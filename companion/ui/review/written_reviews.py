@@ -32,6 +32,7 @@ YOURS = "your edits"
 NOT_KNOWN = "The edit of {} is not known any more: close the tab, and change the file itself."
 KEPT = "{} is as you left it in the review."
 UNDONE = "{} is as it was before the edit."
+UNDER_WAY = "{} is being kept already."
 TYPED = "You have typed in the review of {} meanwhile: decide again."
 # The digest of a file that is none that we know.
 OTHER = "changed"
@@ -94,7 +95,10 @@ class WrittenReviews:
         """Keep what the right side shows, and write it if the user has changed it. Gives whether
         the review is over."""
         record, edit = waiting(view), self._edit(view)
-        if record is None or edit is None or record.id in self._pressed:
+        if record is None or edit is None:
+            return False
+        if record.id in self._pressed:
+            self._editor.answer(UNDER_WAY.format(name_of(view)))
             return False
         self._pressed.add(record.id)
         try:
