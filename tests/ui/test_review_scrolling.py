@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import unittest
+from unittest import mock
 
 import sublime
-from GeminiCompanion.companion.ui.review import between, head, marks
+from GeminiCompanion.companion.ui.review import between, head, marks, scrolling
 from GeminiCompanion.companion.ui.review.open_diffs import partner
 
 from .reviewing import LINES, ReviewCase, Steps, changed
@@ -64,6 +65,39 @@ class Together(ScrollingCase):
         self.window.focus_view(left)
         self.scroll(left, 330)
         yield from self.until_level(left, 360, right, 300)
+
+    def test_the_side_that_was_scrolled_stays_where_heights_are_known_later(self) -> Steps:
+        right = yield from self.propose("".join(LINES), self.insertion())
+        left = partner(right)
+        yield lambda: self.height(left, 300) == self.height(right, 360)
+        for late in (False, True):
+            self.play(phantom_heights_late=late)
+            for scrolled, row in ((left, 100), (right, 200), (left, 150)):
+                with self.subTest(late=late, row=row):
+                    self.window.focus_view(scrolled)
+                    self.scroll(scrolled, row)
+                    place = scrolled.viewport_position()
+                    # Another package draws something above.
+                    other = left if scrolled == right else right
+                    before = self.height(other, row)
+                    other.add_phantom("other", sublime.Region(0), "other", sublime.LAYOUT_BLOCK)
+                    yield lambda: self.height(other, row) > before  # noqa: B023
+                    yield from self.until_level(left, row, right, row)
+                    yield from self.until_looked_at()
+                    self.assertEqual(scrolled.viewport_position(), place)
+                    yield from self.until_level(left, row, right, row)
+
+    def until_looked_at(self) -> Steps:
+        """Until the places of the pair were read three times more."""
+        looks: list[sublime.View] = []
+        read = scrolling._places
+
+        def count(left: sublime.View, right: sublime.View) -> scrolling.Places:
+            looks.append(right)
+            return read(left, right)
+
+        with mock.patch.object(scrolling, "_places", count):
+            yield lambda: len(looks) >= 3
 
     def test_a_pair_that_is_not_on_top_is_looked_at_no_more(self) -> Steps:
         right = yield from self.propose("".join(LINES), self.insertion())
@@ -131,17 +165,19 @@ class Counted(ScrollingCase):
         return next(each.content for each in found if each.key == head.PHANTOM)
 
     def test_a_head_that_comes_into_sight_counts_the_change_that_is_in_sight_with_it(self) -> Steps:
-        # It compares where the two sides are to the pixel, before the heights are known.
-        self.play(phantom_heights_late=False)
-        right = yield from self.propose("".join(LINES), changed(LINES, _2="x\n", _400="y\n"))
-        left = partner(right)
-        self.window.focus_view(right)
-        self.run_command("next_change")
-        yield lambda: "change 2 of 2" in self.head(right)
-        self.scroll(right, 300)
-        yield lambda: left.viewport_position()[1] == self.height(right, 300)
-        self.scroll(right, 0)
-        yield lambda: "change 1 of 2" in self.head(right)
+        for late in (False, True):
+            self.play(phantom_heights_late=late)
+            right = yield from self.propose("".join(LINES), changed(LINES, _2="x\n", _400="y\n"))
+            left = partner(right)
+            self.window.focus_view(right)
+            self.run_command("next_change")
+            yield lambda: "change 2 of 2" in self.head(right)  # noqa: B023
+            self.scroll(right, 300)
+            yield from self.until_level(left, 300, right, 300)
+            self.scroll(right, 0)
+            yield lambda: "change 1 of 2" in self.head(right)  # noqa: B023
+            self.run_command("reject_diff")
+            yield from self.until_rejected()
 
 
 class Wide(ScrollingCase):

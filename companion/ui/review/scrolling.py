@@ -24,12 +24,14 @@ INTERVAL = 33
 
 class Places(NamedTuple):
     """How far each side is scrolled down, how wide the sides are, and how high their texts are, in
-    pixels. The heights of phantoms may be known late (docs/sublime.md 7.12)."""
+    pixels. The heights of phantoms may be known late (docs/sublime.md 7.12); then the side that the
+    user has scrolled last stays: the right one, if `is_right_first`."""
 
     left: float
     right: float
     widths: tuple[float, float]
     heights: tuple[float, float]
+    is_right_first: bool = True
 
 
 class Scrolling:
@@ -81,22 +83,22 @@ class Scrolling:
         queues.on_ui_thread(partial(self._look, window), INTERVAL)
         now = _places(left, right)
         before = self._places.get(window.id(), now)
+        now = now._replace(is_right_first=_is_right_first(before, now))
         if now != before and self._follow(left, right, before, now):
-            now = _places(left, right)
+            now = _places(left, right)._replace(is_right_first=now.is_right_first)
         self._places[window.id()] = now
 
     def _follow(self, left: sublime.View, right: sublime.View, before: Places, now: Places) -> bool:
-        """One side was scrolled, or the width has changed; gives whether the other side and the
-        links could follow."""
+        """One side was scrolled, or a width or height has changed; gives whether the other side and
+        the links could follow."""
         review = self._reviews.of(right)
         if review is None or review.comparison is None:
             return False
         if now.widths != before.widths:
             self._reviews.drawing.widened(right)
-        is_level = now.heights == before.heights
-        if left.is_valid() and (now.right != before.right or not is_level):
+        if left.is_valid() and now.is_right_first:
             _align(right, left, review.comparison, from_new=True)
-        elif left.is_valid() and now.left != before.left:
+        elif left.is_valid():
             _align(left, right, review.comparison, from_new=False)
         self._reviews.drawing.links(right, is_scrolled=True)
         return True
@@ -118,6 +120,12 @@ def _places(left: sublime.View, right: sublime.View) -> Places:
         return Places(0.0, down, (0.0, width), (0.0, height))
     heights = left.layout_extent()[1], height
     return Places(left.viewport_position()[1], down, (left.viewport_extent()[0], width), heights)
+
+
+def _is_right_first(before: Places, now: Places) -> bool:
+    if now.right != before.right:
+        return True
+    return before.is_right_first and now.left == before.left
 
 
 def _align(
