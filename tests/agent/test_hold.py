@@ -146,6 +146,15 @@ class Holding(unittest.IsolatedAsyncioTestCase):
             await until(lambda: not self.hold._tasks)
         self.assertEqual(done, ["first", "second"])
 
+    async def test_what_was_told_before_another_server_went_on_does_not_count(self) -> None:
+        await self.use()
+        with open(self.transcript.path, "ab") as file:
+            file.write(b'{"type": "change", "title": "theirs"}\n')
+        done: list[bool] = []
+        self.hold.soon(lambda: done.append(True))
+        await until(lambda: not self.hold._tasks)
+        self.assertEqual((done, self.read), ([], 1))
+
     async def test_after_another_servers_half_line_ours_is_a_line_of_its_own(self) -> None:
         await self.use()
         with open(self.transcript.path, "ab") as file:

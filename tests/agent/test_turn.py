@@ -9,7 +9,7 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.agent.acp import messages
-from GeminiCompanion.companion.agent.acp.elicitation import URL, ElicitationRequest
+from GeminiCompanion.companion.agent.acp.elicitation import ACCEPT, URL, ElicitationRequest
 from GeminiCompanion.companion.agent.acp.session_state import (
     MODE,
     MODEL,
@@ -20,12 +20,13 @@ from GeminiCompanion.companion.agent.acp.session_state import (
 )
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.turn import turn as turn_module
+from GeminiCompanion.companion.agent.turn.elicitations import Elicitations
 from GeminiCompanion.companion.agent.turn.turn import Limits, Turn
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
 from GeminiCompanion.companion.base.log import logger
 
-from ..support import PATIENCE, until
+from ..support import PATIENCE, Clock, until
 from .stage import Stage, shell
 
 SHELL = "run_shell_command__1"
@@ -165,6 +166,39 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         self.assertIn((1, None), self.session.told)
         self.end()
         await self.over(turn)
+
+    async def test_of_several_questions_the_one_that_is_taken_back_waits_no_more(self) -> None:
+        turn = self.started()
+        for number in (8, 9):
+            turn.ask(ElicitationRequest("session", number, URL, "Look", (), "https://a.example"))
+        await until(lambda: len(turn.elicitations.waiting) == 2)
+        turn.ask(messages.Withdrawal(8))
+        await until(lambda: (8, {"action": "cancel"}) in self.session.told)
+        self.assertEqual(len(turn.elicitations.waiting), 1)
+        self.end()
+        await self.over(turn)
+
+    async def test_a_question_that_comes_after_the_end_is_answered_at_once(self) -> None:
+        turn = self.started()
+        turn.elicitations.end()
+        turn.ask(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
+        await until(lambda: (8, {"action": "cancel"}) in self.session.told)
+        self.assertEqual(turn.elicitations.waiting, ())
+        self.end()
+        await self.over(turn)
+
+    async def test_the_time_for_an_answer_is_over_with_the_answer(self) -> None:
+        clock = Clock()
+        failures: list[Any] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda loop, context: failures.append(context))
+        elicitations = Elicitations(self.stage.log, self.session, 60.0)  # type: ignore[arg-type]
+        elicitations.ask(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
+        (asked,) = elicitations.waiting
+        elicitations.answer(asked.body.id, ACCEPT)
+        await clock.advance(61.0)
+        self.assertEqual(failures, [])
+        self.assertEqual(self.session.told, [(8, {"action": "accept"})])
 
     async def test_a_question_that_is_left_alone_is_declined_and_the_turn_goes_on(self) -> None:
         turn = self.started(limits=Limits(confirmation=0.01))

@@ -49,6 +49,20 @@ class Appending(unittest.TestCase):
         self.file.append(b"two\nthree\n", is_new=False, is_lasting=False)
         self.assertEqual(self.text(), b"one\ntwo\nthree\n")
 
+    def test_a_part_that_cannot_be_taken_back_costs_no_later_line(self) -> None:
+        def write(file: Any, data: bytes) -> None:
+            os.write(file.fileno(), data[: len(data) // 2])
+            # Now nothing of it can be taken back.
+            reading = os.open(self.path, os.O_RDONLY)
+            os.dup2(reading, file.fileno())
+            os.close(reading)
+            raise FULL
+
+        with mock.patch.object(line_file, "_write", write), self.assertRaises(OSError):
+            self.file.append(b"two\n", is_new=False, is_lasting=False)
+        self.file.append(b"three\n", is_new=False, is_lasting=False)
+        self.assertEqual(self.text(), b"one\ntw\nthree\n")
+
     def test_only_a_new_file_is_made(self) -> None:
         os.unlink(self.path)
         with self.assertRaises(FileNotFoundError):

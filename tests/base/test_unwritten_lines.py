@@ -49,6 +49,16 @@ class Unwritten(unittest.TestCase):
         self.add(self.other, "x" * 100, goes=NEVER)
         self.assertIn(b"x" * 100, self.other.data(GAP))
 
+    def test_the_gap_is_where_the_last_line_is_missing_and_not_where_one_was_dropped_last(
+        self,
+    ) -> None:
+        self.add(self.one, "set", goes=AFTER_ALL_OTHERS)
+        self.add(self.one, "head", goes=NEVER)
+        with self.assertLogs("GeminiCompanion", "ERROR"):
+            self.add(self.one, "said", "again")
+            self.add(self.other, "more", goes=AFTER_ALL_OTHERS)
+        self.assertEqual(self.one.data(GAP), b"head\n...\n")
+
     def test_what_a_thread_works_with_is_not_dropped_meanwhile_and_counts_afterwards(self) -> None:
         self.add(self.one, "1 a", "1 b")
         with self.limit.apart(self.one):

@@ -20,7 +20,7 @@ from GeminiCompanion.companion.chat.finding import WantedChat
 from GeminiCompanion.companion.chat.open_chat import OpenChat
 from GeminiCompanion.companion.chat.unsaid import Unsaid
 
-from ..support import patched, until
+from ..support import Clock, patched, until
 from .events import BEGIN
 
 
@@ -86,6 +86,45 @@ class Following(unittest.IsolatedAsyncioTestCase):
         self.say("after")
         await until(lambda: self.is_shown("after"))
         self.assertEqual(sum(len(update.unasked) for update in self.told), 1)
+
+    async def test_a_message_on_its_way_is_stopped_and_the_next_one_is_not(self) -> None:
+        async with self.chat.sending() as first:
+            first()
+            self.chat.stop()
+            with self.assertRaises(AgentError):
+                first()
+            async with self.chat.sending() as second:
+                second()
+
+    async def test_nothing_is_told_that_is_no_news_or_comes_after_the_end(self) -> None:
+        clock = Clock()
+        await self.chat.ready()
+        for _ in range(2):
+            self.chat.touch()
+            await clock.advance(1.0)
+        self.assertEqual(len(self.told), 1)
+        await self.chat.close()
+        self.chat.fail("It ended.", INTERNAL_ERROR)
+        await clock.advance(1.0)
+        self.assertEqual(len(self.told), 1)
+
+    async def test_of_a_conversation_that_was_deleted_nothing_is_heard_any_more(self) -> None:
+        clock = Clock()
+        await self.chat.ready()
+        self.chat.lose()
+        self.say("late")
+        await clock.advance(1.0)
+        self.assertEqual(self.told[-1].state, FAILED)
+        self.assertFalse(self.is_shown("late"))
+
+    async def test_one_that_works_is_not_opened_again(self) -> None:
+        clock = Clock()
+        await self.chat.ready()
+        self.chat.fail("It ended.", INTERNAL_ERROR)
+        self.conversation.is_busy = True
+        self.chat.retry()
+        await clock.advance(1.0)
+        self.assertEqual(self.told[-1].problem, "It ended.")
 
     async def test_its_end_waits_for_each_message_that_is_on_its_way(self) -> None:
         await self.chat.ready()

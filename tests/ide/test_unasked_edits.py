@@ -222,6 +222,10 @@ def _said(found: Any) -> str:
         qwen; prompted do; write a.py begins; a.py holds one; write a.py ends; prompted
         | write a.py begins; a.py holds two; write a.py ends
         | the turns are 1; the prompts are do, do
+    after an answer of qwen code an empty prompt begins a turn
+        qwen; prompted do; write a.py begins; a.py holds one; write a.py ends; answered; prompted
+        | write a.py begins; a.py holds two; write a.py ends
+        | the turns are 2; the prompts are do, nothing
     a question of qwen code that was refused counts for no later request
         qwen; prompted do; a.py is asked about; prompted; replace a.py begins; a.py holds new
         | replace a.py ends | shown are a.py from nothing to new

@@ -279,6 +279,15 @@ class TheQueue(ComposerCase):
         yield lambda: PREFIX + "It is being sent." in self.sentences
         self.assertEqual((self.unsent(view), self.of(view).above.attached), ("half a thought", ()))
 
+    def test_a_file_that_was_attached_before_stays_where_one_cannot_be_changed(self) -> Steps:
+        view = yield from self.waiting(queued("1", "first", given=(A_FILE.path, "/w/b.py")))
+        self.of(view).above.attach([A_FILE])
+        self.press(view, "change 1")
+        yield lambda: self.service.asked
+        self.service.asked[-1][1].fail(Unanswered("It is being sent."))
+        yield lambda: PREFIX + "It is being sent." in self.sentences
+        self.assertEqual(self.of(view).above.attached, (A_FILE,))
+
     def test_what_is_taken_back_is_brought_by_the_history(self) -> Steps:
         context = Attached(CONTEXT, "of the editor", text="told")
         sent = outgoing("first", [A_SELECTION, context])

@@ -11,6 +11,7 @@ import sublime
 from GeminiCompanion.companion.agent.events.turn_events import Queue, QueuedMessage
 from GeminiCompanion.companion.chat.attached import outgoing
 from GeminiCompanion.companion.chat.chat_update import WORKING
+from GeminiCompanion.companion.chat.requests import TakeBack
 from GeminiCompanion.companion.ui.settings import parse
 
 from .reviewing import Steps
@@ -87,6 +88,12 @@ class Context(ChatCase):
         self.assertIn(f"In front: {path}, line 1.", (yield from self.sent("again")))
 
     def test_what_went_with_a_message_that_is_taken_back_is_told_with_the_next(self) -> Steps:
+        yield from self.told_again("take_back 1")
+
+    def test_what_went_with_a_message_that_is_changed_is_told_with_the_next(self) -> Steps:
+        yield from self.told_again("change 1")
+
+    def told_again(self, link: str) -> Steps:
         self.set("chat_context", True)
         yield from self.look_at("a.py", "one two\n")
         view = yield from self.chat()
@@ -97,7 +104,8 @@ class Context(ChatCase):
         yield from self.update(view, state=WORKING, queue=Queue((message,), False))
         chat = self.chats.tabs.of(view)
         assert chat is not None
-        self.chats.tabs.on_pressed(chat, "take_back 1")
+        self.chats.tabs.on_pressed(chat, link)
+        yield lambda: isinstance(self.service.asked[-1][0], TakeBack)
         self.service.asked[-1][1].give(message)
         yield from self.until_turn()
         self.assertEqual((yield from self.sent("again")), told)

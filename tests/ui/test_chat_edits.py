@@ -38,10 +38,10 @@ from GeminiCompanion.companion.chat.rendered import OPEN_EDIT, Link, Patch, Rend
 from GeminiCompanion.companion.chat.requests import Decide
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ui import sharing_settings
-from GeminiCompanion.companion.ui.chat import asked_edits, open_tabs
+from GeminiCompanion.companion.ui.chat import asked_edits, edit_reviews, open_tabs
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.drafts import Drafts
-from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, KEPT, OVER
+from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, KEPT, OVER, EditReviews
 from GeminiCompanion.companion.ui.chat.turn_actions import NO_EDIT
 from GeminiCompanion.companion.ui.chat.waiting_questions import WaitingQuestion
 from GeminiCompanion.companion.ui.review import comments, ending, head, record, restoring
@@ -180,6 +180,20 @@ class Deciding(EditCase):
         yield from self.command(self.rights()[0], "accept_diff")
         request = yield from self.sent()
         self.assertEqual(request, DecideEdits(self.id, "call", ONCE, revision="t.2"))
+
+    def test_a_review_that_was_in_front_for_a_moment_was_not_seen(self) -> Steps:
+        yield from self.asked_right()
+        running = self.running().chat_edits
+        ((key, asked),) = running._asked.items()
+        own = EditReviews(running._editor, running._typed, running._tabs)
+        own._asked = {key: replace(asked, seen=set())}
+        in_front = {(key, self.path)}
+        for looks, is_unseen in ((1, True), (2, False)):
+            for front in (*[in_front] * looks, set()):
+                with mock.patch.object(edit_reviews, "_on_top", lambda views, front=front: front):
+                    own.look()
+                    is_shown = own.shows_unseen(*key) if not front else None
+            self.assertEqual(is_shown, is_unseen)
 
     def test_an_answer_on_its_way_opens_no_second_review(self) -> Steps:
         right = yield from self.asked_right()

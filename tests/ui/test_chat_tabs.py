@@ -575,15 +575,21 @@ class Lasting(ChatCase):
         self.assertEqual(self.id_of(view), conversation)
 
     def test_of_several_the_text_that_was_typed_last_comes_back_first(self) -> Steps:
-        for words in ("first", "last"):
-            view = yield from self.chat()
-            self.addCleanup(self.chats.drafts.forget, self.id_of(view))
+        ids: list[str] = []
+        for words in ("first", "last", " again"):
+            if len(ids) < 2:
+                view = yield from self.chat()
+                ids.append(self.id_of(view))
+                self.addCleanup(self.chats.drafts.forget, ids[-1])
+            else:
+                self.chats.open(self.window, ids[0])
+                view = self.window.active_view()
             self.type(view, words)
             view.close()
             yield from self.until_turn()
         self.run_command("chat")
         yield from self.until_turn()
-        self.assertEqual(self.unsent(self.window.active_view()), "last")
+        self.assertEqual(self.unsent(self.window.active_view()), "first again")
 
     def test_a_message_that_is_on_its_way_from_a_closed_tab_does_not_come_back(self) -> Steps:
         for is_opened_again in (False, True):

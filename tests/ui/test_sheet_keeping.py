@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Generator
 
 import sublime
+from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ui.changes import deciding, sources
-from GeminiCompanion.companion.ui.changes.keeping import DECIDED, NOTHING
+from GeminiCompanion.companion.ui.changes.keeping import AGAIN, DECIDED, NOTHING
 from GeminiCompanion.companion.ui.changes.sheet import NOTHING as NO_CHANGES
 from GeminiCompanion.companion.ui.review import large, open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff, seen
@@ -100,6 +101,24 @@ class Files(KeepingCase):
         self.decide(self.view, "keep_file", self.id(first))
         yield from self.until_in("2 of 3 changes kept", lambda: self.head(self.view))
         self.assertIn("LINE 3 typed\n", text_of(first))
+
+    def test_a_change_is_not_kept_in_a_file_that_was_shown_anew_meanwhile(self) -> Steps:
+        first, _second = yield from self.two()
+        sheet, may_go_on = self.sheet(self.view), Answer[None]()
+
+        async def press_before() -> None:
+            async with self.running().reviews.presses.turn(sheet.line):
+                await may_go_on
+
+        self.begin(press_before())
+        id = self.id(first)
+        key = sheet.section(id).file.comparison.keys[0]  # type: ignore[union-attr]
+        self.decide(self.view, "keep_change", id, key)
+        first.run_command("append", {"characters": "more\n"})
+        yield from self.until_in("more\n", lambda: text_of(self.view))
+        may_go_on.give(None)
+        yield from self.until_told(AGAIN)
+        self.assertEqual(len(seen(first)), 0)
 
     def test_a_file_that_is_decided_is_told_to_be(self) -> Steps:
         first, _second = yield from self.two()
@@ -197,6 +216,7 @@ class Unasked(KeepingCase, UnaskedCase):
         yield from self.until_in("1 of 3 changes kept", lambda: self.head(view))
         self.decide(view, "keep_all")
         yield from self.until_in("3 of 3 changes kept", lambda: self.head(view))
+        yield from self.until_told("2 changes kept; nothing is decided yet.")
         self.assertEqual(list(open_diffs.diffs(self.window)), [])
         view.run_command("undo")
         yield from self.until_in("1 of 3 changes kept", lambda: self.head(view))

@@ -221,6 +221,15 @@ class Proposals(UndoingCase):
         self.decide(view, "undo_all")
         yield from self.until_told(undoing.NOTHING_TO_UNDO)
 
+    def test_of_very_many_decisions_the_last_ones_can_be_undone(self) -> Steps:
+        self.replace(undoing, "MOST", 1)
+        first, second = yield from self.propose_files((OLD, NEW), (OLD, "a\n" + OLD))
+        view = yield from self.show()
+        self.decide(view, "accept_file", self.id(first))
+        yield lambda: self.sheet(view).marking.undoable == "Undo 1 accepted"
+        self.decide(view, "reject_file", self.id(second))
+        yield lambda: self.sheet(view).marking.undoable == "Undo 1 rejected"
+
     def test_what_is_decided_while_something_is_undone_can_be_undone_after_it(self) -> Steps:
         first, second = yield from self.propose_files((OLD, NEW), (OLD, "a\n" + OLD))
         view = yield from self.show()

@@ -1,0 +1,87 @@
+"""When a conversation's session is opened, and what is written before, without an agent."""
+
+from __future__ import annotations
+
+import unittest
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
+from GeminiCompanion.companion.agent.conversations.held_session import HeldSession
+from GeminiCompanion.companion.agent.conversations.session_opener import Opened, SessionOpener
+
+from ..support import patched
+
+
+class Record:
+    """One with a turn; what it writes is among what is `done`."""
+
+    id, workspace, turns = "c", "/work", 1
+
+    def __init__(self, done: list[str]) -> None:
+        self.state = ConversationState()
+        self.transcript = SimpleNamespace(
+            write=lambda: done.append("recording" if self.state.loading else "nothing")
+        )
+
+    def begin(self) -> None:
+        pass
+
+    def change(self, state: ConversationState) -> None:
+        self.state = state
+
+
+class Held(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        self.done: list[str] = []
+        self.past: Any = SimpleNamespace(history=self.history)
+        # What the agent is asked to resume with each session.
+        self.resumed: list[str] = []
+        patched(self, mock.patch.object(SessionOpener, "open", self.open))
+        self.held = self.another()
+
+    def another(self) -> HeldSession:
+        """As this server has it after another one has gone on with the conversation."""
+        cli: Any = mock.MagicMock(id="cli")
+        record: Any = Record(self.done)
+        record.state = ConversationState(session="before")
+        held = HeldSession(cli, record, self.past)
+        choices: Any = SimpleNamespace(choose_again=mock.AsyncMock())
+        held.choices = choices
+        return held
+
+    def client(self) -> Any:
+        """A process of the agent."""
+        opening = mock.MagicMock()
+        early = SimpleNamespace(take=lambda session: ())
+        return SimpleNamespace(opening=opening, early=early)
+
+    async def history(self) -> Any:
+        return SimpleNamespace(turns=())
+
+    async def open(self, client: Any, loading: str, last: str, turns: Any) -> Opened:
+        self.done.append("opened")
+        self.resumed.append(last)
+        session: Any = SimpleNamespace(client=client, id="before")
+        return Opened(session, (), "")
+
+    async def test_it_is_opened_once_in_each_process_of_the_agent(self) -> None:
+        first, second = self.client(), self.client()
+        for client in (first, first, second):
+            await self.held.connect(client)
+        self.assertEqual(self.done.count("opened"), 2)
+
+    async def test_the_id_of_a_recording_is_on_disk_before_the_agent_can_make_it(self) -> None:
+        await self.held.connect(self.client())
+        self.assertEqual(self.done, ["recording", "opened"])
+
+    async def test_a_session_that_lacks_what_others_said_is_not_resumed_as_it_is(self) -> None:
+        client = self.client()
+        await self.held.connect(client)
+        second, third = self.another(), self.another()
+        second.succeed(self.held)
+        # Nothing was said here in between.
+        third.succeed(second)
+        await third.connect(client)
+        self.assertEqual(self.resumed, ["before", ""])
