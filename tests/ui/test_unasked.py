@@ -207,9 +207,6 @@ class UnaskedCase(DeskCase):
     what was taken back in the same turn is no edit
         c connects; c is told to do | c writes a.py from one to two; c goes on with a.py to one
         | the edits are nothing
-    a new file that is emptied in the same turn is an edit
-        c connects; c is told to do | c writes a.py from none to one; c goes on with a.py to nothing
-        | the edits are a.py none to nothing
     what somebody wrote in between makes two of them
         c connects; c is told to do | c writes a.py from one to two; c writes a.py from x to three
         | the edits are a.py one to two, a.py x to three
