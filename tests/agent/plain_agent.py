@@ -1,14 +1,14 @@
 """An agent that speaks the protocol and nothing else.
 
     python plain_agent.py [--login | --login-later] [--version-2] [--resume | --load] [--list]
-        [--is VERSION] [--mode MODE [--refuses]]
+        [--is VERSION] [--mode MODE [--refuses MODE]]
 
 With --login it opens no session before `authenticate`; with --login-later it answers no message.
 With --list it lists its SESSIONS, two on a page; where it loads one of them it repeats what was
 SAID, and one without a title is never opened.
 
 With --is it says that it has this version. With --mode its sessions begin in this one; it takes
-others, but for --refuses.
+others, but not the one of --refuses.
 
 A message "write PATH" makes it write a file unasked. To all others it says which methods it was
 asked, in order, and the parameters of `authenticate`.
@@ -102,7 +102,7 @@ class PlainAgent:
         return {"result": told}
 
     def changed(self, mode: str) -> dict[str, Any]:
-        if "--refuses" in self.options:
+        if mode == self.given("--refuses"):
             return {"error": {"code": -32602, "message": f"{mode} is not available"}}
         self.mode = mode
         return {"result": {}}

@@ -146,7 +146,7 @@ class Plain(unittest.IsolatedAsyncioTestCase):
     async def test_nothing_is_said_to_a_row_that_does_not_take_the_mode_in_which_it_asks(
         self,
     ) -> None:
-        self.agent("--refuses", id="claude", mode="auto", fallback=Credentials(OWN))
+        self.agent("--refuses", "default", id="claude", mode="auto", fallback=Credentials(OWN))
         for _ in range(2):
             with self.assertRaises(AgentError) as caught:
                 await self.told()
@@ -161,10 +161,12 @@ class Plain(unittest.IsolatedAsyncioTestCase):
         assert self.session
         await agent.change(self.session, None, None, "auto")
         await agent.stop()
-        agent = self.agent("--refuses", id="claude", mode="plan", fallback=Credentials(OWN))
+        agent = self.agent(
+            "--refuses", "auto", id="claude", mode="acceptEdits", fallback=Credentials(OWN)
+        )
         await agent.load()
-        with self.assertRaisesRegex(AgentError, "did not take its mode default"):
-            await self.told()
+        self.assertIn("The mode auto is no longer used", self.warnings(await self.told()))
+        self.assertEqual(agent.sessions()[0].mode, "default")
 
     async def test_a_version_that_is_newer_than_the_tested_ones_is_told_once_in_a_conversation(
         self,

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent_case import AgentCase, of, text
-from agent_rows import AGENTS, Proxy
+from agent_rows import AGENTS, NEWEST_CLAUDE, Proxy
 from agent_rows import Agent as Row
 from baits import BAITS, Bait, Marks, make_endless, make_workspace
 from GeminiCompanion.companion.agent.events import turn_events as events
@@ -171,6 +171,10 @@ class QwenCode(Baited):
 
 class ClaudeCode(Baited):
     row = AGENTS["claude"]
+
+
+class NewestClaudeCode(Baited):
+    row = NEWEST_CLAUDE
 
 
 class OpenCode(Baited):

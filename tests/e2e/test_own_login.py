@@ -17,7 +17,7 @@ from typing import Any, Mapping
 from unittest import mock
 
 from agent_case import AgentCase, of, text
-from agent_rows import AGENTS, CODEX_MODEL, Proxy
+from agent_rows import AGENTS, CODEX_MODEL, NEWEST_CLAUDE, Proxy
 from agent_rows import Agent as Row
 from any_model_server import MODEL
 from editor import Editor
@@ -227,6 +227,10 @@ class WithOwnLogin(AgentCase):
 
 class Claude(WithOwnLogin):
     row = AGENTS["claude"]
+
+
+class NewestClaude(WithOwnLogin):
+    row = NEWEST_CLAUDE
 
 
 class OpenCode(WithOwnLogin):
