@@ -40,6 +40,18 @@ class Hunk(NamedTuple):
             return begin, end, "\n".join(self.old)
         return max(0, begin - 1), end, ""
 
+    def reverted_by_rows(self, text: Any) -> List[Tuple[int, int, str]]:
+        """The same in order, row by row where there is one for another: so what stands at a row
+        stays there."""
+        pairs = min(self.last - self.first, len(self.old))
+        found = []
+        for at in range(pairs):
+            begin, end = text.line(text.point(self.first + at, 0))
+            found.append((begin, end, self.old[at]))
+        rest = self._replace(first=self.first + pairs, old=self.old[pairs:])
+        is_more = rest.old or rest.first < rest.last
+        return [*found, *([rest.reverted(text)] if is_more else [])]
+
 
 def hunks(old: str, new: str) -> List[Hunk]:
     """What changed from old to new; lines end with a line feed only."""

@@ -61,9 +61,13 @@ def shown_only(view: Any) -> Optional[Tuple[str, str]]:
     every other one."""
     if view is None or not view.buffer.scratch or view.buffer.file_name:
         return None
-    if not view.buffer.name or any(view.settings.get(key) for key in (RECORD, ORIGINAL)):
+    if not view.buffer.name or is_of_diff(view):
         return None
     return view.title(), view.text.characters
+
+
+def is_of_diff(view: Any) -> bool:
+    return any(view.settings.get(key) for key in (RECORD, ORIGINAL))
 
 
 def read(editor: Any, view: Any) -> Proposal:

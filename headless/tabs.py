@@ -3,7 +3,7 @@ and what phantoms say, and where the caret is."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from . import clicks, proposals
 from .sides import columns, printable, wrapped
@@ -13,12 +13,15 @@ FOLD = "…"
 SIGNS = {"inserted": "+", "deleted": "-"}
 # Of a list of completions.
 MOST_OFFERS = 6
+# Of the same character, so many that their number says nothing.
+RULE = 20
 
 
 class Tab(NamedTuple):
     """`text` is shown with FOLD for what is folded. `notes` are the rows of it, from 0, below which
     a phantom stands, and what that says. `caret` is a point of `text`, None where there is none;
-    `is_at_end` whether that is its end. `links` are those of the phantoms; `offers` what completes
+    `is_at_end` whether that is its end; `top` the row to which it was scrolled, and `scrolled` how
+    often; `folds` what FOLD stands for. `links` are those of the phantoms; `offers` what completes
     the word at the caret; `signs` the rows that are coloured as added or as deleted."""
 
     title: str
@@ -26,21 +29,49 @@ class Tab(NamedTuple):
     notes: Tuple[Tuple[int, str], ...]
     caret: Optional[int]
     is_at_end: bool
+    top: int
+    scrolled: int
+    folds: Tuple[Tuple[int, int], ...]
     links: Tuple[clicks.Link, ...]
     offers: Tuple[str, ...]
     signs: Mapping[int, str]
 
 
 class Lines(NamedTuple):
-    """A tab in lines of the terminal; `caret` are its line and its column, from 0."""
+    """A tab in lines of the terminal; `caret` are its line and its column, from 0; `places` which
+    part of the tab's text each line has, and `rows` the first line of each row."""
 
     lines: List[str]
     caret: Optional[Tuple[int, int]]
+    places: List[Tuple[int, int]]
+    rows: List[int]
 
 
-def read(view: Any) -> Optional[Tab]:
-    """The tab of a view; None where it is a file, or to be saved. On the UI thread."""
+def listed(editor: Any) -> List[Any]:
+    """The views of all tabs with text that are not of a diff. On the UI thread."""
+    views = [view for window in editor.windows for view in window.views()]
+    return [it for it in views if not proposals.is_of_diff(it)]
+
+
+def name(view: Any) -> str:
+    """With a word where its text is in no file."""
+    buffer = view.buffer
+    is_nowhere = not buffer.file_name and len(view.text) > 0
+    is_unsaved = not buffer.scratch and (buffer.is_dirty() or is_nowhere)
+    return str(view.title()) + (" (not saved)" if is_unsaved else "")
+
+
+def row(view: Any) -> List[str]:
+    """What a list says of the tab."""
+    return [name(view), *([view.buffer.file_name] if view.buffer.file_name else [])]
+
+
+def read(view: Any, is_wanted: bool) -> Optional[Tab]:
+    """The tab of a view; None where it is a file, or to be saved, unless it is wanted. On the UI
+    thread."""
     shown = proposals.shown_only(view)
+    if shown is None and is_wanted and not proposals.is_of_diff(view):
+        shown = name(view), view.text.characters
     if shown is None:
         return None
     title, text = shown
@@ -62,10 +93,31 @@ def read(view: Any) -> Optional[Tab]:
         tuple((folded.count("\n", 0, at), words) for at, words in sorted(notes) if words),
         _place(caret, folds) if caret is not None else None,
         caret == len(text),
+        folded.count("\n", 0, _place(view.text.point(_top_row(view), 0), folds)),
+        view.scrolled,
+        tuple(folds),
         tuple(it for it in clicks.links(view) if it.where == "phantom"),
         tuple(it.trigger for it in offers[:MOST_OFFERS]),
         _signs(view, folded, folds),
     )
+
+
+def _top_row(view: Any) -> int:
+    return int(view.layout().row_at(view.viewport[1])) if view.scrolled else 0
+
+
+def seen(tab: Tab, found: Lines, first: int, count: int) -> Tuple[int, int]:
+    """The part of the view's text that stands in these lines."""
+    shown = found.places[first : first + count] or [(0, 0)]
+    begin, end = shown[0][0], shown[-1][1]
+    return _unfolded(begin, tab.folds), _unfolded(end, tab.folds)
+
+
+def tell_seen(editor: Any, id: int, part: Tuple[int, int]) -> None:
+    """Packages ask what is in sight of a tab. On the UI thread."""
+    view = editor.views.get(id)
+    if view is not None:
+        view.seen = part
 
 
 def _signs(view: Any, folded: str, folds: List[Tuple[int, int]]) -> Mapping[int, str]:
@@ -85,23 +137,40 @@ def _signs(view: Any, folded: str, folds: List[Tuple[int, int]]) -> Mapping[int,
 
 def lines(tab: Tab, width: int) -> Lines:
     """All lines of the tab, the title first."""
-    rows, found = tab.text.split("\n"), [tab.title]
+    found = Lines([tab.title], None, [(0, 0)], [])
     notes = list(tab.notes)
     at_row = tab.text.count("\n", 0, tab.caret) if tab.caret is not None else -1
-    caret = None
-    for number, row in enumerate(rows):
+    begin = 0
+    for number, row in enumerate(tab.text.split("\n")):
         head = tab.signs.get(number, " ") + " " if tab.signs else ""
+        found.rows.append(len(found.lines))
         if number == at_row and tab.caret is not None:
-            before = tab.text[: tab.caret].rpartition("\n")[2]
-            caret = len(found), columns(head + printable(before))
+            before = tab.text[begin : tab.caret]
             hard = _chunks(head + printable(row), width)
-            caret = (caret[0] + caret[1] // width, caret[1] % width)
-            found += hard + [""] * (caret[0] - len(found) - len(hard) + 1)
+            line, column = divmod(columns(head + printable(before)), width)
+            found = found._replace(caret=(len(found.lines) + line, column))
+            _add(found, hard + [""] * (line + 1 - len(hard)), begin, len(row))
+        elif _is_rule(row):
+            _add(found, [printable(row)[:width]], begin, len(row))
         else:
-            found += wrapped(head + row, width)
+            _add(found, wrapped(head + row, width) or [""], begin, len(row))
+        begin += len(row)
         while notes and notes[0][0] == number:
-            found += wrapped("  " + notes.pop(0)[1], width)
-    return Lines(found, caret)
+            _add(found, wrapped("  " + notes.pop(0)[1], width), begin, 0)
+        begin += 1
+    return found
+
+
+def _is_rule(row: str) -> bool:
+    """Whether it only separates others; the rest of it needs no line."""
+    return len(row) > RULE and len(set(row[1:])) == 1 and not row[-1].isalnum()
+
+
+def _add(found: Lines, shown: List[str], begin: int, size: int) -> None:
+    """A row of this size, in lines."""
+    found.lines.extend(shown)
+    ends = [begin + size * at // len(shown) for at in range(len(shown) + 1)]
+    found.places.extend(zip(ends, ends[1:]))
 
 
 def _chunks(text: str, width: int) -> List[str]:
@@ -141,3 +210,14 @@ def _place(point: int, folds: List[Tuple[int, int]]) -> int:
             break
         gone += min(point, end) - begin - (len(FOLD) if point >= end else 0)
     return point - gone
+
+
+def _unfolded(place: int, folds: Sequence[Tuple[int, int]]) -> int:
+    """The point of the text that stands at this place of what is shown; behind a fold, where one is
+    there."""
+    hidden = 0
+    for begin, end in folds:
+        if place <= begin - hidden:
+            break
+        hidden += end - begin - len(FOLD)
+    return place + hidden

@@ -13,13 +13,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from . import clicks, proposals, questions, tabs
+from . import clicks, hints, proposals, questions, tabs
 from .console import Console
 from .diff import hunks
 from .keyboard import Keyboard
 from .keys import END_OF_PASTE, PASTED, LineKeys, bound, keys
+from .messages import Messages
 from .options import Options
 from .proposals import Proposal
 from .reviewing import Reviewing
@@ -53,18 +55,6 @@ PAGE_KEYS = {" ": 1, "page down": 1, "b": -1, "page up": -1}
 LINE_KEYS = {"down": 1, "up": -1}
 DECISIONS = {"a": "Accepted", "A": "Accepted", "r": "Rejected", "R": "Rejected", "l": "Released"}
 ELSEWHERE = "Decided in its chat, in Show Changes or in the terminal, or withdrawn"
-REVIEW_KEYS = (
-    "[n]ext [p]revious change  [k]eep  [d]rop  [u]ndo  [c]omment  [e]dit first  [space] [b]ack",
-    "[a]ccept  [A]ccept, next  [r]eject  [R]eject with note  re[l]ease  ] [ other diffs",
-)
-KEYS = (
-    "[w]aiting  [h]istory  [o]pen a file  [f]older to add  [t]ype  [s]tatus  [:] commands  [q]uit"
-)
-TAB_KEYS = "Escape closes what is shown above the messages; Enter lists its links."
-WRITING_KEYS = (
-    "What you type goes to the tab; Alt+Enter is Ctrl+Enter. Escape: back to the commands."
-)
-LIST_KEYS = ("A number, or up, down and Enter; Escape closes the list.",)
 # Pixels of a window: none of its own lines is broken before the terminal's are.
 WIDTH = 4000.0
 # Seconds between looks at what the editor shows.
@@ -77,21 +67,17 @@ CHAT = "gemini_companion_is_chat"
 WELCOMED = os.path.join("Local", "Welcomed")
 # Programs that open a file at the line N for the argument `+N`.
 AT_LINE = ("vi", "vim", "nvim", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "mg")
+SAVE = "\x13"  # Ctrl+S
 QUIT_KEYS = ("q", "end")
-# What Gemini CLI may ask first.
-QUESTION = (
-    "If it asks whether to connect Sublime Text, answer No (esc): its Yes ends in an error. Then:"
-)
-# Where they are, Gemini CLI looks for the editor outside of the container, unless it is told so.
-CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
-IN_CONTAINER = "REMOTE_CONTAINERS=1 "
 
 
 class State(NamedTuple):
     """What the editor shows at a moment. `active` is the diff with the keyboard, if it is one;
-    `question` a quick panel or an input panel; `page` the id of the tab with HTML in front; `tab`
-    the tab with the keyboard, where that is no file; `message` what the status bar said last, and
-    `status` what stands there; `clipboard` what was copied."""
+    `question` a quick panel or an input panel; `page` the id of the tab with HTML in front; `view`
+    that of the tab with the keyboard, and `tab` what is shown of it, where it is; `escape` what
+    Escape does to what is shown; `message` what the status bar said last, and `status` what stands
+    there; `clipboard` what was copied; `folders` are those of all windows, `open_tabs` the names of
+    what `g` lists."""
 
     waiting: Tuple[int, ...]
     active: Optional[int]
@@ -99,10 +85,14 @@ class State(NamedTuple):
     question: Optional[Any]
     panel: str
     page: Optional[int]
+    view: Optional[int]
     tab: Optional[Tab]
+    escape: str
     message: str
     status: str
     clipboard: str
+    folders: Tuple[str, ...]
+    open_tabs: Tuple[str, ...]
 
 
 def run(editor: Any, options: Options) -> int:
@@ -136,7 +126,10 @@ class Panel:
         self._was_at_end = False
 
     def move(self, lines: int) -> None:
-        self.top += lines
+        self.go_to(self.top + lines)
+
+    def go_to(self, top: int) -> None:
+        self.top = top
         self._was_at_end = False
 
     def shown(
@@ -177,7 +170,7 @@ class Front:
     def __init__(self, editor: Any, shown: "Screen | Paper") -> None:
         self.editor = editor
         self.screen = shown
-        self.messages: List[str] = []
+        self.messages = Messages(time.monotonic)
         self.current: Optional[int] = None
         self.active: Optional[int] = None
         self.paths: Dict[int, str] = {}
@@ -188,11 +181,18 @@ class Front:
         self.folders: Optional[List[str]] = None
         self.message = ""
         self.is_welcomed = False
+        self.bar = hints.Bar.FEW if isinstance(shown, Screen) else hints.Bar.ALL
+        # Whether all messages are shown.
+        self.lists_messages = False
+        # The tab with a file, or to be saved, that the person wants to see.
+        self.wanted: Optional[int] = None
         self.clipboard = editor.clipboard
         self.keyboard = Keyboard(editor)
         # Whether keys go to the tab that is shown.
         self.is_writing = False
         self._drawn: Optional[Tuple[Tab, int, tabs.Lines]] = None
+        # Whether what is shown is not where the caret is, since something else was to be seen.
+        self.is_away = False
         if isinstance(shown, Screen):
             for stream in (sys.stdout, sys.stderr):
                 if isinstance(stream, Console):
@@ -203,14 +203,9 @@ class Front:
         folders = [folder for window in self.editor.windows for folder in window.folders]
         if folders == self.folders:
             return
+        is_first = self.folders is not None or not os.path.exists(self._mark())
         self.folders = folders
-        if not folders:
-            self.say("The editor has no folder open, and no CLI finds it without one. Press f.")
-            return
-        self.say("The editor runs on %s. In another terminal, type:" % ", ".join(folders))
-        self.say("    cd %s && %s" % (shlex.quote(folders[0]), gemini()))
-        self.say(QUESTION)
-        self.say("    /ide enable        (in Gemini CLI, once, unless you enable it here)")
+        self.say(hints.place(folders, is_first))
 
     def go_on(self, next_key: LineKeys) -> bool:
         """Wait a moment for a key and do what it says; False where the user quits."""
@@ -219,8 +214,9 @@ class Front:
         key = next_key(LOOK)
         if key is None:
             return True
+        self.messages.press()
         if next_key.is_raw:
-            self._write(key)
+            self._write(key, next_key)
         elif key in QUIT_KEYS and (key == "end" or self._question() is None):
             return False
         else:
@@ -234,7 +230,7 @@ class Front:
         state = self._state()
         self.say_decided(state.waiting)
         is_new = bool(state.message) and state.message != self.message
-        if is_new and self.messages[-1:] != [printable(state.message)]:
+        if is_new and self.messages.all[-1:] != [printable(state.message)]:
             self.say(state.message)
         self.message = state.message
         if state.clipboard and state.clipboard != self.clipboard:
@@ -273,6 +269,16 @@ class Front:
             self.editor.ui(self._list_links)
         elif key == ":":
             self._choose_command(next_key)
+        elif key == "g":
+            self.editor.ui(self._list_tabs)
+        elif key == SAVE:
+            self._save(next_key)
+        elif key == "m":
+            self.lists_messages = not self.lists_messages
+        elif key == "i":
+            self._run(WELCOME)
+        elif key == "?":
+            self.bar = self.bar.following()
         elif key == "escape":
             self.editor.ui(self._close_shown)
         elif key.isdigit() and self._page() is not None:
@@ -293,7 +299,7 @@ class Front:
 
     def _is_first_start(self) -> bool:
         """Whether no editor of this data folder asked before."""
-        mark = os.path.join(self.editor.data, WELCOMED)
+        mark = self._mark()
         if os.path.exists(mark):
             return False
         with contextlib.suppress(OSError):
@@ -302,8 +308,11 @@ class Front:
                 pass
         return True
 
+    def _mark(self) -> str:
+        return os.path.join(self.editor.data, WELCOMED)
+
     def say(self, line: str) -> None:
-        self.messages.append(printable(line))
+        self.messages.say(line)
 
     def say_lines(self, text: str) -> None:
         for line in text.splitlines():
@@ -342,17 +351,36 @@ class Front:
             self._question(),
             panel.view.text.characters if panel is not None else _page_text(page),
             page.id if page is not None and panel is None else None,
-            tabs.read(view),
+            view.id if view is not None else None,
+            tabs.read(view, is_wanted=self._is_wanted(view)),
+            self._escape(view, panel, page),
             self.editor.status_message,
             "  ".join(view.status[key] for key in sorted(view.status)) if view is not None else "",
             self.editor.clipboard,
+            tuple(folder for it in self.editor.windows for folder in it.folders),
+            tuple(tabs.name(it) for it in tabs.listed(self.editor)),
         )
+
+    def _is_wanted(self, view: Any) -> bool:
+        return view is not None and view.id == self.wanted
+
+    def _escape(self, view: Any, panel: Any, page: Any) -> str:
+        """What the key does now; "" where it does nothing."""
+        if self.lists_messages or panel is not None or page is not None:
+            return hints.CLOSES
+        if view is not None and view.settings.get(CHAT):
+            return hints.CHAT_CLOSES
+        if proposals.shown_only(view) is not None:
+            return hints.CLOSES
+        return hints.HIDES if self._is_wanted(view) else ""
 
     def _close_shown(self) -> None:
         """On the UI thread: what stands above the messages, a panel before the tab below it."""
         window = self.editor.active_window
         page, view = self._page(), window.active_view() if window is not None else None
-        if window is not None and window.active_panel is not None:
+        if self.lists_messages:
+            self.lists_messages = False
+        elif window is not None and window.active_panel is not None:
             window.hide_panel()
         elif page is not None:
             self.editor.close_sheet(page)
@@ -361,6 +389,8 @@ class Front:
             self.say("A chat stays open. While you write in it, Ctrl+W closes it.")
         elif proposals.shown_only(view) is not None:
             self.editor.close_view(view)
+        else:
+            self.wanted = None
 
     def _follow(self, waiting: List[int], active: Optional[int]) -> None:
         """The diff that was last brought to the front is shown."""
@@ -372,6 +402,7 @@ class Front:
         self.active = active
         if self.current != before:
             self.reviewing.scrolled = 0
+            self.wanted = None
 
     def _page(self) -> Optional[Any]:
         """The tab with HTML that is before the user."""
@@ -395,40 +426,54 @@ class Front:
             path = self.paths.pop(id)
             self.say("%s: %s" % (self.decided.pop(id, ELSEWHERE), path))
             if is_there:
-                self.say("Its text stays as the tab %s." % view.title())
+                self.say("Its text stays as the tab %s: g shows it." % view.title())
 
     # Drawing
 
     def _draw(self, state: State) -> None:
-        panel = wrapped(state.panel.rstrip(), self.screen.columns) if state.panel.strip() else []
+        text = "\n".join(self.messages.all) if self.lists_messages else state.panel.rstrip()
+        panel = wrapped(text, self.screen.columns) if text.strip() else []
         caret: Optional[Tuple[int, int]] = None
+        lines: Optional[tabs.Lines] = None
         if state.question is not None:
             width = self.screen.columns
             panel = [shortened(line, width) for line in questions.lines(state.question)]
         elif state.tab is not None and not panel:
-            panel, caret = self._lines_of(state.tab)
+            lines = self._lines_of(state.tab)
+            panel, caret = lines.lines, lines.caret if self.is_writing else None
+        elif not panel and state.proposal is None and isinstance(self.screen, Screen):
+            home = hints.home(state.folders, state.open_tabs)
+            panel = [row for line in home for row in wrapped(line, self.screen.columns)]
         keys_shown = self._keys(state)
         has_proposal = state.proposal is not None
         bar = questions.line_of_bar(state.question) if state.question is not None else None
-        if caret is not None:
+        if caret is not None and not self.is_away:
             bar = caret[0]
         panel = self.panel.shown(
             panel,
             self.screen.panel_room(keys_shown, has_proposal),
             bar,
             self._moving_keys(state),
-            state.tab is not None and state.tab.is_at_end,
+            self.lists_messages or (state.tab is not None and state.tab.is_at_end),
             # Its first line has its links, which change while it is read.
             "page %d" % state.page if state.page is not None and state.question is None else "",
         )
         if caret is not None and self.panel.is_cut:
             caret = caret[0] - self.panel.top, caret[1]
+            caret = caret if 0 <= caret[0] < self.panel.height else None
+        if lines is not None and state.tab is not None and state.view is not None:
+            count = self.panel.height if self.panel.is_cut else len(lines.lines)
+            first = self.panel.top if self.panel.is_cut else 0
+            seen = tabs.seen(state.tab, lines, first, count)
+            self.editor.ui(tabs.tell_seen, self.editor, state.view, seen)
         shown: List[str] = []
         if state.proposal is not None:
             room, others = self.screen.room(panel, keys_shown), len(state.waiting) - 1
             width, colour = self.screen.columns, self.screen.colour
             shown = self.reviewing.lines(state.proposal, others, width, room, colour)
-        self.screen.draw(Frame(shown, panel, tuple(self.messages), keys_shown, caret))
+        is_paper = not isinstance(self.screen, Screen)
+        said = self.messages.all if is_paper else self.messages.standing()
+        self.screen.draw(Frame(shown, panel, tuple(said), keys_shown, caret))
 
     def _moving_keys(self, state: State) -> str:
         """Those that move what is shown above the messages; whoever writes there would write
@@ -440,24 +485,46 @@ class Front:
 
     def _lines_of(self, tab: Tab) -> tabs.Lines:
         """Anew only where the tab is another one: it can be long."""
-        width = self.screen.columns
-        if self._drawn is None or self._drawn[:2] != (tab, width):
-            self._drawn = (tab, width, tabs.lines(tab, width))
-        found = self._drawn[2]
-        return found if self.is_writing else found._replace(caret=None)
+        width, before = self.screen.columns, self._drawn
+        if before is not None and before[:2] == (tab, width):
+            return before[2]
+        found = tabs.lines(tab, width)
+        self._drawn = (tab, width, found)
+        if before is not None:
+            self._follow_scrolling(before[0], tab, found.rows[tab.top])
+        return found
+
+    def _follow_scrolling(self, before: Tab, tab: Tab, top: int) -> None:
+        """A package shows something else of a tab, such as a question whose beginning was out of
+        sight. Where the text was changed as well, it only keeps in sight what was there."""
+        is_same = (before.title, before.text) == (tab.title, tab.text)
+        self.is_away = self.is_away and is_same and before.caret == tab.caret
+        if is_same and before.scrolled != tab.scrolled:
+            self.panel.go_to(top)
+            self.is_away = True
 
     def _keys(self, state: State) -> List[str]:
         if state.question is not None:
-            return list(LIST_KEYS)
-        if self.is_writing and state.tab is not None:
-            return [*self._offered(state.tab), WRITING_KEYS]
-        found = [KEYS] if state.proposal is None else [*REVIEW_KEYS, KEYS]
-        if state.tab is not None:
-            found.append(TAB_KEYS)
+            found = [hints.LIST_KEYS]
+        elif self.is_writing and state.tab is not None:
+            found = [*self._offered(state.tab), hints.WRITING_KEYS]
+        else:
+            found = self._command_keys(state)
         if not isinstance(self.screen, Screen):
             return found
-        status = [cut(state.status, self.screen.columns)] if state.status else []
-        return status + [row for line in found for row in folded(line, self.screen.columns)]
+        width = self.screen.columns
+        status = [cut(state.status, width)] if state.status and state.question is None else []
+        rows = [row for line in found for row in hints.folded(line, width)]
+        return status + [row for line in rows for row in wrapped(line, width)]
+
+    def _command_keys(self, state: State) -> List[str]:
+        here = "  ".join(
+            filter(
+                None,
+                (state.escape, hints.LINKS if state.tab and state.escape != hints.HIDES else ""),
+            )
+        )
+        return [*([here] if here else []), *hints.keys(self.bar, state.proposal is not None)]
 
     def _offered(self, tab: Tab) -> List[str]:
         """What completes the word at the caret, and the keys that were pressed of several."""
@@ -553,7 +620,8 @@ class Front:
     def _replace(self, view: Any, text: str) -> None:
         """Only the rows that are others: carets, comments and marks stay with theirs."""
         present = view.text
-        parts = [hunk.reverted(present) for hunk in hunks(text, present.characters)]
+        found = hunks(text, present.characters)
+        parts = [part for hunk in found for part in hunk.reverted_by_rows(present)]
         token = self.editor.begin_edit(view, "edit_in_terminal", None)
         for begin, end, rows in reversed(parts):
             self.editor.change(view, begin, end, rows)
@@ -626,15 +694,60 @@ class Front:
         """On the UI thread: the view before the user, where it is no file."""
         window = self.editor.active_window
         view = window.active_view() if window is not None else None
-        return view if proposals.shown_only(view) is not None else None
+        is_shown = proposals.shown_only(view) is not None or self._is_wanted(view)
+        return view if is_shown else None
 
-    def _write(self, key: str) -> None:
+    def _list_tabs(self) -> None:
+        """On the UI thread: the tabs that are not diffs, to bring one to the front."""
+        window, found = self.editor.active_window, tabs.listed(self.editor)
+
+        def chosen(index: int) -> None:
+            if index >= 0:
+                view = found[index]
+                self.wanted = view.id
+                self.editor.focus_window(view.window)
+                view.window.show(view.sheet)
+
+        if window is not None and found:
+            rows = [tabs.row(it) for it in found]
+            window.ask(rows, "command_palette:input", {"on_select": chosen})
+        else:
+            self.say("No tab is open.")
+
+    def _save(self, next_key: LineKeys) -> None:
+        """The tab that is shown, or else the one with the keyboard."""
+        window = self.editor.active_window
+        view = window.active_view() if window is not None else None
+        if view is None or proposals.shown_only(view) is not None:
+            self.say("No tab that can be saved is in front; g lists them.")
+            return
+        if view.buffer.file_name or view.settings.get(proposals.RECORD):
+            # Packages may do something else when this is saved.
+            self.editor.ui(self.editor.commands.run_text, view, "save")
+        else:
+            next_key.tell_apart(False)
+            path = self._line(next_key, "Save as: ")
+            if not path:
+                return
+            self.editor.ui(self.editor.save, view, self._full(path))
+        if view.buffer.file_name and not view.buffer.is_dirty():
+            self.say("Saved: %s" % view.buffer.file_name)
+
+    def _full(self, path: str) -> str:
+        """A path that was typed is one below the first folder."""
+        window = self.editor.active_window
+        folder = window.folders[0] if window is not None and window.folders else os.getcwd()
+        return os.path.abspath(os.path.join(folder, os.path.expanduser(path)))
+
+    def _write(self, key: str, next_key: LineKeys) -> None:
         """What a key as the terminal sends it does in the tab."""
         view, name = self._shown_tab(), bound(key)
         is_free = not self.keyboard.begun and (view is None or view.completing is None)
         if view is None or name == "ctrl+c" or (name == "escape" and is_free):
             self.is_writing = False
             self.keyboard.begun = []
+        elif name == "ctrl+s":
+            self._save(next_key)
         elif key.startswith(PASTED):
             text = key[len(PASTED) :].replace(END_OF_PASTE, "")
             lines = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -645,7 +758,7 @@ class Front:
     def _list_links(self) -> None:
         """On the UI thread: those of the phantoms, then those in a chat's text, to choose one."""
         window, view = self.editor.active_window, self._tab()
-        tab = tabs.read(view)
+        tab = tabs.read(view, is_wanted=self._is_wanted(view))
         links = [*tab.links, *clicks.text_links(view)] if tab is not None else []
 
         def chosen(index: int) -> None:
@@ -666,29 +779,12 @@ class Front:
         window = self.editor.active_window
         if not path or window is None:
             return
-        folder = window.folders[0] if window.folders else os.getcwd()
-        full = os.path.join(folder, os.path.expanduser(path))
+        full = self._full(path)
         if os.path.isfile(full):
-            self.editor.ui(self.editor.open_file, window, full)
+            self.wanted = self.editor.ui(self.editor.open_file, window, full).id
             self.say("Opened %s; Gemini CLI is told." % full)
         else:
             self.say("No such file: %s" % full)
-
-
-def gemini() -> str:
-    """The command that starts Gemini CLI so that it finds an editor on this machine."""
-    return (IN_CONTAINER if any(map(os.path.exists, CONTAINER_MARKS)) else "") + "gemini"
-
-
-def folded(keys: str, width: int) -> List[str]:
-    """A line of keys, in several where it is wider; words stay together."""
-    rows: List[str] = []
-    for word in keys.split("  "):
-        if rows and len(rows[-1]) + 2 + len(word) <= width:
-            rows[-1] += "  " + word
-        else:
-            rows.append(word)
-    return rows
 
 
 def _page_text(page: Optional[Any]) -> str:

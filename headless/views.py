@@ -74,6 +74,10 @@ class View:
         self.status: Dict[str, str] = {}
         self.popup: Optional[Popup] = None
         self.viewport = (0.0, 0.0)
+        # How often something has scrolled it; and from where to where a person sees it who has
+        # another window than the editor's, such as a terminal.
+        self.scrolled = 0
+        self.seen: Optional[Tuple[int, int]] = None
         self.syntax = syntaxes.PLAIN
         self.completing: Any = None
         self.overwrite = False
@@ -120,6 +124,8 @@ class View:
             for phantom in self._phantoms.values()
         }
         self.folds = [_shifted(region, change, True) for region in self.folds]
+        if self.seen is not None:
+            self.seen = _shifted(self.seen, change, True)
 
     def select(self, regions: Regions) -> bool:
         """Set the selection; True where that changed it."""
@@ -234,9 +240,11 @@ class View:
         """Put a place at the upper left corner, as far as the text goes."""
         room = self.screen()
         height = self.layout().height()
-        lowest = height - (room.font.line if self._scrolls_past_end() else room.height)
+        goes_on = self.seen is not None or self._scrolls_past_end()
+        lowest = height - (room.font.line if goes_on else room.height)
         right = self.layout_extent()[0] - room.width if x > 0 else 0.0
         viewport = (min(max(0.0, x), right), min(max(0.0, y), max(0.0, lowest)))
+        self.scrolled += 1
         if viewport != self.viewport:
             self.viewport = viewport
             self.redraw()
@@ -259,6 +267,8 @@ class View:
 
     def visible(self) -> Tuple[int, int]:
         """From the first line in sight to the end of the last one, cut ones too."""
+        if self.seen is not None:
+            return self.seen
         now, room = self.layout(), self.screen()
         top = self.viewport[1]
         begin = now.point(0.0, top)

@@ -23,19 +23,51 @@ from unittest import mock
 
 import pyte
 
-from headless import data_folders, proposals, sides, terminal
+from headless import data_folders, hints, messages, proposals, sides, terminal
 
 from ..fake_cli import FakeCli
 from ..support import wait_for
 from .engine import wait_until
 
-# An editor that puts a line before the text, with the line that it was asked to show.
+# An editor that puts a line before the text, with the line that it was asked to show, and changes
+# the line that has a comment.
 EDITOR_PROGRAM = """
 import sys
 with open(sys.argv[2]) as file:
     text = file.read()
 with open(sys.argv[2], "w") as file:
-    file.write("mine %s\\n%s" % (sys.argv[1], text))
+    file.write("mine %s\\n%s" % (sys.argv[1], text.replace("said", "said more")))
+"""
+# An agent whose command hides its last line below fifty others.
+AGENT_PROGRAM = """
+import json
+import sys
+
+def send(message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+LINES = ["start", *("harmless %d." % at for at in range(50)), "rm -r everything"]
+CALL = {"toolCallId": "1", "title": "start", "kind": "execute", "status": "pending",
+        "rawInput": {"command": "\\n".join(LINES)}}
+OPTIONS = [{"optionId": "yes", "name": "Allow", "kind": "allow_once"},
+           {"optionId": "no", "name": "Reject", "kind": "reject_once"}]
+for line in sys.stdin:
+    message = json.loads(line)
+    method, id = message.get("method"), message.get("id")
+    if method == "initialize":
+        send({"id": id, "result": {"protocolVersion": 1, "agentCapabilities": {}}})
+    elif method == "session/new":
+        send({"id": id, "result": {"sessionId": "s"}})
+    elif method == "session/prompt":
+        prompt = id
+        update = {"sessionUpdate": "tool_call", **CALL}
+        send({"method": "session/update", "params": {"sessionId": "s", "update": update}})
+        asked = {"sessionId": "s", "toolCall": CALL, "options": OPTIONS}
+        send({"id": 900, "method": "session/request_permission", "params": asked})
+    elif id == 900:
+        send({"id": prompt, "result": {"stopReason": "end_turn"}})
+    elif method and id is not None:
+        send({"id": id, "error": {"code": -32601, "message": "none"}})
 """
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -43,7 +75,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 class Editor:
     """A front of its own, by pipes, on the folder `work` in `root`."""
 
-    words = "In another terminal"
+    words = "The editor runs on"
 
     def __init__(self, root: str, *arguments: str) -> None:
         self.root = root
@@ -115,6 +147,8 @@ class AtTerminal(Editor):
         self.screen = pyte.Screen(100, 30)
         self.stream = pyte.ByteStream(self.screen)
         self.lock = threading.Lock()
+        # All that was ever on the screen.
+        self.pictures: list[str] = []
         self.master, slave = pty.openpty()
         self.resize(30, 100)
         self.spawn(variables, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
@@ -134,6 +168,7 @@ class AtTerminal(Editor):
                 data = os.read(self.master, 65536)
                 with self.lock:
                     self.stream.feed(data)
+                    self.pictures.append("\n".join(self.screen.display))
 
     def said(self) -> str:
         with self.lock:
@@ -254,14 +289,24 @@ class Narrow(unittest.TestCase):
         self.assertEqual(sides.shortened(row, 21), "  1  Copy:…gemini-cli")
 
 
+class Hints(unittest.TestCase):
+    def test_a_second_editor_on_a_folder_says_so_and_what_to_do(self) -> None:
+        self.assertEqual(hints.place(["/work"], True), "The editor runs on /work.")
+        self.assertIn("again", hints.place(["/work"], False))
+        self.assertEqual(hints.home([], []), [hints.place([], False)])
+        words = " ".join(hints.home(["/work"], ["a.py", "b.py (not saved)"]))
+        for each in ("i says how to start one", "a.py, b.py (not saved)", ":chat"):
+            self.assertIn(each, words)
+
+
 class Saying(unittest.TestCase):
     def test_equal_lines_are_all_said_but_what_the_status_bar_says_and_the_log_has(self) -> None:
         front = terminal.Front(mock.Mock(clipboard=""), mock.Mock())
         front.say_lines("{\n}\n}\n\n\nend")
-        self.assertEqual(front.messages, ["{", "}", "}", "", "", "end"])
+        self.assertEqual(front.messages.all, ["{", "}", "}", "", "", "end"])
         front.message = "Accepted: a.py"
         front.hear("Accepted: a.py\nanother")
-        self.assertEqual(front.messages[-2:], ["end", "another"])
+        self.assertEqual(front.messages.all[-2:], ["end", "another"])
 
     def test_the_page_for_new_users_opens_at_the_first_start_of_a_data_folder_alone(self) -> None:
         data = tempfile.mkdtemp()
@@ -276,25 +321,34 @@ class Saying(unittest.TestCase):
                 front._show_welcome()
         run.assert_called_once_with(terminal.WELCOME)
 
-    def test_in_a_container_the_cli_is_told_that_the_editor_is_there_too(self) -> None:
-        for marks, command in ((("/",), "REMOTE_CONTAINERS=1 gemini"), ((), "gemini")):
-            with mock.patch.object(terminal, "CONTAINER_MARKS", marks):
-                self.assertEqual(terminal.gemini(), command)
+    def test_a_message_goes_with_a_key_but_not_before_it_could_be_read(self) -> None:
+        seconds = [0.0]
+        said = messages.Messages(lambda: seconds[0])
+        said.say("first")
+        said.press()
+        self.assertEqual(said.standing(), ["first"])
+        seconds[0] = 1000.0
+        said.say("second")
+        self.assertEqual(said.standing(), ["first", "second"])
+        said.press()
+        self.assertEqual(said.standing(), ["second"])
+        self.assertEqual(said.all, ["first", "second"])
 
     def test_the_tab_of_a_decided_diff_is_said_to_stay_only_where_it_does(self) -> None:
         front = terminal.Front(mock.Mock(clipboard=""), mock.Mock())
         view = mock.Mock(closed=False, settings={proposals.RECORD: {"id": "1"}})
         front.editor.views, front.paths, front.decided = {1: view}, {1: "/a.py"}, {1: "Accepted"}
         front.say_decided([])
-        self.assertEqual(front.messages, [])
+        self.assertEqual(front.messages.all, [])
         view.closed = True
         front.say_decided([])
-        self.assertEqual(front.messages, ["Accepted: /a.py"])
+        self.assertEqual(front.messages.all, ["Accepted: /a.py"])
         view.closed, view.settings, front.paths = False, {}, {1: "/a.py"}
         view.title.return_value = "a.py (rejected, your edits)"
         front.say_decided([])
         self.assertEqual(
-            front.messages[-1], "Its text stays as the tab a.py (rejected, your edits)."
+            front.messages.all[-1],
+            "Its text stays as the tab a.py (rejected, your edits): g shows it.",
         )
 
 
@@ -324,8 +378,7 @@ class Alone(Terminal):
         for words in ("Gemini CLI was not found.", "ide.enabled is not set", "is connected"):
             wait_for(lambda: words in " ".join(self.said().split()))  # noqa: B023
         self.assertNotIn("padding", self.said())
-        self.assertIn("answer No (esc)", self.said())
-        self.see("] Enable")
+        self.see("] Enable", f"in a terminal: cd {self.folder} && ")
         self.press(self.said().partition("] Enable")[0][-1], "Write it")
         self.press("1")
         wait_for(lambda: os.path.exists(os.path.join(home, ".gemini", "settings.json")))
@@ -334,8 +387,7 @@ class Alone(Terminal):
         self.editor.folders = []
         self.editor.start()
         self.press("f\nnot-there", "There is no folder not-there.")
-        goes_on = f"cd {self.folder} && {terminal.gemini()}"
-        self.press("f\n" + self.folder, f"The editor runs on {self.folder}.", goes_on)
+        self.press("f\n" + self.folder, f"The editor runs on {self.folder}.")
         # CLIs are told of it.
         wait_for(lambda: self.editor.discovered()["workspacePath"] == self.folder)
 
@@ -379,6 +431,7 @@ class Alone(Terminal):
         self.press("a")
         content = self.decision(cli, "ide/diffAccepted")["content"]
         self.assertIn("mine +26\nrow 1\n", content)
+        self.assertIn("\nsaid more\n", content)
         self.see("a.py#L27: why")
 
     def test_a_proposal_is_there_again_after_a_restart_and_its_cli_gets_the_decision(self) -> None:
@@ -437,6 +490,41 @@ class Alone(Terminal):
         self.assertEqual(self.decision(cli, "ide/diffAccepted")["content"], "new\n")
         left_over = os.listdir(os.path.join(self.editor.root, "tmp"))
         self.assertEqual([it for it in left_over if it.startswith("headless-")], [])
+
+
+class Asked(Alone):
+    """The question of an agent in a chat, at a terminal that has not the room for it."""
+
+    def test_it_is_allowed_only_after_all_of_it_was_on_the_screen(self) -> None:
+        root = os.path.join(self.editor.root, "asked")
+        os.mkdir(root)
+        self.editor = AtTerminal(root)
+        user = os.path.join(self.editor.root, "data", "Packages", "User")
+        os.makedirs(user)
+        program = os.path.join(self.editor.root, "agent.py")
+        pathlib.Path(program).write_text(AGENT_PROGRAM)
+        known = {"padding": {"command": [sys.executable, program]}}
+        settings = {"agents": known, "usual_agent": "padding"}
+        path = os.path.join(user, "GeminiCompanion.sublime-settings")
+        pathlib.Path(path).write_text(json.dumps(settings))
+        self.editor.start()
+        self.see("Two minutes")
+        self.press(":new chat\r", "Chat")
+        self.press("t", "Escape: back to the commands")
+        self.press("go\x1b\r", "rm -r everything", "[Allow]")
+        self.assertNotIn("harmless 0.", self.said())
+
+        def is_allowed() -> bool:
+            drawn = len(self.editor.pictures)
+            self.editor.press("\x1b[19~y")
+            wait_for(lambda: len(self.editor.pictures) > drawn)
+            return any('you chose "Allow"' in it for it in self.editor.pictures)
+
+        wait_for(is_allowed)
+        until = next(at for at, it in enumerate(self.editor.pictures) if "you chose" in it)
+        before = "\n".join(self.editor.pictures[:until])
+        for line in ("start", *(f"harmless {at}." for at in range(50)), "rm -r everything"):
+            self.assertIn(line, before)
 
 
 class Front(Terminal):
@@ -648,7 +736,40 @@ class Drawn(Terminal):
         self.press("\x1b")
         self.see("a.py (accepted edit)", gone="Connected: Gemini CLI")
         self.press("\x1b")
-        self.see(gone="a.py (accepted edit)")
+        self.see("Nothing waits for you here.", gone="a.py (accepted edit)")
+        self.assertNotIn("[Escape]", self.said())
+
+    def test_a_key_hides_the_others_and_one_lists_what_was_said(self) -> None:
+        self.press("\x1b", "Nothing waits for you here.")
+        self.press("?", "[h]istory")
+        self.press("?", "[q]uit  [?] keys")
+        self.see(gone="[:] commands")
+        self.press("?", "[:] commands")
+        self.press("m", "The editor runs on", "[Escape] closes this")
+        self.press("\x1b", "Nothing waits for you here.")
+
+    def test_a_tab_is_gone_to_in_a_list_written_in_and_saved(self) -> None:
+        self.press("\x1b", "Nothing waits for you here.")
+        name = os.path.relpath(self.path, self.editor.folders[0])
+        self.press(f"o{name}\r", "a.py", "[Escape] hides this tab")
+        self.press("tmine ", "mine old", "a.py (not saved)")
+        self.press("\x1b", "[:] commands")
+        self.press("\x1b", "Nothing waits for you here.", "a.py (not saved)")
+        self.press("g", f"a.py (not saved) - {self.path[:20]}")
+        self.press("\r", "mine old")
+        self.press("\x13", f"Saved: {self.path}")
+        self.assertEqual(pathlib.Path(self.path).read_text(), "mine old\n")
+        self.press("t\x17", "Nothing waits for you here.")
+
+    def test_the_text_of_a_tab_without_a_file_is_saved_where_the_person_says(self) -> None:
+        self.review()
+        self.press("l", "Its text stays as the tab")
+        self.press("g", "(not saved)")
+        self.press("\r", "new", "[Escape] hides this tab")
+        path = os.path.join(self.folder, "kept.py")
+        self.press(f"\x13{path}\r", f"Saved: {path}")
+        self.assertEqual(pathlib.Path(path).read_text(), "new\n")
+        self.press("t\x17", "Two minutes")
 
     def test_in_a_narrow_terminal_the_keys_stand_in_more_lines(self) -> None:
         self.review()
@@ -695,7 +816,8 @@ class Drawn(Terminal):
         self.assertEqual(place, ("two", 3, False))
         self.press("\x1b[200~" + "\n" * 40 + "\x1b[201~", "-- lines ")
         self.assertRegex(self.said(), r"-- lines \d+ to \d+ of \d+ --")
-        self.press("\x1b", "[q]uit", "Enter lists its links", "[space] [b]ack --")
+        self.press("\x1b", "[q]uit", "[Enter] lists its links", "[space] [b]ack --")
+        self.assertIn("Ctrl+W: closes this chat", self.said())
         self.press("\x1b", "A chat stays open")
         self.press("t\x17")
         self.see(gone="-- lines")

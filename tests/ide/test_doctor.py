@@ -9,7 +9,7 @@ from typing import Any
 from GeminiCompanion.companion import __version__
 from GeminiCompanion.companion.ide.cli_settings import parsed
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, LLXPRT, QWEN_CODE
-from GeminiCompanion.companion.ide.doctor import checks, logins, lookup, report
+from GeminiCompanion.companion.ide.doctor import checks, logins, lookup, report, starting
 from GeminiCompanion.companion.ide.doctor.checks import CHECKS, Failed, Ok
 from GeminiCompanion.companion.ide.doctor.facts import (
     DiscoveryFile,
@@ -154,10 +154,10 @@ FAILING: tuple[tuple[str, dict[str, Any], str, str, str, str], ...] = (
      checks.WRITE_AGAIN, "should be a folder", ""),
     ("another temp folder", ASTRAY, "place", checks.RUN_CLI,
      "The CLI looks into /other/gemini/ide",
-     "Start it with TMPDIR=/tmp, or with Run Gemini CLI."),
+     "Start it as TMPDIR=/tmp gemini, or with Run Gemini CLI."),
     # The folder of the settings, which CLIs outside of a sandbox see, comes last.
     ("another temp folder beside one of the settings", {**ASTRAY, "window": SHARED}, "place",
-     checks.RUN_CLI, "The CLI looks into /other/gemini/ide", "TMPDIR=/shared,"),
+     checks.RUN_CLI, "The CLI looks into /other/gemini/ide", "TMPDIR=/shared gemini,"),
     ("a file that somebody swept away", {"files": ()}, "place", checks.WRITE_AGAIN, "is gone", ""),
     ("a file of another user", {"files": (replace(FILE, is_ours=False),)}, "file",
      checks.WRITE_AGAIN, "cannot be read", ""),
@@ -187,7 +187,7 @@ FAILING: tuple[tuple[str, dict[str, Any], str, str, str, str], ...] = (
     ("nothing in the way and not connected", {"window": ALONE}, "connected", "", "not connected",
      ""),
     ("nothing in the way and none runs", {"window": ALONE, "process": None}, "connected",
-     checks.RUN_CLI, "none runs", ""),
+     checks.RUN_CLI, "none runs", "in a terminal: cd /work && gemini"),
     ("another CLI that is connected does not count for this one", {"is_connected": False},
      "connected", "", "not connected", ""),
 )  # fmt: skip
@@ -242,6 +242,37 @@ class Way(unittest.TestCase):
         self.assertEqual(getattr(of_home, "remedy", ""), "Start it with Run Qwen Code.")
         folder = facts(window=replace(OURS, folders=("C:\\a",)), platform="windows")
         self.assertIsInstance(checks.folder_open(folder), Ok)
+
+    def test_what_is_to_be_typed_has_all_variables_that_are_needed_and_no_other(self) -> None:
+        own = replace(OURS, discovery_paths=("/own/gemini/ide/a.json",))
+        none: dict[str, Any] = {"process": None}
+        astray = {**none, "window": own, "discovery_folder": "/own/gemini/ide"}
+        rows: tuple[tuple[dict[str, Any], str], ...] = (
+            (none, "cd /work && gemini"),
+            ({**none, "folder": "/my work"}, "cd /my\\ work && gemini"),
+            ({**none, "exists": CONTAINER}, "cd /work && REMOTE_CONTAINERS=1 gemini"),
+            ({**none, "exists": CONTAINER, "reaches_host": True}, "cd /work && gemini"),
+            # Another terminal has not the editor's TMPDIR.
+            (astray, "cd /work && TMPDIR=/own gemini"),
+            (
+                {**astray, "exists": CONTAINER},
+                "cd /work && REMOTE_CONTAINERS=1 TMPDIR=/own gemini",
+            ),
+            ({**astray, "platform": "osx"}, "cd /work && gemini"),
+            ({**astray, "cli": QWEN_CODE}, "cd /work && qwen"),
+            ({**none, "wrapper": "mine", "names_cli": False}, "cd /work && mine"),
+        )
+        for changes, line in rows:
+            with self.subTest(line):
+                found = facts(**changes)
+                self.assertEqual(starting.line(found), line)
+                alone = replace(found, window=replace(found.window, connected=0))
+                said = checks.connected(alone)
+                self.assertIn(line, getattr(said, "remedy", ""))
+        both = facts(**{**ASTRAY, "exists": CONTAINER})
+        for look in (checks.in_its_folder, checks.host):
+            said = look(both)
+            self.assertIn("REMOTE_CONTAINERS=1 TMPDIR=/tmp gemini", getattr(said, "remedy", ""))
 
     def test_a_cli_that_is_connected_says_to_whom(self) -> None:
         look = checks.by_id("connected").look

@@ -142,7 +142,7 @@ class InSight(QuestionCase):
         yield from self.asks(view)
         yield from self.tell(view, mode="autoEdit")
         state = self.state_of(view)
-        self.assertIn("Gemini CLI asks you: choose an answer above, or press F8 Y", state)
+        self.assertIn("Gemini CLI asks you: choose an answer above, or press F8 y", state)
         self.assertIn("Less than a minute left; then the answer is no.", state)
         self.assertIn("<p>autoEdit · Gemini CLI asks", state)
 

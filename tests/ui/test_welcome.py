@@ -188,7 +188,7 @@ class Welcome(Pages):
         sandbox = Surrounding("Flatpak", "It hides.", "Do this.")
         cases: dict[str, dict[str, Any]] = {
             fine: {},
-            "start the CLI as REMOTE_CONTAINERS=1 gemini": {"exists": container},
+            "in a terminal as REMOTE_CONTAINERS=1 gemini": {"exists": container},
             "runs in a network of its own": {"has_own_network": True},
             "Do this.": {"surroundings": (sandbox,)},
             "Logins with a personal Google account": {"logins": ()},
@@ -230,6 +230,14 @@ class Welcome(Pages):
         self.assertIn("it asks whether to connect", page)
         page = self.pages({"folder": "/astray"}, {"process": None})[0]
         self.assertIn("none runs", page)
+
+    def test_what_is_to_be_typed_is_said_before_and_after_the_other_steps_are_done(self) -> None:
+        unset = parsed("/s.json", "{}")
+        container = {"process": None, "exists": frozenset(["/.dockerenv"])}
+        line = "cd /work &amp;&amp; REMOTE_CONTAINERS=1 gemini"
+        for changes in ({}, {"settings": unset}):
+            self.assertIn(line, self.pages({**container, **changes})[0])
+        self.assertNotIn("in a terminal", self.pages({})[0])
 
     def test_who_has_no_key_yet_can_start_the_cli_which_asks_for_it(self) -> None:
         page = self.pages({"logins": (), "process": None})[0]

@@ -13,7 +13,7 @@ from typing import Callable
 from ... import __version__
 from ..clis import GEMINI_CLI, LLXPRT
 from ..hooks.extension import NAME
-from . import lookup
+from . import lookup, starting
 from .facts import WINDOWS, Facts
 
 # What one click can do about a failure; the editor knows how.
@@ -206,7 +206,7 @@ def in_its_folder(facts: Facts) -> Ok | Failed | None:
         )
     return Failed(
         f"The CLI looks into {facts.discovery_folder}, where this editor has no file.",
-        f"Start it with {_temp_folder(facts)}{_way_here(facts)}.",
+        f"Start it {_as_command(facts)}with {_way_here(facts)}.",
         RUN_CLI,
     )
 
@@ -338,9 +338,9 @@ def host(facts: Facts) -> Ok | Failed | None:
     return Failed(
         f"{sorted(facts.exists)[0]} tells the CLI that it runs in a container. It calls"
         f" {lookup.CONTAINER_HOST}, where this editor does not listen.",
-        f"If Sublime Text runs in the same container, start the CLI as REMOTE_CONTAINERS=1"
-        f" {facts.cli.command}, so that it calls 127.0.0.1. If only the CLI runs in one,"
-        f" {REMOTE_GUIDE}",
+        "If Sublime Text runs in the same container, start the CLI in a"
+        f" terminal as {starting.line(facts)}, so that it calls 127.0.0.1. If only the CLI runs in"
+        " one, see docs/remote.md.",
     )
 
 
@@ -385,7 +385,11 @@ def answers(facts: Facts) -> Ok | Failed | None:
 def connected(facts: Facts) -> Ok | Failed | None:
     count = facts.window.connected
     if facts.process is None and not count:
-        return Failed("No CLI is connected, and none runs.", "Start one.", RUN_CLI)
+        return Failed(
+            "No CLI is connected, and none runs.",
+            f"Start one in a terminal: {starting.line(facts)}",
+            RUN_CLI,
+        )
     if facts.is_connected:
         return Ok("to this window")
     if not count or facts.is_connected is False:
@@ -461,18 +465,14 @@ def _way_here(facts: Facts) -> str:
     return f"Run {facts.name}" if facts.is_started else "Open Terminal or Copy Exports"
 
 
-def _temp_folder(facts: Facts) -> str:
-    """The temp folder with which the CLI would find the window, followed by "or"; empty if there is
-    none."""
-    form = facts.cli.discovery
-    if form is None or form.in_home:
+def _as_command(facts: Facts) -> str:
+    """How the CLI would find the window from its own terminal, followed by "or"; empty if nothing
+    typed there helps."""
+    if not starting.temp_folder(facts):
         return ""
-    tail = facts.paths.join("", *form.folder)
-    folders = map(facts.paths.dirname, facts.window.discovery_paths)
-    roots = [it[: -len(tail) - 1] for it in folders if it.endswith(facts.paths.sep + tail)]
-    # The last folder is that of the settings, for CLIs outside the editor's sandbox.
-    name = "TEMP" if facts.platform == WINDOWS else "TMPDIR"
-    return f"{name}={roots[-1]}, or with " if roots else ""
+    if facts.platform == WINDOWS:
+        return f"with {starting.temp_folder(facts)[0]}, or "
+    return f"as {starting.line(facts)}, or "
 
 
 def _clock(seconds: float) -> str:

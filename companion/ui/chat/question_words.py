@@ -15,8 +15,8 @@ MAX_TITLE, MAX_SUBJECT = 30, 120
 IN_BAR = "asks{about} in a chat ({rest}Show Question)"
 SEVERAL_IN_BAR = "{count} questions in chats ({rest}Show Question)"
 IN_CHAT = "{name} asks{more}: choose an answer above, or press {keys}."
-KEYS = "F8 Y to allow once, F8 X to reject"
-FORM_KEYS = "F8 Y to answer, F8 X to decline"
+KEYS = "F8 y to allow once, F8 x to reject"
+FORM_KEYS = "F8 y to answer, F8 x to decline"
 LEFT = "{} left"
 MOMENT_LEFT = "less than a minute"
 

@@ -9,7 +9,7 @@ from typing import Sequence
 import sublime
 
 from ...base import private_files
-from ...ide.doctor import checks
+from ...ide.doctor import checks, starting
 from ...ide.doctor.checks import Failed, Ok
 from ...ide.doctor.facts import Facts
 from ...ide.doctor.report import Examination
@@ -31,6 +31,7 @@ STEPS = {
 SILENT = {"surroundings", "served"}
 CONNECTED = "Connected. Ask {} to change a file: its edit opens here, and you decide on it."
 EXTENSION = "If you like: an extension of {} that says here when it works, asks and is done."
+START = "After that, in a terminal: {}"
 CHAT = "Or in a tab, without a terminal: chat with {}."
 NO_AGENT = "Or in a tab, without a terminal: chat with an agent, once one is installed."
 TO_DO = "Two minutes to the first edit. This page follows what you do."
@@ -105,7 +106,9 @@ def _on_its_way(facts: Facts) -> Failed | None:
 def _step(title: str, result: Ok | Failed | None, facts: Facts, is_next: bool) -> str:
     """The link of the next step to do is highlighted."""
     if result is None:
-        return f'<div class="step later">\u2013 {title}</div>'
+        start = START.format(starting.line(facts)) if facts.process is None else ""
+        words = f'<div class="words">{page.shown(start)}</div>' if start else ""
+        return f'<div class="step later">\u2013 {title}{words}</div>'
     if isinstance(result, Ok):
         found = f'<span class="path">{page.shown(result.found)}</span>'
         return f'<div class="step"><span class="ok">\u2713</span> {title} {found}</div>'

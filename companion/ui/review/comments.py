@@ -148,8 +148,17 @@ def _moved(right: sublime.View, number: int, comment: Comment) -> Comment:
     regions = right.get_regions(comment_key(number))
     if not regions:
         return comment
-    first, last = (right.rowcol(point)[0] for point in (regions[0].begin(), regions[0].end()))
-    return Comment(first, last, comment.text)
+    begin, end = regions[0].begin(), regions[0].end()
+    last = _last_row(right, end)
+    return Comment(min(right.rowcol(begin)[0], last), last, comment.text)
+
+
+def _last_row(right: sublime.View, end: int) -> int:
+    """The row of the end of a comment's region. Where other rows take the place of the last one,
+    the editor moves the end behind them, to a row that has no comment."""
+    row, column = right.rowcol(end)
+    is_behind = column == 0 and (right.line(end).size() > 0 or end == right.size())
+    return row - 1 if row > 0 and is_behind else row
 
 
 def words(right: sublime.View, review: Review | None, note: str = "") -> str:

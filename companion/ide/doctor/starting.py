@@ -1,0 +1,63 @@
+"""What to type in a terminal so that the CLI that starts there finds the window. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from . import lookup
+from .facts import LINUX, WINDOWS, Facts
+
+
+def line(facts: Facts) -> str:
+    """With the folder, for a terminal that is anywhere; that of a CLI that runs is in it."""
+    place = f"cd {_quoted(facts, facts.folder)} && " if facts.process is None else ""
+    return place + _command(facts)
+
+
+def _command(facts: Facts) -> str:
+    """With all variables that the CLI needs; of the shells of Windows, none takes them in the same
+    line."""
+    name = facts.cli.command if facts.names_cli else facts.wrapper
+    return name if facts.platform == WINDOWS else " ".join([*_variables(facts), name])
+
+
+def _variables(facts: Facts) -> list[str]:
+    """As `NAME=value`."""
+    found = []
+    if lookup.calls_container_host(facts) and not facts.reaches_host:
+        found.append("REMOTE_CONTAINERS=1")
+    if not _is_found_anyway(facts):
+        found += temp_folder(facts)
+    return found
+
+
+def temp_folder(facts: Facts) -> list[str]:
+    """The temp folder with which the CLI would find the window, if there is one."""
+    form = facts.cli.discovery
+    if form is None or form.in_home:
+        return []
+    tail = facts.paths.join("", *form.folder)
+    folders = map(facts.paths.dirname, facts.window.discovery_paths)
+    roots = [it[: -len(tail) - 1] for it in folders if it.endswith(facts.paths.sep + tail)]
+    name = "TEMP" if facts.platform == WINDOWS else "TMPDIR"
+    # The last folder is that of the settings, for CLIs outside the editor's sandbox.
+    return [f"{name}={_quoted(facts, roots[-1])}"] if roots else []
+
+
+def _is_found_anyway(facts: Facts) -> bool:
+    """Whether the CLI searches a folder with a file of the window. On Linux, the terminal of one
+    that does not run yet need not have the editor's TMPDIR."""
+    form = facts.cli.discovery
+    if form is None or form.in_home:
+        return True
+    searched = {facts.discovery_folder}
+    if facts.process is None and facts.platform == LINUX:
+        searched.add(facts.paths.join(lookup.SHARED_TMPDIR, *form.folder))
+    return searched <= set(map(facts.paths.dirname, facts.window.discovery_paths))
+
+
+def _quoted(facts: Facts, path: str) -> str:
+    if facts.platform != WINDOWS:
+        # Not within quotes, where ~, which pages have for the user's home, would be no folder.
+        return re.sub(r"([^\w@%+=:,./~-])", r"\\\1", path)
+    return f'"{path}"' if " " in path else path
