@@ -103,7 +103,7 @@ class ServiceTest(unittest.TestCase):
     def get(self, made: Service, path: str) -> tuple[int, bytes]:
         if made.serving is None:
             raise AssertionError("nothing is served")
-        connection = http.client.HTTPConnection(made.serving.url[7:], timeout=20)
+        connection = http.client.HTTPConnection(made.serving.url[7:], timeout=PATIENCE)
         try:
             connection.request("GET", path)
             response = connection.getresponse()
@@ -151,13 +151,13 @@ class StartAndStop(ServiceTest):
 
         def page() -> dict[str, bytes]:
             reached.set()
-            goes_on.wait(20)
+            goes_on.wait(PATIENCE)
             return PAGE
 
         made = self.make(page=page)
         self.addCleanup(goes_on.set)
         made.start()
-        self.assertTrue(reached.wait(20))
+        self.assertTrue(reached.wait(PATIENCE))
         made.stop()
         self.assertTrue(made.is_running)
         goes_on.set()

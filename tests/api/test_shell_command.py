@@ -63,9 +63,15 @@ class Commands(ApiTest):
         self.assertEqual(self.run_over("kill -9 $$")["exitCode"], -1)
 
     def test_a_command_that_takes_too_long_is_ended_with_its_children(self) -> None:
-        reply = self.run_over("sleep 600 & echo $! > late; echo begun; wait", timeout=0.5)
-        self.assertEqual((reply.status, reply["exitCode"], reply["output"]), (200, -1, "begun\n"))
-        self.assertIn("0.5 seconds", reply["message"])
+        command = "sleep 600 & echo $! > late; echo begun; wait"
+        # A busy machine needs more until it has begun.
+        for seconds in (0.5, 5, 50):
+            reply = self.run_over(command, timeout=seconds)
+            self.assertEqual((reply.status, reply["exitCode"]), (200, -1))
+            self.assertIn(f"{seconds} seconds", reply["message"])
+            if reply["output"]:
+                break
+        self.assertEqual(reply["output"], "begun\n")
         self.until_dead(int(self.read("late")))
 
     def test_what_it_leaves_behind_ends_with_it_and_holds_nothing_up(self) -> None:

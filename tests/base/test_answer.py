@@ -9,6 +9,8 @@ from typing import Callable
 
 from GeminiCompanion.companion.base.answer import Answer, NotThere
 
+from ..waiting import PATIENCE
+
 
 class Given(unittest.TestCase):
     def setUp(self) -> None:
@@ -53,14 +55,14 @@ class Given(unittest.TestCase):
                 call: Callable[[], None] = partial(calls.append, None),
                 together: threading.Barrier = together,
             ) -> None:
-                together.wait(20)
+                together.wait(PATIENCE)
                 answer.when_there(call)
 
             asking = threading.Thread(target=ask)
             asking.start()
-            together.wait(20)
+            together.wait(PATIENCE)
             answer.give(None)
-            asking.join(20)
+            asking.join(PATIENCE)
             self.assertEqual(calls, [None])
 
 

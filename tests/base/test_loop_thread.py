@@ -11,7 +11,7 @@ from unittest import mock
 from GeminiCompanion.companion.base import log, loop_thread
 from GeminiCompanion.companion.base.loop_thread import LoopThread, State
 
-from ..support import wait_for
+from ..support import PATIENCE, wait_for
 
 NAME = "GeminiCompanion test"
 Ready = Callable[["asyncio.Future[str]"], None]
@@ -55,7 +55,7 @@ class Life(LoopThreadTestCase):
         (thread,) = (it for it in threading.enumerate() if it.name == NAME)
         self.assertTrue(thread.daemon, "it keeps an editor from quitting")
         held = threading.Event()
-        made.post(lambda end: held.wait(20) and None)
+        made.post(lambda end: held.wait(PATIENCE) and None)
         made.stop(lambda end: end.set_result("end"))
         states.append(made.state)
         held.set()
@@ -86,7 +86,7 @@ class Life(LoopThreadTestCase):
         made = self.make()
         made.start()
         held = threading.Event()
-        made.post(lambda end: held.wait(20) and None)
+        made.post(lambda end: held.wait(PATIENCE) and None)
         made.stop(lambda end: end.set_result("end"), 0.01)
         self.assertTrue(made.is_alive)
         held.set()
@@ -97,7 +97,7 @@ class Life(LoopThreadTestCase):
         first, second = self.make(), self.make()
         first.start()
         held = threading.Event()
-        first.post(lambda end: held.wait(20) and None)
+        first.post(lambda end: held.wait(PATIENCE) and None)
         second.post(lambda end: end.set_result("second"))
         first.stop(lambda end: end.set_result("first"))
         second.start()
@@ -143,7 +143,7 @@ class Posts(LoopThreadTestCase):
         may_start = threading.Event()
 
         async def serve(ready: Ready) -> None:
-            may_start.wait(20)
+            may_start.wait(PATIENCE)
             await self.serve(ready)
 
         made = self.make(serve)

@@ -148,7 +148,7 @@ def run_editor(arguments: list[str], **options: Any) -> subprocess.CompletedProc
         [sys.executable, "-m", "headless"] + arguments,
         cwd=ROOT,
         capture_output=True,
-        timeout=30,
+        timeout=PATIENCE,
         text=True,
         stdin=subprocess.DEVNULL,
         **options,

@@ -7,7 +7,7 @@ import io
 import threading
 from typing import Any
 
-from .engine import EngineTestCase, wait_until
+from .engine import PATIENCE, EngineTestCase, wait_until
 
 PLUGIN = """
 def note(name, view, *more):
@@ -91,7 +91,7 @@ class Events(EventsTestCase):
 
     def test_a_file_is_loaded_later_and_is_empty_until_then(self) -> None:
         gate = threading.Event()
-        self.editor.queues.files.post(lambda: gate.wait(5))
+        self.editor.queues.files.post(lambda: gate.wait(PATIENCE))
         view = self.window.open_file(self.file("a.txt", b"text"))
         self.assertEqual((view.is_loading(), view.size()), (True, 0))
         gate.set()

@@ -18,7 +18,7 @@ from typing import Any
 from headless import options
 
 from ..support import is_alive
-from .engine import ROOT, run_editor, wait_until
+from .engine import PATIENCE, ROOT, run_editor, wait_until
 
 PLUGIN = """
 import os, sublime, sublime_plugin, sys, threading
@@ -152,7 +152,7 @@ class Host(unittest.TestCase):
         command = ["-m", "headless", "--package", self.package, "--exec", script]
         for flags, status in (([], 1), (["-O"], 0)):
             done = subprocess.run(
-                [sys.executable, *flags, *command], cwd=ROOT, capture_output=True, timeout=30
+                [sys.executable, *flags, *command], cwd=ROOT, capture_output=True, timeout=PATIENCE
             )
             self.assertEqual(done.returncode, status)
 
@@ -206,7 +206,7 @@ class Host(unittest.TestCase):
         data = os.path.join(self.folder, "data")
         editor = self.interactive("--data", data)
         editor.send_signal(signal.SIGTERM)
-        self.assertEqual(editor.wait(20), 0)
+        self.assertEqual(editor.wait(PATIENCE), 0)
         self.assertEqual(self.log()[3:], ["exit"])
         self.assertTrue(os.path.exists(os.path.join(data, "Local", "Session.sublime_session")))
 
@@ -215,7 +215,7 @@ class Host(unittest.TestCase):
         editor = self.interactive()
         host = int(self.log()[1].split()[1])
         editor.kill()
-        editor.wait(20)
+        editor.wait(PATIENCE)
         wait_until(lambda: not is_alive(host), "the end of the host")
         self.assertEqual(self.log()[3:], [])
 

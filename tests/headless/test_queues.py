@@ -12,7 +12,7 @@ from typing import Any
 
 from headless.queues import Queue, QueueClosed
 
-from .engine import EngineTestCase, wait_until
+from .engine import PATIENCE, EngineTestCase, wait_until
 
 
 class Queues(unittest.TestCase):
@@ -46,14 +46,14 @@ class Queues(unittest.TestCase):
 
     def test_a_call_that_waits_when_the_thread_stops_or_comes_later_is_refused(self) -> None:
         gate = threading.Event()
-        self.queue.post(lambda: gate.wait(5))
+        self.queue.post(lambda: gate.wait(PATIENCE))
         with ThreadPoolExecutor(1) as pool:
             caller = pool.submit(self.queue.call, lambda: None)
             wait_until(lambda: self.queue._heap)
             self.queue.stop()
             gate.set()
-            self.assertIsInstance(caller.exception(5), QueueClosed)
-        self.thread.join(5)
+            self.assertIsInstance(caller.exception(PATIENCE), QueueClosed)
+        self.thread.join(PATIENCE)
         self.assertRaises(QueueClosed, self.queue.call, lambda: None)
 
     def test_the_longest_callback_is_known_and_slow_ones_are_reported(self) -> None:
@@ -76,11 +76,11 @@ class Threads(EngineTestCase):
 
     def test_a_blocked_worker_stops_the_async_events_of_everybody(self) -> None:
         gate, seen = threading.Event(), []  # type: ignore[var-annotated]
-        self.sublime.set_timeout_async(lambda: gate.wait(5))
+        self.sublime.set_timeout_async(lambda: gate.wait(PATIENCE))
         self.sublime.set_timeout_async(lambda: seen.append(1))
         done = threading.Event()
         self.sublime.set_timeout(done.set)
-        self.assertTrue(done.wait(5))
+        self.assertTrue(done.wait(PATIENCE))
         self.assertEqual(seen, [])
         gate.set()
         wait_until(lambda: seen)

@@ -27,7 +27,7 @@ from headless import data_folders, hints, messages, proposals, sides, terminal
 
 from ..fake_cli import FakeCli
 from ..support import wait_for
-from .engine import wait_until
+from .engine import PATIENCE, wait_until
 
 # An editor that puts a line before the text, with the line that it was asked to show, and changes
 # the line that has a comment.
@@ -107,7 +107,7 @@ class Editor:
         """Where it runs; its status has to be 0."""
         if self.process is not None and self.process.poll() is None:
             self.press("q")
-            assert self.process.wait(20) == 0
+            assert self.process.wait(PATIENCE) == 0
             self.close()
 
     def close(self) -> None:
@@ -115,7 +115,7 @@ class Editor:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
         self.close()
 
     def press(self, keys: str) -> None:
@@ -181,7 +181,7 @@ class AtTerminal(Editor):
         os.write(self.master, ("\x03" if keys == "q" else keys).encode())
 
     def close(self) -> None:
-        self.reader.join(5)
+        self.reader.join(PATIENCE)
         os.close(self.master)
 
 
@@ -227,13 +227,13 @@ class Terminal(unittest.TestCase):
         return cli
 
     def open_diff(self, cli: FakeCli, text: str, path: str = "") -> None:
-        answer = cli.call("openDiff", filePath=path or self.path, newContent=text).result(20)
+        answer = cli.call("openDiff", filePath=path or self.path, newContent=text).result(PATIENCE)
         self.assertEqual(answer, {"content": []})
         self.addCleanup(self.withdraw, cli, path or self.path)
 
     def withdraw(self, cli: FakeCli, path: str) -> None:
         """The next test has this editor, too."""
-        cli.call("closeDiff", filePath=path).result(20)
+        cli.call("closeDiff", filePath=path).result(PATIENCE)
 
     def propose(self, text: str, cli: FakeCli | None = None) -> FakeCli:
         """By a CLI, which connects for it where none is given."""
@@ -620,7 +620,7 @@ class Front(Terminal):
         self.assertNotIn(f"Accepted: {self.path}", self.said())
         self.propose("newer\n", cli)
         self.see("+ newer")
-        cli.call("closeDiff", filePath=self.path).result(20)
+        cli.call("closeDiff", filePath=self.path).result(PATIENCE)
         self.see("Decided in its chat, in Show Changes or in the terminal")
 
     def test_a_note_goes_with_the_rejection(self) -> None:

@@ -28,7 +28,7 @@ from GeminiCompanion.companion.ide.sessions import Sessions
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.workspace import Workspace
 
-from ..support import Clock, FakeEditor, InLoop
+from ..support import PATIENCE, Clock, FakeEditor, InLoop
 
 IDLE, WORKING, ASKS, DONE = Activity.IDLE, Activity.WORKING, Activity.ASKS, Activity.DONE
 EDIT = {"type": "edit", "filePath": "/w/a.py"}
@@ -162,7 +162,7 @@ class Desk(InLoop):
             asked.append(pid)
             if len(asked) == 1:
                 began.set()
-                goes_on.wait(10)
+                goes_on.wait(PATIENCE)
             return found
 
         with mock.patch.object(system_processes, "ports_to", ports_to):

@@ -102,7 +102,7 @@ class Asked(unittest.TestCase):
         together = threading.Barrier(4)
 
         def ask() -> None:
-            together.wait(20)
+            together.wait(PATIENCE)
             for _ in range(500):
                 answers.append(self.companion.ask(WindowStatuses()))
 
@@ -110,10 +110,10 @@ class Asked(unittest.TestCase):
         for thread in threads:
             thread.start()
         self.companion.start()
-        together.wait(20)
+        together.wait(PATIENCE)
         self.companion.stop(PATIENCE)
         for thread in threads:
-            thread.join(20)
+            thread.join(PATIENCE)
         wait_for(lambda: all(answer.is_there for answer in answers))
         self.assertEqual(len(answers), 1500)
 

@@ -252,7 +252,7 @@ class Calls(ServiceTestCase):
         for thread in threads[3:]:
             thread.start()
         for thread in threads:
-            thread.join(20)
+            thread.join(PATIENCE)
         wait_for(lambda: len(answers) == 1000)
 
     def test_calls_while_it_stops_raise_nothing(self) -> None:
@@ -261,7 +261,7 @@ class Calls(ServiceTestCase):
         failures: list[BaseException] = []
 
         def call() -> None:
-            together.wait(20)
+            together.wait(PATIENCE)
             try:
                 for _ in range(2000):
                     self.companion.post(WindowSettingsChanged(1, WindowSettings(None)))
@@ -272,10 +272,10 @@ class Calls(ServiceTestCase):
         threads = [threading.Thread(target=call) for _ in range(3)]
         for thread in threads:
             thread.start()
-        together.wait(20)
-        self.companion.stop(20)
+        together.wait(PATIENCE)
+        self.companion.stop(PATIENCE)
         for thread in threads:
-            thread.join(20)
+            thread.join(PATIENCE)
         self.assertEqual((failures, self.threads()), ([], []))
 
     def test_an_event_that_posts_another_each_time_leaves_the_others_their_turn(self) -> None:
@@ -285,7 +285,7 @@ class Calls(ServiceTestCase):
         self.companion.post(Done(again))
         self.start(1)
         self.assertEqual(len(self.status()), 1)
-        self.companion.stop(20)
+        self.companion.stop(PATIENCE)
         self.assertEqual(self.threads(), [])
 
 
@@ -335,7 +335,7 @@ companion.post(WindowsChanged({1: ()}))
 companion.start()
 for thread in threading.enumerate():
     if thread.name == "GeminiCompanion":
-        thread.join(20)
+        thread.join(PATIENCE)
 print("problem:", companion.problem)
 print("log:", *recent.lines())
 """

@@ -19,6 +19,7 @@ from GeminiCompanion.companion.api import state_folder
 from GeminiCompanion.companion.ui import api_server
 from GeminiCompanion.companion.ui.commands import companion_commands
 
+from ..waiting import PATIENCE
 from .adapter import AdapterTestCase, text_of
 
 Steps = Generator[Any, Any, None]
@@ -97,7 +98,7 @@ class ApiServer(AdapterTestCase):
         self.assertEqual(self.commands(self.window), (True, False))
         url = yield from self.serve()
         self.assertEqual(self.commands(self.window), (False, True))
-        with urlopen(url + "/status", timeout=20) as response:
+        with urlopen(url + "/status", timeout=PATIENCE) as response:
             self.assertEqual(response.status, 200)
         self.assertIn(f"Gemini CLI API: {url}, for {self.folder}", plugin._host.api.text())
         self.window.run_command(STOP)
@@ -145,7 +146,7 @@ class ApiServer(AdapterTestCase):
     def test_the_page_comes_from_the_packages_resources(self) -> Steps:
         url = yield from self.serve()
         name = "Packages/GeminiCompanion/companion/api/page/index.html"
-        with urlopen(url + "/", timeout=20) as response:
+        with urlopen(url + "/", timeout=PATIENCE) as response:
             self.assertEqual(response.read(), sublime.load_binary_resource(name))
 
     def test_a_second_window_is_told_where_it_runs_already(self) -> Steps:
@@ -195,7 +196,7 @@ class ApiServer(AdapterTestCase):
         url = yield from self.serve()
         sublime.run_command("gemini_companion_restart_companion")
         yield lambda: plugin._host.environment(self.window)
-        with urlopen(url + "/status", timeout=20) as response:
+        with urlopen(url + "/status", timeout=PATIENCE) as response:
             self.assertEqual(response.status, 200)
 
     def test_the_status_tells_its_address(self) -> Steps:
