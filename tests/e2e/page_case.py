@@ -26,7 +26,7 @@ import sys
 import unittest
 from collections import defaultdict
 from contextlib import ExitStack, suppress
-from typing import Any, Callable
+from typing import Any, Awaitable, Callable, TypeVar
 
 from agent_case import HERE, PROGRAM, ROOT
 from api_case import ApiCase
@@ -38,6 +38,7 @@ sys.path.insert(0, ROOT)
 
 from tools.browser import environment, program  # noqa: E402
 
+T = TypeVar("T")
 # Whatever a page asks for, it is not asked of anybody else.
 OPTIONS = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 # Milliseconds for a condition to become true on a busy machine.
@@ -170,6 +171,15 @@ class PageCase(ApiCase):
     async def settled(self, page: Page) -> None:
         """Wait until the page has handled the answers that it has. Of two, the earlier is first."""
         await page.evaluate("fetch('/').then((it) => it.text())")
+
+    async def until_equal(self, look: Callable[[], Awaitable[T]], expected: T) -> None:
+        """Until this is what `look` gives; the failure says what it gave instead."""
+        loop = asyncio.get_running_loop()
+        ends, seen = loop.time() + PATIENCE / 1000, await look()
+        while seen != expected and loop.time() < ends:
+            await asyncio.sleep(0.01)
+            seen = await look()
+        self.assertEqual(seen, expected)
 
     async def text(self, page: Page, selector: str) -> str:
         return await page.locator(selector).first.inner_text()

@@ -284,8 +284,11 @@ class PageTable(PageCase):
     async def lines_are(self, selector: str, rows: str) -> None:
         """Between " // "; a `_` at the beginning is a blank."""
         expected = [re.sub("^_+", lambda it: len(it[0]) * " ", row) for row in rows.split(" // ")]
-        found = (await self.text(self.tab, selector)).split("\n")
-        self.assertEqual(found, [*map(self.fill, expected)])
+
+        async def lines() -> list[str]:
+            return (await self.text(self.tab, selector)).split("\n")
+
+        await self.until_equal(lines, [*map(self.fill, expected)])
 
     @word(r"(\S+) holds (.+)")
     def holds(self, name: str, words: str) -> None:

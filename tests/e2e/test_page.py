@@ -380,7 +380,7 @@ HEIGHT = "scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop"
 class InSight(PageTable):
     @word("the end is far below")
     async def far_below(self) -> None:
-        self.assertGreater(await self.tab.evaluate(HEIGHT), 1000)
+        await self.until_equal(lambda: self.tab.evaluate(f"{HEIGHT} > 1000"), True)
 
     @word("the page itself stands still")
     async def stands_still(self) -> None:
@@ -395,7 +395,7 @@ class InSight(PageTable):
         await page.click(".question .edit")
         await expect(page.locator(".editor")).to_have_value("one\n2\n")
         await page.click(".question .back")
-        self.assertIn("+ 2", await self.text(page, ".diff"))
+        await expect(page.locator(".diff").first).to_contain_text("+ 2")
         await page.click(".question .edit")
         await self.assert_accessible(page)
         await page.fill(".editor", "one\nzwei\n")
@@ -403,7 +403,7 @@ class InSight(PageTable):
         await self.answered(page)
         with open(path, newline="") as file:
             self.assertEqual(file.read(), "one\r\nzwei\r\n")
-        self.assertIn("+ zwei", await self.text(page, ".diff"))
+        await expect(page.locator(".diff").first).to_contain_text("+ zwei")
         await self.assert_sound(page)
 
 
@@ -483,7 +483,10 @@ class Commands(PageTable):
 
     @word("(.+) stands there once")
     async def stands_once(self, words: str) -> None:
-        self.assertEqual((await self.text(self.tab, "body")).count(self.fill(words)), 1)
+        async def times() -> int:
+            return (await self.text(self.tab, "body")).count(self.fill(words))
+
+        await self.until_equal(times, 1)
 
     @word("(.+) does not show (.+)")
     async def does_not_show(self, selector: str, words: str) -> None:
@@ -491,8 +494,11 @@ class Commands(PageTable):
 
     @word("(.+) has nothing beyond its edge")
     async def nothing_beyond(self, selector: str) -> None:
-        widths = await self.at(selector).evaluate("it => [it.scrollWidth, it.clientWidth]")
-        self.assertLessEqual(*widths)
+        async def is_inside() -> bool:
+            fits = "it => it.scrollWidth <= it.clientWidth"
+            return bool(await self.at(selector).evaluate(fits))
+
+        await self.until_equal(is_inside, True)
 
     @word("allowing it has to wait for its end")
     async def allowing(self) -> None:
@@ -540,15 +546,15 @@ class Markdown(PageCase):
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         await self.say(page, "explain")
         await self.answered(page)
-        self.assertEqual(await self.text(page, ".prose h3"), "Plan")
-        self.assertEqual(await self.text(page, ".prose li strong"), "one")
+        await expect(page.locator(".prose h3").first).to_have_text("Plan")
+        await expect(page.locator(".prose li strong").first).to_have_text("one")
         link = page.locator(".prose a")
         self.assertEqual(
             [await link.get_attribute(name) for name in ("href", "target", "rel")],
             ["https://example.org", "_blank", "noopener noreferrer"],
         )
         self.assertEqual(await page.locator(".code code").text_content(), code)
-        self.assertEqual(await self.text(page, ".hljs-keyword"), "def")
+        await expect(page.locator(".hljs-keyword").first).to_have_text("def")
         await page.click(".copy")
         await expect(page.locator(".copy")).to_have_text("Copied")
         self.assertEqual(await page.evaluate("navigator.clipboard.readText()"), code)

@@ -16,7 +16,7 @@ from typing import Any, Callable
 from unittest import mock
 
 from GeminiCompanion.companion.base import log
-from GeminiCompanion.companion.ide import discovery
+from GeminiCompanion.companion.ide import answers, discovery
 from GeminiCompanion.companion.ide.context import OpenFile
 from GeminiCompanion.companion.ide.editor import Proposal
 from GeminiCompanion.companion.ide.events import (
@@ -111,7 +111,7 @@ class StopAtADecision(ServiceTestCase):
             self.first = stream.next()
             self.cli.tool("openDiff", filePath=PATH, newContent="theirs\n")
             self.companion.post(decision(1, self.cli.session_id, PATH, *text))
-            self.companion.stop()
+            self.companion.stop(PATIENCE)
             self.told = stream.next()
             self.assertTrue(stream.ended())
         self.companion = self.make(self.state_path)
@@ -144,7 +144,7 @@ class StartAndStop(ServiceTestCase):
         clients = [self.client(1), self.client(2)]
         with clients[0].stream() as stream:
             stream.next()
-            self.companion.stop()
+            self.companion.stop(PATIENCE)
             self.assertTrue(stream.ended())
         self.assertEqual(self.threads(), [])
         wait_for(lambda: set(threading.enumerate()) <= before)
@@ -159,24 +159,24 @@ class StartAndStop(ServiceTestCase):
     def test_stop_leaves_no_open_file(self) -> None:
         # A first round, for what libraries open once and keep.
         self.start(1)
-        self.companion.stop()
+        self.companion.stop(PATIENCE)
         before = len(os.listdir("/proc/self/fd"))
         self.companion = self.make()
         self.start(1, 2)
         with self.client(1).stream() as stream:
             stream.next()
-            self.companion.stop()
+            self.companion.stop(PATIENCE)
         self.assertEqual(len(os.listdir("/proc/self/fd")), before)
 
     def test_it_can_be_made_and_stopped_any_number_of_times(self) -> None:
         for number in range(10):
             self.companion = self.make()
             self.start(number)
-            self.companion.stop()
+            self.companion.stop(PATIENCE)
         self.assertEqual((self.threads(), self.files(), self.editor.told), ([], [], []))
 
     def test_a_companion_that_was_never_started_can_be_stopped(self) -> None:
-        self.companion.stop()
+        self.companion.stop(PATIENCE)
         self.companion.start()
         wait_for(lambda: not self.threads())
         self.assertEqual(self.files(), [])
@@ -228,7 +228,9 @@ class StartAndStop(ServiceTestCase):
             stream.next()
             text = "x" * 10_000_000
             self.companion.post(DiffAccepted(1, client.session_id, PATH, text))
-            self.companion.stop()
+            # That it takes nothing would be noticed later.
+            with mock.patch.object(answers, "STALLED", 10 * PATIENCE):
+                self.companion.stop(PATIENCE)
         self.assertEqual((self.threads(), self.files()), ([], []))
 
 
@@ -308,7 +310,7 @@ class Failures(ServiceTestCase):
         self.assertIn("Gemini Companion: Show Log", sentence)
         self.assertIn("Gemini Companion: Restart Companion", sentence)
         self.companion.post(WindowsChanged({1: ()}))
-        self.companion.stop()
+        self.companion.stop(PATIENCE)
         self.assertEqual(self.files(), [])
 
     def end(self, module: str) -> str:
@@ -335,7 +337,7 @@ companion.post(WindowsChanged({1: ()}))
 companion.start()
 for thread in threading.enumerate():
     if thread.name == "GeminiCompanion":
-        thread.join(PATIENCE)
+        thread.join(60)
 print("problem:", companion.problem)
 print("log:", *recent.lines())
 """

@@ -41,7 +41,6 @@ from GeminiCompanion.companion.ui import status_bar
 from GeminiCompanion.companion.ui.chat import answering, question_sight, replies
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION
 from GeminiCompanion.companion.ui.review import open_diffs
-from GeminiCompanion.companion.ui.sublime_editor import PREFIX
 
 from .adapter import text_of
 from .reviewing import Steps
@@ -183,7 +182,7 @@ class Commands(QuestionCase):
         yield from self.asks(view)
         yield from self.press("allow")
         self.assertEqual(self.decided(), [])
-        self.assertIn("Shell was not in sight until now", self.sentences[-1])
+        yield from self.until_told("Shell was not in sight until now")
         self.assertEqual(self.window.active_view(), view)
         self.moments += 1
         yield from self.press("allow")
@@ -235,7 +234,7 @@ class Commands(QuestionCase):
         (request, answer) = self.service.asked[-1]
         answer.fail(Unanswered("The agent has changed what it asks since then."))
         yield from self.until_turn()
-        self.assertIn("Your answer did not reach the agent: The agent", self.sentences[-1])
+        yield from self.until_told("Your answer did not reach the agent: The agent")
         yield from self.press("allow")
         revisions = [it.revision for it in self.requests() if isinstance(it, Decide)]
         self.assertEqual(len(set(revisions)), 2)
@@ -359,9 +358,8 @@ class Commands(QuestionCase):
         yield from self.asks(view, outcomes=(ONCE, CANCEL))
         yield from self.press("allow_always")
         self.assertEqual(self.decided(), [])
-        self.assertIn(
-            "Allow Always is no answer to this question. You can answer: Yes, No.",
-            self.sentences[-1],
+        yield from self.until_told(
+            "Allow Always is no answer to this question. You can answer: Yes, No."
         )
 
     def test_several_ways_to_allow_always_are_asked_for(self) -> Steps:
@@ -378,8 +376,9 @@ class Commands(QuestionCase):
     def test_without_a_question_each_command_says_so(self) -> Steps:
         yield from self.chat()
         for command in ("allow", "allow_always", "deny", "deny_with_note", "show_question"):
+            self.sentences.clear()
             yield from self.press(command)
-            self.assertIn(answering.NONE_WAITS, self.sentences.pop())
+            yield from self.until_told(answering.NONE_WAITS)
 
     def test_words_go_to_the_agent_with_a_denial_before_all_other_messages(self) -> Steps:
         inputs = self.inputs()
@@ -414,7 +413,7 @@ class Commands(QuestionCase):
                 yield lambda: len(self.service.asked) == 2
             self.service.asked[-1][1].fail(Unanswered("The agent has ended."))
             yield lambda: sublime.get_clipboard() == "use make instead"
-            self.assertIn(replies.NOT_SENT, self.sentences[-1])
+            yield from self.until_told(replies.NOT_SENT)
             self.assertIs(type(self.requests()[-1]), failing)
             yield from self.tell(view, ToolExecution(call, "shell", EXECUTING))
 
@@ -460,7 +459,7 @@ class Edits(QuestionCase):
             # At first its names have to be scrolled through.
             self.moments += 1
             yield from self.press("allow")
-        self.assertEqual(self.sentences[-1], f"{PREFIX}{answering.TOO_LONG}")
+        yield from self.until_told(answering.TOO_LONG)
         yield lambda: self.window.active_view() != view
         whole = text_of(self.window.active_view())
         self.assertIn("-one\n+1\n", whole)
@@ -489,7 +488,7 @@ class Ends(QuestionCase):
         yield from self.tell(view, ToolExecution("c", "shell", EXECUTING))
         yield from self.until_turn()
         self.assertNotIn("May it use", text_of(view))
-        self.assertIn(replies.OVER, self.sentences[-1])
+        yield from self.until_told(replies.OVER)
         inputs[0]("too late")
         yield from self.until_turn()
         self.assertEqual(self.requests(), [])
@@ -501,7 +500,7 @@ class Ends(QuestionCase):
         yield from self.press("allow")
         self.assertEqual(self.decided(), [("c", ONCE)])
         self.service.asked[0][1].fail(Unanswered("The agent has ended."))
-        yield lambda: "did not reach the agent: The agent has ended." in self.sentences[-1]
+        yield from self.until_told("did not reach the agent: The agent has ended.")
         yield from self.press("deny")
         self.assertEqual(self.decided(), [("c", ONCE), ("c", CANCEL)])
 
@@ -555,7 +554,7 @@ class Links(QuestionCase):
         yield from self.asks(view, command="\n".join(["echo"] * 200))
         yield from self.follow(view, "[Yes]")
         self.assertEqual(self.decided(), [])
-        self.assertIn("Shell was not in sight until now", self.sentences[-1])
+        yield from self.until_told("Shell was not in sight until now")
         yield from self.follow(view, "[No]")
         self.assertEqual(self.decided(), [("c", CANCEL)])
 
@@ -565,4 +564,4 @@ class Links(QuestionCase):
         yield from self.follow(view, "[Yes]")
         yield from self.follow(view, "[No]")
         self.assertEqual(self.decided(), [("c", ONCE)])
-        self.assertIn(answering.ON_ITS_WAY, self.sentences[-1])
+        yield from self.until_told(answering.ON_ITS_WAY)

@@ -114,6 +114,10 @@ class ChatCase(ReviewCase):
         self.chats.drawing.updated(ChatUpdate(self.id_of(view), **members))
         yield from self.until_turn()
 
+    def until_told(self, part: str) -> Steps:
+        """Until the newest sentence of the status bar has this."""
+        yield from self.until_in(part, lambda: self.sentences[-1] if self.sentences else "")
+
     def until_clicked(self) -> Steps:
         """Until it is known whether a pressed mouse button was a click."""
         known: list[None] = []
@@ -279,7 +283,7 @@ class Opening(ChatCase):
     def test_a_patch_that_does_not_fit_has_the_transcript_come_anew(self) -> Steps:
         view = yield from self.chat()
         yield from self.update(view, patches=(Patch("a", 5, 9, Rendered("x")),))
-        yield from self.until_turn()
+        yield lambda: self.service.opens == 2
         self.assertEqual(self.service.opened, [self.id_of(view)])
 
     def test_a_long_transcript_is_drawn_in_parts_between_other_work(self) -> Steps:
@@ -451,7 +455,9 @@ class Keys(ChatCase):
             view.sel().clear()
             view.sel().add(sublime.Region(*region))
             yield from self.until_clicked()
-            self.assertEqual([it.file_name() for it in self.window.views()].count(path), opened)
+            yield from self.until_equal(
+                lambda: [it.file_name() for it in self.window.views()].count(path), opened
+            )
 
     def test_a_chat_is_never_saved_into_a_file(self) -> Steps:
         view = yield from self.chat()

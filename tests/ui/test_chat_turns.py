@@ -118,7 +118,7 @@ class Undoing(TurnCase):
         yield from self.begin_chat()
         self.run_command("undo_turn")
         yield from self.given(Checkpoints, (self.turn("t1", OTHER),))
-        self.assertIn(f"Gemini Companion: {NOTHING[False]}", self.sentences)
+        yield from self.until_told(NOTHING[False])
         self.assertEqual(self.service.asked, [])
 
     def test_files_that_are_excluded_and_so_not_kept_are_named(self) -> Steps:
@@ -344,7 +344,7 @@ class Elsewhere(SheetCase):
         yield from self.begin_chat()
         self.run_command("turn_changes", turn="t1")
         yield from self.given(TurnTexts, (self.file(UNDONE),))
-        self.assertIn(f"Gemini Companion: {ALL_UNDONE}", self.sentences)
+        yield from self.until_told(ALL_UNDONE)
 
     def test_an_edit_that_waits_as_one_made_without_asking_is_there_once(self) -> Steps:
         yield from self.begin_chat()

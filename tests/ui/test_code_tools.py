@@ -17,6 +17,7 @@ from GeminiCompanion.companion.ui import stories
 from GeminiCompanion.companion.ui.code import code_tools, language_servers
 from GeminiCompanion.companion.ui.prompt import diagnostics
 
+from ..waiting import PATIENCE
 from .reviewing import ReviewCase, Steps
 
 PYTHON = "def one():\n    return two()\n\ndef two():\n    return '\U0001f600' + two()\n"
@@ -186,6 +187,8 @@ class LanguageServers(CodeToolsCase):
         super().setUp()
         self.replies: dict[str, Any] = {}
         self.asked: list[tuple[str, Any]] = []
+        # A busy machine does not come too late.
+        self.replace(language_servers, "PATIENCE", 1000 * PATIENCE)
         self.session = types.SimpleNamespace(
             config=types.SimpleNamespace(name="pyright"),
             has_capability=lambda name: True,

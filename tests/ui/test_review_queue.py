@@ -216,7 +216,9 @@ class FromTheCode(QueueCase):
         yield lambda: self.cli.received("ide/diffRejected")
         for name in ("accept_diff", "accept_diff_and_next"):
             yield from self.another_diff("b")
+            right = self.view("+b")
             yield from self.run_on(name, "b")
+            yield lambda right=right: not right.is_valid()
         self.assertEqual(self.window.active_view(), self.view("typing.py"))
         yield lambda: len(self.cli.received("ide/diffAccepted")) == 2
         yield from self.another_diff("b")
