@@ -144,6 +144,17 @@ class Guarded(Case):
         names = ("../a.py", "src/../../a.py", "up/a.py", "up/new/a.py", "dangling", "twice/work.py")
         self.assert_asked(*map(self.edit, names), self.edit("../work2/a.py"))
 
+    def test_a_search_in_a_folder_outside_of_the_workspace_is_always_asked_about(self) -> None:
+        def search(**args: str) -> Call:
+            return read(ToolCallUpdate("1", "Find", "search", raw_input=args), "Grep", args)
+
+        approvals = self.approved(search(pattern="x", dir_path="src"))
+        for inner in (".", self.folder, "src/deep"):
+            self.assertTrue(self.covers(approvals, search(path=inner)), inner)
+        for outer in ("..", self.top, "src/../..", ".git"):
+            for name in ("path", "dir_path", "directory"):
+                self.assertFalse(self.covers(approvals, search(**{name: outer})), (name, outer))
+
     def test_a_link_within_the_workspace_counts_as_the_file_that_it_leads_to(self) -> None:
         os.symlink("src", self.path("link"))
         approvals = self.approved(self.edit("src/a.py"))
