@@ -252,6 +252,14 @@ class Commands(Case):
         for line in ("git pull", "git-push", "mygit push", "git pushed", "ls", "git\npull"):
             self.assertFalse(is_named(line, "git push *"), line)
 
+    def test_quotes_and_blanks_of_a_rule_that_denies_mean_what_they_mean_in_a_line(self) -> None:
+        for pattern in ("git commit -m 'a b'", 'git  commit -m "a b"', "git commit -m a\\ b *"):
+            for line in ('git commit -m "a b"', "git commit -m 'a b'", "ls; git commit -m 'a b'"):
+                self.assertTrue(is_named(line, pattern), (line, pattern))
+                self.assertTrue(may_be(line, pattern), (line, pattern))
+            self.assertFalse(is_named("git commit -m 'a c'", pattern), pattern)
+        self.assertTrue(is_named("C:\\tools\\x.exe", "C:\\tools\\x.exe"))
+
     def test_a_long_line_is_looked_through_at_once(self) -> None:
         # Looked through again from each word, it would take minutes.
         line = "a " * 100_000

@@ -58,7 +58,7 @@ def is_named(line: str, pattern: str) -> bool:
     """Whether the pattern matches any part of a line, with whatever stands before it: a path, an
     assignment, another program that is to run it."""
     texts = [it.casefold() for it in parts(line)]
-    patterns = _spellings(pattern.casefold())
+    patterns = _spellings(_plain(pattern))
     return any(_ends_like(text, it) for text in texts for it in patterns)
 
 
@@ -69,7 +69,7 @@ def may_be(line: str, pattern: str) -> bool:
     if UNCLEAR.search(line) or any(map(_is_other_blank, blanks)) or not _is_closed(line):
         return True
     words = iter(NOTHING.sub("", BETWEEN.sub(" ", line.casefold())).split())
-    wanted = [it for it in pattern.casefold().split() if it != "*"]
+    wanted = [it for it in _plain(pattern).split() if it != "*"]
     # Each is looked for behind the one before.
     return all(any(_may_be_word(word, each) for word in words) for each in wanted)
 
@@ -105,6 +105,11 @@ def _may_be_word(word: str, wanted: str) -> bool:
     begun, glob, ended = GLOB.sub("*", name, count=1).partition("*")
     could_be = glob and is_like(first, f"{begun}*" if star else f"{begun}*{ended}")
     return bool(could_be) or is_like(word, wanted) or is_like(name, wanted)
+
+
+def _plain(pattern: str) -> str:
+    """As the parts of lines are: without quotes, with single blanks, in small letters."""
+    return " ".join(NOTHING.sub("", pattern.casefold()).split())
 
 
 def _spellings(pattern: str) -> tuple[str, ...]:
