@@ -406,7 +406,7 @@ class Unasked(UnaskedCase):
         self.decide(view, "accept_file", id)
         yield from self.until_equal(lambda: self.on_disk("a.py"), expected)
 
-    def test_what_is_typed_over_another_text_than_the_reviews_is_taken_back(self) -> Steps:
+    def test_what_is_typed_is_taken_back_where_the_review_has_another_text(self) -> Steps:
         id = self.made("a.py", OLD, "added\n" + OLD)
         view, told = (yield from self.show()), self.told()
         source = self.sheet(view).source(id)
@@ -422,10 +422,7 @@ class Unasked(UnaskedCase):
             return right
 
         self.replace(source, "open", open_and_type)
-        start = text_of(view).index("\nadded") + 1
-        view.sel().clear()
-        view.sel().add(sublime.Region(start, start + len("added")))
-        view.run_command("insert", {"characters": "x"})
+        self.type(view, "\nadded", " here")
         yield lambda: any(TAKEN_BACK in it for it in told)
         ((right, _),) = open_diffs.diffs(self.window)
         self.assertEqual(text_of(right), "typed\nadded\n" + OLD)

@@ -94,9 +94,9 @@ class TypedEdits:
         return is_as_shown and view is not None and self._put(view, edit)
 
     def _put(self, view: sublime.View, edit: TypedEdit) -> bool:
-        region = sublime.Region(edit.start, edit.start + len(edit.old))
-        if view.is_read_only() or view.substr(region) != edit.old:
+        if view.is_read_only():
             return False
+        region = sublime.Region(edit.start, edit.start + len(edit.old))
         texts.replace_parts(view, [(region, edit.new)])
         self.did(EditStep(view))
         self.counts[edit.file] = view.change_count()
@@ -105,6 +105,7 @@ class TypedEdits:
 
     async def _open(self, id: str, source: Source, sheet: sublime.View) -> None:
         view, window, is_over = None, sheet.window(), False
+        shown = _text_of(self._section(id))
         try:
             if window is not None:
                 view = await source.open(window, id)
@@ -113,7 +114,16 @@ class TypedEdits:
             edits = self._waiting.pop(id)
             if not is_over:
                 _give_back(window, self._section(id), edits)
-        self._opened(id, view is not None and all([self._put(view, it) for it in edits]))
+        # The user may have typed in it before the sheet heard that it is open.
+        is_as_shown = view is not None and texts.text_of(view) == shown
+        is_done = is_as_shown and view is not None and all([self._put(view, it) for it in edits])
+        self._opened(id, is_done)
+
+
+def _text_of(section: Section | None) -> str | None:
+    """The file's text before what is typed; None where the sheet does not show it."""
+    comparison = section.file.comparison if section is not None else None
+    return "".join(comparison.new.rows) if comparison is not None else None
 
 
 def _give_back(
@@ -121,10 +131,9 @@ def _give_back(
 ) -> None:
     """The file's review did not open, and nobody draws the sheet any more: the file's text, with
     what was typed, is a tab of the user."""
-    comparison = section.file.comparison if section is not None else None
-    if section is None or comparison is None:
+    text = _text_of(section)
+    if section is None or text is None:
         return
-    text = "".join(comparison.new.rows)
     for it in edits:
         text = text[: it.start] + it.new + text[it.start + len(it.old) :]
     texts.return_text(window or sublime.active_window(), section.file.title, text, YOURS)
