@@ -199,6 +199,7 @@ class FakeEditor(Editor):
     def __init__(self) -> None:
         self.diffs: dict[tuple[int, str, str], str] = {}
         self.told: list[str] = []
+        self.withdrawn: list[str] = []
         # The state of all windows, each time that it was another one.
         self.statuses: list[tuple[Status, ...]] = []
         self.orphaned: dict[tuple[int, str], bool] = {}
@@ -248,8 +249,11 @@ class FakeEditor(Editor):
             raise EditorError("The editor has no window.")
         self.returned.append((window_id, path, text))
 
-    def tell(self, sentence: str) -> None:
+    def tell(self, sentence: str, about: str = "") -> None:
         self.told.append(sentence)
+
+    def withdraw(self, about: str) -> None:
+        self.withdrawn.append(about)
 
 
 @dataclass(frozen=True)

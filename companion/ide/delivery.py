@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from typing import Callable, Container, Iterable, Mapping
+from uuid import uuid4
 
 from .decisions import DECIDED, OPEN, TOLD, Book, Decision, Entry
 from .saved_state import SavedSession
@@ -63,22 +64,27 @@ class Delivery:
     """Passes decisions from the book to the sessions of one window.
 
     `on_told` gets the number of each text that a CLI was told. `on_change` is called when the book
-    has changed. `asking` gives the sessions with an open proposal for a path in any book.
+    has changed. `asking` gives the sessions with an open proposal for a path in any book. `tell`
+    shows a sentence about something, `withdraw` says that it is not true any more.
     """
 
     def __init__(
         self,
         book: Book,
         sessions: Sessions,
-        tell: Callable[[str], None],
+        tell: Callable[[str, str], None],
         on_told: Callable[[int], None],
         on_change: Callable[[], None],
         asking: Callable[[str], set[str]] = lambda path: set(),
+        withdraw: Callable[[str], None] = lambda about: None,
     ) -> None:
         self._book = book
         self._sessions = sessions
         self._asking = asking
-        self._tell = tell
+        self._tell, self._withdraw = tell, withdraw
+        # The decisions of which the user was told that they wait, and whether these had a text.
+        self._told_away: dict[int, bool] = {}
+        self._name = uuid4().hex
         self._on_told = on_told
         self._on_change = on_change
         self._settled = Settled(self.pass_on)
@@ -155,10 +161,11 @@ class Delivery:
             return
         entry = self._book[number]
         if self._book.tell(number):
-            self._tell(CROWDED)
+            self._tell(CROWDED, "")
         if number in self._book:
             self._on_told(number)
         self.settled(entry.path)
+        self._withdraw_untrue()
         self._on_change()
 
     def hand_out(self, session: Session, path: str) -> str | None:
@@ -236,6 +243,7 @@ class Delivery:
             if session is not None:
                 session.replace(number, self._book[number].decision)
         if unwritten:
+            self._withdraw_untrue()
             self._on_change()
         return bool(unwritten)
 
@@ -304,4 +312,16 @@ class Delivery:
         entry: Entry = self._book[number]
         session = self._sessions.find(entry.session_id)
         if not self._is_stopped and (session is None or session.stream is None):
-            self._tell(AWAY_WITH_TEXT if entry.text else AWAY)
+            self._told_away[number] = bool(entry.text)
+            self._tell(AWAY_WITH_TEXT if entry.text else AWAY, self._about(number))
+
+    def _withdraw_untrue(self) -> None:
+        """What no CLI was told of yet may be told, forgotten or another decision by now."""
+        for number, has_text in list(self._told_away.items()):
+            entry = self._book[number] if number in self._book else None
+            if entry is None or entry.state != DECIDED or bool(entry.text) != has_text:
+                del self._told_away[number]
+                self._withdraw(self._about(number))
+
+    def _about(self, number: int) -> str:
+        return f"decision {self._name} {number}"

@@ -172,8 +172,13 @@ class Editor(ABC):
         """
 
     @abstractmethod
-    def tell(self, sentence: str) -> None:
-        """Show the sentence until the user has seen it. Returns at once, from any thread."""
+    def tell(self, sentence: str, about: str = "") -> None:
+        """Show the sentence until the user has seen it, or what it is `about` is over. Returns at
+        once, from any thread."""
+
+    @abstractmethod
+    def withdraw(self, about: str) -> None:
+        """What was told about this is not true any more. Returns at once, from any thread."""
 
     def repeat(self, sentence: str) -> None:
         """Show for a moment what the state of a window says as long as it is true; an editor that

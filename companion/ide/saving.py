@@ -38,19 +38,20 @@ TAKEN_OVER = "The other editor has ended: your texts and decisions are saved for
 
 class Saving:
     """Saves to the one file `path`, or nowhere if None. `picture` gives the present state; `tell`
-    shows a sentence to the user. `problem` says why the present state would be lost at a restart;
-    empty if it would not."""
+    shows a sentence to the user, `withdraw` says that a problem is over. `problem` says why the
+    present state would be lost at a restart; empty if it would not."""
 
     def __init__(
         self,
         path: str | None,
         picture: Callable[[], list[SavedWorkspace]],
         tell: Callable[[str], None],
+        withdraw: Callable[[], None] = lambda: None,
     ) -> None:
         self._path = path
         self._lock = FolderLock(os.path.dirname(path or ""))
         self._picture = picture
-        self._tell = tell
+        self._tell, self._withdraw = tell, withdraw
         self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Future[str] | None = None
         self.problem = ""
@@ -96,6 +97,8 @@ class Saving:
             failing.pop_all()
         if problem:
             logger.error("%s", problem)
+        if self.problem:
+            self._withdraw()
         if problem or self.problem:
             self._tell(problem or TAKEN_OVER)
         self.is_on, self.problem = True, ""
@@ -201,4 +204,6 @@ class Saving:
         if problem and not self.problem:
             logger.error("%s", problem)
             self._tell(problem)
+        elif self.problem and not problem:
+            self._withdraw()
         self.problem = problem

@@ -28,6 +28,8 @@ from .workspace import Workspace
 # the computer slept.
 TICK = 5.0
 SLEPT = 5.0
+# What sentences about the saved state are about.
+SAVING = "saving"
 
 
 class Windows:
@@ -50,7 +52,8 @@ class Windows:
         self._pid = pid
         self._reach = reach
         self.stamps = Stamps()
-        self.saving = Saving(state_path, self._picture, editor.tell)
+        tell, withdraw = partial(editor.tell, about=SAVING), partial(editor.withdraw, SAVING)
+        self.saving = Saving(state_path, self._picture, tell, withdraw)
         self._unclaimed = Unclaimed()
         self._is_ending = False
         self.workspaces: dict[int, Workspace] = {}

@@ -69,6 +69,8 @@ from .window_watch import WindowWatch
 
 # The context that key bindings ask for.
 DIFF_WAITS = "gemini_companion_diff_waits"
+# What sentences about the unsent texts of chats are about.
+DRAFTS = "drafts"
 
 
 class Running:
@@ -154,6 +156,8 @@ class Running:
     def _chat_actions(
         self, engines: Engines, drafts: Drafts, tell: Callable[[str], None]
     ) -> ChatActions:
+        drafts.on_refused = partial(self.editor.tell, about=DRAFTS)
+        drafts.on_accepted = partial(self.editor.withdraw, DRAFTS)
         context = ToldContext(self.companion)
         engines.open_tabs.on_replace = context.loaded
         chats = ChatActions(

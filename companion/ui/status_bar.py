@@ -10,7 +10,7 @@ import sublime
 
 from ..ide import live_words
 from ..ide.status import Status
-from . import settings
+from . import settings, views
 from .review.open_diffs import diffs
 
 KEY = "gemini_companion"
@@ -71,15 +71,13 @@ class StatusBar:
             text = self._text(window)
             if self._shown.get(window.id(), "") != text:
                 self._shown[window.id()] = text
-                for group in range(window.num_groups()):
-                    _show(window.active_view_in_group(group), text)
-                _show(window.active_view(), text)
+                views.show_status(window, KEY, text)
 
     def activated(self, view: sublime.View) -> None:
         """The view has got the keyboard."""
         window = view.window()
         if window is not None:
-            _show(view, self._shown.get(window.id(), ""))
+            views.set_status(view, KEY, self._shown.get(window.id(), ""))
 
     def stop(self) -> None:
         """Remove the text everywhere."""
@@ -127,12 +125,3 @@ class StatusBar:
         if not status.connected:
             return NO_CLI
         return CONNECTED if status.connected == 1 else f"{CONNECTED} {status.connected}"
-
-
-def _show(view: sublime.View | None, text: str) -> None:
-    if view is None or view.get_status(KEY) == text:
-        return
-    if text:
-        view.set_status(KEY, text)
-    else:
-        view.erase_status(KEY)

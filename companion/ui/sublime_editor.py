@@ -143,9 +143,12 @@ class SublimeEditor(Editor):
     async def return_text(self, window_id: int, path: str, text: str, remark: str = YOURS) -> None:
         await self._ask(partial(_return_text, window_id, path, text, remark))
 
-    def tell(self, sentence: str) -> None:
+    def tell(self, sentence: str, about: str = "") -> None:
         self.answer(sentence)
-        queues.on_ui_thread(partial(self.messages.add, sentence))
+        queues.on_ui_thread(partial(self.messages.add, sentence, about))
+
+    def withdraw(self, about: str) -> None:
+        queues.on_ui_thread(partial(self.messages.withdraw, about))
 
     def repeat(self, sentence: str) -> None:
         self.answer(sentence)

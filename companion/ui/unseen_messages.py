@@ -1,5 +1,5 @@
-"""What the user has to know: it stays in the status bar until they have seen it in a list.
-UI thread only.
+"""What the user has to know: it stays in the status bar until they have seen it in a list, or it is
+not true any more. UI thread only.
 
 What `status_message` shows is gone a moment later, perhaps unseen.
 """
@@ -12,7 +12,7 @@ from typing import Callable
 import sublime
 
 from ..base.shown_text import shown_line
-from . import panels
+from . import panels, views
 
 # After the key of the state: the status bar shows texts by their keys.
 KEY = "gemini_companion_messages"
@@ -28,25 +28,43 @@ class UnseenMessages:
 
     def __init__(self) -> None:
         self._unseen: dict[str, float] = {}
+        # What each of them is about: it is true as long as one of these is not withdrawn.
+        self._subjects: dict[str, set[str]] = {}
 
-    def add(self, message: str) -> None:
+    def add(self, message: str, about: str = "") -> None:
+        """Without what it is `about`, it stays until it is seen."""
         self._unseen.pop(message, None)
         self._unseen[message] = time.time()
+        self._subjects.setdefault(message, set()).add(about)
         while len(self._unseen) > MOST:
             del self._unseen[next(iter(self._unseen))]
+        self._forget_subjects()
         self.look()
+
+    def withdraw(self, about: str) -> None:
+        """The messages about this are not true any more, but for those about something else as
+        well."""
+        for message, subjects in self._subjects.items():
+            if about in subjects:
+                subjects.remove(about)
+                if not subjects:
+                    self._unseen.pop(message, None)
+        self._forget_subjects()
+        self.look()
+
+    def _forget_subjects(self) -> None:
+        known = self._subjects.items()
+        self._subjects = {it: subjects for it, subjects in known if it in self._unseen}
 
     def look(self) -> None:
         """Show the newest message where it is not shown; to be called from time to time as well."""
         text = self._text()
         for window in sublime.windows():
-            for group in range(window.num_groups()):
-                _show(window.active_view_in_group(group), text)
-            _show(window.active_view(), text)
+            views.show_status(window, KEY, text)
 
     def activated(self, view: sublime.View) -> None:
         """The view has got the keyboard."""
-        _show(view, self._text())
+        views.set_status(view, KEY, self._text())
 
     async def show(self, window: sublime.Window, tell: Callable[[str], None]) -> None:
         """List them, the newest first. Whoever closes the list has seen them."""
@@ -61,13 +79,14 @@ class UnseenMessages:
         await panels.choice(window, items, TITLE)
         # Those that came meanwhile are not in the list.
         self._unseen = {it: at for it, at in self._unseen.items() if listed.get(it) != at}
+        self._forget_subjects()
         self.look()
 
     def stop(self) -> None:
         """Remove the text everywhere."""
         for window in sublime.windows():
             for view in window.views():
-                _show(view, "")
+                views.set_status(view, KEY, "")
 
     def _text(self) -> str:
         if not self._unseen:
@@ -75,12 +94,3 @@ class UnseenMessages:
         message = shown_line(list(self._unseen)[-1])
         message = message if len(message) <= SHOWN else message[:SHOWN].rstrip() + "..."
         return f"Show Messages ({len(self._unseen)}): {message}"
-
-
-def _show(view: sublime.View | None, text: str) -> None:
-    if view is None or view.get_status(KEY) == text:
-        return
-    if text:
-        view.set_status(KEY, text)
-    else:
-        view.erase_status(KEY)

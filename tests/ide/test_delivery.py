@@ -112,14 +112,28 @@ class Alone(InLoop):
         self.clock = Clock()
         self.book = Book()
         self.said: list[str] = []
+        # What is not withdrawn.
+        self.true: dict[str, str] = {}
         self.sessions = Sessions(
             lambda session: self.delivery.session_ended(session),
             on_told=lambda number: self.delivery.told(number),
             on_stream_lost=lambda session, unread: self.delivery.stream_lost(session, unread),
         )
         self.delivery = Delivery(
-            self.book, self.sessions, self.said.append, lambda number: None, lambda: None
+            self.book,
+            self.sessions,
+            self.say,
+            lambda number: None,
+            lambda: None,
+            withdraw=self.withdraw,
         )
+
+    def say(self, sentence: str, about: str) -> None:
+        self.said.append(sentence)
+        self.true[about] = sentence
+
+    def withdraw(self, about: str) -> None:
+        del self.true[about]
 
     def open(self) -> Session:
         return self.sessions.open(VERSION)
@@ -236,6 +250,16 @@ class Alone(InLoop):
         Reader(session)
         self.delivery.send(self.decide(session.id))
         self.assertEqual(len(self.said), 2)
+        await self.clock.advance(0)
+        # The CLI that is there was told of both.
+        self.assertEqual(self.true, {})
+
+    async def test_that_a_text_waits_is_not_true_once_the_user_has_taken_it_back(self) -> None:
+        session = self.open()
+        self.delivery.send(self.decide(session.id, "mine\n"))
+        self.assertEqual(list(self.true.values()), [AWAY_WITH_TEXT])
+        self.assertTrue(self.delivery.withdraw(PATH, "mine\n"))
+        self.assertEqual(self.true, {})
 
     async def test_the_user_hears_of_what_waited_when_its_cli_was_gone_before_that_showed(
         self,

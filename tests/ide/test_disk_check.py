@@ -208,7 +208,8 @@ class WhatIsOnDisk(DiskCheckTestCase):
 
     def delivery(self) -> Delivery:
         sessions = Sessions(lambda session: None)
-        return Delivery(self.book, sessions, self.said.append, lambda it: None, lambda: None)
+        say = lambda sentence, about: self.said.append(sentence)  # noqa: E731
+        return Delivery(self.book, sessions, say, lambda it: None, lambda: None)
 
     async def test_a_disk_that_never_answers_holds_up_no_other_text(self) -> None:
         self.accept("new\n", self.long_ago)

@@ -302,6 +302,8 @@ class TwoEditors(OutlivingTestCase):
         await asyncio.wait_for(begun, PATIENCE)
         self.assertEqual(set(texts(second, 2)), {("/a/b", "first\n"), ("/a/c", "second\n")})
         self.assertEqual((self.other.told[-1], second.statuses()[0].unsaved), (TAKEN_OVER, ""))
+        # That another editor has the folder is not true any more.
+        self.assertEqual(self.other.withdrawn, ["saving"])
         await later.aclose()
         found, _ = state_file.load(self.path)
         kept = {text for each in found for text in texts_of(each)}

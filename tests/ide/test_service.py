@@ -330,7 +330,8 @@ class Teller(Editor):
     async def return_text(self, window_id, path, text, remark=""): pass
     def show_status(self, statuses): pass
     def gather_edit(self, window_id, edit): pass
-    def tell(self, sentence): print("told:", sentence)
+    def tell(self, sentence, about=""): print("told:", sentence)
+    def withdraw(self, about): pass
 recent = log.start("info")
 companion = Companion(Teller(), 1)
 companion.post(WindowsChanged({1: ()}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from GeminiCompanion.companion.ide.delivery import AWAY
 from GeminiCompanion.companion.ui import unseen_messages
 from GeminiCompanion.companion.ui.review import accepting, notes
 
@@ -50,6 +51,29 @@ class Unseen(ReviewCase):
         for sentence in ("It is so.", "Else.", "It is so."):
             self.running().editor.tell(sentence)
         yield from self.until_equal(self.shown, "Show Messages (2): It is so.")
+
+    def test_one_that_is_not_true_any_more_goes_and_others_stay(self) -> Steps:
+        yield from self.open("a.txt", "a\n")
+        editor = self.running().editor
+        for sentence, about in (("It waits.", "one"), ("It waits.", "two"), ("It stays.", "")):
+            editor.tell(sentence, about)
+        editor.withdraw("one")
+        yield from self.until_equal(self.shown, "Show Messages (2): It stays.")
+        editor.withdraw("two")
+        yield from self.until_equal(self.shown, "Show Messages (1): It stays.")
+        editor.withdraw("two")
+        yield from self.until_turn()
+        self.assertEqual(self.shown(), "Show Messages (1): It stays.")
+
+    def test_that_a_cli_is_away_is_not_said_any_more_when_it_is_back(self) -> Steps:
+        yield from self.propose("old\n", "new\n")
+        self.cli.close()
+        yield self.cli.stream_ended.is_set
+        self.run_command("reject_diff")
+        yield lambda: AWAY in self.running().editor.messages._unseen
+        later = yield from self.connect()
+        yield lambda: later.received("ide/diffRejected")
+        yield lambda: AWAY not in self.running().editor.messages._unseen
 
     def test_a_diff_that_is_closed_while_it_is_being_accepted_is_told_so(self) -> Steps:
         right = yield from self.propose("old\n", "new\n")

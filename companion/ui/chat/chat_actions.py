@@ -57,7 +57,7 @@ class ChatActions:
         context: ToldContext,
     ) -> None:
         self.engines = engines
-        self.drafts, drafts.on_refused = drafts, warn
+        self.drafts = drafts
         self.context = context
         self.stories = self._stories = stories
         self._tell = tell

@@ -64,6 +64,8 @@ class Drafts:
         self._is_due = False
         # Called with a sentence when they cannot be written, once until they can be again.
         self.on_refused: Callable[[str], None] = lambda sentence: None
+        # Called when they can be written again after that.
+        self.on_accepted: Callable[[], None] = lambda: None
         self._is_refused = False
 
     @classmethod
@@ -147,7 +149,9 @@ class Drafts:
         try:
             private_files.make_parents(self._path)
             private_files.write(self._path, data)
-            self._is_refused = False
+            if self._is_refused:
+                self._is_refused = False
+                queues.on_ui_thread(lambda: self.on_accepted())
         except FileNotFoundError:
             # Somebody removes the folder just now; the next text makes it anew.
             logger.debug("unsent texts are not saved: their folder is being removed")
@@ -158,7 +162,7 @@ class Drafts:
     def _refuse(self, sentence: str) -> None:
         if not self._is_refused:
             self._is_refused = True
-            queues.on_ui_thread(partial(self.on_refused, sentence))
+            queues.on_ui_thread(lambda: self.on_refused(sentence))
 
 
 def _read(path: str) -> dict[str, Draft]:

@@ -132,8 +132,11 @@ class Port(Editor):
     def gather_edit(self, window_id: int, edit: UnaskedEdit) -> None:
         self._world.ledger.hooks.gathered(window_id, edit)
 
-    def tell(self, sentence: str) -> None:
+    def tell(self, sentence: str, about: str = "") -> None:
         self._world.note("told: {}", sentence)
+
+    def withdraw(self, about: str) -> None:
+        self._world.note("withdrawn: {}", about)
 
 
 class Scene:
