@@ -769,7 +769,7 @@ class Drawn(Terminal):
         path = os.path.join(self.folder, "kept.py")
         self.press(f"\x13{path}\r", f"Saved: {path}")
         self.assertEqual(pathlib.Path(path).read_text(), "new\n")
-        self.press("t\x17", "Two minutes")
+        self.press("t\x17", "Welcome to Gemini Companion")
 
     def test_in_a_narrow_terminal_the_keys_stand_in_more_lines(self) -> None:
         self.review()
