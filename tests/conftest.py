@@ -16,6 +16,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import settings
 
+from tests.leftovers import Leftovers, own_temp_folder
 from tests.looks_at import PassedBefore
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -36,7 +37,8 @@ settings.register_profile("steady", database=None, deadline=None, derandomize=Tr
 settings.load_profile("steady")
 
 # The adapter's tests run inside an editor: tests/run.py.
-if importlib.util.find_spec("sublime") is None:
+IN_EDITOR = importlib.util.find_spec("sublime") is not None
+if not IN_EDITOR:
     collect_ignore_glob = ["ui/*"]
 
 # The collector looks through all that pytest and the libraries hold. What is made in a test is
@@ -54,6 +56,11 @@ def pytest_configure(config: pytest.Config) -> None:
     reaches it hangs. The stacks of all threads are shown then, and the run ends. What passed
     before, and looks at nothing that has changed since, is skipped."""
     config.pluginmanager.register(PassedBefore(PASSED, ROOT, bool(os.environ.get("ALL"))))
+    folder = own_temp_folder()
+    if IN_EDITOR:
+        # The editor's own companion goes on from file to file, with its discovery files.
+        os.mkdir(os.path.join(folder, "gemini"))
+    config.pluginmanager.register(Leftovers(folder))
     if config.pluginmanager.hasplugin("timeout"):
         config.option.timeout = config.option.timeout or TIME_LIMIT
         # The other way, a signal, does not work in the editor's threads.

@@ -17,6 +17,8 @@ from typing import NamedTuple
 import pytest
 from GeminiCompanion.tools import package, setup
 
+from ..leftovers import SHARED
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 IS_CHECKOUT = bool(shutil.which("git")) and os.path.exists(os.path.join(ROOT, ".git"))
 WHOLE, PLAIN = NAMES = (package.WHOLE, package.PLAIN)
@@ -43,7 +45,7 @@ class Builds(NamedTuple):
 
 @functools.lru_cache(maxsize=None)
 def builds() -> Builds:
-    folder = os.path.realpath(tempfile.mkdtemp())
+    folder = os.path.realpath(tempfile.mkdtemp(prefix=SHARED))
     atexit.register(shutil.rmtree, folder, True)
     os.mkdir(os.path.join(folder, "elsewhere"))
     for name in ("one", "two"):
