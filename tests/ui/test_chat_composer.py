@@ -123,6 +123,11 @@ class GoingAlong(ComposerCase):
         yield from self.answer()
         yield lambda: self.kept(view) == ""
 
+    def test_what_is_typed_outlives_a_crash_that_comes_a_moment_later(self) -> Steps:
+        view = yield from self.chat()
+        self.type(view, "not yet")
+        yield lambda: self.kept(view) == "not yet"
+
     def test_a_message_of_a_megabyte_is_sent_whole(self) -> Steps:
         view = yield from self.chat()
         text = "word " * 200_000 + "end"
