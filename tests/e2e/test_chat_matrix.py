@@ -201,6 +201,19 @@ class InTab(unittest.TestCase):
         self.until_over("It ran.")
         self.assertEqual(self.read(), "plum\n")
 
+    def test_a_command_that_hides_its_end_is_allowed_only_after_that_was_in_sight(self) -> None:
+        padding = "".join(f"echo harmless {number}\n" for number in range(120))
+        line = f"{padding}echo plum > '{self.path}'"
+        self.say("run it", [self.row.run(line)], ["It ran."])
+        self.until_shown("▏ ? May it use ", "harmless 0\n", "harmless 119\n", "\n▏   [")
+        self.editor.do("command", "gemini_companion_allow")
+        until(lambda: self.editor.do("is_told", "was not in sight until now, or not all of it"))
+        self.assertIn("▏ ? May it use ", self.shown())
+        self.assertIsNone(self.read())
+        self.decide("gemini_companion_allow")
+        self.until_over("It ran.")
+        self.assertEqual(self.read(), "plum\n")
+
     def test_what_a_command_puts_out_is_shown_while_it_runs_if_the_agent_tells_it(self) -> None:
         # Some agents do not ask about a command that writes nothing.
         wait = f"until test -e '{self.path}'; do sleep 0.1; done"
