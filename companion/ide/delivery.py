@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Callable, Container, Iterable, Mapping
+from typing import Callable, Container, Iterable, Mapping, Protocol
 from uuid import uuid4
 
 from .decisions import DECIDED, OPEN, TOLD, Book, Decision, Entry
@@ -60,31 +60,60 @@ class Settled:
             self._timer = loop.call_later(max(self._at.values()) + SETTLED - now, self._look)
 
 
+class Messages(Protocol):
+    """Where the user reads sentences, each until what it is about is over."""
+
+    def tell(self, sentence: str, about: str = "") -> None: ...
+
+    def withdraw(self, about: str) -> None: ...
+
+
+class AwayMessages:
+    """What the user was told of decisions that wait for a CLI, until it is not true any more."""
+
+    def __init__(self, book: Book, messages: Messages) -> None:
+        self._book, self._messages = book, messages
+        # The numbers of the decisions, and whether these had a text.
+        self._told: dict[int, bool] = {}
+        self._name = uuid4().hex
+
+    def tell(self, number: int) -> None:
+        has_text = self._told[number] = bool(self._book[number].text)
+        self._messages.tell(AWAY_WITH_TEXT if has_text else AWAY, self._about(number))
+
+    def withdraw_untrue(self) -> None:
+        """What no CLI was told of yet may be told, forgotten or another decision by now."""
+        for number, has_text in list(self._told.items()):
+            entry = self._book[number] if number in self._book else None
+            if entry is None or entry.state != DECIDED or bool(entry.text) != has_text:
+                del self._told[number]
+                self._messages.withdraw(self._about(number))
+
+    def _about(self, number: int) -> str:
+        return f"decision {self._name} {number}"
+
+
 class Delivery:
     """Passes decisions from the book to the sessions of one window.
 
     `on_told` gets the number of each text that a CLI was told. `on_change` is called when the book
-    has changed. `asking` gives the sessions with an open proposal for a path in any book. `tell`
-    shows a sentence about something, `withdraw` says that it is not true any more.
+    has changed. `asking` gives the sessions with an open proposal for a path in any book.
     """
 
     def __init__(
         self,
         book: Book,
         sessions: Sessions,
-        tell: Callable[[str, str], None],
+        messages: Messages,
         on_told: Callable[[int], None],
         on_change: Callable[[], None],
         asking: Callable[[str], set[str]] = lambda path: set(),
-        withdraw: Callable[[str], None] = lambda about: None,
     ) -> None:
         self._book = book
         self._sessions = sessions
         self._asking = asking
-        self._tell, self._withdraw = tell, withdraw
-        # The decisions of which the user was told that they wait, and whether these had a text.
-        self._told_away: dict[int, bool] = {}
-        self._name = uuid4().hex
+        self._messages = messages
+        self._away = AwayMessages(book, messages)
         self._on_told = on_told
         self._on_change = on_change
         self._settled = Settled(self.pass_on)
@@ -161,11 +190,11 @@ class Delivery:
             return
         entry = self._book[number]
         if self._book.tell(number):
-            self._tell(CROWDED, "")
+            self._messages.tell(CROWDED)
         if number in self._book:
             self._on_told(number)
         self.settled(entry.path)
-        self._withdraw_untrue()
+        self._away.withdraw_untrue()
         self._on_change()
 
     def hand_out(self, session: Session, path: str) -> str | None:
@@ -243,7 +272,7 @@ class Delivery:
             if session is not None:
                 session.replace(number, self._book[number].decision)
         if unwritten:
-            self._withdraw_untrue()
+            self._away.withdraw_untrue()
             self._on_change()
         return bool(unwritten)
 
@@ -312,16 +341,4 @@ class Delivery:
         entry: Entry = self._book[number]
         session = self._sessions.find(entry.session_id)
         if not self._is_stopped and (session is None or session.stream is None):
-            self._told_away[number] = bool(entry.text)
-            self._tell(AWAY_WITH_TEXT if entry.text else AWAY, self._about(number))
-
-    def _withdraw_untrue(self) -> None:
-        """What no CLI was told of yet may be told, forgotten or another decision by now."""
-        for number, has_text in list(self._told_away.items()):
-            entry = self._book[number] if number in self._book else None
-            if entry is None or entry.state != DECIDED or bool(entry.text) != has_text:
-                del self._told_away[number]
-                self._withdraw(self._about(number))
-
-    def _about(self, number: int) -> str:
-        return f"decision {self._name} {number}"
+            self._away.tell(number)

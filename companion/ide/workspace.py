@@ -85,9 +85,7 @@ class Workspace:
         )
         self.updates = ContextUpdates(self.context, sessions, settings.is_trusted)
         self._disk = disk = DiskCheck(book, self._give_back, editor.repeat, on_change)
-        self.delivery = Delivery(
-            book, sessions, editor.tell, disk.watch, on_change, asking, editor.withdraw
-        )
+        self.delivery = Delivery(book, sessions, editor, disk.watch, on_change, asking)
         self.hooks = HookDesk(sessions, lambda: self.advertisement.port)
         self.words = WordsForModel(window_id, editor, self.hooks, on_change)
         self.diffs = Diffs(window_id, editor, book, sessions, self.delivery, disk, on_change)

@@ -119,16 +119,9 @@ class Alone(InLoop):
             on_told=lambda number: self.delivery.told(number),
             on_stream_lost=lambda session, unread: self.delivery.stream_lost(session, unread),
         )
-        self.delivery = Delivery(
-            self.book,
-            self.sessions,
-            self.say,
-            lambda number: None,
-            lambda: None,
-            withdraw=self.withdraw,
-        )
+        self.delivery = Delivery(self.book, self.sessions, self, lambda number: None, lambda: None)
 
-    def say(self, sentence: str, about: str) -> None:
+    def tell(self, sentence: str, about: str = "") -> None:
         self.said.append(sentence)
         self.true[about] = sentence
 

@@ -19,7 +19,7 @@ from GeminiCompanion.companion.ide.disk_check import HOUR, LOOKS, SUPERSEDED, Di
 from GeminiCompanion.companion.ide.editor import EditorError
 from GeminiCompanion.companion.ide.sessions import Sessions
 
-from ..support import Clock, InLoop, begun, temp_folder, until
+from ..support import Clock, FakeEditor, InLoop, begun, temp_folder, until
 from ..tables import rows
 
 
@@ -208,8 +208,7 @@ class WhatIsOnDisk(DiskCheckTestCase):
 
     def delivery(self) -> Delivery:
         sessions = Sessions(lambda session: None)
-        say = lambda sentence, about: self.said.append(sentence)  # noqa: E731
-        return Delivery(self.book, sessions, say, lambda it: None, lambda: None)
+        return Delivery(self.book, sessions, FakeEditor(), lambda it: None, lambda: None)
 
     async def test_a_disk_that_never_answers_holds_up_no_other_text(self) -> None:
         self.accept("new\n", self.long_ago)
