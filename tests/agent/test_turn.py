@@ -9,7 +9,14 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.agent.acp import messages
-from GeminiCompanion.companion.agent.acp.elicitation import ACCEPT, URL, ElicitationRequest
+from GeminiCompanion.companion.agent.acp.elicitation import (
+    ACCEPT,
+    FORM,
+    STRING,
+    URL,
+    ElicitationRequest,
+    Field,
+)
 from GeminiCompanion.companion.agent.acp.session_state import (
     MODE,
     MODEL,
@@ -184,6 +191,21 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         turn.ask(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
         await until(lambda: (8, {"action": "cancel"}) in self.session.told)
         self.assertEqual(turn.elicitations.waiting, ())
+        self.end()
+        await self.over(turn)
+
+    async def test_a_form_is_not_taken_without_a_field_that_it_needs(self) -> None:
+        turn = self.started()
+        fields = Field("name", STRING, is_required=True), Field("more", STRING)
+        turn.ask(ElicitationRequest("session", 8, FORM, "Who?", fields))
+        await until(lambda: turn.elicitations.waiting)
+        (asked,) = turn.elicitations.waiting
+        for content in ({}, {"more": "x"}):
+            with self.assertRaises(AgentError):
+                turn.elicitations.answer(asked.body.id, ACCEPT, content)
+        turn.elicitations.answer(asked.body.id, ACCEPT, {"name": "x"})
+        told = {"action": "accept", "content": {"name": "x"}}
+        self.assertEqual(self.session.told[-1], (8, told))
         self.end()
         await self.over(turn)
 
