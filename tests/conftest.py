@@ -8,9 +8,7 @@ import gc
 import importlib.util
 import os
 import random
-import sys
 import threading
-import types
 from contextlib import suppress
 
 import pytest
@@ -18,6 +16,7 @@ from hypothesis import settings
 
 from tests.leftovers import Leftovers, own_temp_folder
 from tests.looks_at import PassedBefore
+from tests.package_name import name_package
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Seconds; `make fuzz` runs FUZZ times as much in a test.
@@ -27,10 +26,7 @@ PASSED = os.path.join(ROOT, ".venv", "passed.json")
 # Begins a line about tests that did not run; tools/run_tests.py puts those of all parts together.
 SKIPPED = "skipped: "
 
-if "GeminiCompanion" not in sys.modules:
-    package = types.ModuleType("GeminiCompanion")
-    package.__path__ = [ROOT]
-    sys.modules["GeminiCompanion"] = package
+name_package(ROOT)
 
 # The same examples each time: what fails here fails everywhere.
 settings.register_profile("steady", database=None, deadline=None, derandomize=True)

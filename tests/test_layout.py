@@ -45,9 +45,9 @@ UPWARD = {
 }
 # The folders beside the package whose modules import each other.
 OTHERS = ("bench", "headless", "tests", "tools")
-# There alone imports for types do not count. A part of the simulated world holds the world, and the
+# Here alone imports for types do not count. A part of a simulated world holds the world, and the
 # world its parts: a protocol of it for their sake would repeat every method of every part.
-WORLD = "tests/ide/simulator"
+WORLDS = ("tests/ide/simulator", "tests/chat/simulator", "tests/ui/simulator")
 # Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
 # a thread, one for one piece of work, a question, a story and its end, a look at a window, a turn
 # of the agent, the way to it, a user of the engine, a chat, a request to it.
@@ -168,7 +168,7 @@ def others() -> dict[str, ast.Module]:
 
 
 def in_world(name: str) -> bool:
-    return name.rpartition("/")[0] == WORLD
+    return name.rpartition("/")[0] in WORLDS
 
 
 def used(name: str, tree: ast.Module, with_types: bool) -> Iterator[str]:

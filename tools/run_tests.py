@@ -127,6 +127,8 @@ TESTS = (
 )
 FUZZ = (
     Part("the core, simulated", ("-m", "tests.ide.simulator", "--seeds", "100000", "--jobs", "2")),
+    Part("the chats, simulated", ("-m", "tests.chat.simulator", "--seeds", "20000")),
+    Part("the adapter, simulated", (*ADAPTER, "--", "tests/ui/simulator_test.py")),
     Part("the API, as described", ("-m", "pytest", "-s", "tests/e2e/test_api_schema.py")),
     Part("the adapter with faults", (*ADAPTER, "--", "tests/ui/faults_test.py")),
     Part("reviews in random order", (*ADAPTER, "--", "tests/ui/random_reviews_test.py")),

@@ -107,6 +107,21 @@ class OnDisk(unittest.IsolatedAsyncioTestCase):
 
 
 class WithoutACli(OnDisk):
+    async def test_what_waits_for_an_agent_that_never_started_is_there_after_a_restart(
+        self,
+    ) -> None:
+        agent = await self.started()
+        cli = agent.backends[None].cli
+        conversation = agent.conversations.new(self.workspace, cli)
+        async with conversation.hold.held():
+            conversation.queue.add("hello", (), (), ())
+            await conversation.record.write()
+        await agent.stop()
+        known = (await self.started()).conversations.known(conversation.id)
+        self.assertEqual([it.text for it in known.queue.messages], ["hello"])
+        self.assertTrue(known.queue.is_held)
+        self.assertEqual(known.cli.id, cli.id)
+
     async def test_a_conversation_outlives_a_cli_that_does_not_start(self) -> None:
         transcript = self.written()
         agent = await self.started()

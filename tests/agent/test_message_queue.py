@@ -29,6 +29,9 @@ class Record:
         self.state = ConversationState()
         self.transcript = SimpleNamespace(write=lambda: None)
 
+    def begin(self) -> None:
+        pass
+
     def change(self, state: ConversationState) -> None:
         self.state = state
 

@@ -536,6 +536,11 @@ class TypedBefore(ChatViewCase):
             self.adopt(self.view, "newer, or shorter").composer.text, "newer, or shorter"
         )
 
+    def test_after_an_unload_it_counts_more_than_a_draft_that_is_not_on_disk_yet(self) -> None:
+        self.type("mine and more")
+        self.chat.leave_to_next()
+        self.assertEqual(self.adopt(self.view, "mine").composer.text, "mine and more")
+
 
 SAID = "▏ Gemini\nThe answer is two.\n\nMore of it.\n"
 LINE_AT = len(SAID)

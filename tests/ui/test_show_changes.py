@@ -12,7 +12,7 @@ from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ui.changes import deciding, undoing
-from GeminiCompanion.companion.ui.changes.sheet import CHANGED, NOTHING, ChangeSheet
+from GeminiCompanion.companion.ui.changes.sheet import ASIDE, NOTHING, ChangeSheet
 from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
 from GeminiCompanion.companion.ui.review import large, open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff, seen, waiting
@@ -22,7 +22,7 @@ from .reviewing import ReviewCase, Steps
 
 OLD = "".join(f"line {it}\n" for it in range(1, 31))
 # Told of a file in which nothing can be typed now.
-TAKEN_BACK = CHANGED.partition("{}")[2]
+IN_A_TAB = ASIDE.partition("{}")[2]
 
 
 class SheetCase(ReviewCase):
@@ -146,6 +146,16 @@ class Typing(SheetCase):
         view.run_command("undo")
         yield from self.until_equal(lambda: text_of(right), OLD.replace("line 3\n", "LINE 3\n"))
 
+    def test_what_is_typed_where_the_proposal_has_become_another_is_in_a_tab(self) -> Steps:
+        (right,) = yield from self.propose_files((OLD, OLD.replace("line 3\n", "LINE 3\n")))
+        view = yield from self.show()
+        right.run_command("append", {"characters": "elsewhere\n"})
+        self.type(view, "LINE 3", " and mine")
+        self.sheet(view).take_typed()
+        (kept,) = [it for it in self.window.views() if "LINE 3 and mine" in text_of(it)]
+        self.assertIn("your edits", kept.name())
+        self.assertNotIn("and mine", text_of(view))
+
     def test_undo_takes_back_what_was_typed_or_dropped_last(self) -> Steps:
         new = OLD.replace("line 3\n", "LINE 3\n").replace("line 20\n", "LINE 20\n")
         (right,) = yield from self.propose_files((OLD, new))
@@ -170,7 +180,7 @@ class Typing(SheetCase):
         view, told = (yield from self.show()), self.told()
         right.set_read_only(True)
         self.type(view, "LINE 3", " typed")
-        yield lambda: any(TAKEN_BACK in it for it in told)
+        yield lambda: any(IN_A_TAB in it for it in told)
         self.assertNotIn("typed", text_of(view))
         self.assertEqual(text_of(right), new)
 
@@ -406,7 +416,7 @@ class Unasked(UnaskedCase):
         self.decide(view, "accept_file", id)
         yield from self.until_equal(lambda: self.on_disk("a.py"), expected)
 
-    def test_what_is_typed_is_taken_back_where_the_review_has_another_text(self) -> Steps:
+    def test_what_is_typed_is_in_a_tab_where_the_review_has_another_text(self) -> Steps:
         id = self.made("a.py", OLD, "added\n" + OLD)
         view, told = (yield from self.show()), self.told()
         source = self.sheet(view).source(id)
@@ -423,7 +433,7 @@ class Unasked(UnaskedCase):
 
         self.replace(source, "open", open_and_type)
         self.type(view, "\nadded", " here")
-        yield lambda: any(TAKEN_BACK in it for it in told)
+        yield lambda: any(IN_A_TAB in it for it in told)
         ((right, _),) = open_diffs.diffs(self.window)
         self.assertEqual(text_of(right), "typed\nadded\n" + OLD)
 

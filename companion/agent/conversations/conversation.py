@@ -362,6 +362,9 @@ def _known(
     summary: ConversationSummary,
 ) -> tuple[ConversationRecord, PastTurns, HeldSession]:
     record = ConversationRecord(transcript, summary, changed)
+    if not record.has_begun:
+        # A message that waits may begin it, before there is a session.
+        record.change(replace(record.state, agent=cli.id))
     past = PastTurns(transcript.reader, summary)
     return record, past, HeldSession(cli, record, past)
 

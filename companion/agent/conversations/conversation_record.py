@@ -16,7 +16,8 @@ from .transcripts import TranscriptFile, on_disk
 
 
 class ConversationRecord:
-    """`has_begun` says that the conversation has had a session; from then on it is on disk. `turns`
+    """`has_begun` says that the conversation has had a session, or a message that waits for one;
+    from then on it is on disk. `turns`
     counts the turns that began; `usage` is the sum of those before the last one. `changed` is
     called when something of it has changed."""
 
@@ -28,7 +29,8 @@ class ConversationRecord:
     ) -> None:
         self.id, self.workspace = summary.id, summary.workspace
         self.transcript = transcript
-        self.has_begun = bool(summary.state.session) or summary.turns > 0
+        state = summary.state
+        self.has_begun = bool(state.session or state.queue) or summary.turns > 0
         self.created, self.last_used = summary.created, summary.last_used
         self.title, self.turns, self.usage = summary.title, summary.turns, summary.usage
         self.state = self._written = summary.state

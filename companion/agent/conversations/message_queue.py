@@ -137,6 +137,9 @@ class MessageQueue:
         if is_more and (len(messages) > MAX_MESSAGES or size > MAX_CHARACTERS):
             told = TOO_MANY.filled(count=MAX_MESSAGES, characters=MAX_CHARACTERS)
             raise AgentError(VALIDATION_ERROR, told)
+        if messages:
+            # They outlive an agent that never starts.
+            self._record.begin()
         self._record.change(replace(self._record.state, queue=messages))
         self.is_held, self.problem = self.is_held and bool(messages), ""
         self._told(self.body)

@@ -23,7 +23,7 @@ from ..stories import Slices, Stories, computed, sleep
 from .earlier_text import EarlierText, sign
 from .marking import Marking
 from .sources import SheetEntry, Source
-from .typed_edits import YOURS, TypedEdits
+from .typed_edits import YOURS, TypedEdits, put_aside
 
 # The id of the section that is the head of the sheet.
 HEAD = ""
@@ -39,6 +39,7 @@ NAME = "Changes"
 # Milliseconds until the files are looked at again, if there is typed text that waits for them.
 AGAIN = 200
 CHANGED = "{} has changed meanwhile, so what you typed there was taken back."
+ASIDE = "{} has changed meanwhile, so what you typed there is in a tab of its own."
 
 
 class ChangeSheet:
@@ -295,11 +296,13 @@ class ChangeSheet:
         is_one = len(carets) == 1 and carets[0].empty()
         found = typed(self.model, text, carets[0].b if is_one else None)
         before, self.model = self.model, found.sheet
-        refused = {it.file for it in found.edits if not self.edits.pass_on(it, view)}
-        for id in refused:
+        refused = [it for it in found.edits if not self.edits.pass_on(it, view)]
+        for id in dict.fromkeys(it.file for it in refused):
             number = before.numbers[id]
-            self.model = self.model.with_section(number, before.sections[number])
-            self._tell(CHANGED.format(before.sections[number].file.title))
+            section = before.sections[number]
+            self.model = self.model.with_section(number, section)
+            edits = [it for it in refused if it.file == id]
+            self._tell_changed(section, put_aside(view.window(), section, edits))
         if self.model.text != text:
             if not refused:
                 self._tell(NOT_HERE)
@@ -308,12 +311,15 @@ class ChangeSheet:
         self.marking.model = self.model
         self._sign()
 
-    def _came_back(self, id: str, is_done: bool) -> None:
+    def _tell_changed(self, section: Section, is_aside: bool) -> None:
+        self._tell((ASIDE if is_aside else CHANGED).format(section.file.title))
+
+    def _came_back(self, id: str, is_done: bool, is_aside: bool) -> None:
         """The file's review has opened, and has what was typed; or not."""
         number = self.model.numbers.get(id)
         if not is_done and number is not None:
             section = self.model.sections[number]
-            self._tell(CHANGED.format(section.file.title))
+            self._tell_changed(section, is_aside)
             # The section is made again.
             other = replace(section, file=replace(section.file, made_of=None))
             self.model = self.model.with_section(number, other)

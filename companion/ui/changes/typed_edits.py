@@ -24,14 +24,14 @@ YOURS = "your edits"
 
 class TypedEdits:
     """Of one sheet. `source_of` has the sources of its files. `opened` is called when a review was
-    opened: with the file, and whether its text has all that was typed; `section`
-    gives what the sheet shows of the file."""
+    opened: with the file, whether its text has all that was typed, and else whether that was put
+    aside; `section` gives what the sheet shows of the file."""
 
     def __init__(
         self,
         source_of: Mapping[str, Source],
         stories: Stories,
-        opened: Callable[[str, bool], None],
+        opened: Callable[[str, bool, bool], None],
         section: Callable[[str], Section | None],
     ) -> None:
         self._source_of = source_of
@@ -113,11 +113,13 @@ class TypedEdits:
         finally:
             edits = self._waiting.pop(id)
             if not is_over:
-                _give_back(window, self._section(id), edits)
+                # Nobody draws the sheet any more.
+                put_aside(window, self._section(id), edits)
         # The user may have typed in it before the sheet heard that it is open.
         is_as_shown = view is not None and texts.text_of(view) == shown
         is_done = is_as_shown and view is not None and all([self._put(view, it) for it in edits])
-        self._opened(id, is_done)
+        is_aside = not is_done and put_aside(window, self._section(id), edits)
+        self._opened(id, is_done, is_aside)
 
 
 def _text_of(section: Section | None) -> str | None:
@@ -126,14 +128,15 @@ def _text_of(section: Section | None) -> str | None:
     return "".join(comparison.new.rows) if comparison is not None else None
 
 
-def _give_back(
+def put_aside(
     window: sublime.Window | None, section: Section | None, edits: Sequence[TypedEdit]
-) -> None:
-    """The file's review did not open, and nobody draws the sheet any more: the file's text, with
-    what was typed, is a tab of the user."""
+) -> bool:
+    """The file's review does not take what was typed: the file's text, with that, is a tab of the
+    user. Gives whether there was anything to keep."""
     text = _text_of(section)
-    if section is None or text is None:
-        return
+    if section is None or text is None or not any(it.new for it in edits):
+        return False
     for it in edits:
         text = text[: it.start] + it.new + text[it.start + len(it.old) :]
     texts.return_text(window or sublime.active_window(), section.file.title, text, YOURS)
+    return True

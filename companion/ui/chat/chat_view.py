@@ -36,6 +36,8 @@ from .view_repair import ViewRepair
 CONVERSATION = "gemini_companion_chat"
 # The digest of the unsent text and the signature of the transcript, on each view as well.
 UNSENT, TRANSCRIPT = "gemini_companion_unsent", "gemini_companion_transcript"
+# On a view that an unload has left, until the package comes back to it.
+LEFT = "gemini_companion_left"
 SYNTAX = "Packages/GeminiCompanion/Gemini Companion Chat.sublime-syntax"
 # The line above the composer. No line of a transcript is like it: LINE is followed by words there.
 COMPOSER = LINE + "━" * 40 + "\n"
@@ -108,6 +110,12 @@ class ChatView:
     def close(self) -> None:
         """Nobody draws in the buffer any more."""
         self._surface.close()
+
+    def leave_to_next(self) -> None:
+        """The package is unloaded. Its drafts may not be on disk when the next load reads them: the
+        view has what counts."""
+        _sign(self.views, LEFT, "in order")
+        self.close()
 
     @property
     def document(self) -> DrawnDocument:
@@ -226,6 +234,9 @@ class ChatView:
 
 def _read(text: str, view: sublime.View, draft: str | None) -> RestoredChat:
     carets, settings = [it.end() for it in view.sel()], view.settings()
+    if settings.get(LEFT) and COMPOSER in text:
+        draft = None
+    settings.erase(LEFT)
     digests = settings.get(UNSENT), settings.get(TRANSCRIPT)
     return read_restored(text, COMPOSER, carets, draft, *digests)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from companion.ide.stateless import is_asker
 
 from .hook_checks import HookLedger
+from .sentences import Sentences
 
 if TYPE_CHECKING:
     from .cli import Cli
@@ -63,6 +64,7 @@ class Ledger:
         self.violations: list[tuple[str, str]] = []
         self.counts: Counter[str] = Counter()
         self.hooks = HookLedger(world)
+        self.sentences = Sentences(world)
         # Moments of kills, and those from which on the disk took nothing until it did again.
         self.kills: list[float] = []
         self.full: list[list[float]] = []
@@ -107,7 +109,9 @@ class Ledger:
 
     def decided(self, diff: Diff, accepted: bool) -> None:
         proposal = self.origin[diff.text]
-        proposal.decisions.append((self.world.loop.now, diff.text if accepted else None))
+        text = diff.text if accepted else None
+        proposal.decisions.append((self.world.loop.now, text))
+        self.sentences.decided(proposal, text)
         self.world.note(
             "diff {} {}: {!r}", diff.number, "accepted" if accepted else "rejected", diff.text
         )
@@ -214,6 +218,11 @@ class Ledger:
         told = self._told.get((proposal.session_id, proposal.path), [])
         return any(at > proposal.at and number != cli.number for at, number in told)
 
+    def was_told(self, proposal: Proposal, at: float) -> bool:
+        """Whether any CLI heard of the decision after that moment."""
+        told = self._told.get((proposal.session_id, proposal.path), [])
+        return any(then >= at for then, _number in told)
+
     def handed_over(self, cli: Any, waiter: Any, content: str | None, wire: Any = None) -> None:
         """An answer to closeDiff arrived."""
         if content is None:
@@ -262,6 +271,7 @@ class Ledger:
 
     def check_missing(self) -> None:
         """Whoever is connected and waits can be decided on, or was told."""
+        self.sentences.check()
         for cli in self.world.clis:
             for waiter in list(cli.awaiting.values()) if cli.is_connected else []:
                 self._check_waiter(cli, waiter.proposal)

@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterable, Iterator
 
 from companion.base.folder_lock import FolderInUse
 
-from .loop import PROCESS
+from ...virtual_loop import PROCESS
 
 STATE_FOLDER = "/state"
 STATE = STATE_FOLDER + "/GeminiCompanion/state.json"

@@ -134,6 +134,7 @@ class Port(Editor):
 
     def tell(self, sentence: str, about: str = "") -> None:
         self._world.note("told: {}", sentence)
+        self._world.ledger.sentences.said(self._companion.process, sentence)
 
     def withdraw(self, about: str) -> None:
         self._world.note("withdrawn: {}", about)
@@ -436,6 +437,7 @@ class Companion:
         self.call(type(event).__name__, event.apply)
 
     def stop(self) -> None:
+        self.world.ledger.sentences.stops()
         self.call("stop", lambda windows: windows.stop())
 
     def undelivered(self, window_id: int) -> tuple[tuple[str, str], ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .loop import Killed
+from ...virtual_loop import Killed
 from .network import Wire
 
 if TYPE_CHECKING:

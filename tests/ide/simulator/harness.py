@@ -19,8 +19,8 @@ from companion.base.log import logger
 from companion.ide import context, discovery, system_processes, windows  # noqa: F401 (loads all of the core)
 from companion.ide.hooks import open_questions
 
+from ...virtual_loop import VirtualTime
 from .disk import Lock, VirtualOs
-from .loop import VirtualTime
 from .network import Endpoint
 from .world import World
 

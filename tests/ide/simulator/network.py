@@ -12,13 +12,14 @@ from companion.base.jsonrpc import Request
 from companion.base.socket_handover import PATIENCE
 from companion.ide import mcp
 from companion.ide.clis import GEMINI_CLI
+from companion.ide.decisions import Decision
 from companion.ide.session import Session, StreamEnded, StreamEvent
 from companion.ide.sessions import UnknownSession
 from companion.ide.stateless import VERSION as STATELESS
 from companion.ide.stateless import is_asker
 
+from ...virtual_loop import PROCESS, VirtualLoop
 from .hook_checks import Begin, limit
-from .loop import PROCESS, VirtualLoop
 
 if TYPE_CHECKING:
     from .world import World
@@ -161,14 +162,19 @@ class Wire:
     """One connection. `is_cut` as soon as nothing goes through any more, in either direction;
     `ended` once the client knows."""
 
-    def __init__(self, network: Network, client: int, endpoint: Endpoint) -> None:
+    def __init__(
+        self, network: Network, client: int, endpoint: Endpoint, session_id: str = ""
+    ) -> None:
         self.network = network
         self.client = client
+        self.session_id = session_id
         self.endpoint = endpoint
         self.is_cut = False
         # Whether the last event went out: nobody knows while it is being written.
         self.is_unsure = False
         self.is_ended = False
+        # When nothing went through it any more.
+        self.over_at: float | None = None
         self.done: asyncio.Future[Any] = network.loop.create_future()
         self.task: asyncio.Task[Any] | None = None
         # The handler of a stream ends with its client; what a message asks for is done.
@@ -177,6 +183,8 @@ class Wire:
         self.port: int = next(network.ports)
         # When each event was handed to it, by the event's id.
         self.sent: dict[int, float] = {}
+        # The decisions among them, by the session that asked and the path.
+        self.carried: set[tuple[str, str]] = set()
         self.on_event: Callable[[StreamEvent], None] = lambda event: None
         self._last_arrival = 0.0
 
@@ -199,6 +207,7 @@ class Wire:
 
     def _settle(self, error: BaseException | None, result: Any) -> None:
         self.is_ended = True
+        self.over_at = self.over_at or self.network.loop.now
         with suppress(ValueError):
             self.network.wires.remove(self)
         if not self.done.done():
@@ -212,6 +221,8 @@ class Wire:
             raise ConnectionResetError
         if event is not None:
             self.sent[event.id] = self.network.loop.now
+            if isinstance(event.value, Decision):
+                self.carried.add((event.value.session_id, event.value.path))
             self._arrive(self._event, event)
         # A reader that is slow makes the writer wait.
         self.is_unsure = True
@@ -242,6 +253,7 @@ class Wire:
         if self.is_cut or self.is_ended:
             return
         self.is_cut = True
+        self.over_at = self.network.loop.now
         self.network.world.count("cut")
         delay = self.network.world.delay
         loop = self.network.loop
@@ -348,7 +360,7 @@ class Network:
         is_named = is_asker(session_id)
         if not is_named and endpoint.sessions.find(session_id) is None:
             raise Broken("404")
-        wire = Wire(self, client, endpoint)
+        wire = Wire(self, client, endpoint, session_id)
         wire.is_stream = True
         if is_named:
             wire.begin(endpoint.listen(wire, session_id))

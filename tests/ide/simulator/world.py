@@ -11,13 +11,13 @@ from companion.ide.hooks.words_for_model import RETURN
 from companion.ide.questions import WordsForCli
 from companion.ide.windows import Windows
 
+from ...virtual_loop import Endless, VirtualLoop
 from .checks import Ledger
 from .cli import Cli
 from .disk import Disk, File
 from .editor import Companion, Diff, Scene
 from .faults import Faults
 from .hook_checks import MORE
-from .loop import Endless, VirtualLoop
 from .network import Network
 
 FOLDERS = ("/home/ann/one", "/home/ann/two", "/home/ann/three")
@@ -50,6 +50,9 @@ class World:
         self.named = Random(f"{seed} named").choice((0.0, 0.0, 0.5, 1.0))
         # The user's settings about edits that CLIs make without asking.
         self.shows, self.asks = self.random.random() < 0.8, self.random.random() < 0.4
+        # How often all waits for a busy processor, and how often a CLI dies as the user decides.
+        self.haste = Random(f"{seed} haste")
+        self.holds = self.haste.choice((0.0, 0.5))
         self._is_coming_back = False
         self._typed = 0
 
@@ -144,6 +147,9 @@ class World:
                 actions = [it for it in actions if it != action]
         for _ in range(count):
             await asyncio.sleep(self.random.choice((0.003, 0.1, 0.4, 1.0, 2.0)))
+            if self.haste.random() < self.holds:
+                self.count("held up")
+                self.loop.hold_up(self.haste.choice((0.003, 0.02, 0.3)))
             await self.random.choice(actions)()
 
     async def _rest(self) -> None:
@@ -197,6 +203,13 @@ class World:
                 # The terminal decides at the same moment.
                 self.loop.later(0, self.random.random() * 0.005, waiter.hurry.set)
                 await asyncio.sleep(self.random.random() * 0.005)
+            elif self.haste.random() < self.holds:
+                # It dies at the same moment, and all wait for the processor.
+                self.loop.later(0, self.haste.random() * 0.005, proposal.cli.die)
+                self.loop.later(0, self.haste.random() * 0.003, self.loop.hold_up, 0.02)
+                await asyncio.sleep(self.haste.random() * 0.003)
+                if not any(diff is it for it in self.scene.diffs()):
+                    return
             if how != "close":
                 self.say(diff, how == "accept")
             self.scene.decide(diff, how)

@@ -41,6 +41,9 @@ class VirtualLoop(_BaseLoop):  # type: ignore[misc]
         self.tasks: list[asyncio.Task[Any]] = []
         self._delay = delay
         self._steps = 0
+        # When the last of what other threads handed over arrives.
+        self._crossed = 0.0
+        self._busy = 0.0
         self._selector = self
         self._clock_resolution = 1e-6
         self.set_debug(False)
@@ -55,8 +58,13 @@ class VirtualLoop(_BaseLoop):  # type: ignore[misc]
         if timeout is None or self._steps > MAX_STEPS:
             raise Endless("nothing happens any more" if timeout is None else "no end in sight")
         # Every step takes a moment, or a timer that is set to a rest of nothing would never come.
-        self.now += max(timeout, 0.0) + STEP
+        self.now += max(timeout, 0.0) + STEP + self._busy
+        self._busy = 0.0
         return ()
+
+    def hold_up(self, seconds: float) -> None:
+        """The next step takes so long: all that happens meanwhile is met at once after it."""
+        self._busy = seconds
 
     def _process_events(self, events: object) -> None:
         pass
@@ -71,6 +79,11 @@ class VirtualLoop(_BaseLoop):  # type: ignore[misc]
         if self.dead and handle._context.get(PROCESS, 0) in self.dead:
             handle.cancel()
         return handle
+
+    def call_soon_threadsafe(self, callback: Any, *args: Any, context: Any = None) -> Any:
+        """What another thread hands over: in its order, and in its own time."""
+        self._crossed = max(self.now + self._delay(), self._crossed + STEP)
+        return self.call_at(self._crossed, callback, *args, context=context)
 
     def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> Any:
         handle = super().call_at(when, callback, *args, context=context)
@@ -111,17 +124,29 @@ class VirtualLoop(_BaseLoop):  # type: ignore[misc]
         """Do the work at a later moment, all at once, and tell of it at a still later one."""
         future: asyncio.Future[Any] = self.create_future()
 
+        def end(value: Any, error: Exception | None) -> None:
+            if not future.done():
+                future.set_exception(error) if error is not None else future.set_result(value)
+
+        self.begin_work(work, end)
+        return future
+
+    def begin_work(
+        self, work: Callable[[], Any], end: Callable[[Any, Exception | None], object]
+    ) -> None:
+        """The same, with what is called in the end."""
+
         def run() -> None:
+            value, failure = None, None
             try:
-                outcome = partial(future.set_result, work())
+                value = work()
             except Killed:
                 return
             except Exception as error:
-                outcome = partial(future.set_exception, error)
-            self.call_later(self._delay(), lambda: None if future.done() else outcome())
+                failure = error
+            self.call_later(self._delay(), end, value, failure)
 
         self.call_later(self._delay(), run)
-        return future
 
     # ----- the end
 
@@ -165,3 +190,11 @@ class VirtualTime:
 
     def monotonic(self) -> float:
         return self.loop.now if self.loop is not None else 0.0
+
+    def perf_counter(self) -> float:
+        """As if nothing took time by itself."""
+        return self.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        if self.loop is not None:
+            self.loop.now += seconds

@@ -1,0 +1,113 @@
+"""What must be true whatever happens, and the record by which it is seen. Every text is unique: one
+that a proposal brings, that the user types, or that they send."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from GeminiCompanion.companion.ui.review.single_changes import NO_CHANGE
+
+if TYPE_CHECKING:
+    from .world import World
+
+# Seconds after which a press is done, and whatever there is to say of it is said.
+DONE = 5.0
+
+
+@dataclass
+class Press:
+    """On a proposal. `mark` is the row of the change that it is about."""
+
+    at: float
+    kind: str
+    mark: str = ""
+
+
+@dataclass
+class Proposal:
+    """One that a CLI made, and what its CLI heard of it: texts, or None for a rejection."""
+
+    path: str
+    text: str
+    presses: list[Press] = field(default_factory=list)
+    heard: list[tuple[float, str | None, str]] = field(default_factory=list)
+    typed: list[str] = field(default_factory=list)
+
+
+class Ledger:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.proposals: dict[str, Proposal] = {}
+        self.violations: list[str] = []
+        self.counts: Counter[str] = Counter()
+        # When, and which sentence.
+        self.said: list[tuple[float, str]] = []
+        # The words that were typed into the chat, and those that were told to the agent.
+        self.words: list[str] = []
+        self.sent: list[str] = []
+        # Messages of which nobody knows whether they arrived, so that the composer keeps them.
+        self.unsure: list[str] = []
+
+    def violate(self, what: str) -> None:
+        self._world.note("VIOLATION: {}", what)
+        self.violations.append(what)
+
+    def say(self, sentence: str) -> None:
+        self._world.note("said: {}", sentence)
+        self.said.append((self._world.parts.loop.now, sentence))
+
+    def press(self, proposal: Proposal, kind: str, mark: str = "") -> None:
+        self._world.note("{} {} {}", kind, proposal.path.rpartition("/")[2], mark)
+        self.counts[kind] += 1
+        proposal.presses.append(Press(self._world.parts.loop.now, kind, mark))
+
+    def heard(self, path: str, text: str | None, how: str) -> None:
+        """A CLI has heard what was decided on the proposal for the path."""
+        self._world.note("{}: {} {!r}", how, path.rpartition("/")[2], text)
+        self.counts["heard"] += 1
+        proposal = self.proposals[path]
+        proposal.heard.append((self._world.parts.loop.now, text, how))
+
+    # ----- in the end
+
+    def check(self, places: list[str], waiting: set[str], chat: list[str]) -> None:
+        """`places` are all texts that the user can see or that are on disk, `waiting` the paths of
+        proposals that are undecided, `chat` what is unsent."""
+        for proposal in self.proposals.values():
+            self._check_told_once(proposal, proposal.path in waiting)
+            for press in proposal.presses:
+                if press.kind == "drop":
+                    self._check_drop(proposal, press)
+            accepted = [text for _at, text, _how in proposal.heard if text]
+            for typed in proposal.typed:
+                if not any(typed in text for text in (*places, *accepted)):
+                    self.violate(f"typed and nowhere: {typed!r} in {proposal.path}")
+        for word in self.words:
+            count = sum(text.count(word) for text in (*self.sent, *chat))
+            is_unsure = any(word in text for text in self.unsure)
+            if not (count == 1 or (is_unsure and count > 1)):
+                self.violate(f"{word!r} of the chat is there {count} times: {self.sent} {chat}")
+
+    def _check_told_once(self, proposal: Proposal, waits: bool) -> None:
+        if len(proposal.heard) != (not waits):
+            how = [(text, how) for _at, text, how in proposal.heard]
+            self.violate(f"{proposal.path} waits: {waits}; its CLI heard {how}")
+
+    def _check_drop(self, proposal: Proposal, press: Press) -> None:
+        """What was dropped before it was accepted is not accepted, or the user is told."""
+        kept = [
+            at
+            for at, text, _how in proposal.heard
+            if text is not None and press.mark in (text or proposal.text)
+        ]
+        decided = [it.at for it in proposal.presses if it.kind in ("accept", "terminal")]
+        if not kept or (decided and decided[0] < press.at):
+            return
+        name = proposal.path.rpartition("/")[2]
+        if not any(
+            press.at <= at and (name in sentence or NO_CHANGE in sentence)
+            for at, sentence in self.said
+        ):
+            self.violate(f"dropped and accepted: {press.mark!r} of {name}")

@@ -1,0 +1,129 @@
+"""A scripted CLI, and the endpoint of a window without a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable
+
+from GeminiCompanion.companion.base.jsonrpc import Request
+from GeminiCompanion.companion.ide import mcp
+from GeminiCompanion.companion.ide.session import StreamEnded
+
+if TYPE_CHECKING:
+    from .world import World
+
+KEEP_ALIVE = 20.0
+# Seconds between two attempts to come back.
+AGAIN = 0.3
+
+
+class Endpoint:
+    """Stands in for that of the transport: same arguments, same use of sessions and desk. `open`
+    has those that listen, by port."""
+
+    open: dict[int, Endpoint] = {}
+
+    def __init__(
+        self, token: str, sessions: Any, desk: Any, hooks: Any, tools: Any, on_stream: Any, *_: Any
+    ) -> None:
+        self.token, self.sessions, self.desk, self.on_stream = token, sessions, desk, on_stream
+        self.key = ""
+        self._works: set[asyncio.Future[Any]] = set()
+
+    @asynccontextmanager
+    async def listening(self, port: int = 0) -> AsyncIterator[int]:
+        port = port or max(self.open, default=40000) + 1
+        self.open[port] = self
+        try:
+            yield port
+        finally:
+            del self.open[port]
+            self.sessions.end_all()
+            if self._works:
+                await asyncio.wait(list(self._works), timeout=0.2)
+            for work in self._works:
+                work.cancel()
+
+    def hand_over(self) -> None:
+        pass
+
+    def begin(self, work: Any) -> asyncio.Future[Any]:
+        found = asyncio.ensure_future(work)
+        self._works.add(found)
+        found.add_done_callback(self._works.discard)
+        return found
+
+
+class Cli:
+    """Proposes texts, hears of decisions and writes accepted ones. `heard` gets the path and the
+    text (None for a rejection) of each."""
+
+    def __init__(
+        self, world: World, port: int, heard: Callable[[str, str | None, str], None]
+    ) -> None:
+        self._world, self._port, self._heard = world, port, heard
+        self._session = ""
+        self._last_event: int | None = None
+        self._reading: asyncio.Future[None] | None = None
+
+    async def connect(self) -> None:
+        endpoint = Endpoint.open[self._port]
+        client = mcp.client_of({"name": "sim"})
+        self._session = endpoint.sessions.open("2025-06-18", client).id
+        self._reading = asyncio.ensure_future(self._read())
+
+    @property
+    def session(self) -> str:
+        return self._session
+
+    async def tool(self, name: str, **arguments: Any) -> Any:
+        """What it gives, None if the connection fails."""
+        await asyncio.sleep(self._world.parts.delay())
+        endpoint = Endpoint.open.get(self._port)
+        session = endpoint.sessions.find(self._session) if endpoint is not None else None
+        if endpoint is None or session is None:
+            return None
+        request = Request(1, "tools/call", {"name": name, "arguments": arguments})
+        work = endpoint.begin(mcp.handle(request, endpoint.desk, session))
+        try:
+            answer = json.loads(await work)
+        except asyncio.CancelledError:
+            return None
+        if "error" in answer or answer["result"].get("isError"):
+            self._world.note("{} failed: {}", name, answer)
+            return None
+        return answer["result"]["content"]
+
+    async def _read(self) -> None:
+        while True:
+            endpoint = Endpoint.open.get(self._port)
+            if endpoint is not None and endpoint.sessions.find(self._session) is not None:
+                with suppress(asyncio.CancelledError):
+                    await endpoint.begin(self._stream(endpoint))
+            await asyncio.sleep(AGAIN)
+
+    async def _stream(self, endpoint: Endpoint) -> None:
+        session = endpoint.sessions.get(self._session)
+        stream = session.attach(self._last_event)
+        try:
+            endpoint.on_stream(session)
+            with suppress(StreamEnded):
+                while True:
+                    event = await stream.next(KEEP_ALIVE)
+                    if event is not None:
+                        self._last_event = event.id
+                        self._hear(*event.value.notification())
+        finally:
+            endpoint.sessions.detach(session, stream)
+
+    def _hear(self, method: str, params: Any) -> None:
+        if method == "ide/diffAccepted":
+            self._heard(params["filePath"], params["content"], "notified")
+        elif method == "ide/diffRejected":
+            self._heard(params["filePath"], None, "notified")
+
+    def end(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()

@@ -1,0 +1,46 @@
+"""The package and its editor in a simulated world: whatever ends in whatever order, each decision
+is told once, what was dropped is not accepted, and no text is lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SCRIPT = os.path.join("tests", "ui", "simulator", "run.py")
+COMMAND = (sys.executable, "-O", "-m", "headless", "--exec", SCRIPT, "--")
+# The same ones each time; `make fuzz` runs as many times FUZZ.
+SEEDS = 40 * int(os.environ.get("FUZZ", "1"))
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    """Status and output. In a process of its own, whose hashes do not vary, and whose editor runs
+    nothing else."""
+    done = subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    return done.returncode, done.stdout.decode("utf-8", "replace")
+
+
+class Simulator(unittest.TestCase):
+    def test_no_decision_and_no_text_is_lost_in_any_of_these_seeds(self) -> None:
+        status, output = run("--seeds", str(SEEDS))
+        print(output.strip())
+        self.assertEqual(status, 0, output)
+        # Each of them has to have happened, or the run says nothing.
+        for what in ("accept", "close", "drop", "reload", "terminal", "type", "typed in the sheet"):
+            self.assertRegex(output, rf"\b[1-9]\d* {what}\b")
+
+    def test_a_seed_replays(self) -> None:
+        _, alone = run("--from", "23", "--seeds", "1", "--trace")
+        _, among = run("--from", "22", "--seeds", "3", "--trace")
+        trace = among.split("\nseed 23\n")[1].split("\nseed 24\n")[0]
+        self.assertIn("accept", trace)
+        self.assertIn(trace, alone)
