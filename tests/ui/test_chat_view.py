@@ -538,7 +538,7 @@ class TypedBefore(ChatViewCase):
 
     def test_after_an_unload_it_counts_more_than_a_draft_that_is_not_on_disk_yet(self) -> None:
         self.type("mine and more")
-        self.chat.leave_to_next()
+        self.chat.close(is_unload=True)
         self.assertEqual(self.adopt(self.view, "mine").composer.text, "mine and more")
 
 

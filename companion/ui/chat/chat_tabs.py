@@ -64,7 +64,7 @@ class ChatTabs:
     def stop(self) -> None:
         """Leave the tabs as they are for the next start."""
         for chat in self._chats.values():
-            chat.leave_to_next()
+            chat.close(is_unload=True)
         self._chats.clear()
 
     def of(self, view: sublime.View) -> ChatView | None:

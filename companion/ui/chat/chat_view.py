@@ -107,15 +107,12 @@ class ChatView:
             self._repair.return_carets()
         self._sign_unsent()
 
-    def close(self) -> None:
-        """Nobody draws in the buffer any more."""
+    def close(self, is_unload: bool = False) -> None:
+        """Nobody draws in the buffer any more. At an unload of the package, the view has what
+        counts: the draft may not be on disk yet when the next load reads it."""
+        if is_unload:
+            _sign(self.views, LEFT, "in order")
         self._surface.close()
-
-    def leave_to_next(self) -> None:
-        """The package is unloaded. Its drafts may not be on disk when the next load reads them: the
-        view has what counts."""
-        _sign(self.views, LEFT, "in order")
-        self.close()
 
     @property
     def document(self) -> DrawnDocument:
