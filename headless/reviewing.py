@@ -25,8 +25,8 @@ class Reviewing:
         if self._compared != (proposal.old, proposal.new):
             self._compared = (proposal.old, proposal.new)
             self.sides = Sides(proposal.old, proposal.new)
-        more = "   (%d more waiting: w)" % others if others else ""
-        said = ["Proposed: %s%s" % (proposal.path, more), *proposal.said]
+        more = ["(%d more waiting: w)" % others] if others else []
+        said = ["Proposed: %s" % proposal.path, *more, *proposal.said]
         above = titles(proposal.titles, width) if proposal.titles[0] else ""
         lines = [cut(line, width) for line in said] + [above]
         height = max(1, room - len(lines))

@@ -17,8 +17,8 @@ from typing import Counter, Generator, Iterable
 
 import pytest
 
-# Seconds in which what ends by itself has ended.
-PATIENCE = 30.0
+# Seconds in which what ends by itself has ended, on a busy machine.
+PATIENCE = 120.0
 # Between two looks, which take a few milliseconds each.
 PAUSE = 0.05
 VARIABLES = ("TMPDIR", "TEMP", "TMP")
@@ -35,7 +35,7 @@ UNCHECKED = ("e2e", "others")
 
 def own_temp_folder() -> str:
     """An empty one for this run and all that it starts."""
-    folder = os.path.realpath(tempfile.mkdtemp(prefix="tests-"))
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="t-"))
     # Open as that of the system: some tests have processes of other users.
     os.chmod(folder, 0o1777)
     os.environ.update(dict.fromkeys(VARIABLES, folder))

@@ -155,7 +155,7 @@ class InView(EngineTestCase):
         wait_until(self.view.is_auto_complete_visible)
         self.press("backspace", "backspace", "a", " ", "left", "ctrl+space")
         wait_until(self.view.is_auto_complete_visible)
-        tab = self.editor.ui(read, self.state)
+        tab = self.editor.ui(read, self.state, is_wanted=True)
         self.assertEqual(tab.offers, ("alphabet", "alpha", "beta"))
         self.press("tab")
         self.assertEqual(self.text(self.view), "alphabet first\nlast")
@@ -173,13 +173,18 @@ class InView(EngineTestCase):
         self.view.add_phantom("key", region, content, sublime.LAYOUT_BLOCK)
         self.view.fold(sublime.Region(2, 5))
         self.at(len("first\nla"))
-        drawn = lines(self.editor.ui(read, self.state), 8)
+        drawn = lines(self.editor.ui(read, self.state, is_wanted=True), 8)
         self.assertEqual(drawn.lines, ["Toy", "fi\u2026", "  It is", "[Here]", "last"])
         self.assertEqual(drawn.caret, (4, 2))
         self.view.add_regions("key", [sublime.Region(6, 10)], "markup.inserted.diff")
-        drawn = lines(self.editor.ui(read, self.state), 8)
+        drawn = lines(self.editor.ui(read, self.state, is_wanted=True), 8)
         self.assertEqual((drawn.lines[1], drawn.lines[4]), ("  fi\u2026", "+ last"))
         self.assertEqual(drawn.caret, (4, 4))
         self.view.erase_regions("key")
-        wide = lines(self.editor.ui(read, self.state)._replace(text="\u4e16\u754cx", caret=2), 4)
+        wide = lines(
+            self.editor.ui(read, self.state, is_wanted=True)._replace(
+                text="\u4e16\u754cx", caret=2
+            ),
+            4,
+        )
         self.assertEqual(wide.caret, (2, 0))

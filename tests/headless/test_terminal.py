@@ -378,7 +378,10 @@ class Alone(Terminal):
         for words in ("Gemini CLI was not found.", "ide.enabled is not set", "is connected"):
             wait_for(lambda: words in " ".join(self.said().split()))  # noqa: B023
         self.assertNotIn("padding", self.said())
-        self.see("] Enable", f"in a terminal: cd {self.folder} && ")
+        self.see("] Enable")
+        # A long folder makes it more than one line.
+        to_type = f"in a terminal: cd {self.folder} && "
+        wait_for(lambda: to_type in " ".join(self.said().split()))
         self.press(self.said().partition("] Enable")[0][-1], "Write it")
         self.press("1")
         wait_for(lambda: os.path.exists(os.path.join(home, ".gemini", "settings.json")))
@@ -792,7 +795,7 @@ class Drawn(Terminal):
         self.press("w", "> 1  a.py")
         self.press("\x1b[B", "> 2  b.py")
         self.press("\r")
-        self.see("b.py   (1 more", gone="> 2")
+        self.see("b.py (proposed)", "(1 more", gone="> 2")
 
     def test_a_word_that_is_typed_in_a_list_decides_nothing(self) -> None:
         cli = self.review()
@@ -801,7 +804,7 @@ class Drawn(Terminal):
         self.press("w", "> 1  a.py")
         self.press("qrale\x1b[B", "> 2  b.py")
         self.press("\x1b")
-        self.see("a.py   (1 more", gone="> 2")
+        self.see("a.py (proposed)", "(1 more", gone="> 2")
 
     def test_in_a_chat_keys_go_to_the_tab_until_escape(self) -> None:
         self.press(":new chat\r", "Chat")
