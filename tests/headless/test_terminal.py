@@ -502,6 +502,7 @@ class Asked(Alone):
         root = os.path.join(self.editor.root, "asked")
         os.mkdir(root)
         self.editor = AtTerminal(root)
+        self.addCleanup(self.editor.kill)
         user = os.path.join(self.editor.root, "data", "Packages", "User")
         os.makedirs(user)
         program = os.path.join(self.editor.root, "agent.py")
