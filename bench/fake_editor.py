@@ -38,5 +38,8 @@ class FakeEditor(Editor):
     def gather_edit(self, window_id: int, edit: UnaskedEdit) -> None:
         pass
 
-    def tell(self, sentence: str) -> None:
+    def tell(self, sentence: str, about: str = "") -> None:
         print(sentence, flush=True)
+
+    def withdraw(self, about: str) -> None:
+        pass

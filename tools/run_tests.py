@@ -145,7 +145,7 @@ FUZZ = (
 AT_ONCE = 3 * (os.cpu_count() or 2)
 # Seconds that a part may take: many times what it takes on an idle machine. Each test has a limit
 # of its own, in tests/conftest.py: this one is for what hangs before the first or after the last.
-LIMIT = 1800.0 * int(os.environ.get("FUZZ", "1"))
+LIMIT = 3600.0 * int(os.environ.get("FUZZ", "1"))
 # Seconds in which a part that hangs may write the stacks of its threads.
 LAST_WORDS = 10.0
 # What was compiled is kept as long as the libraries, where they are.

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+import uuid
 from typing import Callable, Container, Iterable, Mapping, Protocol
-from uuid import uuid4
 
 from .decisions import DECIDED, OPEN, TOLD, Book, Decision, Entry
 from .saved_state import SavedSession
@@ -75,7 +75,7 @@ class AwayMessages:
         self._book, self._messages = book, messages
         # The numbers of the decisions, and whether these had a text.
         self._told: dict[int, bool] = {}
-        self._name = uuid4().hex
+        self._name = uuid.uuid4().hex
 
     def tell(self, number: int) -> None:
         has_text = self._told[number] = bool(self._book[number].text)
