@@ -7,6 +7,7 @@ import html
 import json
 import os
 import re
+import time
 from datetime import datetime, timezone
 from functools import partial
 from typing import Any, Generator
@@ -16,6 +17,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.agent.events.turn_events import Queue, QueuedMessage
 from GeminiCompanion.companion.base import private_files
 from GeminiCompanion.companion.base.answer import Answer, Unanswered
+from GeminiCompanion.companion.base.text_digest import text_digest
 from GeminiCompanion.companion.chat import chat_service
 from GeminiCompanion.companion.chat.chat_update import FAILED, READY, STARTING, WORKING, ChatUpdate
 from GeminiCompanion.companion.chat.rendered import OPEN_FILE, Link, Patch, Rendered
@@ -31,7 +33,7 @@ from GeminiCompanion.companion.ui.chat import (
 )
 from GeminiCompanion.companion.ui.chat.chat_actions import NOTHING, ChatActions
 from GeminiCompanion.companion.ui.chat.chat_tabs import CLICK
-from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION
+from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION, LEFT, UNSENT
 from GeminiCompanion.companion.ui.chat.link_actions import A_FOLDER, NO_FILE
 from GeminiCompanion.companion.ui.chat.state_line import KEY
 from GeminiCompanion.companion.ui.sublime_editor import PREFIX
@@ -615,6 +617,21 @@ class Lasting(ChatCase):
             view = self.window.active_view()
             self.assertEqual(self.unsent(view), "")
             view.close()
+
+    def test_a_tab_that_comes_back_from_before_its_draft_does_not_replace_it(self) -> Steps:
+        yield from self.chat()
+        drafts = self.chats.drafts
+        drafts.put("restored", "newer", "")
+        self.addCleanup(drafts.forget, "restored")
+        view = self.window.new_file()
+        view.run_command("append", {"characters": COMPOSER + "older"})
+        settings = {UNSENT: text_digest("older"), LEFT: time.time() - 60, CONVERSATION: "restored"}
+        for name, value in settings.items():
+            view.settings().set(name, value)
+        self.chats.tabs.appeared(view)
+        self.assertEqual((self.unsent(view), drafts.text("restored")), ("newer", "newer"))
+        view.close()
+        yield from self.until_turn()
 
     def test_a_chat_goes_on_after_a_restart_of_the_companion(self) -> Steps:
         view = yield from self.chat()

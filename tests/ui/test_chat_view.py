@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import unittest
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -18,6 +19,7 @@ from GeminiCompanion.companion.ui.chat.chat_tabs import ChatTabs
 from GeminiCompanion.companion.ui.chat.chat_view import (
     COMPOSER,
     CONVERSATION,
+    LEFT,
     TRANSCRIPT,
     UNSENT,
     ChatView,
@@ -45,8 +47,16 @@ class ChatViewCase(AdapterTestCase):
         self.chat = self.adopt(self.window.new_file())
         self.view = self.chat.views[0]
 
-    def adopt(self, view: sublime.View, draft: str | None = None) -> ChatView:
-        chat = ChatView(view, "c", draft, lambda it: self.typed.append(it.composer.text))
+    def adopt(
+        self, view: sublime.View, draft: str | None = None, draft_at: float = 0.0
+    ) -> ChatView:
+        chat = ChatView(
+            view,
+            "c",
+            draft,
+            lambda it: self.typed.append(it.composer.text),
+            draft_at=draft_at,
+        )
         self.addCleanup(chat.close)
         return chat
 
@@ -540,6 +550,22 @@ class TypedBefore(ChatViewCase):
         self.type("mine and more")
         self.chat.close(is_unload=True)
         self.assertEqual(self.adopt(self.view, "mine").composer.text, "mine and more")
+
+    def test_after_an_unload_it_counts_less_than_a_draft_that_was_typed_later(self) -> None:
+        self.type("older")
+        self.chat.close(is_unload=True)
+        later = time.time() + 60
+        self.assertEqual(self.adopt(self.view, "newer", later).composer.text, "newer")
+
+    def test_the_next_load_ends_what_an_unload_has_left_on_all_views(self) -> None:
+        self.window.focus_view(self.view)
+        self.window.run_command("clone_file")
+        clone = self.window.active_view()
+        self.type("mine")
+        self.chat.close(is_unload=True)
+        self.assertTrue(clone.settings().has(LEFT))
+        self.adopt(self.view, "mine")
+        self.assertEqual([it.settings().has(LEFT) for it in (self.view, clone)], [False, False])
 
 
 SAID = "▏ Gemini\nThe answer is two.\n\nMore of it.\n"

@@ -99,7 +99,12 @@ class ChatTabs:
         if view.element() is None and view.window() is not None:
             draft = self._drafts.text(conversation)
             chat = ChatView(
-                view, conversation, draft, self._typed, lambda *it: self.on_pressed(*it)
+                view,
+                conversation,
+                draft,
+                self._typed,
+                lambda *it: self.on_pressed(*it),
+                self._drafts.at(conversation),
             )
             self._chats[view.buffer_id()] = chat
             if chat.composer.known_text != (draft or ""):

@@ -7,6 +7,7 @@ the view is repaired by `view_repair` (docs/adr/0028).
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 from functools import partial
 from typing import Any, Callable, Iterable, Sequence
@@ -36,7 +37,7 @@ from .view_repair import ViewRepair
 CONVERSATION = "gemini_companion_chat"
 # The digest of the unsent text and the signature of the transcript, on each view as well.
 UNSENT, TRANSCRIPT = "gemini_companion_unsent", "gemini_companion_transcript"
-# On a view that an unload has left, until the package comes back to it.
+# When an unload has left the view, until the package comes back to it; in seconds since the epoch.
 LEFT = "gemini_companion_left"
 SYNTAX = "Packages/GeminiCompanion/Gemini Companion Chat.sublime-syntax"
 # The line above the composer. No line of a transcript is like it: LINE is followed by words there.
@@ -64,8 +65,8 @@ SETTINGS: dict[str, Any] = {
 
 class ChatView:
     """`typed` is called when the composer's text has changed, or what is attached to it; `pressed`
-    with a link `above` the composer. With a `draft`, the composer has that instead of what is in
-    the view, unless something was typed there since."""
+    with a link `above` the composer. With a `draft`, of the time `draft_at`, the composer has that
+    instead of what is in the view, unless something was typed there since."""
 
     def __init__(
         self,
@@ -74,6 +75,7 @@ class ChatView:
         draft: str | None,
         typed: Callable[[ChatView], None],
         pressed: Callable[[ChatView, str], None] = lambda chat, link: None,
+        draft_at: float = 0.0,
     ) -> None:
         self.conversation = conversation
         self._state, self._patience = StateLine(), Patience()
@@ -81,7 +83,7 @@ class ChatView:
         self.told: ChatUpdate | None = None
         _set_up(view, conversation)
         self._surface = Surface(view.buffer(), lambda changes: self._repair.accept_changes(changes))
-        restored = _read(self._surface.text, view, draft)
+        restored = _read(self._surface.text, view, draft, draft_at)
         # What was typed into the transcript, until that is known.
         self._typed_above, text = restored.typed_above, restored.transcript
         self._drawing = DrawnTranscript(self._surface, text, lambda: self.composer.start)
@@ -109,9 +111,10 @@ class ChatView:
 
     def close(self, is_unload: bool = False) -> None:
         """Nobody draws in the buffer any more. At an unload of the package, the view has what
-        counts: the draft may not be on disk yet when the next load reads it."""
+        counts, unless a draft is newer: this one's may not be on disk yet when the next load reads
+        it, and Sublime may bring the view back later, after a crash."""
         if is_unload:
-            _sign(self.views, LEFT, "in order")
+            _sign(self.views, LEFT, time.time())
         self._surface.close()
 
     @property
@@ -229,16 +232,18 @@ class ChatView:
             _sign(self.views, TRANSCRIPT, self.document.signature)
 
 
-def _read(text: str, view: sublime.View, draft: str | None) -> RestoredChat:
+def _read(text: str, view: sublime.View, draft: str | None, draft_at: float) -> RestoredChat:
     carets, settings = [it.end() for it in view.sel()], view.settings()
-    if settings.get(LEFT) and COMPOSER in text:
+    left = settings.get(LEFT)
+    if isinstance(left, (int, float)) and draft_at <= left and COMPOSER in text:
         draft = None
-    settings.erase(LEFT)
+    for each in view.buffer().views():
+        each.settings().erase(LEFT)
     digests = settings.get(UNSENT), settings.get(TRANSCRIPT)
     return read_restored(text, COMPOSER, carets, draft, *digests)
 
 
-def _sign(views: Iterable[sublime.View], name: str, signature: str) -> None:
+def _sign(views: Iterable[sublime.View], name: str, signature: str | float) -> None:
     for view in views:
         if view.settings().get(name) != signature:
             view.settings().set(name, signature)

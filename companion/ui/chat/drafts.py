@@ -78,6 +78,10 @@ class Drafts:
         draft = self._drafts.get(conversation)
         return draft.text if draft is not None else None
 
+    def at(self, conversation: str) -> float:
+        """When it was typed, in seconds since the epoch; 0 if nothing is known of it."""
+        return self._drafts.get(conversation, Draft("")).at
+
     def attached(self, conversation: str) -> tuple[Attached, ...]:
         draft = self._drafts.get(conversation)
         return draft.attached if draft is not None else ()
