@@ -76,6 +76,13 @@ class Comments(ReviewCase):
         self.run_command("reject_diff")
         yield from self.until_rejected()
 
+    def test_one_on_the_empty_last_row_stays_there(self) -> Steps:
+        right = yield from self.commented(6, 6)
+        self.assertEqual(self.places(right), [(6, 6)])
+        self.assertTrue(comments.words(right, None).endswith("file.txt#L7: why?"))
+        self.run_command("reject_diff")
+        yield from self.until_rejected()
+
     def test_one_on_several_rows_loses_none_of_its_last(self) -> Steps:
         right = yield from self.commented(1, 3)
         self.put(right, 3, 4, "FOUR\n")

@@ -149,6 +149,9 @@ def _moved(right: sublime.View, number: int, comment: Comment) -> Comment:
     if not regions:
         return comment
     begin, end = regions[0].begin(), regions[0].end()
+    if begin == end == right.size() and right.rowcol(end)[0] == comment.last:
+        # It is on the empty last row.
+        return comment
     last = _last_row(right, end)
     return Comment(min(right.rowcol(begin)[0], last), last, comment.text)
 
