@@ -31,7 +31,11 @@ def run(options: argparse.Namespace, world_of: Callable[[int, bool], Any]) -> in
     begin = time.perf_counter()
     for seed in range(first, first + count):
         world = world_of(seed, options.trace)
-        world.run()
+        try:
+            world.run()
+        except Exception:
+            print(f"seed {seed} failed", flush=True)
+            raise
         counts.update(world.ledger.counts)
         found += [f"seed {seed}: {it}" for it in world.ledger.violations]
         for line in [f"seed {seed}", *world.trace] if options.trace else ():

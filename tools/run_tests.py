@@ -61,6 +61,8 @@ ADAPTER = (*EDITOR, "--exec", "tests/run.py")
 UI = os.path.join("tests", "ui")
 # The seeds with which `fuzz` plays the worst that an editor may do (headless/switches.py).
 SEEDS = range(50)
+# Starts a friendly editor of its own, whatever plays here.
+OWN_EDITOR = ("--ignore", os.path.join(UI, "simulator_test.py"))
 # Tests of the adapter that take half of its time, by parts of the names of their files.
 REVIEWS = ("diff", "edit", "large", "random", "review", "typed", "unasked")
 
@@ -135,9 +137,12 @@ FUZZ = (
     Part("sheets in random order", (*ADAPTER, "--", "tests/ui/random_sheets_test.py")),
     Part("stories cut at random", (*ADAPTER, "--", "tests/ui/test_random_cuts.py")),
     Part("the servers", ("-m", "pytest", "-s", "tests/ide/test_fuzz.py")),
-    Part("the adapter in a friendly editor", (*ADAPTER, "--", UI)),
+    Part("the adapter in a friendly editor", (*ADAPTER, "--", UI, *OWN_EDITOR)),
     *(
-        Part(f"the adapter in an editor at its worst, seed {it}", (*at_worst(it), "--", UI))
+        Part(
+            f"the adapter in an editor at its worst, seed {it}",
+            (*at_worst(it), "--", UI, *OWN_EDITOR),
+        )
         for it in SEEDS
     ),
 )

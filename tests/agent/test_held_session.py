@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.agent.acp.session_state import ConfigOptions
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.held_session import HeldSession
 from GeminiCompanion.companion.agent.conversations.session_opener import Opened, SessionOpener
@@ -64,7 +65,7 @@ class Held(unittest.IsolatedAsyncioTestCase):
         self.done.append("opened")
         self.resumed.append(last)
         session: Any = SimpleNamespace(client=client, id="before")
-        return Opened(session, (), "")
+        return Opened(session, ConfigOptions(), "")
 
     async def test_it_is_opened_once_in_each_process_of_the_agent(self) -> None:
         first, second = self.client(), self.client()

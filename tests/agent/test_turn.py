@@ -200,10 +200,11 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         turn.ask(ElicitationRequest("session", 8, FORM, "Who?", fields))
         await until(lambda: turn.elicitations.waiting)
         (asked,) = turn.elicitations.waiting
+        form: Any = asked.body
         for content in ({}, {"more": "x"}):
             with self.assertRaises(AgentError):
-                turn.elicitations.answer(asked.body.id, ACCEPT, content)
-        turn.elicitations.answer(asked.body.id, ACCEPT, {"name": "x"})
+                turn.elicitations.answer(form.id, ACCEPT, content)
+        turn.elicitations.answer(form.id, ACCEPT, {"name": "x"})
         told = {"action": "accept", "content": {"name": "x"}}
         self.assertEqual(self.session.told[-1], (8, told))
         self.end()
@@ -217,7 +218,8 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         elicitations = Elicitations(self.stage.log, self.session, 60.0)  # type: ignore[arg-type]
         elicitations.ask(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
         (asked,) = elicitations.waiting
-        elicitations.answer(asked.body.id, ACCEPT)
+        form: Any = asked.body
+        elicitations.answer(form.id, ACCEPT)
         await clock.advance(61.0)
         self.assertEqual(failures, [])
         self.assertEqual(self.session.told, [(8, {"action": "accept"})])

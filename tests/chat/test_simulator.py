@@ -17,7 +17,9 @@ class Simulator(unittest.TestCase):
     def test_no_message_and_no_decision_is_lost_or_told_twice_in_any_of_these_seeds(self) -> None:
         # In a process of its own: a seed decides everything only where the hashes do not vary.
         command = [*COMMAND, "--seeds", str(SEEDS)]
-        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        done = subprocess.run(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=500
+        )
         output = done.stdout.decode("utf-8", "replace")
         print(output.strip())
         self.assertEqual(done.returncode, 0, output)
@@ -28,7 +30,9 @@ class Simulator(unittest.TestCase):
     def test_a_seed_replays(self) -> None:
         command = [*COMMAND, "--from", "8", "--trace"]
         runs = [
-            subprocess.run([*command, "--seeds", count], cwd=ROOT, stdout=subprocess.PIPE)
+            subprocess.run(
+                [*command, "--seeds", count], cwd=ROOT, stdout=subprocess.PIPE, timeout=250
+            )
             for count in ("1", "2")
         ]
         traces = [run.stdout.decode().split("\nseed 9\n")[0].splitlines() for run in runs]

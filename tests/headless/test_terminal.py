@@ -505,8 +505,8 @@ class Asked(EachAlone):
     def test_it_is_allowed_only_after_all_of_it_was_on_the_screen(self) -> None:
         root = os.path.join(self.editor.root, "asked")
         os.mkdir(root)
-        self.editor = AtTerminal(root)
-        self.addCleanup(self.editor.kill)
+        self.editor = editor = AtTerminal(root)
+        self.addCleanup(editor.kill)
         user = os.path.join(self.editor.root, "data", "Packages", "User")
         os.makedirs(user)
         program = os.path.join(self.editor.root, "agent.py")
@@ -523,16 +523,16 @@ class Asked(EachAlone):
         self.assertNotIn("harmless 0.", self.said())
 
         def is_allowed() -> bool:
-            drawn = len(self.editor.pictures)
+            drawn = len(editor.pictures)
             self.editor.press("\x1b[19~y")
             # Nothing is drawn anew where nothing changes.
             with suppress(AssertionError):
-                wait_for(lambda: len(self.editor.pictures) > drawn, 10)
-            return any('you chose "Allow"' in it for it in self.editor.pictures)
+                wait_for(lambda: len(editor.pictures) > drawn, 10)
+            return any('you chose "Allow"' in it for it in editor.pictures)
 
         wait_for(is_allowed)
-        until = next(at for at, it in enumerate(self.editor.pictures) if "you chose" in it)
-        before = "\n".join(self.editor.pictures[:until])
+        until = next(at for at, it in enumerate(editor.pictures) if "you chose" in it)
+        before = "\n".join(editor.pictures[:until])
         for line in ("start", *(f"harmless {at}." for at in range(50)), "rm -r everything"):
             self.assertIn(line, before)
 

@@ -261,6 +261,11 @@ class Way(unittest.TestCase):
             ({**astray, "platform": "osx"}, "cd /work && gemini"),
             ({**astray, "cli": QWEN_CODE}, "cd /work && qwen"),
             ({**none, "wrapper": "mine", "names_cli": False}, "cd /work && mine"),
+            # Each shell of Windows changes the folder in another way.
+            (
+                {**none, "platform": "windows", "folder": "D:\\R&D"},
+                "gemini, in the folder D:\\R&D",
+            ),
         )
         for changes, line in rows:
             with self.subTest(line):

@@ -89,6 +89,8 @@ class RandomSheet:
     def settle(self) -> None:
         """Until the sheet shows all as it is; then each file is shown rightly."""
         running = plugin._host.running
+        # What this thread saw was perhaps seen amid a command: a text before its change count.
+        self.turn()
         until(self.are_known, "the changes are known")
         sheet = running.sheets.of(self.view)
         answers: list[Any] = []

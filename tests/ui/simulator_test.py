@@ -12,7 +12,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SCRIPT = os.path.join("tests", "ui", "simulator", "run.py")
 COMMAND = (sys.executable, "-O", "-m", "headless", "--exec", SCRIPT, "--")
 # The same ones each time; `make fuzz` runs as many times FUZZ.
-SEEDS = 40 * int(os.environ.get("FUZZ", "1"))
+FUZZ = int(os.environ.get("FUZZ", "1"))
+SEEDS = 40 * FUZZ
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -25,6 +26,7 @@ def run(*arguments: str) -> tuple[int, str]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        timeout=500 * FUZZ,
     )
     return done.returncode, done.stdout.decode("utf-8", "replace")
 

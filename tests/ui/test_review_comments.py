@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Generator
+
 import sublime
 from GeminiCompanion.companion.ui.review import comments
 
@@ -29,7 +31,7 @@ class Comments(ReviewCase):
     def places(self, right: sublime.View) -> list[tuple[int, int]]:
         return [(it.first, it.last) for it in comments.of(right)]
 
-    def commented(self, first: int, last: int) -> Steps:
+    def commented(self, first: int, last: int) -> Generator[Any, Any, sublime.View]:
         """`right = yield from self.commented(...)`"""
         right = yield from self.propose(self.OLD, self.NEW)
         comments.add(right, comments.Comment(first, last, "why?"))

@@ -9,9 +9,13 @@ from .facts import LINUX, WINDOWS, Facts
 
 
 def line(facts: Facts) -> str:
-    """With the folder, for a terminal that is anywhere; that of a CLI that runs is in it."""
-    place = f"cd {_quoted(facts, facts.folder)} && " if facts.process is None else ""
-    return place + _command(facts)
+    """With the folder, for a terminal that is anywhere; that of a CLI that runs is in it. In words
+    on Windows, whose shells change the folder in different ways."""
+    if facts.process is not None:
+        return _command(facts)
+    if facts.platform == WINDOWS:
+        return f"{_command(facts)}, in the folder {facts.folder}"
+    return f"cd {_quoted(facts.folder)} && {_command(facts)}"
 
 
 def _command(facts: Facts) -> str:
@@ -41,7 +45,9 @@ def temp_folder(facts: Facts) -> list[str]:
     roots = [it[: -len(tail) - 1] for it in folders if it.endswith(facts.paths.sep + tail)]
     name = "TEMP" if facts.platform == WINDOWS else "TMPDIR"
     # The last folder is that of the settings, for CLIs outside the editor's sandbox.
-    return [f"{name}={_quoted(facts, roots[-1])}"] if roots else []
+    if not roots:
+        return []
+    return [f"{name}={roots[-1] if facts.platform == WINDOWS else _quoted(roots[-1])}"]
 
 
 def _is_found_anyway(facts: Facts) -> bool:
@@ -56,8 +62,6 @@ def _is_found_anyway(facts: Facts) -> bool:
     return searched <= set(map(facts.paths.dirname, facts.window.discovery_paths))
 
 
-def _quoted(facts: Facts, path: str) -> str:
-    if facts.platform != WINDOWS:
-        # Not within quotes, where ~, which pages have for the user's home, would be no folder.
-        return re.sub(r"([^\w@%+=:,./~-])", r"\\\1", path)
-    return f'"{path}"' if " " in path else path
+def _quoted(path: str) -> str:
+    # Not within quotes, where ~, which pages have for the user's home, would be no folder.
+    return re.sub(r"([^\w@%+=:,./~-])", r"\\\1", path)

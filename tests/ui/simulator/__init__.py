@@ -5,5 +5,5 @@ virtual loop; CLIs, the service of the chats and the user are scripted. One seed
 user does, and the order in which disks, computing threads, the companion and the editor's queues
 hand over their ends. What must be true whatever happens stands in `checks`. A failure is a seed:
 
-    python -O -m headless --exec tests/ui/simulator/run.py -- --seed 42 --trace
+    PYTHONHASHSEED=0 python -O -m headless --exec tests/ui/simulator/run.py -- --seed 42 --trace
 """

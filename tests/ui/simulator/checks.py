@@ -7,8 +7,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from GeminiCompanion.companion.ui.review.single_changes import NO_CHANGE
-
 if TYPE_CHECKING:
     from .world import World
 
@@ -107,7 +105,6 @@ class Ledger:
             return
         name = proposal.path.rpartition("/")[2]
         if not any(
-            press.at <= at and (name in sentence or NO_CHANGE in sentence)
-            for at, sentence in self.said
+            press.at <= at <= press.at + DONE and name in sentence for at, sentence in self.said
         ):
             self.violate(f"dropped and accepted: {press.mark!r} of {name}")

@@ -1,5 +1,5 @@
-"""python -O -m headless --exec tests/ui/simulator/run.py -- [--seeds 100] [--from N] | --seed N
-[--trace]"""
+"""PYTHONHASHSEED=0 python -O -m headless --exec tests/ui/simulator/run.py --
+[--seeds 100] [--from N] | --seed N [--trace]"""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def main() -> int:
 
     from headless import running
     from tests import seeds
+    from tests.waiting import PATIENCE, wait_for
 
     options = seeds.parsed(__doc__)
     if os.environ.get("PYTHONHASHSEED") != "0":
         sys.exit("Set PYTHONHASHSEED=0: the order of a set of strings is part of a seed.")
     editor = running.current()
-    while not editor.ui(lambda: plugin._host.is_running):
-        threading.Event().wait(0.01)
+    wait_for(lambda: editor.ui(lambda: plugin._host.is_running))
     editor.ui(plugin.plugin_unloaded)
     for thread in threading.enumerate():
         if thread.name == "GeminiCompanion":
-            thread.join()
+            thread.join(PATIENCE)
 
     def run() -> int:
         from tests.ui.simulator.world import World
