@@ -176,6 +176,17 @@ class Closing(UnaskedCase):
         ((right, _),) = open_diffs.diffs(self.window)
         yield from self.until_equal(lambda: text_of(right), "added first\n" + OLD)
 
+    def test_what_is_refused_at_the_close_is_in_a_tab_that_opens_after_it(self) -> Steps:
+        (right,) = yield from self.propose_files((OLD, NEW))
+        view = yield from self.show()
+        opened: list[bool] = []
+        self.replace(texts, "return_text", lambda *_: opened.append(view.is_valid()))
+        right.set_read_only(True)
+        self.type(view, "LINE 3", " typed")
+        view.close()
+        yield lambda: opened
+        self.assertEqual(opened, [False])
+
     def test_windows_are_not_searched_for_each_of_many_edits(self) -> Steps:
         for number in range(5):
             self.made(f"{number}.py", OLD, "added\n" + OLD)

@@ -152,6 +152,7 @@ class Typing(SheetCase):
         right.run_command("append", {"characters": "elsewhere\n"})
         self.type(view, "LINE 3", " and mine")
         self.sheet(view).take_typed()
+        yield from self.until_turn()
         (kept,) = [it for it in self.window.views() if "LINE 3 and mine" in text_of(it)]
         self.assertIn("your edits", kept.name())
         self.assertNotIn("and mine", text_of(view))

@@ -7,13 +7,14 @@ and what is typed meanwhile waits for it.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Callable, Mapping, Sequence
 
 import sublime
 
 from ...base.change_sheet import Section
 from ...base.sheet_typing import TypedEdit
-from .. import texts
+from .. import queues, texts
 from ..stories import Stories
 from .sources import Source
 from .steps import EditStep, Step
@@ -138,5 +139,7 @@ def put_aside(
         return False
     for it in edits:
         text = text[: it.start] + it.new + text[it.start + len(it.old) :]
-    texts.return_text(window or sublime.active_window(), section.file.title, text, YOURS)
+    home = window or sublime.active_window()
+    # Not now: the sheet may be closing, and no tab opens within that.
+    queues.on_ui_thread(partial(texts.return_text, home, section.file.title, text, YOURS))
     return True
