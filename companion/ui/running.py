@@ -140,7 +140,7 @@ class Running:
         return Owners(CliSessions(self.companion, words), self.chat_edits, self.returned)
 
     def _change_sheets(self, tell: Callable[[str], None]) -> SheetCommands:
-        undoing = Undoing(self.history, tell)
+        undoing = Undoing(self.history, self.reviews.presses, tell)
         deciding = Deciding(self.reviews, undoing, tell)
         keeping = Keeping(self.reviews, self.changes, tell)
         deciders = self.accepting, self.diffs, self.returned, self.history

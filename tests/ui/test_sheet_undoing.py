@@ -8,11 +8,12 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ui.changes import undoing
 from GeminiCompanion.companion.ui.changes.sheet import NOTHING
 from GeminiCompanion.companion.ui.review import large, open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff, waiting
-from GeminiCompanion.companion.ui.stories import FAILED
+from GeminiCompanion.companion.ui.stories import FAILED, sleep
 
 from .adapter import text_of
 from .reviewing import Steps
@@ -241,6 +242,24 @@ class Proposals(UndoingCase):
         self.assertEqual(self.sheet(view).marking.undoable, "Undo 1 rejected")
         yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
         yield lambda: len(list(open_diffs.diffs(self.window))) == 2
+
+    def test_what_is_pressed_after_the_answer_is_not_told_to_wait_for_it(self) -> Steps:
+        (right,) = yield from self.propose_files((OLD, NEW))
+        view = yield from self.show()
+        self.decide(view, "reject_file", self.id(right))
+        yield from self.until_rejected()
+        pressed: list[str] = []
+
+        def press() -> Answer[None]:
+            pressed.append("undo_all")
+            self.decide(view, "undo_all")
+            return sleep()
+
+        self.replace(undoing, "sleep", press)
+        yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
+        yield from self.until_told(undoing.NOTHING_TO_UNDO)
+        self.assertEqual(pressed, ["undo_all"])
+        self.assertFalse([it for it in self.sentences if "First answer" in it])
 
     def test_what_is_being_undone_is_not_undone_twice(self) -> Steps:
         (right,) = yield from self.propose_files((OLD, NEW))

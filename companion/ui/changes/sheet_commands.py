@@ -190,8 +190,7 @@ class SheetCommands:
             await self._keeping.change(sheet, file, change, what == "keep")
         elif what == "undo":
             async with self._reviews.presses.turn(sheet.line):
-                with self._reviews.presses.question("what to undo"):
-                    await self._deciding.undoing.undo(sheet)
+                await self._deciding.undoing.undo(sheet)
         elif what in ("keep", "drop"):
             if of == "file":
                 await self._keeping.file(sheet, file, what == "keep")

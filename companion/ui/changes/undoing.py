@@ -12,6 +12,7 @@ import sublime
 
 from ...chat.amounts import many
 from .. import panels
+from ..presses import Presses
 from ..review.history import EditHistory
 from ..stories import sleep
 from .sheet import ChangeSheet
@@ -46,8 +47,9 @@ class SheetDecision:
 class Undoing:
     """The decisions in the sheets of one companion."""
 
-    def __init__(self, history: EditHistory, tell: Callable[[str], None]) -> None:
+    def __init__(self, history: EditHistory, presses: Presses, tell: Callable[[str], None]) -> None:
         self._history = history
+        self._presses = presses
         self._tell = tell
         # By the buffers of the sheets.
         self._decisions: dict[int, list[SheetDecision]] = {}
@@ -101,7 +103,9 @@ class Undoing:
     ) -> None:
         what = many(len(takes), f"{NAMES[last.is_accepted]} edit")
         items = [[f"Undo {what}", DETAILS[last.is_accepted]], GO_BACK]
-        if await panels.choice(window, items, f"Undo {what}?") != 0:
+        with self._presses.question("what to undo"):
+            chosen = await panels.choice(window, items, f"Undo {what}?")
+        if chosen != 0:
             return
         # Those that are undone, and those that are not possible any more.
         over, problems = [it for it in last.takes if it not in takes], []
