@@ -726,10 +726,14 @@ class Front:
             self.editor.ui(self.editor.commands.run_text, view, "save")
         else:
             next_key.tell_apart(False)
-            path = self._line(next_key, "Save as: ")
-            if not path:
+            typed = self._line(next_key, "Save as: ")
+            if not typed:
                 return
-            self.editor.ui(self.editor.save, view, self._full(path))
+            path = self._full(typed)
+            if os.path.lexists(path):
+                self.say("%s is there already: nothing is saved." % path)
+                return
+            self.editor.ui(self.editor.save, view, path)
         if view.buffer.file_name and not view.buffer.is_dirty():
             self.say("Saved: %s" % view.buffer.file_name)
 

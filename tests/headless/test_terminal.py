@@ -771,11 +771,14 @@ class Drawn(Terminal):
         self.assertEqual(pathlib.Path(self.path).read_text(), "mine old\n")
         self.press("t\x17", "Nothing waits for you here.")
 
-    def test_the_text_of_a_tab_without_a_file_is_saved_where_the_person_says(self) -> None:
+    def test_a_tab_without_a_file_is_saved_where_the_person_says_but_over_no_file(self) -> None:
         self.review()
         self.press("l", "Its text stays as the tab")
         self.press("g", "(not saved)")
         self.press("\r", "new", "[Escape] hides this tab")
+        there = os.path.relpath(self.path, self.editor.folders[0])
+        self.press(f"\x13{there}\r", f"{there} is there already: nothing is saved.")
+        self.assertEqual(pathlib.Path(self.path).read_text(), "old\n")
         path = os.path.join(self.folder, "kept.py")
         self.press(f"\x13{path}\r", f"Saved: {path}")
         self.assertEqual(pathlib.Path(path).read_text(), "new\n")
