@@ -120,6 +120,21 @@ class Rules(Case):
         self.assertEqual(self.decided(outside, allow=["tool:Grep"]), "")
         self.assertEqual(self.decided(self.searching(path="."), allow=["tool:Grep"]), ALLOW)
 
+    def test_what_reads_by_a_pattern_or_tells_no_file_could_come_upon_what_must_not_be_read(
+        self,
+    ) -> None:
+        for path, expected in (
+            ("src/a", ALLOW), ("src/*", ASK), ("sr?/key", ASK), ("sr[c]/key", ASK),
+            ("{src,x}/key", ASK), ("", ASK),
+        ):  # fmt: skip
+            told = ToolCallUpdate("1", "Read", "read", raw_input={"path": path})
+            call = read(told, "Read", {"path": path})
+            for rules in ({"deny": ["read:src/key"]}, {"ask": ["read:src/key"]}):
+                found = self.decided(call, allow=["read:src", "tool:Read"], **rules)
+                self.assertEqual(found, expected, (path, rules))
+            self.assertEqual(self.decided(call, allow=["read:src/", "tool:Read"]), ALLOW, path)
+            self.assertEqual(self.decided(call, deny=["edit:src/key", "command:x"]), "", path)
+
     def written(self, *running: Call, **rules: Any) -> str:
         given = AgentRules(**{name: tuple(it) for name, it in rules.items()})
         return verdict_of_write(self.path("a"), running, given, self.folder).decision
@@ -178,6 +193,46 @@ class Rules(Case):
         self.assertEqual(self.decided(command("rm x -rf"), deny=["command:rm -rf *"]), ASK)
         # Without a rule about commands, nothing is asked about by one.
         self.assertEqual(self.decided(command("echo $X"), deny=["edit:a", "tool:x"]), "")
+
+    def test_a_pattern_or_another_path_to_what_a_command_must_not_name_is_asked_about(self) -> None:
+        for pattern, lines in (
+            ("cat *secret*", ("cat s?cret.txt", "cat sec*", "cat se[c]ret", "cat s?cr[!x]t")),
+            ("make *deploy*", ("make d?ploy",)),
+            ("cat secrets/*", ("cat s*/key", "cat secr?ts/key", "cat ./secrets/key", "cat */key")),
+            ("cp secrets/*", ("cp -r ./secrets x", "cp -r secr?ts/ x", "cp .//secrets/./a b")),
+            ("cat config/.env", ("cat conf?g/.env", "cat config/./.env", "cat config/x/../.env")),
+            ("cat /etc/passwd", ("cat /etc/pass?d", "cat /e*/passwd", "cat //etc//passwd")),
+            ("sh ./deploy", ("sh deploy", "sh x/../d?ploy")),
+            ("cat secret", (f"cat {'a/' * 60}secret", "cat s?cr[!x]t")),
+        ):
+            for line in lines:
+                allowed = [f"command:{line.split()[0]} *"]
+                found = self.decided(command(line), deny=[f"command:{pattern}"], allow=allowed)
+                self.assertEqual(found, ASK, (line, pattern))
+        for pattern, lines in (
+            ("git push*", ("git status", "rm x", "git add 'a*b'", "git add src/a*", "ls *.py")),
+            ("cat secrets/*", ("cat x/key", "cat x?/key", "cat secret", "cat key")),
+            ("cat config/.env", ("cat config/.e", "cat c?nfig/env", "cat .env", "cat config")),
+            ("rm -rf /*", ("rm -rf x", "rm -rf ./x/", "rm -rf x/y")),
+            ("rm *", ("docker run --rm x",)),
+        ):
+            for line in lines:
+                self.assertFalse(may_be(line, pattern), (line, pattern))
+
+    def test_a_denied_command_that_is_glued_to_what_runs_it_is_asked_about(self) -> None:
+        for line in (
+            'env -S"git push"', "env -S'git push'", "env -Sgit push", 'env -iS"g\'i\'t push"',
+            'env "-Sgit push"', 'env --split-string="git push"', "=git push", "env =git push",
+            'su -c"git push"', 'GIT_EDITOR="git push" x', 'env x:"git push"',
+        ):  # fmt: skip
+            for pattern in ("git push*", "git push *", "git push"):
+                found = self.decided(command(line), deny=[f"command:{pattern}"])
+                self.assertEqual(found, ASK, (line, pattern))
+        for line in ("git -S push", "git commit -Spush -m x", "git log --grep=push"):
+            self.assertTrue(may_be(line, "git push*"), line)
+        for line in ("env -Sgit status", "=git status", 'git log --grep="x y"', "git x=1"):
+            self.assertFalse(may_be(line, "git push*"), line)
+        self.assertEqual(self.decided(command("git a -S x"), deny=["command:git -S*"]), ASK)
 
     def test_an_edit_is_one_also_where_an_argument_is_named_command(self) -> None:
         call = replace(self.edit("a.lock"), args={"command": "create"})
@@ -267,6 +322,9 @@ class Commands(Case):
         self.assertTrue(is_named(line + "; git push", "git push *"))
         for long in (line, "git " * 50_000, "[" * 100_000, "g*" * 50_000, "*a" * 50_000):
             self.assertFalse(may_be(long, "git push x"))
+        for long in ("a/" * 50_000, "/" * 100_000, "a=" * 50_000, "-a" * 50_000, "a'b'" * 25_000):
+            self.assertFalse(may_be(long, "git push x"))
+        self.assertFalse(may_be(f"{'a/' * 40}{'b' * 100_000}[", "git push x"))
         self.assertFalse(is_named("ab " * 50_000, "a*b*a*b*c"))
         self.assertFalse(is_allowed("ab " * 50_000, "a*b*a*b*c"))
 

@@ -8,6 +8,7 @@ Source: docs/settings.md, "agent_rules".
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from typing import Iterable, Sequence
 
@@ -19,6 +20,8 @@ from .lasting_answers import FOLDERS, NOTHING, READING, SAYING, SEARCH, Coverage
 from .simple_commands import is_allowed, is_like, is_named, may_be
 
 DENY, ASK, ALLOW = NAMES
+# What makes a path a pattern of paths.
+PATTERN = re.compile(r"[*?\[{]")
 # The arguments of a command that may be there where a rule allows it: others may change what runs.
 KNOWN = {
     "command", "timeout", "timeout_ms", "is_background", "run_in_background", *SAYING, *FOLDERS,
@@ -87,11 +90,14 @@ def _fits(
 
 def _may_fit(rule: str, call: Call) -> bool:
     """Whether nobody can say that it does not: of a command in other words, and of a search, which
-    comes upon all that is below its folder."""
+    comes upon all that is below its folder, as does what reads by a pattern or tells no file."""
     kind, pattern = parted(rule)
     if kind == COMMAND:
         return call.is_command and may_be(call.shell_line, pattern)
-    return kind == READ and call.kind == SEARCH and not call.is_command
+    if kind != READ or call.is_command or call.kind not in READING:
+        return False
+    places = files_of(call)
+    return call.kind == SEARCH or not places or any(map(PATTERN.search, places))
 
 
 def _is_of_own_tool(rule: str) -> bool:

@@ -4,9 +4,11 @@ meaning in any of them counts."""
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 import unicodedata
+from typing import Sequence
 
 # What may begin another command, replace a part of this one, or lead its output elsewhere, in a
 # POSIX shell, PowerShell or cmd.exe.
@@ -14,13 +16,19 @@ SPECIAL = re.compile(r"[;&|<>$`(){}%^!\\@]")
 # What stands for other words than are written there.
 UNCLEAR = re.compile(r"[$`{}%^\\@]")
 # A pattern of file names within a word, from its first sign to its last.
-GLOB = re.compile(r"[*?\[](?:.*[*?\]])?", re.DOTALL)
+GLOB = re.compile(r"[*?\[](?:.*[*?\[\]])?", re.DOTALL)
+# The most parts of a path that are compared one by one.
+MOST_PARTS = 50
 BETWEEN = re.compile(r"\d*[<>]+|[;&|!`(){}\r\n]+|\$\(")
 # What stands for nothing within a word: a line that goes on, an escape, a quote, nothing put in.
 NOTHING = re.compile(r"\\\r?\n|[\\^\"']|\$\(\)|``")
 # Blanks by other names.
 BLANK = re.compile(r"\\\r?\n|\$\{?IFS\}?")
 ASSIGNED = re.compile(r"\w+\+?=")
+# A quote that goes on with a word, whose text may be read as more than one: -S"git push".
+GLUED_QUOTE = re.compile(r"(?<=\S)[\"']")
+# What stands before a word without a blank: --split-string=git, -iSgit, -cgit, and =git in zsh.
+GLUED = re.compile(r"(?<!\S)(?:[\w.-]*=|-[a-zA-Z]*?S|-\w)")
 
 
 def simple(line: str) -> str:
@@ -68,10 +76,10 @@ def may_be(line: str, pattern: str) -> bool:
     blanks = line.translate({ord(it): " " for it in "\t\r\n"})
     if UNCLEAR.search(line) or any(map(_is_other_blank, blanks)) or not _is_closed(line):
         return True
-    words = iter(NOTHING.sub("", BETWEEN.sub(" ", line.casefold())).split())
-    wanted = [it for it in _plain(pattern).split() if it != "*"]
-    # Each is looked for behind the one before.
-    return all(any(_may_be_word(word, each) for word in words) for each in wanted)
+    apart = BETWEEN.sub(" ", line)
+    plain, unquoted = (NOTHING.sub("", it) for it in (apart, GLUED_QUOTE.sub(" ", apart)))
+    wanted = [_tidied(it) for it in _plain(pattern).split() if it != "*"]
+    return any(_has_in_order(it, wanted) for it in {plain, unquoted, GLUED.sub(" ", plain)})
 
 
 def is_like(text: str, pattern: str) -> bool:
@@ -99,12 +107,33 @@ def _ends_like(text: str, pattern: str) -> bool:
     return found is not None and is_like(text[found.start() :], pattern)
 
 
+def _has_in_order(text: str, wanted: Sequence[str]) -> bool:
+    words = iter(text.casefold().split())
+    # Each is looked for behind the one before.
+    return all(any(_may_be_word(word, each) for word in words) for each in wanted)
+
+
 def _may_be_word(word: str, wanted: str) -> bool:
-    name = re.split(r"[/\\]", word)[-1]
-    first, star, _rest = wanted.partition("*")
+    """Whether an end of the path, or what is in that folder, may be it."""
+    parts_of_path = _tidied(word).split("/")
+    # Looked through from each part, a long one would take minutes.
+    if len(parts_of_path) > MOST_PARTS:
+        return True
+    ends = ("/".join(parts_of_path[at:]) for at in range(len(parts_of_path)))
+    return any(_may_be_name(it, wanted) or _may_be_name(f"{it}/", wanted) for it in ends)
+
+
+def _may_be_name(name: str, wanted: str) -> bool:
+    first, star, _between = wanted.partition("*")
     begun, glob, ended = GLOB.sub("*", name, count=1).partition("*")
-    could_be = glob and is_like(first, f"{begun}*" if star else f"{begun}*{ended}")
-    return bool(could_be) or is_like(word, wanted) or is_like(name, wanted)
+    if glob and star:
+        return begun.startswith(first) or first.startswith(begun)
+    return is_like(wanted, f"{begun}*{ended}") if glob else is_like(name, wanted)
+
+
+def _tidied(path: str) -> str:
+    """Without what leads nowhere: `a/b` for `./a//c/../b/`."""
+    return posixpath.normpath(path)
 
 
 def _plain(pattern: str) -> str:
