@@ -655,9 +655,14 @@ class WithSessions(OnDisk):
             client=SimpleNamespace(name="An agent", is_running=True),
             choose=mock.AsyncMock(return_value=told),
         )
-        record: Any = SimpleNamespace(state=ConversationState())
-        with self.assertRaisesRegex(AgentError, "did not take its mode default"):
-            await Choices(record, state).choose_again(session, "default")
+        # Also where the user has chosen that mode.
+        for chosen in ("", "default"):
+            record: Any = SimpleNamespace(state=ConversationState(mode=chosen))
+            with self.assertRaisesRegex(AgentError, "did not take its mode default"):
+                await Choices(record, state).choose_again(session, "default")
+        record = SimpleNamespace(state=ConversationState(mode="auto"))
+        session.choose.reset_mock()
+        await Choices(record, state).choose_again(session, "default")
         session.choose.assert_awaited_once()
 
     async def test_where_the_agent_dies_before_it_has_its_mode_nothing_is_said_in_another(

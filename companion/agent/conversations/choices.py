@@ -92,9 +92,9 @@ class Choices:
 
     async def choose_again(self, session: AcpSession, asking_mode: str) -> None:
         """Apply the user's choices to a new session, and the CLI's `asking_mode` if there is no
-        choice of a mode. A choice that the agent now refuses, such as a mode in a folder that is no
-        longer trusted, is dropped. Raises AgentError if the agent has ended, or if it would not
-        ask."""
+        choice of another mode. A choice that the agent now refuses, such as a mode in a folder that
+        is no longer trusted, is dropped. Raises AgentError if the agent has ended, or if it would
+        not ask."""
         state = self._record.state
         for what, name in {MODEL: state.model, MODE: state.mode}.items():
             option = self._state.options.of_category(what) or _unknown(what)
@@ -107,7 +107,7 @@ class Choices:
                 continue
             self._record.change(self._record.state.choosing_option(id, None))
         # Last: another model may come with another mode.
-        if asking_mode and not self._record.state.mode:
+        if asking_mode and self._record.state.mode in ("", asking_mode):
             await self._begin_asking(session, asking_mode)
 
     async def _begin_asking(self, session: AcpSession, asking_mode: str) -> None:
