@@ -281,7 +281,7 @@ class Front:
             self.bar = self.bar.following()
         elif key == "escape":
             self.editor.ui(self._close_shown)
-        elif key.isdigit() and self._page() is not None:
+        elif key.isdigit() and not self.lists_messages and self._page() is not None:
             links = clicks.sheet_links(self._page())
             if 0 < int(key) <= len(links):
                 self.editor.ui(clicks.follow, self.editor, links[int(key) - 1].href, None)
@@ -455,8 +455,7 @@ class Front:
             bar,
             self._moving_keys(state),
             self.lists_messages or (state.tab is not None and state.tab.is_at_end),
-            # Its first line has its links, which change while it is read.
-            "page %d" % state.page if state.page is not None and state.question is None else "",
+            self._name_of_panel(state),
         )
         if caret is not None and self.panel.is_cut:
             caret = caret[0] - self.panel.top, caret[1]
@@ -474,6 +473,14 @@ class Front:
         is_paper = not isinstance(self.screen, Screen)
         said = self.messages.all if is_paper else self.messages.standing()
         self.screen.draw(Frame(shown, panel, tuple(said), keys_shown, caret))
+
+    def _name_of_panel(self, state: State) -> str:
+        if state.question is not None:
+            return ""
+        if self.lists_messages:
+            return "messages"
+        # Its first line has its links, which change while it is read.
+        return "page %d" % state.page if state.page is not None else ""
 
     def _moving_keys(self, state: State) -> str:
         """Those that move what is shown above the messages; whoever writes there would write

@@ -351,6 +351,27 @@ class Saying(unittest.TestCase):
             "Its text stays as the tab a.py (rejected, your edits): g shows it.",
         )
 
+    def test_a_digit_follows_no_link_of_a_page_that_the_messages_hide(self) -> None:
+        window = mock.Mock(question=None)
+        window.active_sheet.return_value = mock.Mock(view=None, contents='<a href="x">One</a>')
+        editor = mock.Mock(clipboard="", windows=[], active_window=window)
+        front = terminal.Front(editor, mock.Mock())
+        front.lists_messages = True
+        front.press("1", mock.Mock())
+        editor.ui.assert_not_called()
+        front.lists_messages = False
+        front.press("1", mock.Mock())
+        editor.ui.assert_called_once_with(terminal.clicks.follow, editor, "x", None)
+
+    def test_the_messages_over_a_page_begin_with_the_newest(self) -> None:
+        front = terminal.Front(mock.Mock(clipboard=""), mock.Mock())
+        state = mock.Mock(question=None, page=3)
+        lines = [str(at) for at in range(20)]
+        front.panel.shown(lines, 6, None, "", False, front._name_of_panel(state))
+        front.lists_messages = True
+        shown = front.panel.shown(lines, 6, None, "", True, front._name_of_panel(state))
+        self.assertEqual(shown[:-1], lines[-5:])
+
 
 class EachAlone(Terminal):
     """Tests that start an editor of their own, and hear all of it."""
