@@ -157,6 +157,20 @@ class Typing(SheetCase):
         self.assertIn("your edits", kept.name())
         self.assertNotIn("and mine", text_of(view))
 
+    def test_what_is_refused_is_in_a_tab_together_with_what_was_passed_on_before(self) -> Steps:
+        new = OLD.replace("line 3\n", "LINE 3\n").replace("line 20\n", "LINE 20\n")
+        (right,) = yield from self.propose_files((OLD, new))
+        view = yield from self.show()
+        self.type(view, "LINE 3", " AAAA")
+        self.sheet(view).take_typed()
+        right.run_command("append", {"characters": "elsewhere\n"})
+        self.type(view, "LINE 20", " B")
+        self.sheet(view).take_typed()
+        yield from self.until_turn()
+        (kept,) = [it for it in self.window.views() if "your edits" in it.name()]
+        both = new.replace("LINE 3", "LINE 3 AAAA").replace("LINE 20", "LINE 20 B")
+        self.assertEqual(text_of(kept), both)
+
     def test_undo_takes_back_what_was_typed_or_dropped_last(self) -> Steps:
         new = OLD.replace("line 3\n", "LINE 3\n").replace("line 20\n", "LINE 20\n")
         (right,) = yield from self.propose_files((OLD, new))

@@ -23,7 +23,7 @@ from ..stories import Slices, Stories, computed, sleep
 from .earlier_text import EarlierText, sign
 from .marking import Marking
 from .sources import SheetEntry, Source
-from .typed_edits import YOURS, TypedEdits, put_aside
+from .typed_edits import YOURS, TypedEdits
 
 # The id of the section that is the head of the sheet.
 HEAD = ""
@@ -193,7 +193,7 @@ class ChangeSheet:
         mine = earlier.typed(view)
         self.model = Sheet(tuple(wanted))
         self._replace([(0, view.size(), self.model.text)])
-        self.edits.counts.update(counts)
+        self.edits.show_anew(counts)
         texts.select(view, [(0, 0)])
         if mine is not None:
             self._bring_back(mine, view, earlier.fits(wanted))
@@ -240,7 +240,7 @@ class ChangeSheet:
             self._replace(update.parts)
             self.model = update.sheet
             drawn = [it.file.id for it in self.model.sections if id(it) not in before]
-            self.edits.counts.update((it, counts[it]) for it in drawn if it in counts)
+            self.edits.show_anew({it: counts[it] for it in drawn if it in counts})
             await sleep()
         self._sign()
         self.marking.draw(self.model)
@@ -302,7 +302,8 @@ class ChangeSheet:
             section = before.sections[number]
             self.model = self.model.with_section(number, section)
             edits = [it for it in refused if it.file == id]
-            self._tell_changed(section, put_aside(view.window(), section, edits))
+            is_aside = self.edits.put_aside(view.window(), section, edits)
+            self._tell_changed(section, is_aside)
         if self.model.text != text:
             if not refused:
                 self._tell(NOT_HERE)

@@ -48,6 +48,14 @@ class TypedEdits:
         self.typed_count = 0
         self._typed: set[str] = set()
         self._waiting: dict[str, list[TypedEdit]] = {}
+        # By files: what the sheet shows of them beyond what it was made of.
+        self._passed_on: dict[str, list[TypedEdit]] = {}
+
+    def show_anew(self, counts: Mapping[str, int | None]) -> None:
+        """The sheet shows these files as their reviews are, which have these change counts."""
+        self.counts.update(counts)
+        for id in counts:
+            self._passed_on.pop(id, None)
 
     def begin(self) -> None:
         """What is made from now on knows what was typed so far."""
@@ -79,8 +87,16 @@ class TypedEdits:
 
     def pass_on(self, edit: TypedEdit, sheet: sublime.View) -> bool:
         """Put it into the file's own review; False if that has another text by now."""
-        source = self._source_of.get(edit.file)
         self.typed_count += 1
+        # Before it is: a review may open at once and refuse it.
+        self._passed_on.setdefault(edit.file, []).append(edit)
+        is_taken = self._is_taken(edit, sheet)
+        if not is_taken:
+            self._passed_on[edit.file].pop()
+        return is_taken
+
+    def _is_taken(self, edit: TypedEdit, sheet: sublime.View) -> bool:
+        source = self._source_of.get(edit.file)
         if source is None:
             return False
         if edit.file in self._waiting:
@@ -115,31 +131,35 @@ class TypedEdits:
             edits = self._waiting.pop(id)
             if not is_over:
                 # Nobody draws the sheet any more.
-                put_aside(window, self._section(id), edits)
+                self.put_aside(window, self._section(id))
         # The user may have typed in it before the sheet heard that it is open.
         is_as_shown = view is not None and texts.text_of(view) == shown
         is_done = is_as_shown and view is not None and all([self._put(view, it) for it in edits])
-        is_aside = not is_done and put_aside(window, self._section(id), edits)
+        is_aside = not is_done and self.put_aside(window, self._section(id))
         self._opened(id, is_done, is_aside)
+
+    def put_aside(
+        self,
+        window: sublime.Window | None,
+        section: Section | None,
+        refused: Sequence[TypedEdit] = (),
+    ) -> bool:
+        """The file's review does not take what was typed: the file's text, with that, is a tab of
+        the user; `refused` was not passed on. Gives whether there was anything to keep."""
+        text = _text_of(section)
+        passed_on = self._passed_on.get(section.file.id, []) if section is not None else []
+        if section is None or text is None or not any(it.new for it in refused or passed_on):
+            return False
+        # The places of later ones count in a text with the earlier ones.
+        for it in [*passed_on, *refused]:
+            text = text[: it.start] + it.new + text[it.start + len(it.old) :]
+        home = window or sublime.active_window()
+        # Not now: the sheet may be closing, and no tab opens within that.
+        queues.on_ui_thread(partial(texts.return_text, home, section.file.title, text, YOURS))
+        return True
 
 
 def _text_of(section: Section | None) -> str | None:
     """The file's text before what is typed; None where the sheet does not show it."""
     comparison = section.file.comparison if section is not None else None
     return "".join(comparison.new.rows) if comparison is not None else None
-
-
-def put_aside(
-    window: sublime.Window | None, section: Section | None, edits: Sequence[TypedEdit]
-) -> bool:
-    """The file's review does not take what was typed: the file's text, with that, is a tab of the
-    user. Gives whether there was anything to keep."""
-    text = _text_of(section)
-    if section is None or text is None or not any(it.new for it in edits):
-        return False
-    for it in edits:
-        text = text[: it.start] + it.new + text[it.start + len(it.old) :]
-    home = window or sublime.active_window()
-    # Not now: the sheet may be closing, and no tab opens within that.
-    queues.on_ui_thread(partial(texts.return_text, home, section.file.title, text, YOURS))
-    return True
