@@ -125,7 +125,12 @@ class View:
         }
         self.folds = [_shifted(region, change, True) for region in self.folds]
         if self.seen is not None:
-            self.seen = _shifted(self.seen, change, True)
+            begin, end = self.seen
+            if begin <= change.begin < end and change.inserted:
+                # Nobody has seen what is new, nor what stands below it now.
+                self.seen = (begin, change.begin)
+            else:
+                self.seen = _shifted(self.seen, change, True)
 
     def select(self, regions: Regions) -> bool:
         """Set the selection; True where that changed it."""

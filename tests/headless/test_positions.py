@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import unittest
 from typing import Any
+from unittest import mock
 
-from headless import layout, minihtml
+from headless import buffers, layout, minihtml, views
 
 from .engine import EngineTestCase
 
 LINE, CELL = 19.0, 8.0
 FONT = minihtml.Font(LINE, CELL, 10.0)
+
+
+class SeenElsewhere(unittest.TestCase):
+    """The part of a text that a terminal has drawn."""
+
+    def test_what_is_put_into_it_is_not_in_sight_before_it_is_drawn(self) -> None:
+        view = views.View(1, mock.Mock(), mock.Mock(), mock.Mock())
+        for change, visible in (
+            (buffers.Change(90, "", "q" * 40), (10, 90)),
+            (buffers.Change(10, "old", "new"), (10, 10)),
+            (buffers.Change(90, "gone", ""), (10, 96)),
+            (buffers.Change(100, "", "below"), (10, 100)),
+            (buffers.Change(0, "", "above"), (15, 105)),
+        ):
+            view.seen = 10, 100
+            view.shift(change)
+            self.assertEqual(view.visible(), visible)
 
 
 class Positions(EngineTestCase):
