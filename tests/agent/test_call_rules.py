@@ -209,14 +209,14 @@ class Rules(Case):
                 allowed = [f"command:{line.split()[0]} *"]
                 found = self.decided(command(line), deny=[f"command:{pattern}"], allow=allowed)
                 self.assertEqual(found, ASK, (line, pattern))
-        for pattern, lines in (
+        for pattern, free in (
             ("git push*", ("git status", "rm x", "git add 'a*b'", "git add src/a*", "ls *.py")),
             ("cat secrets/*", ("cat x/key", "cat x?/key", "cat secret", "cat key")),
             ("cat config/.env", ("cat config/.e", "cat c?nfig/env", "cat .env", "cat config")),
             ("rm -rf /*", ("rm -rf x", "rm -rf ./x/", "rm -rf x/y")),
             ("rm *", ("docker run --rm x",)),
         ):
-            for line in lines:
+            for line in free:
                 self.assertFalse(may_be(line, pattern), (line, pattern))
 
     def test_a_denied_command_that_is_glued_to_what_runs_it_is_asked_about(self) -> None:

@@ -625,9 +625,9 @@ class Lasting(ChatCase):
         self.addCleanup(drafts.forget, "restored")
         view = self.window.new_file()
         view.run_command("append", {"characters": COMPOSER + "older"})
-        settings = {UNSENT: text_digest("older"), LEFT: time.time() - 60, CONVERSATION: "restored"}
-        for name, value in settings.items():
-            view.settings().set(name, value)
+        view.settings().set(UNSENT, text_digest("older"))
+        view.settings().set(LEFT, time.time() - 60)
+        view.settings().set(CONVERSATION, "restored")
         self.chats.tabs.appeared(view)
         self.assertEqual((self.unsent(view), drafts.text("restored")), ("newer", "newer"))
         view.close()
