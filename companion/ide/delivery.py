@@ -109,13 +109,11 @@ class Delivery:
         on_change: Callable[[], None],
         asking: Callable[[str], set[str]] = lambda path: set(),
     ) -> None:
-        self._book = book
-        self._sessions = sessions
+        self._book, self._sessions = book, sessions
         self._asking = asking
         self._messages = messages
         self._away = AwayMessages(book, messages)
-        self._on_told = on_told
-        self._on_change = on_change
+        self._on_told, self._on_change = on_told, on_change
         self._settled = Settled(self.pass_on)
         self._is_stopped = False
         self._sessions_at_end: tuple[Session, ...] = ()
@@ -194,6 +192,10 @@ class Delivery:
         if number in self._book:
             self._on_told(number)
         self.settled(entry.path)
+        self.follow_book()
+
+    def follow_book(self) -> None:
+        """The book has changed: what the user was told of its decisions may be untrue by now."""
         self._away.withdraw_untrue()
         self._on_change()
 
@@ -272,8 +274,7 @@ class Delivery:
             if session is not None:
                 session.replace(number, self._book[number].decision)
         if unwritten:
-            self._away.withdraw_untrue()
-            self._on_change()
+            self.follow_book()
         return bool(unwritten)
 
     def unwritten(self, told: Container[int] | None = None) -> tuple[tuple[str, str], ...]:

@@ -67,16 +67,14 @@ class Workspace:
         token = secrets.token_urlsafe(32)
         self.advertisement = Advertisement(0, 0, token, folders, settings.path_maps)
         self.publication: Publication | None = None
-        self._editor, self.reach = editor, reach
-        self._on_change = on_change
+        self._editor, self.reach, self._on_change = editor, reach, on_change
         self._wanted_port, self.since = 0, 0.0
         self.connected_before: dict[str, float] = {}
         self._closed = asyncio.Event()
         # The sessions at the end, for the next companion; None while the window is served.
         self._sessions_at_end: tuple[Session, ...] | None = None
-        self.context = ContextStore()
+        self.context, self.book = ContextStore(), (book := Book())
         self.context.folders, self.context.sharing = folders, settings.sharing
-        self.book = book = Book()
         self.sessions = sessions = Sessions(
             self._session_ended,
             self._session_absent,
@@ -84,7 +82,9 @@ class Workspace:
             lambda session, unread: self.delivery.stream_lost(session, unread),
         )
         self.updates = ContextUpdates(self.context, sessions, settings.is_trusted)
-        self._disk = disk = DiskCheck(book, self._give_back, editor.repeat, on_change)
+        self._disk = disk = DiskCheck(
+            book, self._give_back, editor.repeat, lambda: self.delivery.follow_book()
+        )
         self.delivery = Delivery(book, sessions, editor, disk.watch, on_change, asking)
         self.hooks = HookDesk(sessions, lambda: self.advertisement.port)
         self.words = WordsForModel(window_id, editor, self.hooks, on_change)

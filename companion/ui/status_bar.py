@@ -10,7 +10,7 @@ import sublime
 
 from ..ide import live_words
 from ..ide.status import Status
-from . import settings, views
+from . import settings
 from .review.open_diffs import diffs
 
 KEY = "gemini_companion"
@@ -71,13 +71,13 @@ class StatusBar:
             text = self._text(window)
             if self._shown.get(window.id(), "") != text:
                 self._shown[window.id()] = text
-                views.show_status(window, KEY, text)
+                show_status(window, KEY, text)
 
     def activated(self, view: sublime.View) -> None:
         """The view has got the keyboard."""
         window = view.window()
         if window is not None:
-            views.set_status(view, KEY, self._shown.get(window.id(), ""))
+            set_status(view, KEY, self._shown.get(window.id(), ""))
 
     def stop(self) -> None:
         """Remove the text everywhere."""
@@ -125,3 +125,20 @@ class StatusBar:
         if not status.connected:
             return NO_CLI
         return CONNECTED if status.connected == 1 else f"{CONNECTED} {status.connected}"
+
+
+def show_status(window: sublime.Window, key: str, text: str) -> None:
+    """Show the text in the status bar of all views of the window that can be seen."""
+    for group in range(window.num_groups()):
+        set_status(window.active_view_in_group(group), key, text)
+    set_status(window.active_view(), key, text)
+
+
+def set_status(view: sublime.View | None, key: str, text: str) -> None:
+    """Show the text in the view's status bar, or nothing if it is empty."""
+    if view is None or view.get_status(key) == text:
+        return
+    if text:
+        view.set_status(key, text)
+    else:
+        view.erase_status(key)

@@ -12,7 +12,8 @@ from typing import Callable
 import sublime
 
 from ..base.shown_text import shown_line
-from . import panels, views
+from . import panels
+from .status_bar import set_status, show_status
 
 # After the key of the state: the status bar shows texts by their keys.
 KEY = "gemini_companion_messages"
@@ -60,11 +61,11 @@ class UnseenMessages:
         """Show the newest message where it is not shown; to be called from time to time as well."""
         text = self._text()
         for window in sublime.windows():
-            views.show_status(window, KEY, text)
+            show_status(window, KEY, text)
 
     def activated(self, view: sublime.View) -> None:
         """The view has got the keyboard."""
-        views.set_status(view, KEY, self._text())
+        set_status(view, KEY, self._text())
 
     async def show(self, window: sublime.Window, tell: Callable[[str], None]) -> None:
         """List them, the newest first. Whoever closes the list has seen them."""
@@ -86,7 +87,7 @@ class UnseenMessages:
         """Remove the text everywhere."""
         for window in sublime.windows():
             for view in window.views():
-                views.set_status(view, KEY, "")
+                set_status(view, KEY, "")
 
     def _text(self) -> str:
         if not self._unseen:

@@ -1,4 +1,4 @@
-"""Reads views and windows into the core's values, and writes texts into the status bar."""
+"""Reads views and windows into the core's values. Changes nothing in the editor."""
 
 from __future__ import annotations
 
@@ -77,20 +77,3 @@ def clamp_utf16(text: str, units: int) -> str:
 def folders(window: sublime.Window) -> tuple[str, ...]:
     """The window's folders, as absolute paths."""
     return tuple(os.path.abspath(folder) for folder in window.folders())
-
-
-def show_status(window: sublime.Window, key: str, text: str) -> None:
-    """Show the text in the status bar of all views of the window that can be seen."""
-    for group in range(window.num_groups()):
-        set_status(window.active_view_in_group(group), key, text)
-    set_status(window.active_view(), key, text)
-
-
-def set_status(view: sublime.View | None, key: str, text: str) -> None:
-    """Show the text in the view's status bar, or nothing if it is empty."""
-    if view is None or view.get_status(key) == text:
-        return
-    if text:
-        view.set_status(key, text)
-    else:
-        view.erase_status(key)

@@ -122,6 +122,18 @@ class WithoutACli(OnDisk):
         self.assertTrue(known.queue.is_held)
         self.assertEqual(known.cli.id, cli.id)
 
+    async def test_a_conversation_whose_only_message_was_taken_back_has_begun(self) -> None:
+        agent = await self.started()
+        conversation = agent.conversations.new(self.workspace, agent.backends[None].cli)
+        async with conversation.hold.held():
+            conversation.queue.add("hello", (), (), ())
+            (message,) = conversation.queue.messages
+            conversation.queue.remove(message.id)
+            await conversation.record.write()
+        await agent.stop()
+        known = (await self.started()).conversations.known(conversation.id)
+        self.assertEqual((known.queue.messages, known.record.has_begun), ((), True))
+
     async def test_a_conversation_outlives_a_cli_that_does_not_start(self) -> None:
         transcript = self.written()
         agent = await self.started()

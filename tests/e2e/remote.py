@@ -155,6 +155,13 @@ def unwritten() -> int:
     return int(rest.partition(";")[0] or 0)
 
 
+def accepted_edits() -> int:
+    """How many of them can be undone."""
+    from GeminiCompanion import plugin
+
+    return len(plugin._host.running.history._edits)
+
+
 def status() -> str:
     return _status()
 

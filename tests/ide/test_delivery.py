@@ -254,6 +254,15 @@ class Alone(InLoop):
         self.assertTrue(self.delivery.withdraw(PATH, "mine\n"))
         self.assertEqual(self.true, {})
 
+    async def test_that_a_text_waits_is_not_true_once_the_book_has_forgotten_it(self) -> None:
+        session = self.open()
+        number = self.decide(session.id, "mine\n")
+        self.delivery.send(number)
+        self.assertEqual(list(self.true.values()), [AWAY_WITH_TEXT])
+        self.book.forget(number)
+        self.delivery.follow_book()
+        self.assertEqual(self.true, {})
+
     async def test_the_user_hears_of_what_waited_when_its_cli_was_gone_before_that_showed(
         self,
     ) -> None:

@@ -71,6 +71,10 @@ class Walk(unittest.TestCase):
         # Where a package is given, that of this checkout stays out of it.
         teller = os.path.join(data, "Packages", "GeminiCompanionTyping")
         command += ["--data", data, "--package", teller, "--exec", INSIDE, "--", seen]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+        # Its discovery files go with it.
+        own = {**os.environ, "TMPDIR": folder}
+        done = subprocess.run(
+            command, cwd=ROOT, env=own, capture_output=True, text=True, timeout=300
+        )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("seen: keys in the chat beside another group", done.stdout)

@@ -9,8 +9,13 @@ from unittest import mock
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ui import texts
-from GeminiCompanion.companion.ui.changes import deciding, keeping, sheet_commands, sources
-from GeminiCompanion.companion.ui.changes import sheet as sheet_module
+from GeminiCompanion.companion.ui.changes import (
+    deciding,
+    keeping,
+    sheet_commands,
+    sheet_files,
+    sources,
+)
 from GeminiCompanion.companion.ui.changes.proposals import Proposals
 from GeminiCompanion.companion.ui.changes.sources import SheetEntry
 from GeminiCompanion.companion.ui.review import large, open_diffs, record
@@ -78,7 +83,7 @@ class Undoing(CommandCase):
 
 class Typing(CommandCase):
     def test_what_is_typed_while_other_files_are_looked_at_stays(self) -> Steps:
-        self.replace(sheet_module, "AT_ONCE", 1)
+        self.replace(sheet_files, "AT_ONCE", 1)
         first, _second = yield from self.propose_files((OLD, NEW), (OLD, OTHER))
         view = yield from self.show()
         original, due = Proposals.entries, [False]

@@ -8,7 +8,7 @@ import sublime
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ui.changes import deciding, sources
 from GeminiCompanion.companion.ui.changes.keeping import AGAIN, DECIDED, NOTHING
-from GeminiCompanion.companion.ui.changes.sheet import NOTHING as NO_CHANGES
+from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING as NO_CHANGES
 from GeminiCompanion.companion.ui.review import large, open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff, seen
 

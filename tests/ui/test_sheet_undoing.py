@@ -10,7 +10,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ui.changes import undoing
-from GeminiCompanion.companion.ui.changes.sheet import NOTHING
+from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING
 from GeminiCompanion.companion.ui.review import large, open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff, waiting
 from GeminiCompanion.companion.ui.stories import FAILED, sleep

@@ -12,7 +12,8 @@ from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ui.changes import deciding, undoing
-from GeminiCompanion.companion.ui.changes.sheet import ASIDE, NOTHING, ChangeSheet
+from GeminiCompanion.companion.ui.changes.sheet import ASIDE, ChangeSheet
+from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING
 from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
 from GeminiCompanion.companion.ui.review import large, open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff, seen, waiting

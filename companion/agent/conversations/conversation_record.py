@@ -16,10 +16,9 @@ from .transcripts import TranscriptFile, on_disk
 
 
 class ConversationRecord:
-    """`has_begun` says that the conversation has had a session, or a message that waits for one;
-    from then on it is on disk. `turns`
-    counts the turns that began; `usage` is the sum of those before the last one. `changed` is
-    called when something of it has changed."""
+    """`has_begun` says that the conversation has had a session, or a message that waited for one;
+    from then on it is on disk, with its agent. `turns` counts the turns that began; `usage` is the
+    sum of those before the last one. `changed` is called when something of it has changed."""
 
     def __init__(
         self,
@@ -29,8 +28,7 @@ class ConversationRecord:
     ) -> None:
         self.id, self.workspace = summary.id, summary.workspace
         self.transcript = transcript
-        state = summary.state
-        self.has_begun = bool(state.session or state.queue) or summary.turns > 0
+        self.has_begun = bool(summary.state.agent or summary.state.session) or summary.turns > 0
         self.created, self.last_used = summary.created, summary.last_used
         self.title, self.turns, self.usage = summary.title, summary.turns, summary.usage
         self.state = self._written = summary.state

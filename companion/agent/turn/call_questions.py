@@ -32,7 +32,7 @@ class CallQuestions:
         self._session = agent.session
         self._calls = calls
         self._patience = patience
-        self._is_cancelled = False
+        self.is_cancelled = False
         self._pending: dict[str, PendingPermission] = {}
         # The calls about which a question ended without the user: their answer may be on its way.
         self._undecided: set[str] = set()
@@ -62,8 +62,8 @@ class CallQuestions:
             return
         self._calls.introduce(call, requires_confirmation=True)
         self._calls.state(call, PENDING)
-        if self._patience is None or self._is_cancelled:
-            self.reject(pending, STOPPED if self._is_cancelled else UNATTENDED)
+        if self._patience is None or self.is_cancelled:
+            self.reject(pending, STOPPED if self.is_cancelled else UNATTENDED)
             return
         pending.is_changed = call.id in self._undecided
         pending.event = self._log.add(pending.body)
@@ -111,7 +111,7 @@ class CallQuestions:
 
     def cancel(self) -> None:
         """None will run, nor what the agent asks for from now on."""
-        self._is_cancelled = True
+        self.is_cancelled = True
         # An answer after the turn's cancellation would still run the tool
         # (docs/gemini-cli-acp.md 5.37).
         for pending in list(self._pending.values()):

@@ -62,7 +62,6 @@ class CallTracker:
         patience: float | None,
         note: TurnNote,
     ) -> None:
-        self.is_cancelled = False
         self.writes = FileWrites(agent, note)
         self._agent = agent
         self._session = agent.session
@@ -78,6 +77,10 @@ class CallTracker:
     def is_idle(self) -> bool:
         """Whether no call runs or waits for a decision."""
         return not self._calls.running
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._questions.is_cancelled
 
     @property
     def confirmations(self) -> tuple[TurnEvent, ...]:
@@ -198,7 +201,7 @@ class CallTracker:
     def cancel(self) -> None:
         """Calls that wait for a decision will not run, nor will those that the agent asks for
         now."""
-        self.is_cancelled = self.writes.is_cancelled = True
+        self.writes.is_cancelled = True
         self._questions.cancel()
 
     def close(self) -> None:

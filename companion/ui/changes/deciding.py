@@ -16,7 +16,8 @@ from ...base.change_sheet import Section
 from .. import panels
 from ..review.reviews import Reviews
 from .keeping import DECIDED, NOTHING
-from .sheet import HEAD, ChangeSheet, extent, lines
+from .sheet import HEAD, ChangeSheet
+from .sheet_files import extent, lines
 from .sources import Source, UndoStep
 from .undoing import SheetDecision, Undoing
 

@@ -13,25 +13,22 @@ from typing import Callable, Sequence
 import sublime
 
 from ...base.answer import Answer
-from ...base.change_sheet import ChangeStart, FileChanges, Section, Sheet, plain_section, section_of
+from ...base.change_sheet import ChangeStart, Section, Sheet, plain_section, section_of
 from ...base.sheet_typing import equal_ends, typed
-from ...chat.amounts import many
 from .. import queues, texts
 from ..review.record import waiting
 from ..review.reviews import FAILED, Reviews
-from ..stories import Slices, Stories, computed, sleep
+from ..stories import Stories, computed, sleep
 from .earlier_text import EarlierText, sign
 from .marking import Marking
+from .sheet_files import SheetFiles
 from .sources import SheetEntry, Source
 from .typed_edits import YOURS, TypedEdits
 
 # The id of the section that is the head of the sheet.
 HEAD = ""
-# Files that are looked at before other work of the thread gets its turn.
-AT_ONCE = 20
 # Milliseconds between two looks at all files, if they change meanwhile.
 PAUSE = 100
-NOTHING = "No changes wait for you here."
 NOT_HERE = "Only added lines can be changed here. Enter on another line goes to its own review."
 TYPED_BEFORE = "What you typed in the sheet while it was restored is in a tab of its own."
 # Names the sheet's tab.
@@ -57,13 +54,12 @@ class ChangeSheet:
         # The line in which presses in it wait.
         self.line = f"sheet {self.buffer_id}"
         self.model = Sheet((plain_section(HEAD, ()),))
-        self.marking = Marking(view.buffer_id(), self._decided)
+        self._files = SheetFiles(sources)
+        self.marking = Marking(view.buffer_id(), self._files.kept)
         self._view = view
-        self._sources = sources
         self._stories = stories
         self._tell = tell
-        self._source_of: dict[str, Source] = {}
-        self.edits = TypedEdits(self._source_of, stories, self._came_back, self.section)
+        self.edits = TypedEdits(self._files.source_of, stories, self._came_back, self.section)
         # That of the view when its text was the model's.
         self._change_count = -1
         self._refreshing: Answer[None] | None = None
@@ -84,12 +80,7 @@ class ChangeSheet:
 
     def source(self, id: str) -> Source | None:
         """Where the changes of the file come from; None if the sheet does not show it."""
-        return self._source_of.get(id) if id in self.model.numbers else None
-
-    def _decided(self, id: str) -> frozenset[str]:
-        """The keys of the changes of the file that the user has kept."""
-        source = self._source_of.get(id)
-        return source.kept(id) if source is not None else frozenset()
+        return self._files.source_of.get(id) if id in self.model.numbers else None
 
     def undecided(self) -> list[ChangeStart]:
         """The changes that are neither kept nor dropped."""
@@ -99,7 +90,7 @@ class ChangeSheet:
             file = self.model.sections[it.section].file
             if file.comparison is not None:
                 if it.section not in decided:
-                    decided[it.section] = self._decided(file.id) | file.comparison.dropped
+                    decided[it.section] = self._files.kept(file.id) | file.comparison.dropped
                 found += [] if file.comparison.keys[it.change] in decided[it.section] else [it]
         return found
 
@@ -143,30 +134,20 @@ class ChangeSheet:
         try:
             # What happens at the same time is shown together.
             await sleep()
-            while self._is_old and self.window is not None:
+            while self._is_old:
+                window = self.window
+                if window is None:
+                    return
                 self._is_old = False
                 # What is typed from here on may not be in what is found.
                 self.edits.begin()
-                await self._follow(await self._entries())
+                await self._follow(await self._files.entries(window))
                 if self._is_old:
                     # Hundreds are decided one after the other.
                     await sleep(PAUSE)
         finally:
             self._refreshing = None
             answer.give(None)
-
-    async def _entries(self) -> list[SheetEntry]:
-        window = self.window
-        found: list[SheetEntry] = []
-        if window is None:
-            return found
-        for source in self._sources:
-            for entry in source.entries(window):
-                self._source_of[entry.id] = source
-                found.append(entry)
-                if len(found) % AT_ONCE == 0:
-                    await sleep()
-        return found
 
     async def _follow(self, entries: Sequence[SheetEntry]) -> None:
         kept = {it.file.id: it for it in self.model.sections}
@@ -178,7 +159,7 @@ class ChangeSheet:
         counts = {it.id: it.change_count for it in todo}
         shown = [made.get(it.id) or kept.get(it.id) for it in entries]
         sections = [it for it in shown if it is not None]
-        head = plain_section(HEAD, [await self._summary(sections), ""])
+        head = plain_section(HEAD, [await self._files.summary(sections), ""])
         await self._draw([head, *sections], counts)
 
     def _is_begun(self, wanted: Sequence[Section], counts: dict[str, int | None]) -> bool:
@@ -263,25 +244,6 @@ class ChangeSheet:
             self._view = views[0]
         return views[0] if views else None
 
-    async def _summary(self, sections: Sequence[Section]) -> str:
-        if not sections:
-            return NOTHING
-        said = extent(self.counted(sections)) + ": " + lines([it.file for it in sections])
-        changes = kept = 0
-        slices = Slices()
-        for it in sections:
-            if it.file.comparison is not None:
-                keys = it.file.comparison.keys
-                changes += len(keys)
-                kept += len(self._decided(it.file.id).intersection(keys))
-                await slices.rest()
-        return f"{said}, {kept:,} of {changes:,} changes kept" if kept else said
-
-    def counted(self, sections: Sequence[Section]) -> list[tuple[str, Source]]:
-        """The titles of the files, with their sources."""
-        found = ((it.file.title, self._source_of.get(it.file.id)) for it in sections)
-        return [(title, source) for title, source in found if source is not None]
-
     # ----- typing
 
     def take_typed(self) -> None:
@@ -325,24 +287,6 @@ class ChangeSheet:
             other = replace(section, file=replace(section.file, made_of=None))
             self.model = self.model.with_section(number, other)
         self.refresh()
-
-
-def extent(found: Sequence[tuple[str, Source]]) -> str:
-    """How many changes of each kind, in how many files: "5 proposals in 4 files"."""
-    kinds = list(dict.fromkeys(source.names for _title, source in found))
-    said = []
-    for names in kinds:
-        count = sum(1 for _title, source in found if source.names == names)
-        said.append(f"{count} {names[count != 1]}")
-    files = len({title for title, _source in found})
-    return f"{' and '.join(said)} in {many(files, 'file')}"
-
-
-def lines(files: Sequence[FileChanges]) -> str:
-    """How many lines they add and remove."""
-    added = sum(it.counts[0] for it in files)
-    removed = sum(it.counts[1] for it in files)
-    return f"{many(added, 'line')} added, {removed:,} removed"
 
 
 def _made(entries: Sequence[SheetEntry]) -> dict[str, Section]:

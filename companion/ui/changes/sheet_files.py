@@ -1,0 +1,77 @@
+"""The files of one sheet: where their changes come from, and what is said of all of them. UI thread
+only."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+import sublime
+
+from ...base.change_sheet import FileChanges, Section
+from ...chat.amounts import many
+from ..stories import Slices, sleep
+from .sources import SheetEntry, Source
+
+# Files that are looked at before other work of the thread gets its turn.
+AT_ONCE = 20
+NOTHING = "No changes wait for you here."
+
+
+class SheetFiles:
+    """`sources` are asked in their order. `source_of` has where the changes of each file come from,
+    by the ids of the files."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+        self.source_of: dict[str, Source] = {}
+
+    async def entries(self, window: sublime.Window) -> list[SheetEntry]:
+        """What there is now of all files."""
+        found: list[SheetEntry] = []
+        for source in self._sources:
+            for entry in source.entries(window):
+                self.source_of[entry.id] = source
+                found.append(entry)
+                if len(found) % AT_ONCE == 0:
+                    await sleep()
+        return found
+
+    def kept(self, id: str) -> frozenset[str]:
+        """The keys of the changes of the file that the user has kept."""
+        source = self.source_of.get(id)
+        return source.kept(id) if source is not None else frozenset()
+
+    async def summary(self, sections: Sequence[Section]) -> str:
+        """How many changes they have, and how many of these the user has kept."""
+        if not sections:
+            return NOTHING
+        found = [(it.file.title, self.source_of.get(it.file.id)) for it in sections]
+        known = [(title, source) for title, source in found if source is not None]
+        said = f"{extent(known)}: {lines([it.file for it in sections])}"
+        changes = kept = 0
+        slices = Slices()
+        for it in sections:
+            if it.file.comparison is not None:
+                keys = it.file.comparison.keys
+                changes += len(keys)
+                kept += len(self.kept(it.file.id).intersection(keys))
+                await slices.rest()
+        return f"{said}, {kept:,} of {changes:,} changes kept" if kept else said
+
+
+def extent(found: Sequence[tuple[str, Source]]) -> str:
+    """How many changes of each kind, in how many files: "5 proposals in 4 files"."""
+    kinds = list(dict.fromkeys(source.names for _title, source in found))
+    said = []
+    for names in kinds:
+        count = sum(1 for _title, source in found if source.names == names)
+        said.append(f"{count} {names[count != 1]}")
+    files = len({title for title, _source in found})
+    return f"{' and '.join(said)} in {many(files, 'file')}"
+
+
+def lines(files: Sequence[FileChanges]) -> str:
+    """How many lines they add and remove."""
+    added = sum(it.counts[0] for it in files)
+    removed = sum(it.counts[1] for it in files)
+    return f"{many(added, 'line')} added, {removed:,} removed"
