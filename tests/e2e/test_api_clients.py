@@ -10,7 +10,7 @@ import unittest
 from typing import Any
 
 from agent_case import HERE
-from model_server import Failure, call, thought
+from model_server import Failure, Gate, call, thought
 from test_api_program import PATIENCE, WithModel
 
 from tools.setup import VENV, python_of
@@ -117,10 +117,18 @@ class OthersClients(WithModel):
         self.model.will_play("again", ["Hi again."])
         self.model.will_play("person", ['{"mail": "a@example.com"}'])
         self.model.will_play("picture", ["A pixel."])
-        told = self.run_in(FOLDER, "node", "ai_sdk.mjs", self.url, self.token)
         mail = '{"mail":"a@example.com"}'
-        expected = f"Hi. stop\nHi again.\nHi.\n{mail}\nA pixel.\n404 model_not_found\n"
-        self.assertEqual(told, expected * 2)
+        answers = f"Hi. stop\nHi again.\nHi.\n{mail}\nA pixel.\n"
+        expected = f"{answers}text-delta abort\n404 model_not_found\n"
+        for sdk, provider in (("ai", "@ai-sdk/openai"), ("ai-6", "@ai-sdk/openai-3")):
+            with self.subTest(sdk):
+                gate = Gate()
+                self.addCleanup(gate.set)
+                self.model.will_play("endless", ["Begin", " ", gate, "end"])
+                told = self.run_in(
+                    FOLDER, "node", "ai_sdk.mjs", self.url, self.token, sdk, provider
+                )
+                self.assertEqual(told, expected * 2)
 
     def test_the_responses_api_is_as_openai_and_langchain_want_it(self) -> None:
         self.model.will_play("again", ["Hi again."])
