@@ -13,8 +13,8 @@ class Example(PageCase):
         await self.answered(page)
         await self.assert_sound(page)
 
-The browser is CHROMIUM of the environment, or one of the usual names in PATH, or the one that
-`make setup-browser` unpacks.
+The browser is CHROMIUM of the environment, or the one that `make setup-browser` unpacks, or one of
+the usual names in PATH.
 """
 
 from __future__ import annotations
