@@ -197,8 +197,8 @@ class Publication:
 
     `paths` are the files that could be written. `unwritten` has, for each folder without a file, a
     sentence about the reason. `problem` is the first of these sentences that matters, because a CLI
-    is likely to search there; empty if none does. `tell` gets each new one. `extra` is as in
-    `places`.
+    is likely to search there; empty if none does. `tell` gets each new one, and `withdraw` is
+    called when it is not true any more. `extra` is as in `places`.
     """
 
     def __init__(
@@ -206,10 +206,11 @@ class Publication:
         advertisement: Advertisement,
         extra: str = "",
         tell: Callable[[str], None] = lambda problem: None,
+        withdraw: Callable[[], None] = lambda: None,
     ) -> None:
         self.advertisement = advertisement
         self._extra = extra
-        self._tell = tell
+        self._tell, self._withdraw = tell, withdraw
         self.paths: tuple[str, ...] = ()
         self.problem = ""
         self.unwritten: dict[str, str] = {}
@@ -240,6 +241,8 @@ class Publication:
         # A file that could not be written again would still name the old folders.
         for path in set(paths) - set(self.paths):
             self._remove(path)
+        if problem not in ("", self.problem):
+            self._withdraw()
         if self.problem not in ("", problem):
             logger.error("%s", self.problem)
             self._tell(self.problem)
@@ -278,6 +281,8 @@ class Publication:
         """Remove the files. Uses plain os calls, so that it works while the editor quits."""
         for path in self.paths:
             self._remove(path)
+        if self.problem:
+            self._withdraw()
 
     def _remove(self, path: str) -> None:
         _unlink(path)

@@ -142,7 +142,7 @@ class Companion:
         self._leave_unanswered()
         self.environments = {}
         if self.problem:
-            self._editor.tell(self.problem)
+            self._editor.tell(self.problem, about="companion")
 
     def _set_environments(self, environments: Mapping[int, Mapping[str, str]]) -> None:
         self.environments = environments

@@ -176,6 +176,7 @@ class Windows:
         self.workspaces[window_id] = workspace
 
     def _close(self, workspace: Workspace) -> None:
+        self._forget_problem(workspace)
         workspace.close()
         if workspace not in self._tasks:
             self._closed(workspace)
@@ -201,10 +202,16 @@ class Windows:
             workspace.words.adopt(self._unclaimed.words())
 
     def _serve(self, workspace: Workspace) -> None:
-        workspace.problem = ""
+        self._forget_problem(workspace)
         task = asyncio.ensure_future(workspace.run(self._pid))
         self._tasks[workspace] = task
         task.add_done_callback(partial(self._served, workspace))
+
+    def _forget_problem(self, workspace: Workspace) -> None:
+        """The window is tried again, or is closed."""
+        if workspace.problem:
+            self._editor.withdraw(_server_of(workspace))
+        workspace.problem = ""
 
     def _served(self, workspace: Workspace, task: asyncio.Task[None]) -> None:
         del self._tasks[workspace]
@@ -216,7 +223,8 @@ class Windows:
             workspace.problem = f"No server could be started ({error})."
             self._editor.tell(
                 f"Gemini CLI cannot connect: no server could be started ({error}). Run"
-                ' "Gemini Companion: Restart Companion" from the command palette.'
+                ' "Gemini Companion: Restart Companion" from the command palette.',
+                about=_server_of(workspace),
             )
         self._updates.now()
 
@@ -234,6 +242,11 @@ class Windows:
     def statuses(self) -> tuple[Status, ...]:
         """The statuses of all windows."""
         return tuple(replace(each.status(), unsaved=self.saving.problem) for each in self)
+
+
+def _server_of(workspace: Workspace) -> str:
+    """What a sentence about the window's server is about."""
+    return f"server {workspace.window_id}"
 
 
 def _asking(windows: Windows, path: str) -> set[str]:

@@ -151,9 +151,14 @@ class Workspace:
             port = await self._listen(stack)
             self.since = 0.0 if port == self._wanted_port else time.time()
             self.advertisement = replace(self.advertisement, pid=pid, port=port)
-            self.publication = Publication(self.advertisement, self.reach.folder, self._editor.tell)
+            self.publication = self._publish()
             self._on_change()
             await self._closed.wait()
+
+    def _publish(self) -> Publication:
+        about, editor = f"discovery {self.window_id}", self._editor
+        tell, withdraw = partial(editor.tell, about=about), partial(editor.withdraw, about)
+        return Publication(self.advertisement, self.reach.folder, tell, withdraw)
 
     async def _listen(self, stack: AsyncExitStack) -> int:
         if self._wanted_port:
@@ -166,12 +171,15 @@ class Workspace:
 
     async def _serve(self, stack: AsyncExitStack, port: int) -> int:
         token = self.advertisement.token
-        address, tell = self.reach.address, self._editor.tell
+        about = f"address {self.window_id}"
+        address, tell = self.reach.address, partial(self._editor.tell, about=about)
         tools = EditorTools(self.window_id, self._editor.code, self.context)
         parts = self.sessions, self.diffs, self.hooks, tools
         endpoint = Endpoint(token, *parts, self._stream_began, address, tell)
         port = await stack.enter_async_context(endpoint.listening(port))
         self.advertisement = replace(self.advertisement, key=endpoint.key)
+        if address:
+            stack.callback(self._editor.withdraw, about)
         stack.callback(self._end, endpoint)
         return port
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .engines import Engines
     from .running import Running
     from .sublime_editor import SublimeEditor
+    from .unseen_messages import UnseenMessages
 
 
 NOT_RUNNING = 'It is not running. "Gemini Companion: Restart Companion" starts it.'
@@ -57,13 +58,15 @@ def forget_modules(modules: MutableMapping[str, ModuleType]) -> None:
 class Host:
     """`running` is None before `start` has finished and after `stop`; both can be called again and
     again. `api` is the API's server and `engines` has the engine, which both continue when the
-    companion is restarted, and so do the `drafts`: their file may be older than they are."""
+    companion is restarted, and so do the `drafts`, whose file may be older than they are, and the
+    `messages` that the user has not seen."""
 
     def __init__(self) -> None:
         self.running: Running | None = None
         self.api: Api | None = None
         self.engines: Engines | None = None
         self.drafts: Drafts | None = None
+        self.messages: UnseenMessages | None = None
         # Whether there were modules of an earlier load, which may still be importing others.
         self.is_reloaded = False
         self._wanted = False
@@ -96,14 +99,17 @@ class Host:
         from .chat.drafts import Drafts
         from .engines import Engines
         from .running import Running
+        from .unseen_messages import UnseenMessages
 
         if self.api is None or self.engines is None:
             self.engines = Engines()
             self.api = Api(self.tell, self.warn, self.engines)
         if self.drafts is None:
             self.drafts = Drafts.in_cache(sublime.cache_path())
+        if self.messages is None:
+            self.messages = UnseenMessages()
         if self.running is None:
-            self.running = Running(self.engines, self.drafts)
+            self.running = Running(self.engines, self.drafts, self.messages)
             self.running.start()
 
     def stop(self) -> None:

@@ -41,7 +41,7 @@ from .pages.checkups import Checkups
 from .pages.remedies import Remedies
 from .pages.shared_sheets import SharedSheets
 from .review import open_diffs
-from .review.accepting import Accepting
+from .review.accepting import Accepting, about_diff
 from .review.actions import Actions
 from .review.conflicts import Conflicts
 from .review.edit_book import EditBooks
@@ -65,6 +65,7 @@ from .sharing_settings import is_paused
 from .status_bar import StatusBar
 from .sublime_editor import SublimeEditor
 from .terminals import terminus
+from .unseen_messages import UnseenMessages
 from .window_watch import WindowWatch
 
 # The context that key bindings ask for.
@@ -77,12 +78,12 @@ class Running:
     """One companion, and the parts that report the editor to it from `start` on. On the UI
     thread."""
 
-    def __init__(self, engines: Engines, drafts: Drafts) -> None:
+    def __init__(self, engines: Engines, drafts: Drafts, messages: UnseenMessages) -> None:
         self.log = log.start(settings.of().log_level)
         self._cache = os.path.join(sublime.cache_path(), "GeminiCompanion")
         state_path = os.path.join(self._cache, "state.json")
         self._is_first = welcome.is_first_start(self._cache, state_path)
-        self.editor = SublimeEditor()
+        self.editor = SublimeEditor(messages)
         self.reach = _reach()
         self.companion = Companion(self.editor, os.getppid(), state_path, self.reach)
         self.files = Files(self.companion, self.editor)
@@ -206,6 +207,8 @@ class Running:
 
     def start(self) -> None:
         """Must be called where `stop` can still be called if something fails."""
+        self.editor.messages.start()
+        self.reviews.on_end = lambda id: self.editor.withdraw(about_diff(id))
         self.editor.on_unasked = self.unasked.gather
         self.companion.start()
         self.stories.begin(self._load())

@@ -62,8 +62,8 @@ class SublimeEditor(Editor):
     and `on_unasked` a window's id and an edit.
     """
 
-    def __init__(self) -> None:
-        self.messages = UnseenMessages()
+    def __init__(self, messages: UnseenMessages) -> None:
+        self.messages = messages
         self.stories = Stories(self.tell)
         self.code = SublimeCode(self._ask, self.stories, self.keyboard_in)
         self.edit_diagnostics = self.edit_watch = EditDiagnostics(self._ask)

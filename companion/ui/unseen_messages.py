@@ -24,10 +24,12 @@ TITLE = "Messages; close this list, and they are gone"
 
 
 class UnseenMessages:
-    """The messages of one companion that the user has not seen, oldest first, with their times. A
-    message is kept once. Only visible views have the text, as in `status_bar`."""
+    """The messages that the user has not seen, oldest first, with their times; also those of
+    earlier companions. A message is kept once. Only visible views have the text, as in
+    `status_bar`, and only while a companion runs."""
 
     def __init__(self) -> None:
+        self._is_shown = False
         self._unseen: dict[str, float] = {}
         # What each of them is about: it is true as long as one of these is not withdrawn.
         self._subjects: dict[str, set[str]] = {}
@@ -83,14 +85,24 @@ class UnseenMessages:
         self._forget_subjects()
         self.look()
 
+    def start(self) -> None:
+        """A companion has begun."""
+        self._is_shown = True
+        self.look()
+
     def stop(self) -> None:
-        """Remove the text everywhere."""
+        """The companion ends: remove the text everywhere. What is about something of its own goes;
+        the next one says it again where it is true."""
+        self._is_shown = False
+        own = {about for subjects in self._subjects.values() for about in subjects if about}
+        for about in own:
+            self.withdraw(about)
         for window in sublime.windows():
             for view in window.views():
                 set_status(view, KEY, "")
 
     def _text(self) -> str:
-        if not self._unseen:
+        if not self._unseen or not self._is_shown:
             return ""
         message = shown_line(list(self._unseen)[-1])
         message = message if len(message) <= SHOWN else message[:SHOWN].rstrip() + "..."

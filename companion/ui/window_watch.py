@@ -22,6 +22,8 @@ from .sublime_editor import SublimeEditor
 # (docs/sublime.md 4.6).
 POLL = 1000
 CHANGE_TAG = "GeminiCompanion"
+# What the sentences about invalid values are about.
+INVALID = "settings"
 
 
 class WindowWatch:
@@ -94,14 +96,18 @@ class WindowWatch:
                 self._files.add_all(window.views())
 
     def _report_problems(self, found: Iterable[str]) -> None:
-        """Report invalid values, once."""
+        """Report invalid values, once; and again those that are left when others are mended."""
         problems = set(found)
-        new = sorted(problems - self._problems)
-        for problem in new:
+        if problems == self._problems:
+            return
+        for problem in sorted(problems - self._problems):
             logger.warning("%s", problem)
-        if new:
-            more = f" The log has {len(new) - 1} more." if new[1:] else ""
-            self._editor.tell(new[0] + more)
+        self._editor.withdraw(INVALID)
+        if problems:
+            # What the user has written just now comes first.
+            first, *rest = sorted(problems, key=lambda it: (it in self._problems, it))
+            more = f" The log has {len(rest)} more." if rest else ""
+            self._editor.tell(first + more, INVALID)
         self._problems = problems
 
     def _poll(self) -> None:

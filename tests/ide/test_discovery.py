@@ -458,6 +458,27 @@ class ChangeAndRemoval(DiscoveryTestCase):
         self.assertEqual(publication.problem, "")
         self.assertEqual(len(publication.paths), 1)
 
+    def test_what_was_told_of_a_file_is_withdrawn_once_it_is_not_true_any_more(self) -> None:
+        obstacle, told = os.path.join(self.temp, "gemini"), mock.Mock()
+        open(obstacle, "w").close()
+        of_told = told.tell, told.withdraw
+        publication = Publication(Advertisement(DEAD, 1, "t"), "", *of_told)
+        problem = publication.problem
+        publication.renew()
+        self.assertEqual(told.mock_calls, [mock.call.tell(problem)])
+        os.unlink(obstacle)
+        publication.renew()
+        publication.renew()
+        publication.remove()
+        self.assertEqual(told.mock_calls, [mock.call.tell(problem), mock.call.withdraw()])
+
+    def test_of_a_window_that_is_closed_nothing_is_told_any_more(self) -> None:
+        told = mock.Mock()
+        open(os.path.join(self.temp, "gemini"), "w").close()
+        publication = Publication(Advertisement(DEAD, 1, "t"), "", told.tell, told.withdraw)
+        publication.remove()
+        self.assertEqual(told.mock_calls, [mock.call.tell(mock.ANY), mock.call.withdraw()])
+
     def test_where_nothing_is_missing_nothing_is_written(self) -> None:
         publication = Publication(Advertisement(DEAD, 1, "t"))
         with mock.patch.object(os, "replace", side_effect=OSError):

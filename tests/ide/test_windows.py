@@ -343,8 +343,11 @@ class StartAndFailure(WindowsTestCase):
         with self.assertLogs(log.logger, "ERROR"), self.no_more_sockets():
             self.tell(WindowsChanged({1: ("/1",)}))
             wait_for(lambda: self.editor.told)
+        self.assertEqual(self.editor.withdrawn, [])
         self.set_windows(1)
         self.assertEqual(self.client(1).call("ping")["result"], {})
+        # That it has no server is not true any more.
+        self.assertEqual(self.editor.withdrawn, ["server 1"])
 
 
 class TheWatch(WindowsTestCase):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sublime
+from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.delivery import AWAY
-from GeminiCompanion.companion.ui import unseen_messages
+from GeminiCompanion.companion.ui import settings, unseen_messages
 from GeminiCompanion.companion.ui.review import accepting, notes
 
 from .reviewing import ReviewCase, Steps
@@ -85,6 +87,43 @@ class Unseen(ReviewCase):
         expected = accepting.CLOSED.format("file.txt") + accepting.IN_TAB
         yield lambda: expected in self.running().editor.messages._unseen
         yield from self.until_rejected()
+
+    def test_what_a_restart_has_kept_from_being_accepted_stands_there_until_it_is_decided(
+        self,
+    ) -> Steps:
+        yield from self.open("a.txt", "a\n")
+        right = yield from self.propose("old\n", "new\n")
+        expected = accepting.NOT_ACCEPTED.format("file.txt")
+        self.running().editor.tell("It stays.")
+        self.running().editor.tell("The companion of before says so.", "its own")
+        yield from self.until_turn()
+        self.run_command("accept_diff")
+        plugin._host.stop()
+        self.assertEqual(self.shown(), "")
+        plugin._host.start()
+        yield lambda: plugin._host.environment(self.window)
+        yield from self.until_equal(
+            lambda: [*self.running().editor.messages._unseen], ["It stays.", expected]
+        )
+        yield from self.until_equal(self.shown, f"Show Messages (2): {expected}")
+        self.run_command("reject_diff")
+        yield lambda: not right.is_valid()
+        yield lambda: expected not in self.running().editor.messages._unseen
+        self.assertIn("It stays.", self.running().editor.messages._unseen)
+
+    def test_bad_values_are_told_until_they_are_mended(self) -> Steps:
+        yield from self.open("a.txt", "a\n")
+        stored = sublime.load_settings(settings.FILE)
+        self.addCleanup(stored.erase, "focus_diff")
+        self.addCleanup(stored.erase, "diffs")
+        stored.set("focus_diff", 7)
+        yield lambda: '"focus_diff"' in self.shown()
+        stored.set("diffs", 7)
+        yield lambda: '"diffs"' in self.shown()
+        stored.erase("diffs")
+        yield lambda: '"focus_diff"' in self.shown()
+        stored.erase("focus_diff")
+        yield from self.until_equal(self.shown, "")
 
     def test_a_note_that_was_not_sent_is_told_so(self) -> Steps:
         right = yield from self.propose("old\n", "new\n")

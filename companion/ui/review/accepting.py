@@ -4,7 +4,7 @@ is stored. UI thread only."""
 from __future__ import annotations
 
 from functools import partial
-from typing import Callable
+from typing import Callable, Protocol
 
 import sublime
 
@@ -38,6 +38,17 @@ CLOSED = "{} was closed before it was accepted: nothing is written."
 IN_TAB = " Its text is in a new tab."
 
 
+class Warn(Protocol):
+    """Shows a sentence until the user has seen it, or what it is about is over."""
+
+    def __call__(self, sentence: str, about: str = "") -> None: ...
+
+
+def about_diff(id: str) -> str:
+    """What a sentence is about that is true as long as there is the diff."""
+    return f"diff {id}"
+
+
 class Accepting:
     """Accepts the diffs of one companion."""
 
@@ -48,7 +59,7 @@ class Accepting:
         conflicts: Conflicts,
         history: EditHistory,
         tell: Callable[[str], None],
-        warn: Callable[[str], None],
+        warn: Warn,
     ) -> None:
         self._reviews = reviews
         self._actions = actions
@@ -88,8 +99,10 @@ class Accepting:
                 return await self._accept_now(window, view, asks)
         except GeneratorExit:
             # The acceptance is a decision and must not be lost silently.
-            if is_diff(view) or not view.is_valid():
-                self._warn(NOT_ACCEPTED.format(name))
+            if is_diff(view):
+                self._warn(NOT_ACCEPTED.format(name), about_diff(record.id))
+            elif not view.is_valid():
+                self._warn(CLOSED.format(name))
             raise
         finally:
             self._pressed.discard(record.id)

@@ -49,6 +49,8 @@ class Reviews:
         self.drawing = Drawing(self.of)
         # Called when there are other changes, or other notes about them.
         self.on_change: Callable[[], None] = lambda: None
+        # Called with the id of each diff that is not there any more.
+        self.on_end: Callable[[str], None] = lambda id: None
 
     def begin(self, right: sublime.View, original: str, digest: Digest | None = None) -> None:
         """Review the proposal against this text from now on. For large texts the views show the
@@ -86,6 +88,7 @@ class Reviews:
         ended = ended and ended - ids_anywhere()
         for id in ended:
             del self._reviews[id]
+            self.on_end(id)
         if ended:
             self.on_change()
 
