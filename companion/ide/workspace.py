@@ -151,14 +151,9 @@ class Workspace:
             port = await self._listen(stack)
             self.since = 0.0 if port == self._wanted_port else time.time()
             self.advertisement = replace(self.advertisement, pid=pid, port=port)
-            self.publication = self._publish()
+            self.publication = _publish(self, self._editor)
             self._on_change()
             await self._closed.wait()
-
-    def _publish(self) -> Publication:
-        about, editor = f"discovery {self.window_id}", self._editor
-        tell, withdraw = partial(editor.tell, about=about), partial(editor.withdraw, about)
-        return Publication(self.advertisement, self.reach.folder, tell, withdraw)
 
     async def _listen(self, stack: AsyncExitStack) -> int:
         if self._wanted_port:
@@ -290,6 +285,12 @@ def _placed(entry: Entry, sessions: tuple[Session, ...]) -> Entry:
     """The entry with the ordinal that its `after_session` has among the saved sessions."""
     before = sum(session.ordinal <= entry.after_session for session in sessions)
     return entry._replace(after_session=before)
+
+
+def _publish(workspace: Workspace, editor: Editor) -> Publication:
+    about = f"discovery {workspace.window_id}"
+    tell, withdraw = partial(editor.tell, about=about), partial(editor.withdraw, about)
+    return Publication(workspace.advertisement, workspace.reach.folder, tell, withdraw)
 
 
 def _proposing(workspace: Workspace, path: str) -> set[str]:

@@ -117,6 +117,8 @@ class GoingAlong(ComposerCase):
         self.replace(drafts, "SOON", 1_000_000)
         view = yield from self.chat()
         self.type(view, "do it")
+        # The editor may tell late of what was typed.
+        self.of(view).look()
         self.chats.drafts.save()
         yield lambda: self.kept(view) == "do it"
         self.run_command("send")

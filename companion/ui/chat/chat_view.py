@@ -114,6 +114,8 @@ class ChatView:
         counts, unless a draft is newer: this one's may not be on disk yet when the next load reads
         it, and Sublime may bring the view back later, after a crash."""
         if is_unload:
+            # What was typed just now may not have been told yet.
+            self.look()
             _sign(self.views, LEFT, time.time())
         self._surface.close()
 
