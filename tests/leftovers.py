@@ -28,6 +28,9 @@ OTHERS_THREADS = ("pytest_timeout", "GeminiCompanion writer")
 LISTENING = b"0A"
 # Begins the name of a temporary folder that several files use, because it takes long to make.
 SHARED = "shared-"
+# All editors of a machine and their CLIs meet there, so that the package leaves the folders behind
+# and only its files count.
+DISCOVERY = "gemini"
 # Rooms whose tests run programs of others, which leave what they like for as long as they like: of
 # those only the temp folder goes.
 UNCHECKED = ("e2e", "others")
@@ -83,9 +86,14 @@ class Leftovers:
         """By their names: a companion that was restarted is the same."""
         return collections.Counter((*threads(), *self._files(), *self._processes(), *ports()))
 
-    def _files(self) -> list[str]:
-        own = (it for it in os.listdir(self._folder) if not it.startswith(SHARED))
-        return [f"file {os.path.join(self._folder, it)}" for it in own]
+    def _files(self) -> Iterable[str]:
+        for name in os.listdir(self._folder):
+            path = os.path.join(self._folder, name)
+            if name == DISCOVERY:
+                for folder, _folders, files in os.walk(path):
+                    yield from (f"file {os.path.join(folder, each)}" for each in files)
+            elif not name.startswith(SHARED):
+                yield f"file {path}"
 
     def _processes(self) -> Iterable[str]:
         """Children, and what these have left: all have the temp folder in their environment."""

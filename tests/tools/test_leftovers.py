@@ -41,6 +41,16 @@ class Named(unittest.TestCase):
         os.mkdir(path)
         self.assertEqual(self.left(), [f"file {path}"])
 
+    def test_the_folder_in_which_editors_and_clis_meet_stays_and_only_its_files_are_named(
+        self,
+    ) -> None:
+        folder = os.path.join(self.folder, "gemini", "ide")
+        os.makedirs(folder)
+        self.assertEqual(self.left(), [])
+        path = os.path.join(folder, "gemini-ide-server-1-2.json")
+        open(path, "w").close()
+        self.assertEqual(self.left(), [f"file {path}"])
+
     @unittest.skipUnless(os.path.isdir("/proc/self"), "this system tells less")
     def test_a_port_is_counted(self) -> None:
         with socket.create_server(("127.0.0.1", 0)):
