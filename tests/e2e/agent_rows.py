@@ -72,8 +72,8 @@ class Agent:
     call of the editor's tool `open_files`, where the agent has it in a folder that is not trusted.
     `mode` is the one in which its conversations begin, and `writes_as` what its calls that write
     are named by it. Whether its model `reads_tabs`, with what is not saved; it
-    `begins_before_it_asks`, as it tells its calls; and it `tells_pieces` of a file for an edit, not
-    all of it."""
+    `begins_before_it_asks`, as it tells its calls; it `tells_pieces` of a file for an edit, not all
+    of it; and it `keeps_commands` that last longer until it ends itself."""
 
     id: str
     key: Callable[[str], Credentials]
@@ -95,6 +95,7 @@ class Agent:
     reads_tabs: bool = False
     begins_before_it_asks: bool = False
     tells_pieces: bool = False
+    keeps_commands: bool = False
     server: Callable[[], Any] = AnyModelServer
     tokens: tuple[int, int] = TOKENS
 
@@ -248,6 +249,7 @@ ROWS = (
         writes_as="edit",
         begins_before_it_asks=True,
         sees_skills=True,
+        keeps_commands=True,
         asks_editor=in_code("mcp__editor__open_files", {}),
     ),
 )

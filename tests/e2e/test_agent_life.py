@@ -24,6 +24,7 @@ from GeminiCompanion.companion.agent.turn.turn import Turn
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
 from GeminiCompanion.tests.support import until
+from hanging_pipe import HangingPipe, needs_pipes
 from model_server import Gate, call
 
 
@@ -64,6 +65,30 @@ class Cancelling(AgentCase):
         self.assertEqual((result.success, story[-1].reason), (False, events.CANCELLED))
         self.assertEqual(of(ToolExecution, story)[-1].status, events.FAILED)
         await self.until_gone(command)
+
+
+class Hanging(AgentCase):
+    """A file of the folder from which nothing comes."""
+
+    real = True
+
+    @needs_pipes
+    async def test_a_read_that_hangs_at_a_pipe_is_ended_with_the_cli_and_the_next_message_works(
+        self,
+    ) -> None:
+        pipe = HangingPipe(self.path("notes.md"))
+        self.addCleanup(pipe.close)
+        read = [call("read_file", file_path=pipe.path)]
+        self.model.will_play("read it", read, ["Never said."])
+        turn = await self.chat("read it")
+        await until(pipe.readers)
+        with mock.patch.object(turn_module, "CANCELLING", 0.5):
+            turn.cancel()
+            story = await self.rest(turn)
+        self.assertEqual(story[-1].reason, events.CANCELLED)
+        self.model.will_play("go on", ["Here."])
+        self.assertEqual(text(await self.tell("go on")), "Here.")
+        await until(lambda: not pipe.readers())
 
 
 class Dying(AgentCase):

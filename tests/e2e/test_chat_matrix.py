@@ -23,6 +23,7 @@ from agent_rows import AGENTS, NEWEST_CLAUDE, Agent, Proxy
 from chat_case import LINE
 from editor import Editor
 from GeminiCompanion.companion.agent.wording.failure import AgentError
+from hanging_pipe import HangingPipe, needs_pipes
 from model_server import Gate
 from served import Served, is_gone, until, write_settings
 
@@ -304,6 +305,25 @@ class InTab(unittest.TestCase):
         gate.set()
         self.say("and now", ["Here."])
         self.assertNotIn("and two.", self.until_over("▎ and now", "Here."))
+
+    @needs_pipes
+    def test_stop_ends_a_turn_whose_command_hangs_at_a_pipe(self) -> None:
+        pipe = HangingPipe(self.path + ".pipe")
+        self.addCleanup(pipe.close)
+        line = f"cat '{pipe.path}' > '{self.path}'"
+        # Some let their model go on while a command runs.
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.say("run it", [self.row.run(line)], ["Meanwhile, ", gate, "never said."])
+        self.until_shown("▏ ? May it use ", f"{line}\n", "\n▏   [")
+        self.decide("gemini_companion_allow")
+        until(pipe.readers)
+        self.editor.do("command", "gemini_companion_stop")
+        self.until_shown("▎ run it", "The turn was cancelled.")
+        if not self.row.keeps_commands:
+            until(lambda: not pipe.readers())
+        self.say("and now", ["Here."])
+        self.until_over("▎ and now", "Here.")
 
     def test_the_next_message_is_answered_after_the_agent_was_killed(self) -> None:
         self.propose("write it", REVIEWED, "Never said.")

@@ -24,6 +24,8 @@ from GeminiCompanion.companion.agent.agents.supported import CLIS
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.wording.failure import AgentError
 from GeminiCompanion.companion.api.server import Server
+from GeminiCompanion.tests.support import until
+from hanging_pipe import HangingPipe, needs_pipes
 from model_server import Gate, call
 
 DOCUMENT = os.path.join(ROOT, "docs", "agents.md")
@@ -306,6 +308,28 @@ class Cells(ApiCase):
         self.plan("and now", "Here.")
         self.assertEqual(said(await self.talk("and now")), "Here.")
         self.assert_seen("nothing is written; the next message is answered")
+
+    @needs_pipes
+    async def test_a_command_that_hangs_at_a_pipe_is_ended_with_its_turn(self) -> None:
+        pipe = HangingPipe(self.path("pipe"))
+        self.addCleanup(pipe.close)
+        run = self.row.run(f"cat '{pipe.path}' > '{self.file}'")
+        # Some let their model go on while a command runs.
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play(self.own("run it"), [run], ["Meanwhile, ", gate, "never said."])
+        await self.open()
+        async with self.stream(self.said_here("run it")) as stream:
+            asked = await stream.until("tool_confirmation")
+            await self.decide(asked["data"]["callId"], ONCE)
+            await until(pipe.readers)
+            await self.post("/cancel", {"sessionId": self.session})
+            rest = await stream.rest()
+        self.assertEqual(data(rest, "complete")[0]["reason"], "cancelled")
+        if self.row.keeps_commands:
+            await self.server.stop()
+            type(self).server = await self.another_server()
+        await until(lambda: not pipe.readers())
 
     async def test_a_message_in_the_queue(self) -> None:
         gate = Gate()
