@@ -506,6 +506,15 @@ class ToldLate(ChatViewCase):
         self.chat.composer.undo(self.view)
         self.assertEqual(self.parts()[1], "one two three")
 
+    def test_what_is_typed_right_before_an_unload_is_known_as_the_views_own(self) -> None:
+        self.tell_after(1_000_000.0)
+        self.at_end()
+        self.type("older")
+        self.chat.close(is_unload=True)
+        later = time.time() + 60
+        self.assertEqual(self.adopt(self.view, "newer", later).composer.text, "newer")
+        self.assertEqual(self.typed[0], "older")
+
     def test_damage_of_another_plugin_is_repaired_before_the_next_patch(self) -> None:
         self.append("said\n")
         self.tell_after(1_000_000.0)
