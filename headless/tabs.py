@@ -9,6 +9,10 @@ from . import clicks, proposals
 from .sides import columns, printable, wrapped
 
 FOLD = "…"
+# The setting of a tab that is a chat.
+CHAT = "gemini_companion_is_chat"
+# The part of a tab that is in sight where another one is shown, or something above it.
+NOWHERE = (0, 0)
 # By a part of the scope that colours a row.
 SIGNS = {"inserted": "+", "deleted": "-"}
 # Of a list of completions.
@@ -113,11 +117,14 @@ def seen(tab: Tab, found: Lines, first: int, count: int) -> Tuple[int, int]:
     return _unfolded(begin, tab.folds), _unfolded(end, tab.folds)
 
 
-def tell_seen(editor: Any, id: int, part: Tuple[int, int]) -> None:
-    """Packages ask what is in sight of a tab. On the UI thread."""
-    view = editor.views.get(id)
-    if view is not None:
-        view.seen = part
+def tell_seen(editor: Any, id: Optional[int], part: Tuple[int, int]) -> None:
+    """Packages ask what is in sight of a tab: this part of one, nothing of the others. On the UI
+    thread."""
+    for view in list(editor.views.values()):
+        if view.id == id:
+            view.seen = part
+        elif view.seen is not None or view.settings.get(CHAT):
+            view.seen = NOWHERE
 
 
 def _signs(view: Any, folded: str, folds: List[Tuple[int, int]]) -> Mapping[int, str]:

@@ -61,14 +61,15 @@ WIDTH = 4000.0
 LOOK = 0.1
 # The page with the steps to the first edit.
 WELCOME = "gemini_companion_welcome"
-# The setting of a tab that is a chat.
-CHAT = "gemini_companion_is_chat"
 # In the data folder: a file that says that the page was shown.
 WELCOMED = os.path.join("Local", "Welcomed")
 # Programs that open a file at the line N for the argument `+N`.
 AT_LINE = ("vi", "vim", "nvim", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "mg")
 SAVE = "\x13"  # Ctrl+S
 QUIT_KEYS = ("q", "end")
+# With the messages above all others, these keys are for them.
+MESSAGE_KEYS = ("m", "?", "escape", *LINE_KEYS, *PAGE_KEYS)
+NOT_SEEN = "It came just now, or other lines stood above it: nothing was decided. Press again."
 
 
 class State(NamedTuple):
@@ -112,6 +113,15 @@ def run(editor: Any, options: Options) -> int:
     finally:
         shown.leave()
     return 0
+
+
+class Drawn(NamedTuple):
+    """What the person has before their eyes, and what keys mean therefore: a diff and a tab, each
+    by the id of its view, and a list or an input panel."""
+
+    diff: Optional[int] = None
+    question: Optional[Any] = None
+    tab: Optional[int] = None
 
 
 class Panel:
@@ -190,6 +200,7 @@ class Front:
         self.keyboard = Keyboard(editor)
         # Whether keys go to the tab that is shown.
         self.is_writing = False
+        self.drawn = Drawn()
         self._drawn: Optional[Tuple[Tab, int, tabs.Lines]] = None
         # Whether what is shown is not where the caret is, since something else was to be seen.
         self.is_away = False
@@ -243,9 +254,13 @@ class Front:
             self._answer(state.question, "", next_key)
 
     def press(self, key: str, next_key: LineKeys) -> None:
-        question = self._question()
+        question, is_hidden = self._question(), self.lists_messages
+        if question is None and key not in MESSAGE_KEYS:
+            self.lists_messages = False
         if question is not None:
-            self._answer(question, key, next_key)
+            # A key that was meant for what stood there before is no answer.
+            if question is self.drawn.question:
+                self._answer(question, key, next_key)
         elif key in LINE_KEYS:
             self.panel.move(LINE_KEYS[key])
         elif key in PAGE_KEYS and self.panel.is_cut and not self._has_proposal():
@@ -281,7 +296,7 @@ class Front:
             self.bar = self.bar.following()
         elif key == "escape":
             self.editor.ui(self._close_shown)
-        elif key.isdigit() and not self.lists_messages and self._page() is not None:
+        elif key.isdigit() and not is_hidden and self._page() is not None:
             links = clicks.sheet_links(self._page())
             if 0 < int(key) <= len(links):
                 self.editor.ui(clicks.follow, self.editor, links[int(key) - 1].href, None)
@@ -368,7 +383,7 @@ class Front:
         """What the key does now; "" where it does nothing."""
         if self.lists_messages or panel is not None or page is not None:
             return hints.CLOSES
-        if view is not None and view.settings.get(CHAT):
+        if view is not None and view.settings.get(tabs.CHAT):
             return hints.CHAT_CLOSES
         if proposals.shown_only(view) is not None:
             return hints.CLOSES
@@ -384,7 +399,7 @@ class Front:
             window.hide_panel()
         elif page is not None:
             self.editor.close_sheet(page)
-        elif view is not None and view.settings.get(CHAT):
+        elif view is not None and view.settings.get(tabs.CHAT):
             # One Escape too many would answer its questions with no.
             self.say("A chat stays open. While you write in it, Ctrl+W closes it.")
         elif proposals.shown_only(view) is not None:
@@ -465,6 +480,8 @@ class Front:
             first = self.panel.top if self.panel.is_cut else 0
             seen = tabs.seen(state.tab, lines, first, count)
             self.editor.ui(tabs.tell_seen, self.editor, state.view, seen)
+        else:
+            self.editor.ui(tabs.tell_seen, self.editor, None, tabs.NOWHERE)
         shown: List[str] = []
         if state.proposal is not None:
             room, others = self.screen.room(panel, keys_shown), len(state.waiting) - 1
@@ -473,6 +490,9 @@ class Front:
         is_paper = not isinstance(self.screen, Screen)
         said = self.messages.all if is_paper else self.messages.standing()
         self.screen.draw(Frame(shown, panel, tuple(said), keys_shown, caret))
+        tab = state.view if lines is not None else None
+        diff = state.proposal.view if state.proposal is not None else None
+        self.drawn = Drawn(diff, state.question, tab)
 
     def _name_of_panel(self, state: State) -> str:
         if state.question is not None:
@@ -581,10 +601,16 @@ class Front:
         state, tab = self._state(), self._shown_tab()
         if tab is not None and tab.settings.get(proposals.SHEET) and key in COMMANDS:
             # They act on what is at its caret.
-            self._run("gemini_companion_" + COMMANDS[key])
+            if tab.id == self.drawn.tab:
+                self._run("gemini_companion_" + COMMANDS[key])
+            else:
+                self.say(NOT_SEEN)
             return
         if state.proposal is None:
             self.say("No diff waits for a decision.")
+            return
+        if state.proposal.view != self.drawn.diff:
+            self.say(NOT_SEEN)
             return
         proposal, view = state.proposal, self.editor.views[state.proposal.view]
         if key in PAGE_KEYS:

@@ -38,10 +38,13 @@ with open(sys.argv[2]) as file:
 with open(sys.argv[2], "w") as file:
     file.write("mine %s\\n%s" % (sys.argv[1], text.replace("said", "said more")))
 """
-# An agent whose command hides its last line below fifty others.
+# An agent whose command hides its last line below fifty others, and who waits while the folder has
+# a file of this name.
 AGENT_PROGRAM = """
 import json
+import os
 import sys
+import time
 
 def send(message):
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
@@ -60,6 +63,8 @@ for line in sys.stdin:
         send({"id": id, "result": {"sessionId": "s"}})
     elif method == "session/prompt":
         prompt = id
+        while os.path.exists("hold"):
+            time.sleep(0.01)
         update = {"sessionUpdate": "tool_call", **CALL}
         send({"method": "session/update", "params": {"sessionId": "s", "update": update}})
         asked = {"sessionId": "s", "toolCall": CALL, "options": OPTIONS}
@@ -363,6 +368,48 @@ class Saying(unittest.TestCase):
         front.press("1", mock.Mock())
         editor.ui.assert_called_once_with(terminal.clicks.follow, editor, "x", None)
 
+    def test_a_key_answers_only_what_is_drawn_when_it_is_pressed(self) -> None:
+        question = mock.Mock(items=[["Accept anyway"]], highlighted=0)
+        question.count.return_value, question.rows.return_value = 1, ["Accept anyway"]
+        editor = mock.Mock(clipboard="", windows=[], active_window=mock.Mock(question=question))
+        front = terminal.Front(editor, mock.Mock())
+        for key in ("1", "enter", "escape", "down"):
+            front.press(key, mock.Mock())
+        editor.ui.assert_not_called()
+        front.drawn = terminal.Drawn(question=question)
+        front.press("1", mock.Mock())
+        editor.ui.assert_called_once_with(terminal.questions.answer, editor, question, 0)
+
+    def test_a_key_decides_on_no_diff_that_has_come_since_the_screen_was_drawn(self) -> None:
+        editor = mock.MagicMock(clipboard="", windows=[], active_window=mock.Mock(question=None))
+        front = terminal.Front(editor, mock.Mock())
+        state = mock.Mock(proposal=mock.Mock(view=7, id="7"))
+        with mock.patch.object(front, "_state", return_value=state), mock.patch.object(
+            front, "_shown_tab", return_value=None
+        ), mock.patch.object(front, "_run") as run:
+            for key in "aArRlkdc":
+                front.press(key, mock.Mock())
+            run.assert_not_called()
+            self.assertEqual(front.messages.standing(), [terminal.NOT_SEEN] * 8)
+            front.drawn = terminal.Drawn(diff=7)
+            front.press("a", mock.Mock())
+        run.assert_called_once_with("gemini_companion_accept_diff", {"id": "7"})
+
+    def test_a_key_decides_on_no_sheet_that_the_messages_hide(self) -> None:
+        editor = mock.Mock(clipboard="", windows=[], active_window=mock.Mock(question=None))
+        front, tab = terminal.Front(editor, mock.Mock()), mock.Mock(id=3)
+        front.lists_messages = True
+        with mock.patch.object(front, "_state"), mock.patch.object(
+            front, "_shown_tab", return_value=tab
+        ), mock.patch.object(front, "_run") as run:
+            front.press("a", mock.Mock())
+            run.assert_not_called()
+            # Its key shows the sheet instead.
+            self.assertFalse(front.lists_messages)
+            front.drawn = terminal.Drawn(tab=3)
+            front.press("a", mock.Mock())
+        run.assert_called_once_with("gemini_companion_accept_diff")
+
     def test_the_messages_over_a_page_begin_with_the_newest(self) -> None:
         front = terminal.Front(mock.Mock(clipboard=""), mock.Mock())
         state = mock.Mock(question=None, page=3)
@@ -523,9 +570,9 @@ class Alone(EachAlone):
 class Asked(EachAlone):
     """The question of an agent in a chat, at a terminal that has not the room for it."""
 
-    def test_it_is_allowed_only_after_all_of_it_was_on_the_screen(self) -> None:
-        root = os.path.join(self.editor.root, "asked")
-        os.mkdir(root)
+    def ask(self, *holds: str) -> AtTerminal:
+        """A message was sent in a chat."""
+        root = tempfile.mkdtemp(dir=self.editor.root)
         self.editor = editor = AtTerminal(root)
         self.addCleanup(editor.kill)
         user = os.path.join(self.editor.root, "data", "Packages", "User")
@@ -540,7 +587,25 @@ class Asked(EachAlone):
         self.see("Two minutes")
         self.press(":new chat\r", "Chat")
         self.press("t", "Escape: back to the commands")
-        self.press("go\x1b\r", "rm -r everything", "[Allow]")
+        for name in holds:
+            pathlib.Path(editor.folders[0], name).touch()
+        self.press("go\x1b\r", "go")
+        return editor
+
+    def test_one_that_comes_behind_the_messages_is_allowed_only_once_it_was_seen(self) -> None:
+        editor = self.ask("hold")
+        self.press("\x1b", "[q]uit")
+        self.press("m", "The editor runs on", "[Escape] closes this")
+        os.unlink(os.path.join(editor.folders[0], "hold"))
+        self.see("asks")
+        for key in "ay1kA":
+            editor.press(key)
+        self.press(":allow\r", "rm -r everything")
+        self.assertNotIn('you chose "Allow"', "\n".join(editor.pictures))
+
+    def test_it_is_allowed_only_after_all_of_it_was_on_the_screen(self) -> None:
+        editor = self.ask()
+        self.see("rm -r everything", "[Allow]")
         self.assertNotIn("harmless 0.", self.said())
 
         def is_allowed() -> bool:
