@@ -114,7 +114,7 @@ def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
 
 def outside(tree: ast.Module) -> Iterator[str]:
     """The first part of every absolute import."""
-    for node in imports(tree):
+    for node, _is_for_types in imports(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
         elif not node.level:
@@ -125,7 +125,7 @@ def inside(name: str, tree: ast.Module) -> Iterator[str]:
     """Every module of the package that the module imports, types only included."""
     here = [] if name == "plugin" else ["companion", *name.split("/")[:-1]]
     known = modules()
-    for node in imports(tree):
+    for node, _is_for_types in imports(tree):
         if isinstance(node, ast.ImportFrom) and node.level:
             path = here[: len(here) - node.level + 1] + (node.module or "").split(".")
             place = "/".join(part for part in path[1:] if part)
@@ -136,46 +136,49 @@ def inside(name: str, tree: ast.Module) -> Iterator[str]:
                 yield from (module for module in names if module in known)
 
 
-def imports(tree: ast.Module, with_types: bool = True) -> list[ast.Import | ast.ImportFrom]:
-    """Its statements; `with_types` those below `if TYPE_CHECKING:`, too."""
+@functools.lru_cache(maxsize=None)
+def imports(tree: ast.Module) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """Its statements, each with whether it stands below `if TYPE_CHECKING:`."""
     # Statements only: most nodes are parts of expressions.
-    found: list[ast.Import | ast.ImportFrom] = []
-    left: list[ast.AST] = [tree]
+    found: list[tuple[ast.Import | ast.ImportFrom, bool]] = []
+    left: list[tuple[ast.AST, bool]] = [(tree, False)]
     while left:
-        node = left.pop()
+        node, is_for_types = left.pop()
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            found.append(node)
-        is_check = getattr(getattr(node, "test", None), "id", "") == "TYPE_CHECKING"
-        if is_check and not with_types:
-            continue
+            found.append((node, is_for_types))
+        is_for_types |= getattr(getattr(node, "test", None), "id", "") == "TYPE_CHECKING"
         for field in ("body", "orelse", "finalbody", "handlers"):
-            left += getattr(node, field, [])
+            inner = getattr(node, field, [])
+            left += [(it, is_for_types) for it in (inner if isinstance(inner, list) else [])]
     return found
 
 
 @functools.lru_cache(maxsize=None)
-def others() -> dict[str, ast.Module]:
-    """The modules of the folders beside the package, by their paths without the extension."""
-    trees = {}
+def others() -> dict[str, list[tuple[ast.Import | ast.ImportFrom, bool]]]:
+    """What the modules of the folders beside the package import, by their paths without the
+    extension. Of all that is parsed nothing else is kept: they are many."""
+    found = {}
     for top in OTHERS:
         for folder, folders, names in os.walk(os.path.join(ROOT, top)):
             folders[:] = [it for it in folders if it != "node_modules"]
             for path in (os.path.join(folder, it) for it in names if it.endswith(".py")):
                 name = os.path.relpath(path, ROOT).replace(os.sep, "/")[: -len(".py")]
                 with open(path, encoding="utf-8") as file:
-                    trees[name] = ast.parse(file.read(), path)
-    return trees
+                    found[name] = imports.__wrapped__(ast.parse(file.read(), path))
+    return found
 
 
 def in_world(name: str) -> bool:
     return name.rpartition("/")[0] in WORLDS
 
 
-def used(name: str, tree: ast.Module, with_types: bool) -> Iterator[str]:
+def used(name: str, with_types: bool) -> Iterator[str]:
     """Every module of those folders that one of them imports, `with_types` also for types alone.
     Some import what lies beside them by its plain name."""
     here, known = name.split("/")[:-1], others()
-    for node in imports(tree, with_types):
+    for node, is_for_types in known[name]:
+        if is_for_types and not with_types:
+            continue
         names = [alias.name for alias in node.names]
         if isinstance(node, ast.ImportFrom):
             above = here[: len(here) - node.level + 1] if node.level else []
@@ -220,6 +223,12 @@ for name in sys.argv[2:]:
 
 
 class Layout(unittest.TestCase):
+    @classmethod
+    def tearDownClass(cls) -> None:
+        # Else the collector would look through all trees after each of the other files.
+        for function in (modules, nodes, imports, others):
+            function.cache_clear()
+
     def test_the_root_holds_one_python_file(self) -> None:
         files = [name for name in os.listdir(ROOT) if name.endswith(".py")]
         self.assertEqual(files, ["plugin.py"])
@@ -279,11 +288,11 @@ class Layout(unittest.TestCase):
         self.assertEqual(circle({it: set(inside(it, tree)) for it, tree in modules().items()}), [])
 
     def test_nor_do_those_of_tools_tests_benchmarks_and_the_headless_editor(self) -> None:
-        found = {it: set(used(it, tree, not in_world(it))) for it, tree in others().items()}
+        found = {it: set(used(it, not in_world(it))) for it in others()}
         self.assertEqual(circle(found), [])
 
     def test_where_imports_for_types_do_not_count_they_would_be_a_circle(self) -> None:
-        world = {it: set(used(it, tree, True)) for it, tree in others().items() if in_world(it)}
+        world = {it: set(used(it, True)) for it in others() if in_world(it)}
         for each in world.values():
             each.intersection_update(world)
         self.assertTrue(circle(world), "nothing is left to be excepted")

@@ -33,7 +33,7 @@ GLUED = re.compile(r"(?<!\S)(?:[\w.-]*=|-[a-zA-Z]*?S|-\w)")
 
 def simple(line: str) -> str:
     """A command that does one thing, with single blanks between its words; "" for any other."""
-    if SPECIAL.search(line) or any(map(_is_other_blank, line)):
+    if SPECIAL.search(line) or _has_other_blank(line):
         return ""
     try:
         words = shlex.split(line)
@@ -52,7 +52,8 @@ def parts(line: str) -> list[str]:
         for text in (line, NOTHING.sub("", line))
         for piece in BETWEEN.split(BLANK.sub(" ", text))
     ]
-    return [" ".join(_words(it)) for it in (line, *pieces) if it.strip()]
+    # A line that has nothing to be parted at is its only piece.
+    return [" ".join(_words(it)) for it in dict.fromkeys((line, *pieces)) if it.strip()]
 
 
 def is_allowed(line: str, pattern: str) -> bool:
@@ -74,7 +75,7 @@ def may_be(line: str, pattern: str) -> bool:
     """Whether the line could do what the pattern matches, spelled otherwise: the words of the
     pattern stand there in their order, or not all of the line's words are plain."""
     blanks = line.translate({ord(it): " " for it in "\t\r\n"})
-    if UNCLEAR.search(line) or any(map(_is_other_blank, blanks)) or not _is_closed(line):
+    if UNCLEAR.search(line) or _has_other_blank(blanks) or not _is_closed(line):
         return True
     apart = BETWEEN.sub(" ", line)
     plain, unquoted = (NOTHING.sub("", it) for it in (apart, GLUED_QUOTE.sub(" ", apart)))
@@ -163,5 +164,6 @@ def _is_closed(line: str) -> bool:
     return True
 
 
-def _is_other_blank(letter: str) -> bool:
-    return letter != " " and unicodedata.category(letter)[0] in "CZ"
+def _has_other_blank(text: str) -> bool:
+    # Of a long text there are few different signs.
+    return any(unicodedata.category(it)[0] in "CZ" for it in {*text} - {" "})

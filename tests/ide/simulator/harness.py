@@ -35,7 +35,7 @@ BASE = (
 class _Publication:
     """Stands in for the discovery files: how a CLI finds a server is tested elsewhere."""
 
-    def __init__(self, advertisement: Any, extra: str, tell: Any) -> None:
+    def __init__(self, advertisement: Any, extra: str, tell: Any, withdraw: Any) -> None:
         self.advertisement = advertisement
         self.paths: tuple[str, ...] = ()
         self.problem = ""
