@@ -215,6 +215,19 @@ class InTab(unittest.TestCase):
         self.until_over("It ran.")
         self.assertEqual(self.read(), "plum\n")
 
+    def test_a_command_that_is_padded_is_in_sight_as_a_whole(self) -> None:
+        last = f"echo plum > '{self.path}'"
+        for padding, shown in (
+            (" " * 5000 + "; ", "<5000 spaces>; "),
+            ("\n" * 3000, "<2999 blank lines>\n"),
+        ):
+            with self.subTest(shown):
+                run = self.row.run(f"echo harmless{padding}{last}")
+                self.say(f"pad it {shown}", [run], ["As you wish."])
+                self.until_shown("▏ ? May it use ", "echo harmless", shown, f"{last}\n", "\n▏   [")
+                self.decide("gemini_companion_deny")
+        self.assertIsNone(self.read())
+
     def test_what_a_command_puts_out_is_shown_while_it_runs_if_the_agent_tells_it(self) -> None:
         # Some agents do not ask about a command that writes nothing.
         wait = f"until test -e '{self.path}'; do sleep 0.1; done"

@@ -4,8 +4,12 @@ it."""
 from __future__ import annotations
 
 import json
+from unittest import mock
 
+from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
+from GeminiCompanion.companion.agent.agents.known_versions import KnownVersions
 from page_words import PageTable
+from scripted import VERSION
 from test_agent_tells import EFFORT, FAST, FORM, PLACE, entry
 
 from tests.tables import rows, word
@@ -33,6 +37,10 @@ CALLED, EDITED = (
         ],
     }
     for event, status in (("tool_call", "in_progress"), ("tool_call_update", "completed"))
+)
+NEWER = (
+    f"gemini {VERSION} is newer than 0.0.9, the newest version that was tested with this: it may"
+    " ask and act in other ways."
 )
 LEFT = {"sessionUpdate": "current_mode_update", "currentModeId": "plan"}
 
@@ -71,6 +79,14 @@ LEFT = {"sessionUpdate": "current_mode_update", "currentModeId": "plan"}
         | it is answered; .call > .why tells does not hold what the agent reports
         ; .unasked tells Nobody was asked about this edit; .unasked figcaption reads /nowhere/a.txt
         ; .unasked .gone reads - as told; it is accessible; it is sound
+    an agent that is newer than was tested is said to be so before its first answer
+        the agent is newer than 0.0.9; to hello the model says Hi.; one is open; it is 390 by 800
+        | hello is said
+        | it is answered; there is 1 .notice; .notice is wholly in sight
+        ; .notice reads {NEWER}
+        ; it is sound
+        | hello is said
+        | it is answered 2 times; there is 1 .notice
     a title and a mode of the agent are shown as it tells them
         to name the model says reports TITLE + reports LEFT + Done.; one is open
         | name is said
@@ -109,6 +125,12 @@ LEFT = {"sessionUpdate": "current_mode_update", "currentModeId": "plan"}
 class Told(PageTable):
     # Gemini CLI tells none of it.
     real = False
+
+    @word(r"the agent is newer than (\S+)")
+    def is_newer(self, tested: str) -> None:
+        patch = mock.patch.object(GeminiCli, "tested", KnownVersions(tested))
+        patch.start()
+        self.addCleanup(patch.stop)
 
     @word(r"(\S+) does not tell (.+)")
     async def does_not_tell(self, selector: str, words: str) -> None:
