@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .cli import Cli
     from .world import World
 
 # Seconds after which a press is done, and whatever there is to say of it is said.
 DONE = 5.0
+# The presses by which a proposal is accepted, or rejected.
+ACCEPTING, REJECTING = {"accept", "terminal"}, {"reject", "close", "terminal"}
 
 
 @dataclass
@@ -25,19 +28,32 @@ class Press:
 
 @dataclass
 class Proposal:
-    """One that a CLI made, and what its CLI heard of it: texts, or None for a rejection."""
+    """One that a CLI made, and what its CLI heard of it: texts, or None for a rejection. `marks`
+    are the rows that it brings."""
 
+    cli: Cli
     path: str
     text: str
+    marks: list[str]
     presses: list[Press] = field(default_factory=list)
     heard: list[tuple[float, str | None, str]] = field(default_factory=list)
     typed: list[str] = field(default_factory=list)
+
+    @property
+    def dropped(self) -> list[str]:
+        """The rows of the changes that the user has dropped."""
+        return [it.mark for it in self.presses if it.kind == "drop"]
+
+    @property
+    def name(self) -> str:
+        return f"{self.path.rpartition('/')[2]} of {self.cli}"
 
 
 class Ledger:
     def __init__(self, world: World) -> None:
         self._world = world
-        self.proposals: dict[str, Proposal] = {}
+        # By the session of their CLI, and their path.
+        self.proposals: dict[tuple[str, str], Proposal] = {}
         self.violations: list[str] = []
         self.counts: Counter[str] = Counter()
         # When, and which sentence.
@@ -57,30 +73,35 @@ class Ledger:
         self.said.append((self._world.parts.loop.now, sentence))
 
     def press(self, proposal: Proposal, kind: str, mark: str = "") -> None:
-        self._world.note("{} {} {}", kind, proposal.path.rpartition("/")[2], mark)
+        self._world.note("{} {} {}", kind, proposal.name, mark)
         self.counts[kind] += 1
         proposal.presses.append(Press(self._world.parts.loop.now, kind, mark))
 
-    def heard(self, path: str, text: str | None, how: str) -> None:
-        """A CLI has heard what was decided on the proposal for the path."""
-        self._world.note("{}: {} {!r}", how, path.rpartition("/")[2], text)
+    def heard(self, cli: Cli, path: str, text: str | None, how: str) -> None:
+        """A CLI has heard what was decided on its proposal for the path."""
+        self._world.note("{} {}: {} {!r}", cli, how, path.rpartition("/")[2], text)
         self.counts["heard"] += 1
-        proposal = self.proposals[path]
+        proposal = self.proposals.get((cli.session, path))
+        if proposal is None:
+            self.violate(f"{cli} has not asked and hears of {path}: {text!r}")
+            return
         proposal.heard.append((self._world.parts.loop.now, text, how))
 
     # ----- in the end
 
-    def check(self, places: list[str], waiting: set[str], chat: list[str]) -> None:
-        """`places` are all texts that the user can see or that are on disk, `waiting` the paths of
-        proposals that are undecided, `chat` what is unsent."""
-        for proposal in self.proposals.values():
-            self._check_told_once(proposal, proposal.path in waiting)
+    def check(self, places: list[str], waiting: set[tuple[str, str]], chat: list[str]) -> None:
+        """`places` are all texts that the user can see or that are on disk, `waiting` the sessions
+        and paths of proposals that are undecided, `chat` what is unsent."""
+        for key, proposal in self.proposals.items():
+            self._check_told_once(proposal, key in waiting)
+            self._check_is_own(proposal)
             for press in proposal.presses:
                 if press.kind == "drop":
                     self._check_drop(proposal, press)
             accepted = [text for _at, text, _how in proposal.heard if text]
             for typed in proposal.typed:
-                if not any(typed in text for text in (*places, *accepted)):
+                # What they dropped themselves is gone.
+                if not any(typed in text for text in (*places, *accepted, *proposal.dropped)):
                     self.violate(f"typed and nowhere: {typed!r} in {proposal.path}")
         for word in self.words:
             count = sum(text.count(word) for text in (*self.sent, *chat))
@@ -91,7 +112,23 @@ class Ledger:
     def _check_told_once(self, proposal: Proposal, waits: bool) -> None:
         if len(proposal.heard) != (not waits):
             how = [(text, how) for _at, text, how in proposal.heard]
-            self.violate(f"{proposal.path} waits: {waits}; its CLI heard {how}")
+            self.violate(f"{proposal.name} waits: {waits}; its CLI heard {how}")
+
+    def _check_is_own(self, proposal: Proposal) -> None:
+        """What the CLI hears is what the user decided on its own proposal, and not on that of
+        another CLI for the same file."""
+        pressed = {it.kind for it in proposal.presses}
+        if all(any(mark in row for row in proposal.dropped) for mark in proposal.marks):
+            # They were asked then.
+            pressed |= {"accept", "reject"}
+        for at, text, _how in proposal.heard:
+            if not pressed & (REJECTING if text is None else ACCEPTING):
+                self.violate(f"{proposal.name}: nobody decided {text!r}; they pressed {pressed}")
+            for other in self.proposals.values() if text else ():
+                is_written = any(text and before < at for before, text, _ in other.heard)
+                if other is not proposal and other.path == proposal.path and not is_written:
+                    if any(mark in (text or "") for mark in other.marks):
+                        self.violate(f"{proposal.name} was told the text of {other.name}: {text!r}")
 
     def _check_drop(self, proposal: Proposal, press: Press) -> None:
         """What was dropped before it was accepted is not accepted, or the user is told."""
@@ -107,4 +144,4 @@ class Ledger:
         if not any(
             press.at <= at <= press.at + DONE and name in sentence for at, sentence in self.said
         ):
-            self.violate(f"dropped and accepted: {press.mark!r} of {name}")
+            self.violate(f"dropped and accepted: {press.mark!r} of {proposal.name}")

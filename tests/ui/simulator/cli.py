@@ -57,12 +57,17 @@ class Endpoint:
 
 
 class Cli:
-    """Proposes texts, hears of decisions and writes accepted ones. `heard` gets the path and the
-    text (None for a rejection) of each."""
+    """Proposes texts, hears of decisions and writes accepted ones. `heard` gets the CLI, and the
+    path and the text (None for a rejection) of each."""
 
     def __init__(
-        self, world: World, port: int, heard: Callable[[str, str | None, str], None]
+        self,
+        world: World,
+        number: int,
+        port: int,
+        heard: Callable[[Cli, str, str | None, str], None],
     ) -> None:
+        self.number = number
         self._world, self._port, self._heard = world, port, heard
         self._session = ""
         self._last_event: int | None = None
@@ -73,6 +78,9 @@ class Cli:
         client = mcp.client_of({"name": "sim"})
         self._session = endpoint.sessions.open("2025-06-18", client).id
         self._reading = asyncio.ensure_future(self._read())
+
+    def __str__(self) -> str:
+        return f"CLI {self.number}"
 
     @property
     def session(self) -> str:
@@ -92,7 +100,7 @@ class Cli:
         except asyncio.CancelledError:
             return None
         if "error" in answer or answer["result"].get("isError"):
-            self._world.note("{} failed: {}", name, answer)
+            self._world.note("{} of {} failed: {}", name, self, answer)
             return None
         return answer["result"]["content"]
 
@@ -120,9 +128,9 @@ class Cli:
 
     def _hear(self, method: str, params: Any) -> None:
         if method == "ide/diffAccepted":
-            self._heard(params["filePath"], params["content"], "notified")
+            self._heard(self, params["filePath"], params["content"], "notified")
         elif method == "ide/diffRejected":
-            self._heard(params["filePath"], None, "notified")
+            self._heard(self, params["filePath"], None, "notified")
 
     def end(self) -> None:
         if self._reading is not None:

@@ -40,6 +40,7 @@ Shown = Tuple[sublime.View, Proposal, Any]
 # Code points from which a proposal is shown in parts, where a run has such.
 LOW = 400
 ROWS = 30
+OLD = [f"row {number}\n" for number in range(ROWS)]
 # Seconds in which all comes to rest.
 REST = 12.0
 # What can happen, and how often compared with the rest.
@@ -130,7 +131,7 @@ class World:
         self._marks = 0
         self._reloading = False
         self._editor: Lane = None  # type: ignore[assignment]
-        self._cli: Cli = None  # type: ignore[assignment]
+        self._clis: list[Cli] = []
 
     def note(self, text: str, *values: Any) -> None:
         if self.trace is not None:
@@ -187,8 +188,9 @@ class World:
         self._press(lambda: self.window.run_command("gemini_companion_new_chat"))
         self._chat = self.window.active_view()
         port = plugin._host.environment(self.window)["GEMINI_CLI_IDE_SERVER_PORT"]
-        self._cli = Cli(self, int(port), self._heard)
-        await self._cli.connect()
+        for number in range(1, 1 + self.random.choice((1, 2, 3))):
+            self._clis.append(Cli(self, number, int(port), self._heard))
+            await self._clis[-1].connect()
         actions = [name for name, count in ACTIONS.items() for _ in range(count)]
         for _ in range(self.random.choice((6, 15, 30))):
             await asyncio.sleep(self.random.choice((0.0, 0.0, 0.002, 0.05, 0.5)))
@@ -197,7 +199,8 @@ class World:
         await asyncio.sleep(REST)
         self._check()
         self._press(plugin.plugin_unloaded)
-        self._cli.end()
+        for cli in self._clis:
+            cli.end()
         await asyncio.sleep(REST)
 
     def _press(self, work: Callable[[], Any]) -> None:
@@ -217,7 +220,8 @@ class World:
         for name in os.listdir(self.folder):
             with open(os.path.join(self.folder, name), encoding="utf-8") as file:
                 places.append(file.read())
-        waiting = {record.path for _view, record in open_diffs.diffs(self.window)}
+        found = (record for _view, record in open_diffs.diffs(self.window))
+        waiting = {(record.session_id, record.path) for record in found}
         unsent = [text_of(self._chat).partition(COMPOSER)[2]]
         self.ledger.check(places, waiting, unsent)
 
@@ -227,11 +231,12 @@ class World:
             view.settings().erase(CONVERSATION)
             view.close()
 
-    def _heard(self, path: str, text: str | None, how: str) -> None:
+    def _heard(self, cli: Cli, path: str, text: str | None, how: str) -> None:
         """The CLI writes what was accepted, after a while."""
-        self.ledger.heard(path, text, how)
-        if text is not None:
-            content = text or self.ledger.proposals[path].text
+        self.ledger.heard(cli, path, text, how)
+        proposal = self.ledger.proposals.get((cli.session, path))
+        if text is not None and proposal is not None:
+            content = text or proposal.text
             self.parts.loop.call_later(self.parts.delay(), _write, path, content)
 
     # ----- what can happen
@@ -241,21 +246,29 @@ class World:
         return f"mark {self._marks}."
 
     def _propose(self) -> None:
-        path = os.path.join(self.folder, f"p{len(self.ledger.proposals)}.py")
-        old = [f"row {number}\n" for number in range(ROWS)]
-        new = list(old)
+        """For a file of its own, or for one for which another CLI has proposed something."""
+        cli = self.random.choice(self._clis)
+        known = self.ledger.proposals
+        paths = list(dict.fromkeys(path for _session, path in known))
+        shared = [path for path in paths if (cli.session, path) not in known]
+        if shared and self.random.random() < 0.6:
+            path = self.random.choice(shared)
+            self.ledger.counts["same file"] += 1
+        else:
+            path = os.path.join(self.folder, f"p{len(paths)}.py")
+            _write(path, "".join(OLD))
+        new, marks = list(OLD), []
         for at in sorted(self.random.sample(range(0, ROWS, 5), self.random.choice((1, 2, 3)))):
-            new[at] = f"{self._mark()}\n"
-        _write(path, "".join(old))
-        proposal = Proposal(path, "".join(new))
-        self.ledger.proposals[path] = proposal
+            marks.append(self._mark())
+            new[at] = f"{marks[-1]}\n"
+        proposal = known[cli.session, path] = Proposal(cli, path, "".join(new), marks)
         self.parts.loop.create_task(self._proposed(proposal))
 
     async def _proposed(self, proposal: Proposal) -> None:
-        self.note("proposes {}", proposal.path)
+        self.note("proposes {}", proposal.name)
         found = None
         while found is None:
-            found = await self._cli.tool(
+            found = await proposal.cli.tool(
                 "openDiff", filePath=proposal.path, newContent=proposal.text
             )
             await asyncio.sleep(0.1)
@@ -266,7 +279,7 @@ class World:
         if not found or plugin._host.running is None:
             return None
         view, record = self.random.choice(found)
-        return view, self.ledger.proposals[record.path], record
+        return view, self.ledger.proposals[record.session_id, record.path], record
 
     def _drop(self) -> None:
         self._drop_one(
@@ -332,13 +345,14 @@ class World:
             self.parts.loop.create_task(self._decided_there(shown[1]))
 
     async def _decided_there(self, proposal: Proposal) -> None:
-        content = await self._cli.tool(
+        content = await proposal.cli.tool(
             "closeDiff", filePath=proposal.path, suppressNotification=True
         )
         if content:
             found: Any = sublime.decode_value(content[0]["text"])
             if "content" in found or not proposal.heard:
-                self._heard(proposal.path, found.get("content", ""), "closeDiff")
+                text = found.get("content", "")
+                self._heard(proposal.cli, proposal.path, text, "closeDiff")
 
     # ----- in the sheet of all changes
 
