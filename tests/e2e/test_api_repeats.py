@@ -142,6 +142,10 @@ class Repeating(RepeatCase):
         for key in ("a b", "x" * 256, "ä"):
             reply = await self.once(key, self.asked("x"))
             self.assertEqual((reply.status, reply["code"]), (400, "VALIDATION_ERROR"))
+            self.assertIn(
+                "1 to 255 visible characters of ASCII without blanks as Idempotency-Key",
+                reply["message"],
+            )
 
     async def test_a_withdrawn_token_ends_what_it_began_also_without_its_client(self) -> None:
         given = await self.post("/tokens", {"name": "gone", "scopes": ["chat"]})
