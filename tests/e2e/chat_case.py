@@ -18,11 +18,15 @@ LINE = "━" * 40 + "\n"
 
 class EditorChatCase(unittest.TestCase):
     """`program` is the path of a real CLI; without one, it is the scripted one. Where `is_shared`,
-    one editor and its CLI serve all the tests of the class, each with chats of its own."""
+    one editor and its CLI serve all the tests of a module that start them alike, each with chats of
+    its own; the module has `end` as `tearDownModule`."""
 
     program = ""
     is_shared = False
-    shared: dict[str, Any]
+    # By module and kind of start, what the tests share.
+    _shared: dict[tuple[object, ...], dict[str, Any]] = {}
+    # unittest calls it by itself, and pytest does not.
+    end = staticmethod(unittest.case.doModuleCleanups)
     add_cleanup: Callable[..., object]
 
     def setUp(self) -> None:
@@ -30,13 +34,20 @@ class EditorChatCase(unittest.TestCase):
             self.add_cleanup = self.addCleanup
             self.prepare()
             return
-        if "shared" not in vars(type(self)):
-            self.add_cleanup = self.addClassCleanup
+        self.add_cleanup = unittest.addModuleCleanup
+        kind = (type(self).__module__, self.program, type(self).start)
+        if kind in self._shared:
+            vars(self).update(self._shared[kind])
+        else:
             self.prepare()
-            names = ("root", "folder", "temp", "data", "model", "editor", "served")
-            type(self).shared = {name: getattr(self, name) for name in names}
-        vars(self).update(self.shared)
-        self.addCleanup(self.editor.do, "close_chats")
+            self.add_cleanup(self._shared.pop, kind)
+        self.addCleanup(self.leave, kind)
+
+    def leave(self, kind: tuple[object, ...]) -> None:
+        """The editor, which may be another one by now, for the next test."""
+        names = ("root", "folder", "temp", "data", "model", "variables", "editor", "served")
+        self._shared[kind] = {name: getattr(self, name) for name in names}
+        self.editor.do("close_chats")
 
     def prepare(self) -> None:
         self.root = os.path.realpath(tempfile.mkdtemp(prefix="chat editor-"))
@@ -49,16 +60,15 @@ class EditorChatCase(unittest.TestCase):
         self.model = ModelServer()
         self.model.__enter__()
         self.add_cleanup(self.model.__exit__, None, None, None)
-        patch = set_up(self.root, self.data, self.model.url, self.program)
-        patch.start()
-        self.add_cleanup(patch.stop)
+        self.variables = set_up(self.root, self.data, self.model.url, self.program)
         self.start()
         # The key is the engine's, for the chat and the API alike.
         self.served = Served(self.editor)
         self.served.configure()
 
     def start(self) -> None:
-        self.editor = Editor(self.folder, self.data, self.temp)
+        with self.variables:
+            self.editor = Editor(self.folder, self.data, self.temp)
         self.add_cleanup(self.editor.close)
 
     def new_chat(self) -> None:

@@ -27,7 +27,20 @@ FORM = {
 }
 
 
+tearDownModule = EditorChatCase.end
+
+
 class AskedCase(EditorChatCase):
+    is_shared = True
+
+    def setUp(self) -> None:
+        super().setUp()
+        for name in self.made():
+            os.unlink(os.path.join(self.folder, name))
+
+    def made(self) -> list[str]:
+        return sorted(it for it in os.listdir(self.folder) if not it.startswith("."))
+
     def until_decided(self, command: str) -> str:
         """Run the command until the question is gone: at first it only shows it."""
 
@@ -41,8 +54,6 @@ class AskedCase(EditorChatCase):
     def transcript(self) -> str:
         return str(self.editor.do("chat")).partition(LINE)[0]
 
-
-class Asked(AskedCase):
     def asks(self, command: str = "touch made", *replies: Any) -> str:
         """The agent wants to run the command; gives what is shown."""
         script = [[call("run_shell_command", command=command)], *(replies or (["Done."],))]
@@ -54,6 +65,8 @@ class Asked(AskedCase):
     def is_made(self) -> bool:
         return os.path.exists(os.path.join(self.folder, "made"))
 
+
+class Asked(AskedCase):
     def test_a_command_is_run_once_it_was_seen_and_allowed(self) -> None:
         shown = self.asks("touch made\necho \u202edone")
         self.assertIn("touch made\necho <U+202E>done\n", shown)
@@ -79,19 +92,6 @@ class Asked(AskedCase):
         shown = self.until_shown("▎ use make", "I use make.")
         self.assertIn("Rejected by the user.", shown)
         self.assertFalse(self.is_made())
-
-    def test_a_question_that_the_page_answers_goes_from_the_tab(self) -> None:
-        self.editor.do("command", "gemini_companion_stop_api_server")
-        until(lambda: not self.editor.do("api_runs"))
-        self.editor.do("setting", "api_shows_chats", True)
-        self.served = Served(self.editor)
-        self.asks()
-        (waiting,) = self.served.ask("GET", "/tool-confirmations")["confirmations"]
-        body = {"callId": waiting["data"]["callId"], "outcome": "proceed_once"}
-        self.served.ask("POST", "/tool-confirmation", body)
-        shown = self.until_shown("Done.")
-        self.assertNotIn("May it use", shown)
-        self.assertTrue(self.is_made())
 
     def test_stop_takes_the_question_away_and_nothing_runs(self) -> None:
         self.asks()
@@ -122,17 +122,36 @@ class Asked(AskedCase):
         self.until_shown('{"action": "accept", "content": {"way": "fast", "times": 3}}')
 
 
+class OnThePage(AskedCase):
+    is_shared = False
+
+    def test_a_question_that_the_page_answers_goes_from_the_tab(self) -> None:
+        self.editor.do("command", "gemini_companion_stop_api_server")
+        until(lambda: not self.editor.do("api_runs"))
+        self.editor.do("setting", "api_shows_chats", True)
+        self.served = Served(self.editor)
+        self.asks()
+        (waiting,) = self.served.ask("GET", "/tool-confirmations")["confirmations"]
+        body = {"callId": waiting["data"]["callId"], "outcome": "proceed_once"}
+        self.served.ask("POST", "/tool-confirmation", body)
+        shown = self.until_shown("Done.")
+        self.assertNotIn("May it use", shown)
+        self.assertTrue(self.is_made())
+
+
 class ByRules(AskedCase):
     """The user's rules answer for them."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.addCleanup(self.editor.do, "setting", "agent_rules", {})
+        self.addCleanup(self.editor.do, "project", {})
 
     def play(self, words: str, *commands: str) -> None:
         """The agent wants to run them, one after the other."""
         calls = [[call("run_shell_command", command=it)] for it in commands]
         self.model.will_play(words, *calls, [f"Done with {words}."])
         self.say(words)
-
-    def made(self) -> list[str]:
-        return sorted(it for it in os.listdir(self.folder) if not it.startswith("."))
 
     def test_commands_are_denied_and_allowed_unasked_and_the_chat_says_by_which_rule(self) -> None:
         rules = {"deny": ["command:touch no *"], "allow": ["command:touch *"]}

@@ -11,7 +11,12 @@ from served import until
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
 
 
+tearDownModule = EditorChatCase.end
+
+
 class Composing(EditorChatCase):
+    is_shared = True
+
     def write(self, name: str, content: bytes) -> None:
         with open(os.path.join(self.folder, name), "wb") as file:
             file.write(content)

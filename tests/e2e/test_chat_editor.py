@@ -9,8 +9,12 @@ from chat_case import EditorChatCase
 from model_server import call
 from served import until
 
+tearDownModule = EditorChatCase.end
+
 
 class InTheEditor(EditorChatCase):
+    is_shared = True
+
     def test_a_message_is_answered_and_what_is_typed_meanwhile_stays(self) -> None:
         self.model.will_play("hello", [call("list_directory", dir_path=".")], ["Hi **there**."])
         self.new_chat()

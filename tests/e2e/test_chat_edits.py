@@ -25,7 +25,12 @@ def allow_files_always(editor: Any) -> None:
     editor.do("choose_if_asked", 1)
 
 
+tearDownModule = EditorChatCase.end
+
+
 class Edits(EditorChatCase):
+    is_shared = True
+
     def setUp(self) -> None:
         super().setUp()
         self.path = os.path.join(self.folder, f"{self._testMethodName}.txt")
@@ -106,7 +111,6 @@ class InTheReview(Edits):
 class OpenFileCase(Edits):
     """The file is open, with a line that is not saved."""
 
-    is_shared = True
     wanted = "one\nmine\ntwo\n"
 
     def setUp(self) -> None:
@@ -217,6 +221,11 @@ class Held(Edits):
 
     program = PROGRAM
 
+    def setUp(self) -> None:
+        super().setUp()
+        self.editor.do("setting", "ask_for_edits", True)
+        self.editor.do("setting", "agent_rules", {})
+
     def start(self) -> None:
         path = os.path.join(self.data, "Packages", "User", "GeminiCompanion.sublime-settings")
         settings = json.loads(read(path))
@@ -308,7 +317,6 @@ class Turns(Edits):
 @unittest.skipUnless(os.path.exists(PROGRAM), "Gemini CLI is not installed")
 class WithGeminiCli(Edits):
     program = PROGRAM
-    is_shared = True
 
     def test_edits_are_accepted_changed_rejected_and_turned_back(self) -> None:
         self.new_chat()
