@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 import unittest
 from typing import Any
 
@@ -23,8 +24,10 @@ TYPES = ["thought", "content", "content", "complete"]
 
 @unittest.skipUnless(os.path.exists(MODULES), "the clients are not installed: make setup")
 class OthersClients(WithModel):
-    def setUp(self) -> None:
-        super().setUp()
+    is_shared = True
+
+    def prepare(self) -> None:
+        super().prepare()
         self.model.will_play("hello", [thought("Greeting", "Shortly."), "Hi."])
         self.serve_model("--language", "en")
         self.url = f"http://127.0.0.1:{self.port}"
@@ -44,8 +47,7 @@ class OthersClients(WithModel):
 
     def workshop(self) -> str:
         """A folder with the document, the scripts and the libraries."""
-        folder = os.path.join(self.root, "generated")
-        os.mkdir(folder)
+        folder = tempfile.mkdtemp(prefix="generated", dir=self.root)
         for name in os.listdir(FOLDER):
             if name.startswith("generated."):
                 shutil.copy(os.path.join(FOLDER, name), folder)
@@ -96,14 +98,18 @@ class OthersClients(WithModel):
         self.assertEqual(told, "Hi.\nSESSION_NOT_FOUND\nHi.\n")
 
     def test_the_clients_of_openai_talk_with_gemini(self) -> None:
-        expected = "Hi. stop\nHi.\n{}\n404 model_not_found\n"
+        expected, before = "Hi. stop\nHi.\n{}\n404 model_not_found\n", self.turns()
         told = self.run_in(FOLDER, "node", "openai.mjs", self.url, self.token)
         self.assertEqual(told, expected.format("true"))
-        left = self.ask("GET", "/sessions")["sessions"]
-        self.assertEqual([each["turns"] for each in left if each["turns"]], [])
+        self.assertEqual(self.turns(), before)
         if os.path.exists(PYTHON):
             told = self.run_in(FOLDER, PYTHON, "with_openai.py", self.url, self.token)
             self.assertEqual(told, expected.format("True"))
+
+    def turns(self) -> list[int]:
+        """Of each conversation that has some."""
+        left = self.ask("GET", "/sessions")["sessions"]
+        return [each["turns"] for each in left if each["turns"]]
 
     def test_structured_output_stop_words_and_limits_are_as_openai_and_langchain_want_them(
         self,
@@ -153,13 +159,13 @@ class OthersClients(WithModel):
         self.assertIn("choices", self.ask("POST", "/v1/chat/completions", body))
         self.assertFalse(os.path.exists(path))
         self.model.will_play("write", *write)
-        self.state = os.path.join(self.root, "other", "state")
+        self.state = os.path.join(tempfile.mkdtemp(dir=self.root), "state")
         self.serve_model("--allow-tools")
         self.assertIn("choices", self.ask("POST", "/v1/chat/completions", body))
         self.assertTrue(os.path.exists(path))
 
     def test_the_retries_of_libraries_run_no_tool_twice(self) -> None:
-        self.state = os.path.join(self.root, "other", "state")
+        self.state = os.path.join(tempfile.mkdtemp(dir=self.root), "state")
         self.serve_model("--allow-tools", "--language", "en")
         url, log = f"http://127.0.0.1:{self.port}", os.path.join(self.workspace, "log")
         add = [call("run_shell_command", command="echo x >> log")]

@@ -81,12 +81,9 @@ class InTheEditor(unittest.TestCase):
         second = self.serve()
         self.assertEqual(second.token, first.token)
 
-    def test_an_editor_that_quits_leaves_no_cli(self) -> None:
-        pid = self.serve().pid
-        self.assertEqual(self.editor.leave(), 0)
-        until(lambda: is_gone(pid))
-
-    def test_an_editor_that_quits_in_the_middle_of_a_turn_leaves_no_command_of_it(self) -> None:
+    def test_an_editor_that_quits_in_the_middle_of_a_turn_leaves_no_cli_and_no_command_of_it(
+        self,
+    ) -> None:
         served = Served(self.editor)
         command = self.run_command(served)
         pid = served.pid

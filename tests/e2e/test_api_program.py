@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import unittest
-from typing import Any
+from typing import Any, Callable
 from unittest import mock
 
 import scripted
@@ -30,15 +30,30 @@ KEY = {"authType": "gemini-api-key", "apiKey": "the-key"}
 
 
 class ProgramCase(unittest.TestCase):
-    """With the scripted CLI, or the real one for `real` and with ALL=1."""
+    """With the scripted CLI, or the real one for `real` and with ALL=1. Where `is_shared`, what
+    `prepare` makes serves all the tests of the class."""
 
     real = bool(os.environ.get("ALL"))
+    is_shared = False
+    shared: dict[str, Any]
+    add_cleanup: Callable[..., object]
 
     def setUp(self) -> None:
+        if "shared" in vars(type(self)):
+            vars(self).update(self.shared)
+        else:
+            self.add_cleanup = self.addClassCleanup if self.is_shared else self.addCleanup
+            self.prepare()
+            if self.is_shared:
+                type(self).shared = {**vars(self)}
+        # What a test starts for itself ends with it.
+        self.add_cleanup = self.addCleanup
+
+    def prepare(self) -> None:
         if self.real and not os.path.exists(PROGRAM):
             self.skipTest("the CLI is not installed: make setup")
         self.root = os.path.realpath(tempfile.mkdtemp(prefix="api program-"))
-        self.addCleanup(shutil.rmtree, self.root, True)
+        self.add_cleanup(shutil.rmtree, self.root, True)
         self.workspace = os.path.join(self.root, "workspace")
         os.mkdir(self.workspace)
         self.state = os.path.join(self.root, "cache", "state")
@@ -64,7 +79,7 @@ class ProgramCase(unittest.TestCase):
                 **more.pop("variables", {}),
             },
         )
-        self.addCleanup(self.end, process)
+        self.add_cleanup(self.end, process)
         return process
 
     def end(self, process: subprocess.Popen[str]) -> None:
@@ -107,11 +122,11 @@ class ProgramCase(unittest.TestCase):
 
 
 class WithModel(ProgramCase):
-    def setUp(self) -> None:
-        super().setUp()
+    def prepare(self) -> None:
+        super().prepare()
         self.model = ModelServer()
         self.model.__enter__()
-        self.addCleanup(self.model.__exit__, None, None, None)
+        self.add_cleanup(self.model.__exit__, None, None, None)
 
     def serve_model(self, *arguments: str) -> subprocess.Popen[str]:
         """A server that has a key for the model."""
@@ -262,13 +277,6 @@ class Serving(ProgramCase):
         self.assertEqual(process.returncode, 1)
         self.assertEqual(json.loads(errors)["level"], "error")
 
-    def test_an_interrupt_ends_it_too(self) -> None:
-        process = self.serve("--language", "en")
-        self.assertEqual(self.ask("GET", "/status")["message"], "The server is running.")
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE)
-        self.assertEqual(process.returncode, 0)
-
     @unittest.skipUnless(sys.platform.startswith("linux"), "the command is one of a Linux")
     def test_it_ends_with_its_terminal_and_leaves_no_command_behind(self) -> None:
         # Where the tests run without a terminal, it may be ignored, and a program inherits that.
@@ -306,10 +314,14 @@ class Serving(ProgramCase):
         process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0)
 
-    def test_it_runs_inside_of_the_package_too(self) -> None:
+    def test_it_runs_inside_of_the_package_too_until_it_is_interrupted(self) -> None:
         os.symlink(ROOT, os.path.join(self.root, "GeminiCompanion"))
-        self.serve(module="GeminiCompanion.companion.api", cwd=self.root)
-        self.assertTrue(self.ask("GET", "/status")["success"])
+        module = "GeminiCompanion.companion.api"
+        process = self.serve("--language", "en", module=module, cwd=self.root)
+        self.assertEqual(self.ask("GET", "/status")["message"], "The server is running.")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0)
 
     @unittest.skipUnless(sys.platform.startswith("linux"), "other systems keep names in Unicode")
     def test_a_workspace_whose_name_is_no_text_is_served(self) -> None:
@@ -327,24 +339,23 @@ class Serving(ProgramCase):
             self.ask("POST", "/auth/config", KEY)
             self.assertEqual(self.ask("POST", "/chat", {"message": "endless"})["code"], "TIMED_OUT")
 
-    def test_what_the_operator_allows_is_allowed_and_a_key_reaches_no_command(self) -> None:
+    @unittest.skipUnless(sys.platform.startswith("linux"), "a process's variables are read there")
+    def test_what_the_operator_allows_is_allowed_and_no_key_reaches_a_command_or_the_cli(
+        self,
+    ) -> None:
+        """Nor does another address reach the CLI by its environment."""
         other = os.path.join(self.root, "other")
         os.mkdir(other)
-        variables = {"GEMINI_API_KEY": "from-outside"}
-        self.serve("--allow-commands", "--root", other, variables=variables)
-        self.assertTrue(self.ask("GET", "/auth/status")["data"]["hasApiKey"])
-        reply = self.ask("POST", "/execute-command", {"command": "pwd; env", "cwd": other})
-        self.assertEqual(reply["output"].splitlines()[0], other)
-        self.assertNotIn("from-outside", reply["output"])
-
-    @unittest.skipUnless(sys.platform.startswith("linux"), "a process's variables are read there")
-    def test_neither_key_nor_another_address_reaches_the_cli_by_its_environment(self) -> None:
         variables = {
             "GEMINI_API_KEY": "from-outside",
             "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1",
             "AWS_SECRET_ACCESS_KEY": "another-secret",
         }
-        self.serve(variables=variables)
+        self.serve("--allow-commands", "--root", other, variables=variables)
+        self.assertTrue(self.ask("GET", "/auth/status")["data"]["hasApiKey"])
+        reply = self.ask("POST", "/execute-command", {"command": "pwd; env", "cwd": other})
+        self.assertEqual(reply["output"].splitlines()[0], other)
+        self.assertNotIn("from-outside", reply["output"])
         self.assertTrue(self.ask("GET", "/models")["success"])
         pid = self.ask("GET", "/status")["cli"]["pid"]
         with open(f"/proc/{pid}/environ", encoding="utf-8", errors="replace") as file:
@@ -435,8 +446,10 @@ class Disks(WithModel):
 class OurClient(WithModel):
     """`companion.api.client`, as a script and as a program."""
 
-    def setUp(self) -> None:
-        super().setUp()
+    is_shared = True
+
+    def prepare(self) -> None:
+        super().prepare()
         self.serve_model()
         self.client = Client(f"http://127.0.0.1:{self.port}", self.token)
 
