@@ -21,6 +21,8 @@ from editor import Editor
 from served import STOP, Served, set_up, until
 from session import ACCEPT
 
+from tests.fake_cli import FakeCli
+from tests.support import PATIENCE, wait_for
 from tools import package
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -61,6 +63,7 @@ class Built(session.Session):
     """`name` is one of the packages of `make package`."""
 
     installed: str
+    client: FakeCli
     name = package.WHOLE
 
     @classmethod
@@ -120,7 +123,8 @@ class Plain(Built):
 
 
 class OnBarePython(Built):
-    """On a Python that has no libraries at all; `version` is which, "" for this one."""
+    """On a Python that has no libraries at all; `version` is which, "" for this one. There, the
+    real CLI meets the package, elsewhere one of a few lines, for it knows of no Python."""
 
     version = ""
 
@@ -137,6 +141,26 @@ class OnBarePython(Built):
         self.accept_an_edit()
         self.assertEqual(self.editor.do("importable", ["aiohttp", "jsonschema", "attr"]), [])
 
+    def ask(self, path: str, proposal: str, tool: str, **arguments: str) -> None:
+        if self.has_cli:
+            super().ask(path, proposal, tool, **arguments)
+            return
+        self.client = FakeCli(self.editor.do("environment"))
+        self.addCleanup(self.client.close)
+        wait_for(self.client.connected)
+        self.client.call("openDiff", filePath=path, newContent=proposal).result(PATIENCE)
+        self.editor.do("wait_for", "proposal", proposal, path)
+
+    def finish(self, path: str) -> None:
+        """Ends when the file holds what was accepted: that CLI has it written here."""
+        if self.has_cli:
+            super().finish(path)
+            return
+        wait_for(lambda: self.client.received("ide/diffAccepted"))
+        (told,) = self.client.received("ide/diffAccepted")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(told["content"])
+
 
 class Whole(OnBarePython):
     def test_it_serves_the_api_with_the_libraries_that_it_carries(self) -> None:
@@ -145,15 +169,15 @@ class Whole(OnBarePython):
 
 
 class On38(OnBarePython):
-    version = "3.8"
+    version, has_cli = "3.8", False
 
 
 class On313(OnBarePython):
-    version = "3.13"
+    version, has_cli = "3.13", False
 
 
 class On314(OnBarePython):
-    version = "3.14"
+    version, has_cli = "3.14", False
 
 
 del Built, OnBarePython
