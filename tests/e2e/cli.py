@@ -210,14 +210,18 @@ class GeminiCli:
         def is_said(screen: str) -> bool:
             return words in screen.rpartition(command)[2]
 
+        def is_a_prompt(screen: str) -> bool:
+            return NOTHING_PLANNED in screen.rpartition(command)[2]
+
         def is_answered(screen: str) -> bool:
-            return bool(ANSWER.search(screen.rpartition(command)[2]))
+            return is_a_prompt(screen) or bool(ANSWER.search(screen.rpartition(command)[2]))
 
         for _ in range(TRIES):
             self.say(command)
             with suppress(TimeoutError):
-                self.wait_until(is_said, words, STUCK)
-                return
+                self.wait_until(lambda screen: is_said(screen) or is_a_prompt(screen), words, STUCK)
+                if is_said(self.screen()):
+                    return
             # A second `/ide enable` beside one that goes on connecting is a second connection, and
             # only that is closed by `/ide disable` (docs/protocol.md 3.26).
             with suppress(TimeoutError):
@@ -398,5 +402,7 @@ def environment(home: str, model_url: str, more: Mapping[str, str]) -> dict[str,
         # A machine with /.dockerenv would make the CLI look for host.docker.internal.
         "SSH_CONNECTION": "127.0.0.1 1 127.0.0.1 2",
         "NO_PROXY": "127.0.0.1",
+        # It is one process, not two: the second, which has more memory, takes as long to start.
+        "GEMINI_CLI_NO_RELAUNCH": "true",
         **more,
     }

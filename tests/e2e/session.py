@@ -24,9 +24,6 @@ class Session(unittest.TestCase):
     package = ""
     # Whether there is a CLI from the beginning.
     has_cli = True
-    # A CLI is one process, not two: the second, which has more memory, takes
-    # as long to start again.
-    variables = {"GEMINI_CLI_NO_RELAUNCH": "true"}
     # What the editor runs on.
     python = sys.executable
     root: str
@@ -64,9 +61,7 @@ class Session(unittest.TestCase):
     def new_cli(cls, **variables: str) -> GeminiCli:
         """Another CLI, connected."""
         home = tempfile.mkdtemp(dir=cls.root)
-        cli = GeminiCli(
-            home, cls.folder, cls.model.url, {"TMPDIR": cls.temp, **cls.variables, **variables}
-        )
+        cli = GeminiCli(home, cls.folder, cls.model.url, {"TMPDIR": cls.temp, **variables})
         cls.addClassCleanup(cli.close)
         cli.wait_connected()
         return cli

@@ -29,7 +29,7 @@ class EditorTools(Session):
         with open(os.path.join(ROOT, "extension", "companion.cjs"), "rb") as file:
             program = file.read()
         extension.install(GEMINI_CLI, extension.folder(GEMINI_CLI, {}, home), program)
-        more = {"TMPDIR": self.temp, **self.variables, **variables}
+        more = {"TMPDIR": self.temp, **variables}
         cli = GeminiCli(home, folder or self.folder, self.model.url, more)
         self.addCleanup(cli.close)
         return cli

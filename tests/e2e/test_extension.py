@@ -48,15 +48,20 @@ class Installed(session.Session):
         )
         cls.editor.do("choose_in_palette", INSTALL)
         wait_for(lambda: os.path.exists(manifest))
-        cli = cls.kind(
-            cls.home, cls.folder, cls.model.url, {"TMPDIR": cls.temp, **cls.variables, **variables}
-        )
+        cli = cls.kind(cls.home, cls.folder, cls.model.url, {"TMPDIR": cls.temp, **variables})
         cls.addClassCleanup(cli.close)
         cli.wait_connected()
         return cli
 
 
-class Live(Installed):
+class OfAll(session.Shared, Installed):
+    """One editor and one CLI for all tests here."""
+
+
+setUpModule, tearDownModule = OfAll.begin, OfAll.end
+
+
+class Live(OfAll):
     """What the CLI does, as the editor says it; and what the user says about a proposal, as the
     model reads it."""
 
@@ -154,8 +159,8 @@ class Live(Installed):
 
 
 @unittest.skipUnless(os.path.isdir("/proc/self/task"), "halts processes that Linux lists")
-class WithoutAnEditor(Installed):
-    """The same turn, whatever has become of the editor."""
+class WithoutAnEditor(OfAll):
+    """The same turn, whatever has become of the editor; the last, for it is gone then."""
 
     def tearDown(self) -> None:
         self.signal(signal.SIGCONT)

@@ -3,10 +3,12 @@ the victim's; the stranger has a port, or a folder in which the victim's CLI loo
 
 from __future__ import annotations
 
+import functools
 import glob
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -27,6 +29,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 VICTIM, STRANGER = 64101, 64102
 SECRET = "a prompt that is nobody's business"
 QUESTION = "Allow execution"
+# What a stranger says first.
+READY = ["ready"]
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
@@ -35,6 +39,7 @@ def as_user(uid: int, *command: str) -> list[str]:
     return [shutil.which("setpriv") or "setpriv", *ids, *command]
 
 
+@functools.lru_cache(maxsize=None)
 def may_run(uid: int, *command: str) -> bool:
     return subprocess.run(as_user(uid, *command), capture_output=True, cwd="/").returncode == 0
 
@@ -60,7 +65,9 @@ class TwoUsers(unittest.TestCase):
             self.skipTest("only root can be two users, with setpriv")
         if not may_run(VICTIM, sys.executable, "-c", "import asyncio"):
             self.skipTest("other users may not run this Python")
-        if not os.path.exists(cli.BINARY) or not may_run(VICTIM, cli.BINARY, "--version"):
+        if not may_run(VICTIM, "node", "--version") or not may_run(
+            VICTIM, "test", "-x", cli.BINARY
+        ):
             self.skipTest("the CLIs are not installed (make setup), or not for other users")
         self.root = os.path.realpath(tempfile.mkdtemp(prefix="e2e-"))
         self.addCleanup(shutil.rmtree, self.root, True)
@@ -113,9 +120,9 @@ class TwoUsers(unittest.TestCase):
         return port
 
     def stranger(self, port: int, key: str = "6" * 64) -> None:
-        """Listens as the other user; what it hears is in the file."""
-        path = os.path.join(self.root, "heard")
-        with open(path, "wb") as out:
+        """Listens as the other user; what all of them hear is in the file."""
+        path, before = os.path.join(self.root, "heard"), len(self.received())
+        with open(path, "ab") as out:
             process = subprocess.Popen(
                 as_user(
                     STRANGER, sys.executable, os.path.join(HERE, "stranger.py"), str(port), key
@@ -124,9 +131,11 @@ class TwoUsers(unittest.TestCase):
             )
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        wait_for(lambda: self.received() != [])
+        wait_for(lambda: len(self.received()) > before)
 
     def received(self) -> list[Any]:
+        if not os.path.exists(os.path.join(self.root, "heard")):
+            return []
         with open(os.path.join(self.root, "heard"), encoding="utf-8") as file:
             return [json.loads(line) for line in file.read().splitlines()]
 
@@ -145,13 +154,23 @@ class TwoUsers(unittest.TestCase):
         model.__enter__()
         self.addCleanup(model.__exit__, None, None, None)
         model.will_call("run_shell_command", {"command": "touch meant"}, "The end of it.")
-        variables = {"TMPDIR": self.temp, "GEMINI_CLI_NO_RELAUNCH": "true"}
-        return self.run_cli(model.url, variables)
+        return self.run_cli(model.url, {"TMPDIR": self.temp})
 
     def run_cli(self, url: str, variables: dict[str, str]) -> GeminiCli:
-        running = self.kind(self.home, self.work, url, variables)
+        running = self.kind(self.home, self.work, url, {**self.compiled(), **variables})
         self.addCleanup(running.close)
         return running
+
+    def compiled(self) -> dict[str, str]:
+        """Where the victim's Node finds what it would compile: it keeps that by user, and ours has
+        it."""
+        cache = os.environ.get("NODE_COMPILE_CACHE", "")
+        own = self.folder("compiled")
+        for path in glob.glob(os.path.join(glob.escape(cache), f"*-{os.getuid()}")):
+            name = os.path.basename(path).rpartition("-")[0]
+            shutil.copytree(path, os.path.join(own, f"{name}-{VICTIM}"))
+        self.give(own, VICTIM)
+        return {"NODE_COMPILE_CACHE": own} if cache else {}
 
     def assert_told_nothing(self) -> None:
         """Of what the hooks had to say. The CLI's own connection is another matter."""
@@ -173,31 +192,26 @@ class TwoUsers(unittest.TestCase):
         self.assertEqual(glob.glob(os.path.join(self.place, f"*{port}.*")), [])
         self.assertNotEqual(glob.glob(os.path.join(self.place, f"*{other}.*")), [])
 
-    def test_a_folder_of_the_stranger_is_not_read(self) -> None:
+    def test_in_a_folder_of_the_stranger_no_file_is_read_and_no_link_is_followed(self) -> None:
+        """The link leads to a file of the victim."""
         port, key = self.killed_editor(), "7" * 64
-        shutil.rmtree(os.path.join(self.temp, "gemini"), ignore_errors=True)
-        shutil.rmtree(self.place, ignore_errors=True)
-        os.makedirs(self.place)
-        path = os.path.join(self.place, f"gemini-companion-1-{port}.key")
-        with open(path, "w") as file:
-            json.dump({"port": port, "workspacePath": self.work, "key": key}, file)
-        self.give_place()
-        self.stranger(port, key)
-        self.turn()
-        self.assertEqual([it for it in self.received()[1:] if it[1] != "/mcp"], [])
-
-    def test_a_link_of_the_stranger_to_a_file_of_the_victim_is_not_followed(self) -> None:
-        port = self.killed_editor()
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            other = free.getsockname()[1]
         kept = os.path.join(self.home, "kept")
         os.rename(self.place, kept)
         shutil.rmtree(os.path.join(self.temp, "gemini"), ignore_errors=True)
         os.makedirs(self.place)
         for name in os.listdir(kept):
             os.symlink(os.path.join(kept, name), os.path.join(self.place, name))
+        path = os.path.join(self.place, f"gemini-companion-1-{other}.key")
+        with open(path, "w") as file:
+            json.dump({"port": other, "workspacePath": self.work, "key": key}, file)
         self.give_place()
         self.stranger(port)
+        self.stranger(other, key)
         self.turn()
-        self.assertEqual([it for it in self.received()[1:] if it[1] != "/mcp"], [])
+        told = [it for it in self.received() if it != READY]
+        self.assertEqual([it for it in told if it[1] != "/mcp"], [])
 
     def give_place(self) -> None:
         """The stranger has made it, and in a temp folder also what is above it."""
@@ -211,7 +225,7 @@ class TwoUsersOfQwen(TwoUsers):
 
     def setUp(self) -> None:
         super().setUp()
-        if not may_run(VICTIM, QwenCode.program, "--help"):
+        if not may_run(VICTIM, "test", "-x", QwenCode.program):
             self.skipTest("Qwen Code or its Node is not installed for other users: make setup")
 
     def started(self) -> GeminiCli:
