@@ -16,11 +16,18 @@ T = TypeVar("T")
 
 def wait_for(condition: Callable[[], Any], timeout: float = PATIENCE) -> None:
     """Return once the condition holds. Raises AssertionError where it does not in time."""
-    end = time.monotonic() + timeout
+    begin = time.monotonic()
     while not condition():
-        if time.monotonic() > end:
+        waited = time.monotonic() - begin
+        if waited > timeout:
             raise AssertionError(f"waited {timeout} seconds in vain")
-        time.sleep(0.002)
+        time.sleep(pause_after(waited))
+
+
+def pause_after(seconds: float) -> float:
+    """How long to wait until the next look, in a wait of so many seconds: looks cost, and a wait is
+    to be little longer than it has to be."""
+    return min(max(seconds / 20, 0.001), 0.02)
 
 
 def is_alive(pid: int) -> bool:

@@ -1,6 +1,6 @@
 """Editor, CLIs, streams, reloads and crashes in random order: no decision is lost or doubled.
 
-Fifty examples, the same ones each time; `make fuzz` runs two hundred times FUZZ, new ones.
+Twenty-five examples, the same ones each time; `make fuzz` runs two hundred times FUZZ, new ones.
 """
 
 from __future__ import annotations
@@ -476,7 +476,7 @@ def forget_everything(window: sublime.Window) -> None:
 
 
 def profile() -> Iterator[tuple[str, Any]]:
-    yield "max_examples", 50 if ROUNDS == 1 else 200 * ROUNDS
+    yield "max_examples", 25 if ROUNDS == 1 else 200 * ROUNDS
     yield "stateful_step_count", 30
     yield "deadline", None
     yield "database", None

@@ -3,12 +3,13 @@ the others is waited for."""
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any, Callable
 
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.questions import Question
+
+from ..waiting import pause_after
 
 # Seconds for what is sure to happen.
 PATIENCE = 60.0
@@ -16,12 +17,12 @@ PATIENCE = 60.0
 
 def until(condition: Callable[[], Any], what: str, seen: Callable[[], Any] = str) -> None:
     """Raises AssertionError, which says what did not happen, and what `seen` gives."""
-    deadline = time.monotonic() + PATIENCE
-    pause = threading.Event()
+    begin = time.monotonic()
     while not condition():
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - begin
+        if waited > PATIENCE:
             raise AssertionError(f"not within {PATIENCE} s: {what} {seen()}")
-        pause.wait(0.001)
+        time.sleep(pause_after(waited))
 
 
 def ask_companion(question: Question[Any]) -> Any:
