@@ -215,17 +215,18 @@ class InTab(unittest.TestCase):
         self.until_over("It ran.")
         self.assertEqual(self.read(), "plum\n")
 
-    def test_a_command_that_is_padded_is_in_sight_as_a_whole(self) -> None:
+    def test_a_command_behind_many_spaces_is_in_sight_as_a_whole(self) -> None:
+        self.deny_padded(" " * 5000 + "; ", "<5000 spaces>; ")
+
+    def test_a_command_behind_many_blank_lines_is_in_sight_as_a_whole(self) -> None:
+        self.deny_padded("\n" * 3000, "<2999 blank lines>\n")
+
+    def deny_padded(self, padding: str, shown: str) -> None:
         last = f"echo plum > '{self.path}'"
-        for padding, shown in (
-            (" " * 5000 + "; ", "<5000 spaces>; "),
-            ("\n" * 3000, "<2999 blank lines>\n"),
-        ):
-            with self.subTest(shown):
-                run = self.row.run(f"echo harmless{padding}{last}")
-                self.say(f"pad it {shown}", [run], ["As you wish."])
-                self.until_shown("▏ ? May it use ", "echo harmless", shown, f"{last}\n", "\n▏   [")
-                self.decide("gemini_companion_deny")
+        self.say("run it", [self.row.run(f"echo harmless{padding}{last}")], ["As you wish."])
+        self.until_shown("▏ ? May it use ", "echo harmless", shown, f"{last}\n", "\n▏   [")
+        self.decide("gemini_companion_deny")
+        self.until_over("▏ ⊘ ")
         self.assertIsNone(self.read())
 
     def test_what_a_command_puts_out_is_shown_while_it_runs_if_the_agent_tells_it(self) -> None:
