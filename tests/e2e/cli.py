@@ -375,6 +375,8 @@ class QwenCode(GeminiCli):
             "OPENAI_BASE_URL": model_url,
             "OPENAI_API_KEY": "none",
             "OPENAI_MODEL": "local",
+            # As for Gemini CLI.
+            "QWEN_CODE_NO_RELAUNCH": "true",
         }
 
     def input_area(self, screen: str) -> str:
