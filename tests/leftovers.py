@@ -29,7 +29,8 @@ LISTENING = b"0A"
 # Begins the name of a temporary folder that several files use, because it takes long to make.
 SHARED = "shared-"
 # All editors of a machine and their CLIs meet there, so that the package leaves the folders behind
-# and only its files count.
+# and only its files count. Those of the editor whose process of the packages this is come and go
+# with its companion.
 DISCOVERY = "gemini"
 # Rooms whose tests run programs of others, which leave what they like for as long as they like: of
 # those only the temp folder goes.
@@ -90,8 +91,9 @@ class Leftovers:
         for name in os.listdir(self._folder):
             path = os.path.join(self._folder, name)
             if name == DISCOVERY:
+                own = f"-{os.getppid()}-"
                 for folder, _folders, files in os.walk(path):
-                    yield from (f"file {os.path.join(folder, each)}" for each in files)
+                    yield from (f"file {os.path.join(folder, it)}" for it in files if own not in it)
             elif not name.startswith(SHARED):
                 yield f"file {path}"
 

@@ -47,8 +47,9 @@ class Named(unittest.TestCase):
         folder = os.path.join(self.folder, "gemini", "ide")
         os.makedirs(folder)
         self.assertEqual(self.left(), [])
-        path = os.path.join(folder, "gemini-ide-server-1-2.json")
-        open(path, "w").close()
+        for pid in (os.getppid(), 1):
+            path = os.path.join(folder, f"gemini-ide-server-{pid}-2.json")
+            open(path, "w").close()
         self.assertEqual(self.left(), [f"file {path}"])
 
     @unittest.skipUnless(os.path.isdir("/proc/self"), "this system tells less")
