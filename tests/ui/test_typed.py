@@ -12,7 +12,7 @@ from GeminiCompanion.companion.ui.review import edits, open_diffs, record, resto
 from ..tables import rows, word
 from .adapter import saved_state, text_of
 from .desk import DeskCase, text, words_of
-from .reviewing import Steps
+from .reviewing import ReviewCase, Steps
 
 MARKS = (record.STAMP, record.PATH, record.RECORD, record.ORIGINAL)
 
@@ -245,3 +245,23 @@ class Typed(DeskCase):
             return "typed" in saved_state()
 
         yield is_kept
+
+
+class TypedAtTheStart(ReviewCase):
+    def come_back(self, right: sublime.View, saved: str) -> list[str]:
+        """The editor has brought an older text back, and something may have been typed into it; the
+        names of the tabs that are new."""
+        before = set(self.tabs())
+        restoring.catch_up(right, saved)
+        self.assertEqual(text_of(right), saved)
+        return sorted(set(self.tabs()) - before)
+
+    def test_beside_a_newer_text_it_is_in_a_tab(self) -> Steps:
+        right = yield from self.propose("old\n", "new\n")
+        right.run_command("append", {"characters": "early\n"})
+        (name,) = self.come_back(right, "new\nof before the crash\n")
+        self.assertEqual(self.tabs()[name], "new\nearly\n")
+
+    def test_without_it_the_newer_text_opens_no_tab(self) -> Steps:
+        right = yield from self.propose("old\n", "new\n")
+        self.assertEqual(self.come_back(right, "new\nof before the crash\n"), [])

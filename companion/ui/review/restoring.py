@@ -13,6 +13,7 @@ from .open_diffs import listed, set_listed
 from .record import STAMP, is_diff, read, read_original, update, waiting
 
 DAMAGED = "your edits"
+TYPED = "typed at the start"
 
 
 def adopt(window: sublime.Window) -> list[tuple[str, str]]:
@@ -86,6 +87,10 @@ def catch_up(view: sublime.View, saved: str | None) -> tuple[str | None, bool]:
     text = texts.text_of(view)
     is_newer = saved is not None and saved != text and record.saved_digest != text_digest(saved)
     if saved is not None and is_newer:
+        if record.saved_digest != text_digest(text):
+            # It was typed into an older text before anybody looked; undo alone would not outlive
+            # the next crash.
+            texts.return_text(sublime.Window(record.window_id), record.path, text, TYPED)
         texts.replace(view, saved)
         comments.show(view)
         text = texts.text_of(view)
