@@ -125,7 +125,7 @@ class ScriptedAgent:
                 what = random.random()
                 if what < 0.06 and self._world.is_acting:
                     self._process.die()
-                elif what < 0.5:
+                elif what < 0.5 and self._world.is_asking:
                     await self._ask(session)
                 else:
                     self._say(session, f"answer {self._world.next()}. ")

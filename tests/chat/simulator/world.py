@@ -71,7 +71,7 @@ class World:
         self.parts = VirtualParts(seed)
         self.ledger = Ledger(self)
         self.trace: list[str] | None = [] if trace else None
-        self.is_acting = True
+        self.is_acting = self.is_asking = True
         # Those that the agents remember.
         self.sessions: list[str] = []
         self._processes: list[AgentProcess] = []

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .chat import Chat
     from .cli import Cli
     from .world import World
 
 # Seconds after which a press is done, and whatever there is to say of it is said.
 DONE = 5.0
+# What a sheet says of a file that it does not show (any more).
+REFUSED = "Those changes are decided already."
 # The presses by which a proposal is accepted, or rejected.
 ACCEPTING, REJECTING = {"accept", "terminal"}, {"reject", "close", "terminal"}
 
@@ -49,6 +52,16 @@ class Proposal:
         return f"{self.path.rpartition('/')[2]} of {self.cli}"
 
 
+@dataclass
+class Message:
+    """Of the user to the agent. It has `waited` if a turn ran. It `is_unsure` if the package was
+    unloaded before its end was known, so that the composer keeps it."""
+
+    words: str
+    waited: bool = False
+    is_unsure: bool = False
+
+
 class Ledger:
     def __init__(self, world: World) -> None:
         self._world = world
@@ -58,11 +71,10 @@ class Ledger:
         self.counts: Counter[str] = Counter()
         # When, and which sentence.
         self.said: list[tuple[float, str]] = []
-        # The words that were typed into the chat, and those that were told to the agent.
+        # The words that were typed into the chat, the messages with them, and what agents heard.
         self.words: list[str] = []
-        self.sent: list[str] = []
-        # Messages of which nobody knows whether they arrived, so that the composer keeps them.
-        self.unsure: list[str] = []
+        self.messages: list[Message] = []
+        self.prompts: list[str] = []
 
     def violate(self, what: str) -> None:
         self._world.note("VIOLATION: {}", what)
@@ -87,11 +99,17 @@ class Ledger:
             return
         proposal.heard.append((self._world.parts.loop.now, text, how))
 
+    def prompted(self, words: str) -> None:
+        """An agent has heard this."""
+        self._world.note("agent hears: {!r}", words)
+        self.counts["prompt"] += 1
+        self.prompts.append(words)
+
     # ----- in the end
 
-    def check(self, places: list[str], waiting: set[tuple[str, str]], chat: list[str]) -> None:
+    def check(self, places: list[str], waiting: set[tuple[str, str]], chat: Chat) -> None:
         """`places` are all texts that the user can see or that are on disk, `waiting` the sessions
-        and paths of proposals that are undecided, `chat` what is unsent."""
+        and paths of proposals that are undecided, `chat` has what is unsent."""
         for key, proposal in self.proposals.items():
             self._check_told_once(proposal, key in waiting)
             self._check_is_own(proposal)
@@ -103,11 +121,22 @@ class Ledger:
                 # What they dropped themselves is gone.
                 if not any(typed in text for text in (*places, *accepted, *proposal.dropped)):
                     self.violate(f"typed and nowhere: {typed!r} in {proposal.path}")
+        self._check_chat(chat)
+
+    def _check_chat(self, chat: Chat) -> None:
+        """Each word is told once, or is still there; messages that wait are told in their order."""
         for word in self.words:
-            count = sum(text.count(word) for text in (*self.sent, *chat))
-            is_unsure = any(word in text for text in self.unsure)
-            if not (count == 1 or (is_unsure and count > 1)):
-                self.violate(f"{word!r} of the chat is there {count} times: {self.sent} {chat}")
+            told = sum(word in each for each in self.prompts)
+            waits = sum(word in each for each in (*chat.waiting, chat.unsent))
+            is_unsure = any(word in it.words for it in self.messages if it.is_unsure)
+            # An agent may have died before it heard it.
+            is_there = told + waits or word in chat.transcript
+            if told + waits > 1 + is_unsure or not is_there:
+                self.violate(f"{word!r} of the chat: told {told} times, {waits} times unsent")
+        queued = [it.words for it in self.messages if it.waited]
+        heard = [it for each in self.prompts for it in queued if it in each]
+        if [it for it in queued if it in heard + chat.waiting] != heard + chat.waiting:
+            self.violate(f"not in their order: {queued}; heard {heard}; wait: {chat.waiting}")
 
     def _check_told_once(self, proposal: Proposal, waits: bool) -> None:
         if len(proposal.heard) != (not waits):
@@ -142,6 +171,7 @@ class Ledger:
             return
         name = proposal.path.rpartition("/")[2]
         if not any(
-            press.at <= at <= press.at + DONE and name in sentence for at, sentence in self.said
+            press.at <= at <= press.at + DONE and (name in sentence or REFUSED in sentence)
+            for at, sentence in self.said
         ):
             self.violate(f"dropped and accepted: {press.mark!r} of {proposal.name}")

@@ -16,21 +16,17 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.agent.events.turn_events import Queue
 from GeminiCompanion.companion.base import digest as digest_module
-from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.base.log import logger
-from GeminiCompanion.companion.chat import chat_service
-from GeminiCompanion.companion.chat.chat_update import READY, STARTING, ChatUpdate
-from GeminiCompanion.companion.chat.requests import Send, Sent
 from GeminiCompanion.companion.ide import diffs, workspace
-from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION
+from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.review import large, open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff
 
 from ...virtual_loop import Endless
 from ...virtual_parts import VirtualParts
 from ..adapter import text_of
+from .chat import Chat
 from .checks import Ledger, Proposal
 from .cli import Cli, Endpoint
 from .lanes import Lane, lanes
@@ -48,59 +44,23 @@ ACTIONS = {
     "propose": 3,
     "drop": 5,
     "hurry": 4,
-    "sheet": 1,
+    "sheet": 2,
     "drop_in_sheet": 2,
-    "type_in_sheet": 2,
+    "type_in_sheet": 3,
     "decide_in_sheet": 1,
     "type": 3,
     "accept": 3,
     "reject": 1,
     "close": 1,
     "terminal": 1,
-    "write": 4,
-    "send": 2,
+    "write": 2,
+    "send": 1,
+    "talk": 3,
+    "stop": 1,
+    "die": 1,
     "reload": 1,
     "hold_up": 2,
 }
-
-
-class Service:
-    """Stands in for that of the chats: each message becomes a turn, after a while."""
-
-    def __init__(self, world: World, heard: Callable[[ChatUpdate], None]) -> None:
-        self._world, self._heard = world, heard
-        # The messages whose answers are on their way.
-        self._under_way: set[str] = set()
-
-    def open(
-        self, workspace: str, agent: str = "", conversation_id: str = "", tools: Any = ()
-    ) -> ChatUpdate:
-        first = ChatUpdate(conversation_id, STARTING, workspace=workspace)
-        ready = ChatUpdate(conversation_id, READY, workspace=workspace, queue=Queue((), False))
-        self._world.parts.loop.call_later(self._world.parts.delay(), self._heard, ready)
-        return first
-
-    def close(self, conversation_id: str) -> None:
-        pass
-
-    def ask(self, request: Any) -> Answer[Any]:
-        answer: Answer[Any] = Answer()
-        if isinstance(request, Send):
-            self._world.note("told: {!r}", request.words)
-            self._world.ledger.sent.append(request.words)
-            self._under_way.add(request.words)
-            self._world.parts.loop.call_later(
-                self._world.parts.delay(), self._arrived, request.words, answer
-            )
-        return answer
-
-    def _arrived(self, words: str, answer: Answer[Any]) -> None:
-        self._under_way.discard(words)
-        answer.give(Sent(turn="turn"))
-
-    def stop(self) -> None:
-        """Nobody hears any more what became of these."""
-        self._world.ledger.unsure.extend(self._under_way)
 
 
 class _Log(logging.Handler):
@@ -129,9 +89,19 @@ class World:
         before.run_command("close_window")
         self.window = sublime.active_window()
         self._marks = 0
+        self._chat = Chat(self)
+        # Of the agents: whether they die by themselves and ask, and the sessions they remember.
+        self.is_acting, self.is_asking = True, False
+        self.sessions: list[str] = []
+        self._numbers = 0
         self._reloading = False
         self._editor: Lane = None  # type: ignore[assignment]
         self._clis: list[Cli] = []
+
+    def next(self) -> int:
+        """A number for what an agent says."""
+        self._numbers += 1
+        return self._numbers
 
     def note(self, text: str, *values: Any) -> None:
         if self.trace is not None:
@@ -142,7 +112,7 @@ class World:
 
     def run(self) -> None:
         shutil.rmtree(os.path.join(sublime.cache_path(), "GeminiCompanion"), True)
-        plugin._host.drafts = None
+        _forget()
         with self._installed():
             try:
                 self.parts.loop.run_until_complete(self._main())
@@ -169,9 +139,7 @@ class World:
 
     def _patches(self) -> Iterator[Any]:
         yield mock.patch.object(workspace, "Endpoint", Endpoint)
-        yield mock.patch.object(
-            chat_service, "ChatService", lambda _engine, heard: Service(self, heard)
-        )
+        yield from self._chat.patches()
         yield mock.patch.object(sublime, "status_message", self.ledger.say)
         yield mock.patch.object(sublime.Window, "show_quick_panel", self._ask)
         if self.is_large:
@@ -183,27 +151,27 @@ class World:
         self.ledger.violate(f"{what} failed: {error!r}")
 
     async def _main(self) -> None:
-        self._press(plugin.plugin_loaded)
+        self.press(plugin.plugin_loaded)
         await self._until(lambda: plugin._host.environment(self.window))
-        self._press(lambda: self.window.run_command("gemini_companion_new_chat"))
-        self._chat = self.window.active_view()
+        self.press(self._chat.open)
         port = plugin._host.environment(self.window)["GEMINI_CLI_IDE_SERVER_PORT"]
         for number in range(1, 1 + self.random.choice((1, 2, 3))):
             self._clis.append(Cli(self, number, int(port), self._heard))
             await self._clis[-1].connect()
         actions = [name for name, count in ACTIONS.items() for _ in range(count)]
-        for _ in range(self.random.choice((6, 15, 30))):
+        for _ in range(self.random.choice((15, 50))):
             await asyncio.sleep(self.random.choice((0.0, 0.0, 0.002, 0.05, 0.5)))
             action = self.random.choice(actions)
-            self._press(partial(getattr(self, "_" + action)))
+            self.press(partial(getattr(self, "_" + action)))
+        self.is_acting = False
         await asyncio.sleep(REST)
         self._check()
-        self._press(plugin.plugin_unloaded)
+        self.press(plugin.plugin_unloaded)
         for cli in self._clis:
             cli.end()
         await asyncio.sleep(REST)
 
-    def _press(self, work: Callable[[], Any]) -> None:
+    def press(self, work: Callable[[], Any]) -> None:
         """What the user or the editor does on the UI thread."""
         try:
             self._editor.run(work)
@@ -216,14 +184,13 @@ class World:
 
     def _check(self) -> None:
         views = self.window.views()
-        places = [text_of(view) for view in views if view != self._chat]
-        for name in os.listdir(self.folder):
-            with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+        places = [text_of(view) for view in views if view != self._chat.view]
+        for path in dict.fromkeys(path for _session, path in self.ledger.proposals):
+            with open(path, encoding="utf-8") as file:
                 places.append(file.read())
         found = (record for _view, record in open_diffs.diffs(self.window))
         waiting = {(record.session_id, record.path) for record in found}
-        unsent = [text_of(self._chat).partition(COMPOSER)[2]]
-        self.ledger.check(places, waiting, unsent)
+        self.ledger.check(places, waiting, self._chat)
 
     def _close_all(self) -> None:
         for view in self.window.views():
@@ -241,7 +208,7 @@ class World:
 
     # ----- what can happen
 
-    def _mark(self) -> str:
+    def mark(self) -> str:
         self._marks += 1
         return f"mark {self._marks}."
 
@@ -259,7 +226,7 @@ class World:
             _write(path, "".join(OLD))
         new, marks = list(OLD), []
         for at in sorted(self.random.sample(range(0, ROWS, 5), self.random.choice((1, 2, 3)))):
-            marks.append(self._mark())
+            marks.append(self.mark())
             new[at] = f"{marks[-1]}\n"
         proposal = known[cli.session, path] = Proposal(cli, path, "".join(new), marks)
         self.parts.loop.create_task(self._proposed(proposal))
@@ -315,7 +282,7 @@ class World:
         shown = self._shown()
         if shown is not None and not shown[0].is_read_only():
             view, proposal, _record = shown
-            words = f"typed {self._mark()}"
+            words = f"typed {self.mark()}"
             self.ledger.press(proposal, "type", words)
             proposal.typed.append(words)
             view.run_command("append", {"characters": words + "\n"})
@@ -385,7 +352,7 @@ class World:
             marks = [it for it in re.findall(r"mark \d+\.$", text_of(view), re.MULTILINE)]
             if marks:
                 mark = self.random.choice(marks)
-                words = f"typed {self._mark()}"
+                words = f"typed {self.mark()}"
                 owners = [it for it in self.ledger.proposals.values() if mark in it.text]
                 if not owners:
                     # It was typed here before.
@@ -401,18 +368,21 @@ class World:
     # ----- in the chat
 
     def _write(self) -> None:
-        """Something is typed into the chat, whether the package is there or not."""
-        word = self._mark()
-        self.ledger.words.append(word)
-        self.note("written: {}", word)
-        for character in word:
-            self._chat.run_command("insert", {"characters": character})
+        self._chat.write()
 
     def _send(self) -> None:
-        if plugin._host.running is not None:
-            self.window.focus_view(self._chat)
-            self.note("send")
-            self._command("send")
+        self._chat.send()
+
+    def _talk(self) -> None:
+        self.parts.loop.create_task(self._chat.talk())
+
+    def _stop(self) -> None:
+        self._chat.stop()
+
+    def _die(self) -> None:
+        self._chat.die()
+
+    # ----- to the editor
 
     def _command(self, name: str, **arguments: Any) -> None:
         self.window.run_command("gemini_companion_" + name, arguments)
@@ -424,17 +394,18 @@ class World:
     def _reload(self) -> None:
         if not self._reloading and self.random.random() < 0.5:
             self._reloading = True
+            self._chat.leave()
             self.note("unloaded")
             self.ledger.counts["reload"] += 1
             plugin.plugin_unloaded()
             if self.random.random() < 0.3:
-                # As after a restart: of drafts there is what is on disk.
-                plugin._host.drafts = None
+                # As after a restart: of drafts there is what is on disk, and the engine is new.
+                _forget()
             self.parts.loop.call_later(self.random.choice((0.0, 0.05, 1.0)), self._load_again)
 
     def _load_again(self) -> None:
         self.note("loaded")
-        self._press(plugin.plugin_loaded)
+        self.press(plugin.plugin_loaded)
         self._reloading = False
 
     def _ask(self, items: Any, select: Callable[[int], None], *_: Any, **more: Any) -> None:
@@ -442,6 +413,11 @@ class World:
         number = self.random.choice((0, 0, -1, len(items) - 1))
         self.note("asked: {}; answers {}", more.get("placeholder", ""), number)
         self._editor.post(partial(select, number), self.random.choice((0.0, 20.0, 300.0)))
+
+
+def _forget() -> None:
+    """What the package keeps while it is unloaded only."""
+    plugin._host.drafts = plugin._host.engines = plugin._host.api = None
 
 
 def _write(path: str, text: str) -> None:
