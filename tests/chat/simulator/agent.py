@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Mapping, Sequence
+from random import Random
+from typing import Any, AsyncIterator, Callable, Mapping, Protocol, Sequence
 
 from ...virtual_loop import STEP
-
-if TYPE_CHECKING:
-    from .world import World
+from ...virtual_parts import VirtualParts
 
 # No process of a system has such an id.
 NOBODY = 1 << 30
@@ -17,6 +16,23 @@ OPTIONS = (
     {"optionId": "yes", "name": "Allow", "kind": "allow_once"},
     {"optionId": "no", "name": "Reject", "kind": "reject_once"},
 )
+
+
+class World(Protocol):
+    """What the agents need of a simulated world."""
+
+    parts: VirtualParts
+    random: Random
+    ledger: Any
+    # The sessions that agents remember.
+    sessions: list[str]
+    # Whether agents die by themselves, and whether they ask.
+    is_acting: bool
+    is_asking: bool
+
+    def next(self) -> int: ...
+
+    def note(self, text: str, *values: Any) -> None: ...
 
 
 class AgentProcess:
