@@ -221,6 +221,7 @@ class Windows:
         if error is not None:
             logger.error("a window's server ended", exc_info=error)
             workspace.problem = f"No server could be started ({error})."
+        if error is not None and self.workspaces.get(workspace.window_id) is workspace:
             self._editor.tell(
                 f"Gemini CLI cannot connect: no server could be started ({error}). Run"
                 ' "Gemini Companion: Restart Companion" from the command palette.',

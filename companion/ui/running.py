@@ -41,7 +41,7 @@ from .pages.checkups import Checkups
 from .pages.remedies import Remedies
 from .pages.shared_sheets import SharedSheets
 from .review import open_diffs
-from .review.accepting import Accepting, about_diff
+from .review.accepting import Accepting
 from .review.actions import Actions
 from .review.conflicts import Conflicts
 from .review.edit_book import EditBooks
@@ -65,13 +65,11 @@ from .sharing_settings import is_paused
 from .status_bar import StatusBar
 from .sublime_editor import SublimeEditor
 from .terminals import terminus
-from .unseen_messages import UnseenMessages
+from .unseen_messages import DRAFTS, UnseenMessages, about_diff
 from .window_watch import WindowWatch
 
 # The context that key bindings ask for.
 DIFF_WAITS = "gemini_companion_diff_waits"
-# What sentences about the unsent texts of chats are about.
-DRAFTS = "drafts"
 
 
 class Running:

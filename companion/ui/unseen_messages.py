@@ -23,6 +23,15 @@ NONE = "There is no message that you have not seen."
 TITLE = "Messages; close this list, and they are gone"
 
 
+# What a sentence about the unsent texts that cannot be saved is about.
+DRAFTS = "drafts"
+
+
+def about_diff(id: str) -> str:
+    """What a sentence is about that is true as long as there is the diff."""
+    return f"diff {id}"
+
+
 class UnseenMessages:
     """The messages that the user has not seen, oldest first, with their times; also those of
     earlier companions. A message is kept once. Only visible views have the text, as in
@@ -92,11 +101,11 @@ class UnseenMessages:
 
     def stop(self) -> None:
         """The companion ends: remove the text everywhere. What is about something of its own goes;
-        the next one says it again where it is true."""
+        the next one says it again where it is true. Diffs and unsent texts outlive it."""
         self._is_shown = False
-        own = {about for subjects in self._subjects.values() for about in subjects if about}
-        for about in own:
-            self.withdraw(about)
+        for about in {it for subjects in self._subjects.values() for it in subjects}:
+            if about and about != DRAFTS and not about.startswith(about_diff("")):
+                self.withdraw(about)
         for window in sublime.windows():
             for view in window.views():
                 set_status(view, KEY, "")

@@ -33,6 +33,7 @@ from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.windows import Windows
+from GeminiCompanion.companion.ide.workspace import Workspace
 
 from ..extension_client import ExtensionClient, key_of
 from ..support import (
@@ -336,6 +337,20 @@ class StartAndFailure(WindowsTestCase):
         first, second = self.statuses()
         self.assertNotIn("none", first.text())
         self.assertIn("Server: none", second.text())
+
+    def test_of_a_window_that_closes_while_its_server_fails_nothing_is_told(self) -> None:
+        async def fail(workspace: Workspace, pid: int) -> None:
+            await workspace._closed.wait()
+            raise OSError("no more")
+
+        self.background.start()
+        with mock.patch.object(Workspace, "run", fail):
+            self.tell(WindowsChanged({1: ("/1",)}))
+            with self.assertLogs(log.logger, "ERROR") as logs:
+                self.tell(WindowsChanged({}))
+                wait_for(lambda: logs.output)
+        self.statuses()
+        self.assertEqual(self.editor.told, [])
 
     @unittest.skipIf(sys.platform == "win32", "Windows has no such limit")
     def test_a_window_without_a_server_is_tried_again_when_windows_are_next_told(self) -> None:

@@ -391,8 +391,10 @@ class GivenBack(EditCase):
 class Kept(EditCase):
     """Reviews that came back with the editor, whose agent ended with it."""
 
-    def restored(self, typed: str = "") -> Generator[Any, Any, sublime.View]:
+    def restored(self, typed: str = "", early: str = "") -> Generator[Any, Any, sublime.View]:
+        """`early` was typed into the tab before the package was there."""
         right = yield from self.asked_right()
+        right.run_command("append", {"characters": early})
         edits = self.running().chat_edits
         self.replace(edits, "has_old_turns", False)
         # What a restart leaves: a tab whose view has another id, and what was typed in a file.
@@ -427,6 +429,17 @@ class Kept(EditCase):
         self.assertEqual(self.edits().others(()), [])
         yield from self.command(right, "accept_diff")
         yield lambda: self.on_disk() == NEW + "five\n"
+
+    def test_have_what_was_typed_into_the_text_that_was_saved_last(self) -> Steps:
+        right = yield from self.restored(NEW, early="early\n")
+        self.assertEqual(text_of(right), NEW + "early\n")
+        self.assertEqual(self.edits().others(()), [])
+
+    def test_what_was_typed_into_an_older_text_is_a_tab(self) -> Steps:
+        right = yield from self.restored(NEW + "five\n", early="early\n")
+        self.assertEqual(text_of(right), NEW + "five\n")
+        tabs = [text_of(it) for it in self.window.views() if "(your edits)" in it.name()]
+        self.assertEqual(tabs, [NEW + "early\n"])
 
     def test_are_rejected_without_an_agent(self) -> Steps:
         right = yield from self.restored()

@@ -67,6 +67,17 @@ class Unseen(ReviewCase):
         yield from self.until_turn()
         self.assertEqual(self.shown(), "Show Messages (1): It stays.")
 
+    def test_what_is_about_unsent_texts_or_a_diff_outlives_the_companion(self) -> Steps:
+        yield from self.open("a.txt", "a\n")
+        messages = self.running().editor.messages
+        for about in ("server 1", unseen_messages.DRAFTS, unseen_messages.about_diff("1")):
+            messages.add(f"About {about}.", about)
+        messages.stop()
+        self.addCleanup(messages.start)
+        self.assertEqual(self.shown(), "")
+        messages.start()
+        self.assertEqual(list(messages._unseen), ["About drafts.", "About diff 1."])
+
     def test_that_a_cli_is_away_is_not_said_any_more_when_it_is_back(self) -> Steps:
         yield from self.propose("old\n", "new\n")
         self.cli.close()

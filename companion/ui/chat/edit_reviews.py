@@ -25,6 +25,7 @@ from ..review.ending import ClaimedDiff
 from ..review.open_diffs import is_on_top
 from ..review.owners import Owner
 from ..review.record import DiffRecord, Origin
+from ..review.restoring import show_newer
 from ..stories import computed
 from ..sublime_editor import SublimeEditor
 from .asked_edits import AskedCall, Key, Shown, go, is_special, keep, key_of, reviews, whole
@@ -275,9 +276,8 @@ class EditReviews(Owner):
     def _restored(self, view: sublime.View, record: DiffRecord) -> None:
         saved = self._typed.text(record.id)
         self._typed.forget(record.id)
-        if saved is not None and record.is_whole:
-            # Sublime may have brought back an older text.
-            texts.replace(view, saved)
+        if record.is_whole:
+            show_newer(view, record, saved)
         if self.has_old_turns or not record.is_restored:
             self._put_away(view)
             return

@@ -10,10 +10,9 @@ from ...base.text_digest import text_digest
 from .. import texts
 from . import comments, ending, pair
 from .open_diffs import listed, set_listed
-from .record import STAMP, is_diff, read, read_original, update, waiting
+from .record import STAMP, DiffRecord, is_diff, read, read_original, update, waiting
 
 DAMAGED = "your edits"
-TYPED = "typed at the start"
 
 
 def adopt(window: sublime.Window) -> list[tuple[str, str]]:
@@ -84,17 +83,25 @@ def catch_up(view: sublime.View, saved: str | None) -> tuple[str | None, bool]:
     record = update(view, record, is_restored=False)
     if not record.is_whole:
         return None, False
-    text = texts.text_of(view)
-    is_newer = saved is not None and saved != text and record.saved_digest != text_digest(saved)
-    if saved is not None and is_newer:
-        if record.saved_digest != text_digest(text):
-            # It was typed into an older text before anybody looked; undo alone would not outlive
-            # the next crash.
-            texts.return_text(sublime.Window(record.window_id), record.path, text, TYPED)
-        texts.replace(view, saved)
+    is_newer = show_newer(view, record, saved)
+    if is_newer:
         comments.show(view)
-        text = texts.text_of(view)
+    text = texts.text_of(view)
     # Marks of a conflict may have come with it.
     has_conflicts = record.has_conflicts or is_newer
     update(view, record, saved_digest=text_digest(text), has_conflicts=has_conflicts)
     return text, is_newer
+
+
+def show_newer(view: sublime.View, record: DiffRecord, saved: str | None) -> bool:
+    """Put the saved text into a restored diff, if it is newer than the view's; gives whether it
+    is."""
+    text = texts.text_of(view)
+    if saved is None or saved == text or record.saved_digest == text_digest(saved):
+        return False
+    if record.saved_digest != text_digest(text):
+        # It was typed into an older text before anybody looked, or right before the editor ended;
+        # undo alone would not outlive the next crash.
+        texts.return_text(sublime.Window(record.window_id), record.path, text, DAMAGED)
+    texts.replace(view, saved)
+    return True
