@@ -41,7 +41,7 @@ from .pages.checkups import Checkups
 from .pages.remedies import Remedies
 from .pages.shared_sheets import SharedSheets
 from .review import open_diffs
-from .review.accepting import Accepting
+from .review.accepting import Accepting, about_diff
 from .review.actions import Actions
 from .review.conflicts import Conflicts
 from .review.edit_book import EditBooks
@@ -65,11 +65,13 @@ from .sharing_settings import is_paused
 from .status_bar import StatusBar
 from .sublime_editor import SublimeEditor
 from .terminals import terminus
-from .unseen_messages import DRAFTS, UnseenMessages, about_diff
+from .unseen_messages import UnseenMessages
 from .window_watch import WindowWatch
 
 # The context that key bindings ask for.
 DIFF_WAITS = "gemini_companion_diff_waits"
+# What sentences about the unsent texts of chats are about.
+DRAFTS = "drafts"
 
 
 class Running:
@@ -228,7 +230,7 @@ class Running:
         self.welcome.stop()
         self.doctor.stop()
         self.status.stop()
-        self.editor.messages.stop()
+        self.editor.messages.stop(_outlives)
         self.scrolling.stop()
         self.next_edit.stop()
         self.reviews.stop()
@@ -317,6 +319,11 @@ class Running:
         # An edit that is made already has no other place than its view.
         if not record.edit_id:
             self.owners.of(record).typed(record, text)
+
+
+def _outlives(about: str) -> bool:
+    """Whether what a sentence is about is there without the companion that told it."""
+    return about == DRAFTS or about.startswith(about_diff(""))
 
 
 def _reach() -> Reach:

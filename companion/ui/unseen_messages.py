@@ -23,15 +23,6 @@ NONE = "There is no message that you have not seen."
 TITLE = "Messages; close this list, and they are gone"
 
 
-# What a sentence about the unsent texts that cannot be saved is about.
-DRAFTS = "drafts"
-
-
-def about_diff(id: str) -> str:
-    """What a sentence is about that is true as long as there is the diff."""
-    return f"diff {id}"
-
-
 class UnseenMessages:
     """The messages that the user has not seen, oldest first, with their times; also those of
     earlier companions. A message is kept once. Only visible views have the text, as in
@@ -99,12 +90,12 @@ class UnseenMessages:
         self._is_shown = True
         self.look()
 
-    def stop(self) -> None:
+    def stop(self, outlives: Callable[[str], bool]) -> None:
         """The companion ends: remove the text everywhere. What is about something of its own goes;
-        the next one says it again where it is true. Diffs and unsent texts outlive it."""
+        the next one says it again where it is true. `outlives` tells what else there is."""
         self._is_shown = False
         for about in {it for subjects in self._subjects.values() for it in subjects}:
-            if about and about != DRAFTS and not about.startswith(about_diff("")):
+            if about and not outlives(about):
                 self.withdraw(about)
         for window in sublime.windows():
             for view in window.views():

@@ -16,7 +16,6 @@ from ...ide.accepted_edits import Edit
 from ...ide.file_content import Original
 from .. import file_reading, panels, texts
 from ..stories import computed
-from ..unseen_messages import about_diff
 from . import ending, pair
 from .actions import Actions
 from .conflicts import Conflicts
@@ -43,6 +42,11 @@ class Warn(Protocol):
     """Shows a sentence until the user has seen it, or what it is about is over."""
 
     def __call__(self, sentence: str, about: str = "") -> None: ...
+
+
+def about_diff(id: str) -> str:
+    """What a sentence is about that is true as long as there is the diff."""
+    return f"diff {id}"
 
 
 class Accepting:
