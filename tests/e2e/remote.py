@@ -121,6 +121,14 @@ def close_tab(path: str) -> None:
         view.close()
 
 
+def close_tabs(words: str) -> None:
+    """Those with the words in their names, whatever is typed in them."""
+    for view in window().views():
+        if words in view.name():
+            view.set_scratch(True)
+            view.close()
+
+
 def tabs() -> list[str]:
     return [view.name() or os.path.basename(view.file_name() or "") for view in window().views()]
 
@@ -328,6 +336,10 @@ def size(path: str) -> int:
 def is_told(words: str) -> bool:
     """Whether they stand in the status bar."""
     return words in str(_window().status_message)
+
+
+def clear_status_message() -> None:
+    window().status_message("")
 
 
 def status_bar() -> str:

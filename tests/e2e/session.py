@@ -12,6 +12,8 @@ from cli import BINARY, GeminiCli
 from editor import Editor
 from model_server import ModelServer
 
+from tests.support import wait_for
+
 ACCEPT, REJECT = "gemini_companion_accept_diff", "gemini_companion_reject_diff"
 QUESTION = "Apply this change?"
 
@@ -96,8 +98,12 @@ class Session(unittest.TestCase):
         """Ends when the CLI waits for the next prompt and the editor has no diff left."""
         self.cli.wait_until(lambda screen: QUESTION not in screen, "no question any more")
         self.cli.wait_ready()
+        self.until_closed(path)
+
+    def until_closed(self, path: str) -> None:
+        """Until the editor has no diff left."""
         self.editor.do("wait_for", "proposal", None, path)
-        self.assertEqual([tab for tab in self.editor.do("tabs") if "(proposed)" in tab], [])
+        wait_for(lambda: not [tab for tab in self.editor.do("tabs") if "(proposed)" in tab])
 
 
 class Shared(Session):

@@ -45,7 +45,10 @@ class ProgramCase(unittest.TestCase):
             self.add_cleanup = self.addClassCleanup if self.is_shared else self.addCleanup
             self.prepare()
             if self.is_shared:
-                type(self).shared = {**vars(self)}
+                # The names with an underscore are unittest's own, for this one test.
+                type(self).shared = {
+                    name: value for name, value in vars(self).items() if name[0] != "_"
+                }
         # What a test starts for itself ends with it.
         self.add_cleanup = self.addCleanup
 
@@ -339,7 +342,6 @@ class Serving(ProgramCase):
             self.ask("POST", "/auth/config", KEY)
             self.assertEqual(self.ask("POST", "/chat", {"message": "endless"})["code"], "TIMED_OUT")
 
-    @unittest.skipUnless(sys.platform.startswith("linux"), "a process's variables are read there")
     def test_what_the_operator_allows_is_allowed_and_no_key_reaches_a_command_or_the_cli(
         self,
     ) -> None:
@@ -356,6 +358,9 @@ class Serving(ProgramCase):
         reply = self.ask("POST", "/execute-command", {"command": "pwd; env", "cwd": other})
         self.assertEqual(reply["output"].splitlines()[0], other)
         self.assertNotIn("from-outside", reply["output"])
+        if not sys.platform.startswith("linux"):
+            # Other systems do not tell the variables of a process.
+            return
         self.assertTrue(self.ask("GET", "/models")["success"])
         pid = self.ask("GET", "/status")["cli"]["pid"]
         with open(f"/proc/{pid}/environ", encoding="utf-8", errors="replace") as file:
@@ -468,6 +473,8 @@ class OurClient(WithModel):
 
     def will_write(self, text: str) -> str:
         path = os.path.join(self.workspace, "new.txt")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
         self.model.will_play(text, [call("write_file", file_path=path, content="new")], ["Done."])
         return path
 

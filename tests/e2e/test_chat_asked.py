@@ -99,6 +99,7 @@ class Asked(AskedCase):
         shown = self.until_shown("The turn ended before the tool did.")
         self.assertNotIn("May it use", shown)
         self.assertFalse(self.is_made())
+        self.editor.do("clear_status_message")
         self.editor.do("command", "gemini_companion_allow")
         until(lambda: self.editor.do("is_told", "No question of an agent waits"))
 

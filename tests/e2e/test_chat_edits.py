@@ -36,6 +36,11 @@ class Edits(EditorChatCase):
         self.path = os.path.join(self.folder, f"{self._testMethodName}.txt")
         self.write("one\n")
 
+    def leave(self, kind: tuple[object, ...]) -> None:
+        super().leave(kind)
+        for words in ("your edits", "Changes"):
+            self.editor.do("close_tabs", words)
+
     def write(self, text: str) -> None:
         with open(self.path, "w") as file:
             file.write(text)
@@ -89,7 +94,8 @@ class InTheReview(Edits):
         self.ask_for("first", "two\n")
         self.editor.do("append", self.path, "mine\n")
         self.editor.do("command", "gemini_companion_stop")
-        until(lambda: any("your edits" in it for it in self.editor.do("tabs")))
+        name = f"{os.path.basename(self.path)} (your edits"
+        until(lambda: any(it.startswith(name) for it in self.editor.do("tabs")))
         self.assertEqual(self.content(), "one\n")
 
     def test_what_was_typed_can_be_accepted_after_a_crash_of_the_editor(self) -> None:
@@ -311,7 +317,8 @@ class Turns(Edits):
         self.new_chat()
         self.edit("first", "one\ntwo\n")
         self.command("turn_changes")
-        until(lambda: "Changes" in self.editor.do("tabs"))
+        name = os.path.basename(self.path)
+        until(lambda: name in (self.editor.do("named", "Changes") or ""))
 
 
 @unittest.skipUnless(os.path.exists(PROGRAM), "Gemini CLI is not installed")

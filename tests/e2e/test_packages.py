@@ -152,7 +152,8 @@ class OnBarePython(Built):
         self.editor.do("wait_for", "proposal", proposal, path)
 
     def finish(self, path: str) -> None:
-        """Ends when the file holds what was accepted: that CLI has it written here."""
+        """Ends when the file holds what was accepted, which that CLI has written here, and the
+        editor has no diff left."""
         if self.has_cli:
             super().finish(path)
             return
@@ -160,6 +161,7 @@ class OnBarePython(Built):
         (told,) = self.client.received("ide/diffAccepted")
         with open(path, "w", encoding="utf-8") as file:
             file.write(told["content"])
+        self.until_closed(path)
 
 
 class Whole(OnBarePython):

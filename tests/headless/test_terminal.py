@@ -600,7 +600,7 @@ class Asked(EachAlone):
         self.see("asks")
         for key in "ay1kA":
             editor.press(key)
-        self.press(":allow\r", "rm -r everything")
+        self.press(":allow\r", "was not in sight until now")
         self.assertNotIn('you chose "Allow"', "\n".join(editor.pictures))
 
     def test_it_is_allowed_only_after_all_of_it_was_on_the_screen(self) -> None:

@@ -47,7 +47,7 @@ class Named(unittest.TestCase):
         folder = os.path.join(self.folder, "gemini", "ide")
         os.makedirs(folder)
         self.assertEqual(self.left(), [])
-        for pid in (os.getppid(), 1):
+        for pid in (os.getppid(), os.getpid()):
             path = os.path.join(folder, f"gemini-ide-server-{pid}-2.json")
             open(path, "w").close()
         self.assertEqual(self.left(), [f"file {path}"])

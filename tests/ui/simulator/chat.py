@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from .world import World
 
 
+class _Process(AgentProcess):
+    def die(self) -> None:
+        self._world.ledger.interrupt()
+        super().die()
+
+
 class Chat:
     def __init__(self, world: World) -> None:
         self._world = world
@@ -55,13 +61,15 @@ class Chat:
 
     async def _start(self, *_: Any) -> AgentProcess:
         await asyncio.sleep(self._world.parts.delay())
-        self._processes.append(AgentProcess(self._world))
+        self._processes.append(_Process(self._world))
         self._world.note("agent {} starts", AgentProcess.count)
         return self._processes[-1]
 
     def _begin(self, words: str, answer: Answer[Any]) -> None:
         """A message is on its way."""
-        message = Message(words)
+        # The engine hears a moment later that an agent has ended.
+        is_dead = bool(self._processes) and not self._processes[-1].is_running
+        message = Message(words, may_be_unheard=is_dead)
         self._world.note("sent: {!r}", words)
         self._world.ledger.messages.append(message)
 
@@ -126,6 +134,7 @@ class Chat:
                 await asyncio.sleep(0.01)
 
     def stop(self) -> None:
+        self._world.ledger.interrupt()
         self._command("stop")
 
     def _command(self, name: str) -> None:
@@ -144,6 +153,7 @@ class Chat:
     def leave(self) -> None:
         """The package is about to be unloaded: of what is in the composer nobody knows then whether
         it has arrived."""
+        self._world.ledger.interrupt()
         unsent = self.unsent
         for message in self._world.ledger.messages:
             message.is_unsure |= message.words in unsent

@@ -55,11 +55,13 @@ class Proposal:
 @dataclass
 class Message:
     """Of the user to the agent. It has `waited` if a turn ran. It `is_unsure` if the package was
-    unloaded before its end was known, so that the composer keeps it."""
+    unloaded before its end was known, so that the composer keeps it. It `may_be_unheard` if a
+    turn was stopped, an agent ended or the package was unloaded before an agent heard it."""
 
     words: str
     waited: bool = False
     is_unsure: bool = False
+    may_be_unheard: bool = False
 
 
 class Ledger:
@@ -105,6 +107,12 @@ class Ledger:
         self.counts["prompt"] += 1
         self.prompts.append(words)
 
+    def interrupt(self) -> None:
+        """A turn is stopped, an agent ends, or the package: what no agent has heard yet, none may
+        ever hear."""
+        for it in self.messages:
+            it.may_be_unheard |= not any(it.words in each for each in self.prompts)
+
     # ----- in the end
 
     def check(self, places: list[str], waiting: set[tuple[str, str]], chat: Chat) -> None:
@@ -128,9 +136,10 @@ class Ledger:
         for word in self.words:
             told = sum(word in each for each in self.prompts)
             waits = sum(word in each for each in (*chat.waiting, chat.unsent))
-            is_unsure = any(word in it.words for it in self.messages if it.is_unsure)
-            # An agent may have died before it heard it.
-            is_there = told + waits or word in chat.transcript
+            about = [it for it in self.messages if word in it.words]
+            is_unsure = any(it.is_unsure for it in about)
+            is_drawn = word in chat.transcript and any(it.may_be_unheard for it in about)
+            is_there = told + waits or is_drawn
             if told + waits > 1 + is_unsure or not is_there:
                 self.violate(f"{word!r} of the chat: told {told} times, {waits} times unsent")
         queued = [it.words for it in self.messages if it.waited]
