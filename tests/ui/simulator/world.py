@@ -184,13 +184,18 @@ class World:
 
     def _check(self) -> None:
         views = self.window.views()
-        places = [text_of(view) for view in views if view != self._chat.view]
-        for path in dict.fromkeys(path for _session, path in self.ledger.proposals):
-            with open(path, encoding="utf-8") as file:
-                places.append(file.read())
+        places = [text_of(view) for view in views if view != self._chat.view] + self._files()
         found = (record for _view, record in open_diffs.diffs(self.window))
         waiting = {(record.session_id, record.path) for record in found}
         self.ledger.check(places, waiting, self._chat)
+
+    def _files(self) -> list[str]:
+        """The texts of all files for which there was a proposal."""
+        found = []
+        for path in dict.fromkeys(path for _session, path in self.ledger.proposals):
+            with open(path, encoding="utf-8") as file:
+                found.append(file.read())
+        return found
 
     def _close_all(self) -> None:
         for view in self.window.views():
@@ -350,6 +355,9 @@ class World:
         """Behind a row that a CLI proposes."""
         for view in self._sheets():
             marks = [it for it in re.findall(r"mark \d+\.$", text_of(view), re.MULTILINE)]
+            # One that is in its file is no added row any more.
+            written = "".join(self._files())
+            marks = [it for it in marks if it not in written]
             if marks:
                 mark = self.random.choice(marks)
                 words = f"typed {self.mark()}"
