@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -26,6 +27,9 @@ VARIABLES = ("TMPDIR", "TEMP", "TMP")
 # by themselves, and nobody waits for that.
 OTHERS_THREADS = ("pytest_timeout", "GeminiCompanion writer")
 LISTENING = b"0A"
+# Python writes such a file, and removes it, to try whether it may write there: what is killed just
+# then leaves it.
+TRIAL = re.compile(r"[a-z0-9_]{8}")
 # Begins the name of a temporary folder that several files use, because it takes long to make.
 SHARED = "shared-"
 # All editors of a machine and their CLIs meet there, so that the package leaves the folders behind
@@ -94,7 +98,7 @@ class Leftovers:
                 own = f"-{os.getppid()}-"
                 for folder, _folders, files in os.walk(path):
                     yield from (f"file {os.path.join(folder, it)}" for it in files if own not in it)
-            elif not name.startswith(SHARED):
+            elif not name.startswith(SHARED) and not TRIAL.fullmatch(name):
                 yield f"file {path}"
 
     def _processes(self) -> Iterable[str]:

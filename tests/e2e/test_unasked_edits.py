@@ -68,6 +68,8 @@ class Unasked(Installed):
         # The newest of several turns, and yes.
         self.editor.do("run", UNDO, 0, 0)
         self.editor.do("wait_for", "holds", True, old, "old\n")
+        # Until then the list has both turns, and another question is asked.
+        self.editor.do("wait_for", "status_bar_says", True, "1 edit to look at")
         self.editor.do("run", UNDO, 0)
         self.editor.do("wait_for", "exists", False, new)
 
