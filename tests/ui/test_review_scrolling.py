@@ -70,6 +70,9 @@ class Together(ScrollingCase):
         right = yield from self.propose("".join(LINES), self.insertion())
         left = partner(right)
         yield lambda: self.height(left, 300) == self.height(right, 360)
+        # Of two sides that were scrolled between two readings, the right one stays: the diff has
+        # brought its first change into sight.
+        yield from self.until_looked_at()
         for late in (False, True):
             self.play(phantom_heights_late=late)
             for scrolled, row in ((left, 100), (right, 200), (left, 150)):
