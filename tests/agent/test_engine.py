@@ -117,6 +117,8 @@ class Using(EngineTest):
             (guest,) = self.served(engine)
             guest.leave()
             self.until_over(guest)
+            # Until its thread ends, it would serve the next one, too.
+            wait_for(lambda: not self.threads())
             self.assertEqual(self.starts, count)
 
     def test_nobody_is_lost_who_comes_while_the_last_one_leaves(self) -> None:

@@ -86,7 +86,13 @@ class EditorChatCase(unittest.TestCase):
             transcript = text.partition(LINE)[0]
             return transcript if all(it in transcript for it in words) else ""
 
-        return str(until(found))
+        return str(until(found, self.all_shown))
+
+    def all_shown(self) -> str:
+        """For a test that waits in vain: the chat, what stands above its composer, and what the
+        user was told."""
+        shown = (self.editor.do(name) for name in ("chat", "chat_above", "status_bar", "log"))
+        return "\n".join(str(it) for it in shown)
 
     def drafts(self) -> str:
         """What is kept of unsent texts at this moment."""

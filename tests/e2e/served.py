@@ -91,15 +91,16 @@ class Served:
         return int(self.ask("GET", "/status")["cli"]["pid"])
 
 
-def until(condition: Any) -> Any:
-    """What the condition gives once it is true. Raises AssertionError where it does not in time."""
+def until(condition: Any, seen: Any = None) -> Any:
+    """What the condition gives once it is true. Raises AssertionError where it does not in time,
+    with what `seen` gives then."""
     end = time.monotonic() + PATIENCE
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > end:
-            raise AssertionError("waited in vain")
+            raise AssertionError(f"waited in vain; last seen: {seen() if seen else value!r}")
         time.sleep(0.02)
 
 
