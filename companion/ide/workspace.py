@@ -245,7 +245,7 @@ class Workspace:
         texts are on disk, and passes on decisions for which a proposal in another window had to
         end."""
         await self._disk.look()
-        await self.hooks.look_after()
+        self.unasked.forget(await self.hooks.look_after())
         await self.words.look_after()
         self.delivery.pass_on()
         if self.publication is not None:

@@ -7,18 +7,20 @@ import os
 import socket
 import time
 from string import ascii_lowercase
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, Mapping, TypeVar
 from unittest import mock
 
+from GeminiCompanion.companion.base import private_files
 from GeminiCompanion.companion.base.large_json import TruncatedString
 from GeminiCompanion.companion.ide import disk_check
-from GeminiCompanion.companion.ide.clis import CLIS
+from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI
 from GeminiCompanion.companion.ide.context import LONGEST_WAIT
 from GeminiCompanion.companion.ide.decisions import OPEN, TOLD
 from GeminiCompanion.companion.ide.diffs import MAX_OPEN_DIFFS, MAX_PATH, MAX_WINDOW_DIFFS
 from GeminiCompanion.companion.ide.disk_check import LOOKS
 from GeminiCompanion.companion.ide.editor import EditorError, Proposal
 from GeminiCompanion.companion.ide.events import WindowSettingsChanged
+from GeminiCompanion.companion.ide.hooks import hook_desk, unasked_edits
 from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
@@ -518,13 +520,35 @@ class HandedOver(WithoutServer):
     }
 
 
-async def _at_once(work: Callable[[], T], seconds: float) -> T:
+async def _at_once(work: Callable[[], T], seconds: float = 0.0) -> T:
     return work()
 
 
 def discovery_files(folder: str) -> list[str]:
     """Without the keys of hooks, which stand beside them."""
     return [name for name in os.listdir(folder) if name.endswith(".json")]
+
+
+class KilledCli(WithoutServer):
+    async def test_the_next_cli_hears_what_was_undone_of_one_that_was_killed(self) -> None:
+        patched(self, mock.patch.object(hook_desk, "in_thread", _at_once))
+        patched(self, mock.patch.object(disk_check, "in_thread", _at_once))
+        running = {1, 2}
+        patched(self, mock.patch.object(private_files, "is_running", running.__contains__))
+        await self.prompt(1)
+        (turn,) = self.workspace.unasked._sessions
+        self.workspace.unasked.taken_back(turn, "Gemini CLI", "/w/a.py", True)
+        await self.workspace.look_after()
+        self.assertEqual(await self.prompt(2), {})
+        running.remove(1)
+        await self.workspace.look_after()
+        told = (await self.prompt(2))["hookSpecificOutput"]["additionalContext"]
+        self.assertEqual(told, unasked_edits.UNDONE.format("/w/a.py"))
+        self.assertEqual(await self.prompt(2), {})
+
+    async def prompt(self, pid: int) -> Mapping[str, Any]:
+        told = {"hook_event_name": "BeforeAgent", "session_id": str(pid), "prompt": "do"}
+        return await self.workspace.hooks.answer(GEMINI_CLI, {"pid": pid, "input": told})
 
 
 class DiscoveryFile(Served):

@@ -154,17 +154,20 @@ class HookDesk:
     def stop(self) -> None:
         self._questions.stop()
 
-    async def look_after(self) -> None:
-        """To be called from time to time: a killed CLI does not report its end."""
+    async def look_after(self) -> list[LiveCli]:
+        """To be called from time to time: a killed CLI does not report its end. Gives those whose
+        process has ended."""
         known = self.live.all()
         pids = {each.pid for each in known} & self._local
         gone = pids - await in_thread(partial(_running, pids)) if pids else set()
-        self.live.forget([it for it in known if it.pid in gone or self._has_left(it)])
+        ended = [it for it in known if it.pid in gone]
+        self.live.forget([*ended, *(it for it in known if self._has_left(it))])
         self._elsewhere = []
         live = self.live.all()
         self._were_connected &= {(each.cli_id, each.session_id) for each in live}
         if len(self._local) > MAX_LOCAL:
             self._local &= {each.pid for each in live}
+        return ended
 
     def _has_left(self, cli: LiveCli) -> bool:
         """Whether it went to another window; or, of one whose process this system does not know,

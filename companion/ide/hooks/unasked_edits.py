@@ -25,6 +25,7 @@ from ..editor import UnaskedEdit
 from ..extension_forms import EDITS, Moment
 from ..file_content import Original, of_bytes, read, stamp, unix
 from ..hook_events import HookEvent
+from ..live_clis import LiveCli
 from ..path_maps import is_of_windows
 from ..session import Session
 from . import git_files
@@ -142,6 +143,11 @@ class UnaskedEdits:
         """The CLI's id and the session's in which it was; None if that has ended or is not
         known."""
         return self._sessions.get(turn)
+
+    def forget(self, ended: Iterable[LiveCli]) -> None:
+        """These were killed, so no hook said so."""
+        for each in ended:
+            self._forget((each.cli_id, each.session_id))
 
     def _turn(self, event: HookEvent) -> _Turn:
         """The turn in which the CLI is. Qwen Code says an empty prompt before each request to the
