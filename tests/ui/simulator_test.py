@@ -1,5 +1,6 @@
 """The package and its editor in a simulated world: whatever ends in whatever order, each decision
-is told once, what was dropped is not accepted, messages keep their order, and no text is lost."""
+and each note is told once, what was dropped is not accepted, messages keep their order, and no text
+is lost."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ SEEDS = 14 * FUZZ
 # Each of them has to have happened, or the run says nothing.
 WHAT = (
     *("accept", "close", "died", "drop", "queued", "reload", "same file", "stop", "terminal"),
-    *("type", "typed in the sheet"),
+    *("type", "typed in the sheet", "CLI died", "listed", "notes told", "told of an undone edit"),
 )
 
 

@@ -5,17 +5,24 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from .hook_checks import HookLedger
 
 if TYPE_CHECKING:
+    import asyncio
+
     from .chat import Chat
     from .cli import Cli
     from .world import World
 
 # Seconds after which a press is done, and whatever there is to say of it is said.
 DONE = 5.0
-# What a sheet says of a file that it does not show (any more).
-REFUSED = "Those changes are decided already."
+# What a sheet says of a file that it does not show (any more), or not as it is.
+REFUSED = (
+    "Those changes are decided already.",
+    "That file has changed meanwhile: decide on what is shown now.",
+)
 # The presses by which a proposal is accepted, or rejected.
 ACCEPTING, REJECTING = {"accept", "terminal"}, {"reject", "close", "terminal"}
 
@@ -32,7 +39,8 @@ class Press:
 @dataclass
 class Proposal:
     """One that a CLI made, and what its CLI heard of it: texts, or None for a rejection. `marks`
-    are the rows that it brings."""
+    are the rows that it brings, `asks` is the hook by which the CLI asks. It `may_be_listed` as an
+    edit without asking if another turn has begun or the package was unloaded meanwhile."""
 
     cli: Cli
     path: str
@@ -41,6 +49,8 @@ class Proposal:
     presses: list[Press] = field(default_factory=list)
     heard: list[tuple[float, str | None, str]] = field(default_factory=list)
     typed: list[str] = field(default_factory=list)
+    asks: asyncio.Future[None] | None = None
+    may_be_listed: bool = False
 
     @property
     def dropped(self) -> list[str]:
@@ -77,6 +87,10 @@ class Ledger:
         self.words: list[str] = []
         self.messages: list[Message] = []
         self.prompts: list[str] = []
+        self.hooks = HookLedger(self)
+
+    def note(self, text: str, *values: Any) -> None:
+        self._world.note(text, *values)
 
     def violate(self, what: str) -> None:
         self._world.note("VIOLATION: {}", what)
@@ -150,7 +164,8 @@ class Ledger:
             self.violate(f"not in their order: {queued}; heard {heard}; wait: {waiting}")
 
     def _check_told_once(self, proposal: Proposal, waits: bool) -> None:
-        if len(proposal.heard) != (not waits):
+        may_be_untold = waits or proposal.cli.is_dead
+        if len(proposal.heard) > (not waits) or not (proposal.heard or may_be_untold):
             how = [(text, how) for _at, text, how in proposal.heard]
             self.violate(f"{proposal.name} waits: {waits}; its CLI heard {how}")
 
@@ -182,7 +197,7 @@ class Ledger:
             return
         name = proposal.path.rpartition("/")[2]
         if not any(
-            press.at <= at <= press.at + DONE and (name in sentence or REFUSED in sentence)
+            press.at <= at <= press.at + DONE and any(it in sentence for it in (name, *REFUSED))
             for at, sentence in self.said
         ):
             self.violate(f"dropped and accepted: {press.mark!r} of {proposal.name}")

@@ -1,15 +1,18 @@
-"""A scripted CLI, and the endpoint of a window without a socket."""
+"""A scripted CLI at the endpoint of a window."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, AsyncIterator, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Callable
 
 from GeminiCompanion.companion.base.jsonrpc import Request
 from GeminiCompanion.companion.ide import mcp
 from GeminiCompanion.companion.ide.session import StreamEnded
+
+from .endpoint import Endpoint
+from .hooks import Extension
 
 if TYPE_CHECKING:
     from .world import World
@@ -17,43 +20,6 @@ if TYPE_CHECKING:
 KEEP_ALIVE = 20.0
 # Seconds between two attempts to come back.
 AGAIN = 0.3
-
-
-class Endpoint:
-    """Stands in for that of the transport: same arguments, same use of sessions and desk. `open`
-    has those that listen, by port."""
-
-    open: dict[int, Endpoint] = {}
-
-    def __init__(
-        self, token: str, sessions: Any, desk: Any, hooks: Any, tools: Any, on_stream: Any, *_: Any
-    ) -> None:
-        self.token, self.sessions, self.desk, self.on_stream = token, sessions, desk, on_stream
-        self.key = ""
-        self._works: set[asyncio.Future[Any]] = set()
-
-    @asynccontextmanager
-    async def listening(self, port: int = 0) -> AsyncIterator[int]:
-        port = port or max(self.open, default=40000) + 1
-        self.open[port] = self
-        try:
-            yield port
-        finally:
-            del self.open[port]
-            self.sessions.end_all()
-            if self._works:
-                await asyncio.wait(list(self._works), timeout=0.2)
-            for work in self._works:
-                work.cancel()
-
-    def hand_over(self) -> None:
-        pass
-
-    def begin(self, work: Any) -> asyncio.Future[Any]:
-        found = asyncio.ensure_future(work)
-        self._works.add(found)
-        found.add_done_callback(self._works.discard)
-        return found
 
 
 class Cli:
@@ -68,16 +34,20 @@ class Cli:
         heard: Callable[[Cli, str, str | None, str], None],
     ) -> None:
         self.number = number
-        self._world, self._port, self._heard = world, port, heard
+        self.port = port
+        self._world, self._heard = world, heard
+        self.is_dead = False
+        self.extension = Extension(self, world)
         self._session = ""
         self._last_event: int | None = None
         self._reading: asyncio.Future[None] | None = None
 
     async def connect(self) -> None:
-        endpoint = Endpoint.open[self._port]
+        endpoint = Endpoint.open[self.port]
         client = mcp.client_of({"name": "sim"})
         self._session = endpoint.sessions.open("2025-06-18", client).id
         self._reading = asyncio.ensure_future(self._read())
+        await self.extension.begin()
 
     def __str__(self) -> str:
         return f"CLI {self.number}"
@@ -89,9 +59,9 @@ class Cli:
     async def tool(self, name: str, **arguments: Any) -> Any:
         """What it gives, None if the connection fails."""
         await asyncio.sleep(self._world.parts.delay())
-        endpoint = Endpoint.open.get(self._port)
+        endpoint = Endpoint.open.get(self.port)
         session = endpoint.sessions.find(self._session) if endpoint is not None else None
-        if endpoint is None or session is None:
+        if endpoint is None or session is None or self.is_dead:
             return None
         request = Request(1, "tools/call", {"name": name, "arguments": arguments})
         work = endpoint.begin(mcp.handle(request, endpoint.desk, session))
@@ -106,7 +76,7 @@ class Cli:
 
     async def _read(self) -> None:
         while True:
-            endpoint = Endpoint.open.get(self._port)
+            endpoint = Endpoint.open.get(self.port)
             if endpoint is not None and endpoint.sessions.find(self._session) is not None:
                 with suppress(asyncio.CancelledError):
                     await endpoint.begin(self._stream(endpoint))
@@ -115,6 +85,7 @@ class Cli:
     async def _stream(self, endpoint: Endpoint) -> None:
         session = endpoint.sessions.get(self._session)
         stream = session.attach(self._last_event)
+        stream.peer = self.extension.peer
         try:
             endpoint.on_stream(session)
             with suppress(StreamEnded):
@@ -133,5 +104,7 @@ class Cli:
             self._heard(self, params["filePath"], None, "notified")
 
     def end(self) -> None:
+        """It ends without a goodbye."""
+        self.is_dead = True
         if self._reading is not None:
             self._reading.cancel()

@@ -17,18 +17,26 @@ from unittest import mock
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base import digest as digest_module
+from GeminiCompanion.companion.base import private_files
 from GeminiCompanion.companion.base.log import logger
-from GeminiCompanion.companion.ide import diffs, workspace
+from GeminiCompanion.companion.ide import diffs, system_processes, workspace
+from GeminiCompanion.companion.ide.events import EditTakenBack
+from GeminiCompanion.companion.ide.hooks import open_questions
+from GeminiCompanion.companion.ide.questions import UnwrittenTexts
+from GeminiCompanion.companion.ide.service import Companion
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.review import large, open_diffs
-from GeminiCompanion.companion.ui.review.record import is_diff
+from GeminiCompanion.companion.ui.review.record import comments, is_diff
+from GeminiCompanion.companion.ui.sublime_editor import SublimeEditor
 
 from ...virtual_loop import Endless
 from ...virtual_parts import VirtualParts
 from ..adapter import text_of
 from .chat import Chat
 from .checks import Ledger, Proposal
-from .cli import Cli, Endpoint
+from .cli import Cli
+from .endpoint import Endpoint
+from .hooks import PROCESS
 from .lanes import Lane, lanes
 
 # Its right view, what is known of it here, and its record.
@@ -53,6 +61,12 @@ ACTIONS = {
     "reject": 1,
     "close": 1,
     "terminal": 1,
+    "reject_with_note": 2,
+    "comment": 2,
+    "prompt": 3,
+    "edit": 3,
+    "undo": 2,
+    "end": 1,
     "write": 2,
     "send": 1,
     "talk": 3,
@@ -97,6 +111,8 @@ class World:
         self._reloading = False
         self._editor: Lane = None  # type: ignore[assignment]
         self._clis: list[Cli] = []
+        # The proposal about which the user is asked for a line.
+        self._about: Proposal | None = None
 
     def next(self) -> int:
         """A number for what an agent says."""
@@ -142,10 +158,46 @@ class World:
         yield from self._chat.patches()
         yield mock.patch.object(sublime, "status_message", self.ledger.say)
         yield mock.patch.object(sublime.Window, "show_quick_panel", self._ask)
+        yield mock.patch.object(sublime.Window, "show_input_panel", self._ask_for_line)
+        yield mock.patch.object(sublime, "set_clipboard", self.ledger.hooks.copied)
+        yield from self._patches_of_hooks()
         if self.is_large:
             yield mock.patch.object(large, "LARGE", LOW)
             yield mock.patch.object(diffs, "LARGE", LOW)
             yield mock.patch.multiple(digest_module, CONTEXT=1)
+
+    def _patches_of_hooks(self) -> Iterator[Any]:
+        """The system knows the CLIs' processes; what goes to and fro is seen."""
+        gather, post, runs = SublimeEditor.gather_edit, Companion.post, private_files.is_running
+
+        def gathered(editor: SublimeEditor, window_id: int, edit: Any) -> None:
+            self.ledger.hooks.listed(edit.path, edit.after.text)
+            gather(editor, window_id, edit)
+
+        def posted(companion: Companion, event: Any) -> None:
+            if isinstance(event, EditTakenBack):
+                self.ledger.hooks.taken_back(event.path)
+            post(companion, event)
+
+        def is_running(pid: int) -> bool:
+            return runs(pid) if pid < PROCESS else any(self._with(pid))
+
+        def ports_to(pid: int, port: int) -> frozenset[int]:
+            return frozenset(it.extension.peer for it in self._with(pid))
+
+        yield mock.patch.object(SublimeEditor, "gather_edit", gathered)
+        yield mock.patch.object(Companion, "post", posted)
+        yield mock.patch.object(private_files, "is_running", is_running)
+        yield mock.patch.object(system_processes, "ports_to", ports_to)
+        yield mock.patch.object(system_processes, "of_hook", lambda pid: pid)
+        yield mock.patch.object(open_questions, "groups_of_commands", lambda pid: frozenset())
+
+    def _with(self, process: int) -> list[Cli]:
+        return [it for it in self._alive if it.extension.process == process]
+
+    @property
+    def _alive(self) -> list[Cli]:
+        return [it for it in self._clis if not it.is_dead]
 
     def _failed(self, what: str, error: Exception) -> None:
         self.ledger.violate(f"{what} failed: {error!r}")
@@ -159,13 +211,18 @@ class World:
             self._clis.append(Cli(self, number, int(port), self._heard))
             await self._clis[-1].connect()
         actions = [name for name, count in ACTIONS.items() for _ in range(count)]
-        for _ in range(self.random.choice((15, 50))):
+        for _ in range(self.random.choice((20, 65))):
             await asyncio.sleep(self.random.choice((0.0, 0.0, 0.002, 0.05, 0.5)))
             action = self.random.choice(actions)
             self.press(partial(getattr(self, "_" + action)))
         self.is_acting = False
         await asyncio.sleep(REST)
-        self._check()
+        for cli in self._alive:
+            await cli.extension.prompt(is_last=True)
+        # The user finds them in a list.
+        unwritten = plugin._host.running.companion.ask(UnwrittenTexts(self.window.id()))
+        await self._until(lambda: unwritten.is_there)
+        self._check([text for _path, text in unwritten.result()])
         self.press(plugin.plugin_unloaded)
         for cli in self._clis:
             cli.end()
@@ -182,12 +239,13 @@ class World:
         while not condition():
             await asyncio.sleep(0.01)
 
-    def _check(self) -> None:
+    def _check(self, unwritten: list[str]) -> None:
         views = self.window.views()
-        places = [text_of(view) for view in views if view != self._chat.view] + self._files()
-        found = (record for _view, record in open_diffs.diffs(self.window))
-        waiting = {(record.session_id, record.path) for record in found}
-        self.ledger.check(places, waiting, self._chat)
+        places = [text_of(view) for view in views if view != self._chat.view]
+        found = list(open_diffs.diffs(self.window))
+        waiting = {(record.session_id, record.path) for _view, record in found}
+        self.ledger.hooks.check(places, [it.text for view, _ in found for it in comments(view)])
+        self.ledger.check(places + self._files() + unwritten, waiting, self._chat)
 
     def _files(self) -> list[str]:
         """The texts of all files for which there was a proposal."""
@@ -208,8 +266,14 @@ class World:
         self.ledger.heard(cli, path, text, how)
         proposal = self.ledger.proposals.get((cli.session, path))
         if text is not None and proposal is not None:
-            content = text or proposal.text
-            self.parts.loop.call_later(self.parts.delay(), _write, path, content)
+            self.parts.loop.create_task(self._accepted(proposal, text, how))
+
+    async def _accepted(self, proposal: Proposal, text: str, how: str) -> None:
+        await asyncio.sleep(self.parts.delay())
+        # A text that was accepted in the terminal may be the CLI's own.
+        is_modified = how == "notified" or bool(text)
+        if not proposal.cli.is_dead:
+            await proposal.cli.extension.writes(proposal, text or proposal.text, is_modified)
 
     # ----- what can happen
 
@@ -219,7 +283,7 @@ class World:
 
     def _propose(self) -> None:
         """For a file of its own, or for one for which another CLI has proposed something."""
-        cli = self.random.choice(self._clis)
+        cli = self.random.choice(self._alive)
         known = self.ledger.proposals
         paths = list(dict.fromkeys(path for _session, path in known))
         shared = [path for path in paths if (cli.session, path) not in known]
@@ -238,20 +302,25 @@ class World:
 
     async def _proposed(self, proposal: Proposal) -> None:
         self.note("proposes {}", proposal.name)
-        found = None
-        while found is None:
-            found = await proposal.cli.tool(
-                "openDiff", filePath=proposal.path, newContent=proposal.text
-            )
+        cli, found = proposal.cli, None
+        await cli.extension.begins(proposal)
+        while found is None and not cli.is_dead:
+            found = await cli.tool("openDiff", filePath=proposal.path, newContent=proposal.text)
             await asyncio.sleep(0.1)
+        proposal.asks = asyncio.ensure_future(cli.extension.asks(proposal))
 
     def _shown(self) -> Shown | None:
         """A proposal that is under review, with what is known of its changes."""
-        found = [it for it in open_diffs.diffs(self.window) if is_diff(it[0])]
+        known = self.ledger.proposals
+        found = [
+            it
+            for it in open_diffs.diffs(self.window)
+            if is_diff(it[0]) and (it[1].session_id, it[1].path) in known
+        ]
         if not found or plugin._host.running is None:
             return None
         view, record = self.random.choice(found)
-        return view, self.ledger.proposals[record.session_id, record.path], record
+        return view, known[record.session_id, record.path], record
 
     def _drop(self) -> None:
         self._drop_one(
@@ -325,6 +394,55 @@ class World:
             if "content" in found or not proposal.heard:
                 text = found.get("content", "")
                 self._heard(proposal.cli, proposal.path, text, "closeDiff")
+
+    # ----- what the user says to a CLI, and what the CLIs do without asking
+
+    def _reject_with_note(self) -> None:
+        self._ask_about("reject_diff_with_note")
+
+    def _comment(self) -> None:
+        self._ask_about("comment_on_diff")
+
+    def _ask_about(self, command: str) -> None:
+        shown = self._shown()
+        if shown is not None:
+            self._about = shown[1]
+            self._command(command, id=shown[2].id)
+            self._about = None
+
+    def _ask_for_line(self, caption: str, text: str, give: Callable[[str], None], *_: Any) -> None:
+        """The user writes a line after a moment, unless the panel is gone by then."""
+        running, proposal = plugin._host.running, self._about
+        assert proposal is not None
+        words = f"note {self.mark()}"
+
+        def answer() -> None:
+            if plugin._host.running is running and proposal is not None:
+                self.ledger.press(proposal, "comment" if "Comment" in caption else "reject", words)
+                self.ledger.hooks.owe(proposal, words)
+                give(words)
+
+        self._editor.post(answer, self.random.choice((0.0, 20.0, 300.0)))
+
+    def _prompt(self) -> None:
+        cli = self.random.choice(self._alive)
+        self.parts.loop.create_task(cli.extension.prompt())
+
+    def _edit(self) -> None:
+        cli = self.random.choice(self._alive)
+        self.parts.loop.create_task(cli.extension.edit())
+
+    def _undo(self) -> None:
+        self._command("undo_edits_of_turn")
+
+    def _end(self) -> None:
+        """A CLI dies, but for the last one: best one that is still to be told something."""
+        if len(self._alive) > 1:
+            owed = [it for it in self._alive if self.ledger.hooks.is_owed(it)]
+            cli = self.random.choice(owed or self._alive)
+            self.note("{} dies", cli)
+            self.ledger.counts["CLI died"] += 1
+            cli.end()
 
     # ----- in the sheet of all changes
 
@@ -403,6 +521,7 @@ class World:
         if not self._reloading and self.random.random() < 0.5:
             self._reloading = True
             self._chat.leave()
+            self.ledger.hooks.unloaded()
             self.note("unloaded")
             self.ledger.counts["reload"] += 1
             plugin.plugin_unloaded()
