@@ -31,6 +31,8 @@ from socketserver import BaseServer
 from typing import Any, Sequence, Union
 
 # What the model says where a test has planned nothing.
+# Begins what Gemini CLI says of the session, in a part of its own.
+CONTEXT = "<session_context>"
 NOTHING_PLANNED = "Nothing to do."
 USAGE = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
 # One object that satisfies every side question of the CLI.
@@ -198,8 +200,10 @@ class ModelServer:
         return next(prompt for prompt in reversed(prompts) if text in prompt)
 
     def prompts(self) -> list[str]:
-        """The last message of each main turn: texts as they are, results of tools as JSON."""
-        return ["\n".join(map(_text, it["contents"][-1]["parts"])) for it in self.main_turns()]
+        """The last message of each main turn: texts as they are, results of tools as JSON, without
+        what Gemini CLI says of the session before the first one."""
+        found = [map(_text, it["contents"][-1]["parts"]) for it in self.main_turns()]
+        return ["\n".join(it for it in texts if not it.startswith(CONTEXT)) for texts in found]
 
     def main_turns(self) -> list[dict[str, Any]]:
         """The bodies of the requests for answers, in their order."""

@@ -10,7 +10,7 @@ import time
 from typing import Any, Awaitable, Callable
 from unittest import mock
 
-from agent_case import KEY
+from agent_case import KEY, NO_CHANGES
 from aiohttp import ClientConnectionError, FormData
 from api_case import LINES, SSE, ApiCase, Reply, Stream, data, said, types
 from GeminiCompanion.companion.api import routes
@@ -235,6 +235,8 @@ class Deciding(ApiCase):
     async def test_an_approval_counts_for_the_question_that_was_looked_at_and_for_no_other(
         self,
     ) -> None:
+        if self.real:
+            self.skipTest(NO_CHANGES)
         gate = Gate()
         self.addCleanup(gate.set)
         self.model.will_play("swap", [wants("make test"), gate, wants("rm -r /")])
@@ -258,6 +260,8 @@ class Deciding(ApiCase):
         self.assertEqual([it["success"] for it in data(events, "tool_result")], [True])
 
     async def test_a_rejection_counts_for_what_the_agent_asks_by_then(self) -> None:
+        if self.real:
+            self.skipTest(NO_CHANGES)
         gate = Gate()
         self.addCleanup(gate.set)
         self.model.will_play("no swap", [wants("make test"), gate, wants("rm -r /")])

@@ -13,7 +13,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, AsyncIterator, Iterator
 
-from agent_case import HERE, KEY, PROGRAM
+from agent_case import HERE, KEY, NO_CHANGES, PROGRAM
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcripts
 from GeminiCompanion.companion.agent.events import turn_events as events
@@ -438,7 +438,8 @@ class InSight(PageTable):
         | .question .main is enabled; .question .rest is hidden
         | .question .main is clicked | it is answered; long is made
     a question that the agent changes is decided anew
-        to swap the model says wants make test + ... + wants rm -r / + Well.; one is open
+        the agent is scripted
+        ; to swap the model says wants make test + ... + wants rm -r / + Well.; one is open
         | swap is said
         | .question .main is enabled; .question .command reads make test; .asked .what reads nothing
         | the gate opens
@@ -467,6 +468,11 @@ class InSight(PageTable):
 """)
 class Commands(PageTable):
     """What is allowed was seen."""
+
+    @word("the agent is scripted")
+    def is_scripted(self) -> None:
+        if self.real:
+            self.skipTest(NO_CHANGES)
 
     @word(r"(\S+) is a folder")
     def is_folder(self, name: str) -> None:
