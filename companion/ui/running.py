@@ -209,7 +209,7 @@ class Running:
         """Must be called where `stop` can still be called if something fails."""
         self.editor.messages.start()
         self.reviews.on_end = lambda id: self.editor.withdraw(about_diff(id))
-        self.editor.on_unasked = self.unasked.gather
+        self.editor.on_unasked, self.editor.on_edited = self.unasked.gather, self._save
         self.companion.start()
         self.stories.begin(self._load())
         self.stories.begin(self.extension_setup.renew())

@@ -32,7 +32,7 @@ from .notices import Notices
 from .review import comments, ending, large, open_diffs, opening, restoring
 from .review.next_edit import NextEdit
 from .review.owners import WordsToClis
-from .review.record import OF_SESSION, Origin, waiting
+from .review.record import OF_SESSION, DiffRecord, Origin, waiting
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 from .review.terminal_decisions import TerminalDecisions
@@ -59,7 +59,7 @@ class SublimeEditor(Editor):
     `next_edit` learn which diffs are opened, and `edit_diagnostics` which files are loaded again.
     Of a diff that its CLI closed, `words` gets what the user wrote about it, and
     `terminal_decisions` each that they decided there. `on_status` gets the state of all windows,
-    and `on_unasked` a window's id and an edit.
+    `on_unasked` a window's id and an edit, and `on_edited` a diff's record and its text.
     """
 
     def __init__(self, messages: UnseenMessages) -> None:
@@ -75,6 +75,7 @@ class SublimeEditor(Editor):
         self.words: WordsToClis | None = None
         self.terminal_decisions: TerminalDecisions | None = None
         self.on_unasked: Callable[[int, UnaskedEdit], None] | None = None
+        self.on_edited: Callable[[DiffRecord, str], None] = lambda record, text: None
         self.on_status: Callable[[tuple[Status, ...]], None] | None = None
         self._is_stopped = False
         # When the last sentence was shown.
@@ -229,6 +230,9 @@ class SublimeEditor(Editor):
             self.words.give(claimed.record, words, is_accepted=None)
         keyboard = self.keyboard_in(window)
         if before is not None:
+            if claimed.text is not None and not claimed.record.is_restored:
+                # A stop of the companion may overtake the answer: then its book alone has the text.
+                self.on_edited(claimed.record, claimed.text)
             if self.terminal_decisions is not None:
                 self.terminal_decisions.watch(claimed, before)
             ending.close(claimed, keyboard)

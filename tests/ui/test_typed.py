@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
 from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.review import edits, open_diffs, record, restoring
+from GeminiCompanion.companion.ui.sublime_editor import SublimeEditor
 
 from ..tables import rows, word
 from .adapter import saved_state, text_of
@@ -76,6 +78,11 @@ MARKS = (record.STAMP, record.PATH, record.RECORD, record.ORIGINAL)
         | the tabs are nothing
     nothing stays of what the CLI takes with a decision in the terminal
         c connects & was edited | c closes a.py in its terminal and gets theirs/penned
+        | the tabs are nothing | a.py holds theirs/penned | the tabs are nothing
+    it waits again where the package is unloaded before the CLI has got it
+        c connects & was edited
+        | the package is unloaded and loaded again as c closes a.py in its terminal
+        | +a.py reads theirs/penned | c closes a.py in its terminal and gets theirs/penned
         | the tabs are nothing | a.py holds theirs/penned | the tabs are nothing
     once it has come to rest all of it is kept
         c connects & was edited | 0 is typed into +a.py; 1 is typed into +a.py | kept is 0\\n1: yes
@@ -157,6 +164,25 @@ class Typed(DeskCase):
         with mock.patch.object(sublime.View, "close") as close:
             restoring.adopt(self.window)
         self.assertEqual(close.mock_calls, [])
+
+    @word("the package is unloaded and loaded again as c closes a.py in its terminal")
+    def unload_during_a_close(self) -> Steps:
+        """The companion hears of its end before it hears what the editor has closed."""
+        close = SublimeEditor._close
+
+        def close_and_unload(*arguments: Any) -> Any:
+            closed = close(*arguments)
+            plugin.plugin_unloaded()
+            return closed
+
+        with mock.patch.object(SublimeEditor, "_close", close_and_unload):
+            answer = self.by_name["c"].call(
+                "closeDiff", filePath=self.at("a.py"), suppressNotification=True
+            )
+            yield answer.done
+        self.assertTrue(answer.result()["isError"])
+        plugin.plugin_loaded()
+        yield from self.until_back()
 
     @word("a window of its own has it edited")
     def in_a_window_of_its_own(self) -> Steps:
