@@ -100,6 +100,8 @@ class OpenChat:
             found.cancel()
         if opening is not None and self._is_opening:
             opening.cancel()
+            # What was said, and what waits, is shown all the same.
+            self._tasks.begin(self._show)
             self.fail(problems.STOPPED, NOT_SENT)
         self.touch()
 
@@ -149,6 +151,10 @@ class OpenChat:
         finally:
             self._is_opening = False
             self.touch()
+
+    async def _show(self) -> None:
+        await self.ready()
+        self.touch()
 
     async def _find(self) -> Conversation:
         """Raises AgentError."""

@@ -12,9 +12,15 @@ from unittest import mock
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.events import event_feed
 from GeminiCompanion.companion.agent.events.event_feed import EventFeed
-from GeminiCompanion.companion.agent.events.turn_events import Diff, Message, ToolResult, TurnEvent
+from GeminiCompanion.companion.agent.events.turn_events import (
+    Diff,
+    Message,
+    Queue,
+    ToolResult,
+    TurnEvent,
+)
 from GeminiCompanion.companion.agent.wording.failure import INTERNAL_ERROR, AgentError
-from GeminiCompanion.companion.chat import finding
+from GeminiCompanion.companion.chat import finding, problems
 from GeminiCompanion.companion.chat.chat_update import FAILED, ChatUpdate
 from GeminiCompanion.companion.chat.finding import WantedChat
 from GeminiCompanion.companion.chat.open_chat import OpenChat
@@ -37,7 +43,8 @@ class Past:
 
 class Following(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self) -> None:
-        self.feed, self.past = EventFeed(), Past()
+        self.feed, self.past, self.disk = EventFeed(), Past(), asyncio.Event()
+        self.disk.set()
         self.told: list[ChatUpdate] = []
         self.conversation: Any = mock.MagicMock(id="c", workspace="/w", past=self.past, turn=None)
         self.conversation.is_busy = False
@@ -47,6 +54,7 @@ class Following(unittest.IsolatedAsyncioTestCase):
         self.addAsyncCleanup(self.chat.close)
 
     async def found(self, *_: Any) -> Any:
+        await self.disk.wait()
         return self.conversation
 
     def say(self, turn: str) -> None:
@@ -95,6 +103,19 @@ class Following(unittest.IsolatedAsyncioTestCase):
                 first()
             async with self.chat.sending() as second:
                 second()
+
+    async def test_one_that_is_stopped_while_it_opens_shows_what_waits_all_the_same(self) -> None:
+        waiting = self.conversation.queue.body = Queue((), is_held=True)
+        self.disk.clear()
+        self.chat.open()
+        await in_turn()
+        self.chat.stop()
+        await until(lambda: self.told and self.told[-1].problem == problems.STOPPED)
+        self.disk.set()
+        await until(lambda: self.told[-1].queue == waiting)
+        self.assertEqual(self.told[-1].problem, problems.STOPPED)
+        self.say("after")
+        await until(lambda: self.is_shown("after"))
 
     async def test_nothing_is_told_that_is_no_news_or_comes_after_the_end(self) -> None:
         clock = Clock()
