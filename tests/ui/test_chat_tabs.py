@@ -646,6 +646,20 @@ class Lasting(ChatCase):
         yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("new\n")),), is_anew=True)
         self.assertEqual(text_of(view), "new\n" + COMPOSER + "not yet!")
 
+    def test_one_in_sight_beside_the_view_with_the_keyboard_goes_on_too(self) -> Steps:
+        view = yield from self.chat()
+        self.addCleanup(self.window.set_layout, self.window.layout())
+        cells = [[0, 0, 1, 1], [1, 0, 2, 1]]
+        self.window.set_layout({"cols": [0, 0.5, 1], "rows": [0, 1], "cells": cells})
+        self.window.focus_group(1)
+        file = yield from self.open("a.py", "x\n")
+        self.assertEqual(self.window.get_view_index(file)[0], 1)
+        sublime.run_command("gemini_companion_restart_companion")
+        yield lambda: plugin._host.is_running and plugin._host.running.chats is not self.chats
+        self.chats = self.running().chats
+        yield lambda: self.service.opened == [self.id_of(view)] * 2
+        self.assertEqual(self.window.active_view(), file)
+
     def test_what_is_typed_above_the_composer_until_it_is_there_again_is_in_the_composer(
         self,
     ) -> Steps:

@@ -57,9 +57,8 @@ class ChatTabs:
         for window in sublime.windows():
             for view in window.views():
                 self.appeared(view)
-            front = window.active_view()
-            if front is not None:
-                self.activated(front)
+            for view in _in_sight(window):
+                self.activated(view)
 
     def stop(self) -> None:
         """Leave the tabs as they are for the next start."""
@@ -85,9 +84,7 @@ class ChatTabs:
 
     def in_sight(self, window: sublime.Window) -> sublime.View | None:
         """A chat that is in front in its group; None if none is."""
-        shown = (window.active_view_in_group(group) for group in range(window.num_groups()))
-        found = [it for it in (window.active_view(), *shown) if it and self.of(it) is not None]
-        return found[0] if found else None
+        return next((it for it in _in_sight(window) if self.of(it) is not None), None)
 
     # What happens to views
 
@@ -220,6 +217,14 @@ class ChatTabs:
         link = _link_at_caret(chat, view)
         if link is not None:
             self._follow(view, chat, link)
+
+
+def _in_sight(window: sublime.Window) -> list[sublime.View]:
+    """The views that are in front in their groups, that of the active group first."""
+    active = window.active_group()
+    groups = sorted(range(window.num_groups()), key=lambda group: group != active)
+    shown = map(window.active_view_in_group, groups)
+    return [it for it in shown if it is not None]
 
 
 def _ignore(_chat: ChatView) -> None:
