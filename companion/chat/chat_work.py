@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import AsyncIterator, Callable, Coroutine
+from typing import Any, AsyncIterator, Callable, Coroutine
 
 from ..agent.wording.failure import INTERNAL_ERROR, NOT_SENT, AgentError
 from ..base.log import logger
@@ -19,7 +19,7 @@ class Tasks:
         self._failed = failed
         self._running: set[asyncio.Future[None]] = set()
 
-    def begin(self, work: Callable[[], Coroutine[None, None, None]]) -> asyncio.Future[None]:
+    def begin(self, work: Callable[[], Coroutine[Any, Any, object]]) -> asyncio.Future[None]:
         task = asyncio.ensure_future(self._attempt(work))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -31,7 +31,7 @@ class Tasks:
         if self._running:
             await asyncio.wait(self._running)
 
-    async def _attempt(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
+    async def _attempt(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """The boundary of an open chat: what fails in it is told in it."""
         try:
             await work()

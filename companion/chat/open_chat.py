@@ -77,6 +77,7 @@ class OpenChat:
         async with self._finding:
             if self.conversation is None:
                 self.conversation = await self._find()
+                self.touch()
             elif self._following is None or self._following.done() or self._document.is_behind:
                 await self._follow(self.conversation)
         return self.conversation
@@ -101,7 +102,7 @@ class OpenChat:
         if opening is not None and self._is_opening:
             opening.cancel()
             # What was said, and what waits, is shown all the same.
-            self._tasks.begin(self._show)
+            self._tasks.begin(self.ready)
             self.fail(problems.STOPPED, NOT_SENT)
         self.touch()
 
@@ -139,7 +140,6 @@ class OpenChat:
     async def _open(self) -> None:
         try:
             conversation = await self.ready()
-            self.touch()
             await finding.check_folder(conversation)
             await self._agent.outbox.open(conversation)
             if self.unsaid is not None:
@@ -151,10 +151,6 @@ class OpenChat:
         finally:
             self._is_opening = False
             self.touch()
-
-    async def _show(self) -> None:
-        await self.ready()
-        self.touch()
 
     async def _find(self) -> Conversation:
         """Raises AgentError."""
