@@ -7,6 +7,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.ide.questions import WindowStatuses
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.review import edits, open_diffs, record, restoring
 from GeminiCompanion.companion.ui.sublime_editor import SublimeEditor
@@ -200,6 +201,8 @@ class Typed(DeskCase):
     def close_window(self) -> Steps:
         self.other.run_command("close_window")
         yield lambda: len(sublime.windows()) == 1
+        # The companion has heard of it: else it would keep what waits there over a reload.
+        yield from self.until_answered(WindowStatuses(), len, 1)
 
     @word("it was dragged here from a window that is closed")
     def dragged(self) -> Steps:
