@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from typing import BinaryIO
 
-from .file_replace import sync_file
+from .file_replace import sync_file, sync_folder
 
 
 class LineFile:
@@ -33,6 +33,9 @@ class LineFile:
                 _write(file, start + lines)
                 if is_lasting:
                     sync_file(descriptor)
+                    if is_new and not before:
+                        # It may have been created just now.
+                        sync_folder(os.path.dirname(self.path))
             except OSError:
                 with suppress(OSError):
                     file.truncate(before)

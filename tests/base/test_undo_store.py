@@ -59,6 +59,18 @@ class Kept(unittest.TestCase):
             self.assertEqual(synced.get(status.st_ino), status.st_size)
         self.assertEqual(len(paths), 3)
 
+    @unittest.skipIf(sys.platform == "win32", "Windows cannot open a folder")
+    def test_a_list_that_is_new_outlives_a_power_cut(self) -> None:
+        synced: list[str] = []
+
+        def sync(descriptor: int) -> None:
+            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                synced[:] = os.listdir(descriptor)
+
+        with mock.patch.object(os, "fsync", sync):
+            self.store().add("turn", "/a", ONE, THREE)
+        self.assertIn(undo_store.LIST, synced)
+
     def test_the_edits_of_a_group_are_one_change_of_each_file(self) -> None:
         store = self.store()
         for path, before, after in (
