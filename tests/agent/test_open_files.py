@@ -332,6 +332,18 @@ class Writing(OpenCase):
             await tracker.change(self.update("completed", "one\n"))
         self.assertEqual(self.stage.of(ToolResult)[-1].unasked, ())
 
+    async def test_a_held_write_is_not_asked_about_as_a_call_that_reads_the_file(self) -> None:
+        tracker, self.tab.is_held = self.tracker(), True
+        place = (self.path,)
+        reads = messages.ToolCallUpdate("read_file__2", "r", "read", "in_progress", paths=place)
+        await tracker.change(reads)
+        await tracker.change(self.update("in_progress", "one\n"))
+        writing = self.asks_to_write(tracker)
+        asked = await self.question()
+        tracker.confirm(asked.call_id, CallDecision(ONCE))
+        await writing
+        self.assertEqual(asked.call_id, WRITE)
+
     async def test_a_held_write_that_is_rejected_is_not_made(self) -> None:
         tracker, self.tab.is_held = self.tracker(), True
         writing = self.asks_to_write(tracker)

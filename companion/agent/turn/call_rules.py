@@ -63,7 +63,7 @@ def verdict_of_write(
     writes = [
         Call("", it.name, kind=EDIT, path=path)
         for it in running
-        if it.path == path and _may(EDIT, it) and not it.is_of_server
+        if it.path == path and may_write(it)
     ]
     is_told = bool(writes) and not any(it.name in (EDIT, *UNNAMED) for it in writes)
     writes = writes or [Call("", "", kind=EDIT, path=path)]
@@ -112,6 +112,12 @@ def _may(kind: str, call: Call) -> bool:
     if call.diffs or call.kind == tool_call.EDIT:
         return kind == EDIT
     return not call.is_command and (kind == READ or call.kind not in READING)
+
+
+def may_write(call: Call) -> bool:
+    """Whether it may be the one that has the files written that it names: a server's tool writes by
+    itself."""
+    return _may(EDIT, call) and not call.is_of_server
 
 
 def _allowing(call: Call, rules: Sequence[str], places: Sequence[str], workspace: str) -> list[str]:

@@ -14,7 +14,7 @@ from ..wording.sentence import Words, sentence
 from . import file_reads
 from .agent_session import AgentSession
 from .call_events import CallEvents
-from .call_rules import ASK, DENY
+from .call_rules import ASK, DENY, may_write
 from .consent import Consent
 from .edited_file import plain
 from .file_writes import LEFT_OUT, Ended, FileWrites
@@ -95,7 +95,7 @@ class HeldWrites:
 
     def _call(self, path: str) -> Call:
         """The one that writes the file; one of our own if the agent tells of none."""
-        found = next((it for it in self._calls.running if it.path == path), None)
+        found = next((it for it in self._calls.running if it.path == path and may_write(it)), None)
         if found is not None:
             return found
         self._made += 1
