@@ -23,6 +23,8 @@ REFUSED = (
     "Those changes are decided already.",
     "That file has changed meanwhile: decide on what is shown now.",
 )
+# How the user is told that nobody hears of a decision.
+AWAY = "Gemini CLI is away; your decision waits until it is back."
 # The presses by which a proposal is accepted, or rejected.
 ACCEPTING, REJECTING = {"accept", "terminal"}, {"reject", "close", "terminal"}
 
@@ -135,6 +137,8 @@ class Ledger:
         for key, proposal in self.proposals.items():
             self._check_told_once(proposal, key in waiting)
             self._check_is_own(proposal)
+            if key not in waiting and not proposal.heard:
+                self._check_is_away(proposal)
             for press in proposal.presses:
                 if press.kind == "drop":
                     self._check_drop(proposal, press)
@@ -184,6 +188,15 @@ class Ledger:
                 if other is not proposal and other.path == proposal.path and not is_written:
                     if any(mark in (text or "") for mark in other.marks):
                         self.violate(f"{proposal.name} was told the text of {other.name}: {text!r}")
+
+    def _check_is_away(self, proposal: Proposal) -> None:
+        """What the user has decided, and its CLI did not live to hear, they are told."""
+        decided = [it.at for it in proposal.presses if it.kind in ("accept", "reject", "close")]
+        if any(it.kind == "terminal" for it in proposal.presses) or not decided:
+            return
+        self.counts["away"] += 1
+        if not any(at >= decided[0] and AWAY in sentence for at, sentence in self.said):
+            self.violate(f"{proposal.name} is decided, and nobody says that its CLI is away")
 
     def _check_drop(self, proposal: Proposal, press: Press) -> None:
         """What was dropped before it was accepted is not accepted, or the user is told."""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 KEEP_ALIVE = 20.0
 # Seconds between two attempts to come back.
 AGAIN = 0.3
+# Seconds until it is noticed that a CLI has died.
+NOTICED = (0.0, 1.0, 5.0)
 
 
 class Cli:
@@ -75,7 +77,7 @@ class Cli:
         return answer["result"]["content"]
 
     async def _read(self) -> None:
-        while True:
+        while not self.is_dead:
             endpoint = Endpoint.open.get(self.port)
             if endpoint is not None and endpoint.sessions.find(self._session) is not None:
                 with suppress(asyncio.CancelledError):
@@ -91,6 +93,9 @@ class Cli:
             with suppress(StreamEnded):
                 while True:
                     event = await stream.next(KEEP_ALIVE)
+                    if self.is_dead:
+                        # Nobody has noticed yet.
+                        await asyncio.Event().wait()
                     if event is not None:
                         self._last_event = event.id
                         self._hear(*event.value.notification())
@@ -104,7 +109,8 @@ class Cli:
             self._heard(self, params["filePath"], None, "notified")
 
     def end(self) -> None:
-        """It ends without a goodbye."""
+        """It ends without a goodbye, which is noticed at some time."""
         self.is_dead = True
         if self._reading is not None:
-            self._reading.cancel()
+            seconds = self._world.random.choice(NOTICED)
+            self._world.parts.loop.call_later(seconds, self._reading.cancel)

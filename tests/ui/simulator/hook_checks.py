@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Iterable
 if TYPE_CHECKING:
     from .checks import Ledger, Proposal
     from .cli import Cli
-    from .hooks import Extension
 
 # How the model reads that an edit of a file was undone.
 UNDONE = "undone your edit of {}."
@@ -74,10 +73,9 @@ class HookLedger:
         """Whether the CLI is still to be told something."""
         return any(it.proposal.cli is cli and not it.told for it in self._notes)
 
-    def made(self, extension: Extension) -> Edit:
+    def made(self, cli: Cli, path: str) -> Edit:
         """A CLI writes a text of its own, without asking."""
         self._count("unasked")
-        cli, path = extension.cli, extension.path
         edit = Edit(f"unasked {len(self._edits)} of {cli}\n", path)
         self._edits[edit.text] = edit
         self._undone.setdefault(path, Undone(cli))

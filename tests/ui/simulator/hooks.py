@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 # Above the process ids of any system; and above its ports.
 PROCESS, PEER = 10_000_000, 100_000
-# Seconds that the program of the extension waits for an answer; at times it is ended before.
-PATIENCE, ENDED = 9.0, 0.01
+# Seconds that the program of the extension waits for an answer; at times it is ended at once.
+PATIENCE, ENDED = 9.0, 0.0
 
 
 class Extension:
-    """That of one CLI. The CLI writes its file `path` without a question."""
+    """That of one CLI. The CLI writes its files `paths` without a question."""
 
     def __init__(self, cli: Cli, world: World) -> None:
         self.cli, self._world = cli, world
         self.process, self.peer = PROCESS + cli.number, PEER + cli.number
-        self.path = os.path.join(world.folder, f"own{cli.number}.py")
-        self._is_writing = False
+        self.paths = [os.path.join(world.folder, f"{it}{cli.number}.py") for it in ("own", "more")]
+        self._writing: set[str] = set()
 
     async def begin(self) -> None:
         await self._hook("SessionStart", source="startup")
@@ -39,20 +39,22 @@ class Extension:
         self._world.ledger.hooks.prompted(self.cli)
         await self._hook("BeforeAgent", is_sure=is_last, prompt="do it")
 
-    async def edit(self) -> None:
-        """Write the own file, and ask nobody."""
-        if self._is_writing:
-            return
-        self._is_writing = True
-        before = _text(self.path)
-        told = _tool(self.path)
+    def edit(self) -> None:
+        """Write a file of its own, or both at a time, and ask nobody."""
+        for path in self._world.random.choice((self.paths[:1], self.paths)):
+            if path not in self._writing:
+                self._world.parts.loop.create_task(self._edit(path))
+
+    async def _edit(self, path: str) -> None:
+        self._writing.add(path)
+        before, told = _text(path), _tool(path)
         await self._hook("BeforeTool", **told)
         if not self.cli.is_dead:
-            edit = self._world.ledger.hooks.made(self)
-            _write(self.path, edit.text)
+            edit = self._world.ledger.hooks.made(self.cli, path)
+            _write(path, edit.text)
             await asyncio.sleep(self._world.parts.delay())
-            edit.is_told = await self._ended(told, self.path, before, edit.text)
-        self._is_writing = False
+            edit.is_told = await self._ended(told, path, before, edit.text)
+        self._writing.discard(path)
 
     async def begins(self, proposal: Proposal) -> None:
         """A tool that asks."""

@@ -211,7 +211,7 @@ class World:
             self._clis.append(Cli(self, number, int(port), self._heard))
             await self._clis[-1].connect()
         actions = [name for name, count in ACTIONS.items() for _ in range(count)]
-        for _ in range(self.random.choice((20, 65))):
+        for _ in range(self.random.choice((30, 80))):
             await asyncio.sleep(self.random.choice((0.0, 0.0, 0.002, 0.05, 0.5)))
             action = self.random.choice(actions)
             self.press(partial(getattr(self, "_" + action)))
@@ -429,20 +429,27 @@ class World:
         self.parts.loop.create_task(cli.extension.prompt())
 
     def _edit(self) -> None:
-        cli = self.random.choice(self._alive)
-        self.parts.loop.create_task(cli.extension.edit())
+        self.random.choice(self._alive).extension.edit()
 
     def _undo(self) -> None:
         self._command("undo_edits_of_turn")
 
     def _end(self) -> None:
-        """A CLI dies, but for the last one: best one that is still to be told something."""
+        """A CLI dies, but for the last one: one that is still to be told something, or that is told
+        of a decision in this moment."""
         if len(self._alive) > 1:
+            shown = self._shown()
             owed = [it for it in self._alive if self.ledger.hooks.is_owed(it)]
-            cli = self.random.choice(owed or self._alive)
+            if shown is not None and not shown[1].cli.is_dead and self.random.random() < 0.5:
+                cli = shown[1].cli
+            else:
+                shown, cli = None, self.random.choice(owed or self._alive)
             self.note("{} dies", cli)
             self.ledger.counts["CLI died"] += 1
             cli.end()
+            if shown is not None:
+                self.ledger.press(shown[1], "accept")
+                self._command("accept_diff", id=shown[2].id)
 
     # ----- in the sheet of all changes
 
