@@ -486,9 +486,11 @@ class World:
             if marks:
                 mark = self.random.choice(marks)
                 words = f"typed {self.mark()}"
-                owners = [it for it in self.ledger.proposals.values() if mark in it.text]
+                # Of one that was accepted it may be a row that another one has replaced since.
+                waiting = [it for it in self.ledger.proposals.values() if not it.heard]
+                owners = [it for it in waiting if mark in it.text]
                 if not owners:
-                    # It was typed here before.
+                    # Or it was typed here before.
                     continue
                 self.note("typed in the sheet: {} behind {}", words, mark)
                 self.ledger.counts["typed in the sheet"] += 1
