@@ -1,6 +1,6 @@
 """schemathesis asks the server all that openapi.json allows, and what it does not.
 
-The same requests each time; with FUZZ=n, others each time, and n times as many at random. It has a
+The same requests each time, few at random; with FUZZ=n, others each time, and many. It has a
 virtual environment of its own, which `make test` makes where Python is new enough for it.
 """
 
@@ -19,14 +19,17 @@ from test_api_program import KEY, ProgramCase
 
 from tools.setup import VENV, python_of
 
-SCHEMATHESIS = python_of(os.path.join(VENV, "schema"))
+FOLDER = os.path.join(VENV, "schema")
+SCHEMATHESIS = python_of(FOLDER)
 RUN = "import sys; from schemathesis.cli import schemathesis; sys.exit(schemathesis())"
 ROUNDS = int(os.environ.get("FUZZ", "1"))
 # Requests at random to each route, and sequences of several; what can be listed comes beside them.
-EXAMPLES = 10 * ROUNDS
+EXAMPLES = 3 if ROUNDS == 1 else 10 * ROUNDS
 # Seconds for one run on a busy machine.
 PATIENCE = 500 * ROUNDS
 CONFIGURATION = ("schemathesis.toml", "schema_checks.py")
+# Where Hypothesis finds its tables of Unicode: each run in a new folder would make them anew.
+KEPT = {"HYPOTHESIS_STORAGE_DIRECTORY": os.path.join(FOLDER, "hypothesis")}
 CREDENTIALS = "^/auth/(config|clear|logout)$"
 # Streams without an end, and the door for OpenAI's clients: see test_api and test_api_clients.
 ENDLESS, OPENAI = "^/events$|^/sessions/.*/events$", "^/v1/"
@@ -50,7 +53,7 @@ class Described(ProgramCase):
             [SCHEMATHESIS, "-c", RUN, "--config-file", configured, "run", address, "--no-color"]
             + ["--max-examples", str(EXAMPLES), same, "--phases", phases, *arguments],
             cwd=self.folder,
-            env={**os.environ, "API_TOKEN": self.token, "SCHEMATHESIS_HOOKS": checks},
+            env={**os.environ, "API_TOKEN": self.token, "SCHEMATHESIS_HOOKS": checks, **KEPT},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=PATIENCE,
