@@ -15,7 +15,6 @@ import tempfile
 import unittest
 from typing import Any, Sequence
 
-import cli
 from any_model_server import AnyModelServer
 from cli import ESCAPE, GeminiCli, QwenCode
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE, Cli
@@ -55,39 +54,58 @@ class VictimsQwen(QwenCode):
 
 
 class TwoUsers(unittest.TestCase):
-    """`self.temp` is a temp folder of all, `self.home` the victim's."""
+    """One CLI for all tests of a class; `temp` is a temp folder of all, `home` the victim's. Its
+    hooks look anew for an editor each time."""
 
     kind: type[GeminiCli] = VictimsGemini
     row: Cli = GEMINI_CLI
+    victims = GeminiCli.program
+    root: str
+    temp: str
+    home: str
+    work: str
+    model: Any
+    running: GeminiCli
 
-    def setUp(self) -> None:
+    @classmethod
+    def setUpClass(cls) -> None:
         if not IS_ROOT or not shutil.which("setpriv"):
-            self.skipTest("only root can be two users, with setpriv")
+            raise unittest.SkipTest("only root can be two users, with setpriv")
         if not may_run(VICTIM, sys.executable, "-c", "import asyncio"):
-            self.skipTest("other users may not run this Python")
+            raise unittest.SkipTest("other users may not run this Python")
         if not may_run(VICTIM, "node", "--version") or not may_run(
-            VICTIM, "test", "-x", cli.BINARY
+            VICTIM, "test", "-x", cls.victims
         ):
-            self.skipTest("the CLIs are not installed (make setup), or not for other users")
-        self.root = os.path.realpath(tempfile.mkdtemp(prefix="e2e-"))
-        self.addCleanup(shutil.rmtree, self.root, True)
-        os.chmod(self.root, 0o755)
-        self.temp, self.home = self.folder("tmp", 0o1777), self.folder("home")
-        self.work = self.folder("work")
+            raise unittest.SkipTest("the CLI is not installed (make setup), or not for others")
+        cls.root = os.path.realpath(tempfile.mkdtemp(prefix="e2e-"))
+        cls.addClassCleanup(shutil.rmtree, cls.root, True)
+        os.chmod(cls.root, 0o755)
+        cls.temp, cls.home = cls.folder("tmp", 0o1777), cls.folder("home")
+        cls.work = cls.folder("work")
         with open(os.path.join(ROOT, "extension", "companion.cjs"), "rb") as file:
             program = file.read()
         for each in (GEMINI_CLI, QWEN_CODE):
-            extension.install(each, extension.folder(each, {}, self.home), program)
-        self.give(self.home, VICTIM)
-        self.give(self.work, VICTIM)
+            extension.install(each, extension.folder(each, {}, cls.home), program)
+        cls.give(cls.home, VICTIM)
+        cls.give(cls.work, VICTIM)
+        cls.running = cls.started()
+        cls.addClassCleanup(cls.running.close)
 
-    def folder(self, name: str, mode: int = 0o755) -> str:
-        path = os.path.join(self.root, name)
+    def setUp(self) -> None:
+        self.heard = os.path.join(tempfile.mkdtemp(dir=self.root), "heard")
+        self.kept = os.path.join(self.home, "kept")
+        for path in (self.place, self.kept, os.path.join(self.temp, "gemini")):
+            self.addCleanup(shutil.rmtree, path, True)
+
+    @classmethod
+    def folder(cls, name: str, mode: int = 0o755) -> str:
+        path = os.path.join(cls.root, name)
         os.mkdir(path)
         os.chmod(path, mode)
         return path
 
-    def give(self, path: str, uid: int) -> None:
+    @classmethod
+    def give(cls, path: str, uid: int) -> None:
         subprocess.run(["chown", "-R", "-h", f"{uid}:{uid}", path], check=True)
 
     @property
@@ -121,8 +139,8 @@ class TwoUsers(unittest.TestCase):
 
     def stranger(self, port: int, key: str = "6" * 64) -> None:
         """Listens as the other user; what all of them hear is in the file."""
-        path, before = os.path.join(self.root, "heard"), len(self.received())
-        with open(path, "ab") as out:
+        before = len(self.received())
+        with open(self.heard, "ab") as out:
             process = subprocess.Popen(
                 as_user(
                     STRANGER, sys.executable, os.path.join(HERE, "stranger.py"), str(port), key
@@ -134,42 +152,47 @@ class TwoUsers(unittest.TestCase):
         wait_for(lambda: len(self.received()) > before)
 
     def received(self) -> list[Any]:
-        if not os.path.exists(os.path.join(self.root, "heard")):
+        if not os.path.exists(self.heard):
             return []
-        with open(os.path.join(self.root, "heard"), encoding="utf-8") as file:
+        with open(self.heard, encoding="utf-8") as file:
             return [json.loads(line) for line in file.read().splitlines()]
 
     def turn(self) -> None:
         """The CLI is asked for a command; the question comes to the user, who refuses."""
-        running = self.started()
-        running.wait_ready()
-        running.say(SECRET)
-        running.wait_for(QUESTION, "touch meant")
-        running.press(ESCAPE)
-        running.wait_ready()
+        self.plan()
+        self.running.say(SECRET)
+        self.running.wait_for(QUESTION, "touch meant")
+        self.running.press(ESCAPE)
+        self.running.wait_until(lambda screen: QUESTION not in screen, "no question any more")
+        self.running.wait_ready()
         self.assertEqual(os.listdir(self.work), [])
 
-    def started(self) -> GeminiCli:
-        model = ModelServer()
-        model.__enter__()
-        self.addCleanup(model.__exit__, None, None, None)
-        model.will_call("run_shell_command", {"command": "touch meant"}, "The end of it.")
-        return self.run_cli(model.url, {"TMPDIR": self.temp})
+    def plan(self) -> None:
+        """The model wants the command."""
+        self.model.will_call("run_shell_command", {"command": "touch meant"}, "The end of it.")
 
-    def run_cli(self, url: str, variables: dict[str, str]) -> GeminiCli:
-        running = self.kind(self.home, self.work, url, {**self.compiled(), **variables})
-        self.addCleanup(running.close)
-        return running
+    @classmethod
+    def started(cls) -> GeminiCli:
+        cls.model = ModelServer()
+        cls.model.__enter__()
+        cls.addClassCleanup(cls.model.__exit__, None, None, None)
+        return cls.run_cli(cls.model.url, {})
 
-    def compiled(self) -> dict[str, str]:
+    @classmethod
+    def run_cli(cls, url: str, variables: dict[str, str]) -> GeminiCli:
+        variables = {"TMPDIR": cls.temp, **cls.compiled(), **variables}
+        return cls.kind(cls.home, cls.work, url, variables)
+
+    @classmethod
+    def compiled(cls) -> dict[str, str]:
         """Where the victim's Node finds what it would compile: it keeps that by user, and ours has
         it."""
         cache = os.environ.get("NODE_COMPILE_CACHE", "")
-        own = self.folder("compiled")
+        own = cls.folder("compiled")
         for path in glob.glob(os.path.join(glob.escape(cache), f"*-{os.getuid()}")):
             name = os.path.basename(path).rpartition("-")[0]
             shutil.copytree(path, os.path.join(own, f"{name}-{VICTIM}"))
-        self.give(own, VICTIM)
+        cls.give(own, VICTIM)
         return {"NODE_COMPILE_CACHE": own} if cache else {}
 
     def assert_told_nothing(self) -> None:
@@ -197,12 +220,11 @@ class TwoUsers(unittest.TestCase):
         port, key = self.killed_editor(), "7" * 64
         with socket.create_server(("127.0.0.1", 0)) as free:
             other = free.getsockname()[1]
-        kept = os.path.join(self.home, "kept")
-        os.rename(self.place, kept)
+        os.rename(self.place, self.kept)
         shutil.rmtree(os.path.join(self.temp, "gemini"), ignore_errors=True)
         os.makedirs(self.place)
-        for name in os.listdir(kept):
-            os.symlink(os.path.join(kept, name), os.path.join(self.place, name))
+        for name in os.listdir(self.kept):
+            os.symlink(os.path.join(self.kept, name), os.path.join(self.place, name))
         path = os.path.join(self.place, f"gemini-companion-1-{other}.key")
         with open(path, "w") as file:
             json.dump({"port": other, "workspacePath": self.work, "key": key}, file)
@@ -222,17 +244,16 @@ class TwoUsers(unittest.TestCase):
 class TwoUsersOfQwen(TwoUsers):
     kind = VictimsQwen
     row = QWEN_CODE
+    victims = QwenCode.program
 
-    def setUp(self) -> None:
-        super().setUp()
-        if not may_run(VICTIM, "test", "-x", QwenCode.program):
-            self.skipTest("Qwen Code or its Node is not installed for other users: make setup")
-
-    def started(self) -> GeminiCli:
-        model = AnyModelServer()
-        model.__enter__()
-        self.addCleanup(model.__exit__)
+    def plan(self) -> None:
         command = call("run_shell_command", command="touch meant", is_background=False)
-        model.will_play(SECRET, [command], ["The end of it."])
-        url = model.url.replace("127.0.0.1", "localhost") + "/v1"
-        return self.run_cli(url, {"TMPDIR": self.temp, "NO_PROXY": "localhost"})
+        self.model.will_play(SECRET, [command], ["The end of it."])
+
+    @classmethod
+    def started(cls) -> GeminiCli:
+        cls.model = AnyModelServer()
+        cls.model.__enter__()
+        cls.addClassCleanup(cls.model.__exit__)
+        url = cls.model.url.replace("127.0.0.1", "localhost") + "/v1"
+        return cls.run_cli(url, {"NO_PROXY": "localhost"})
