@@ -60,7 +60,8 @@ def python_of(version: str) -> str:
 
 @unittest.skipUnless(os.path.exists(os.path.join(ROOT, ".git")), "only a checkout is packed")
 class Built(session.Session):
-    """`name` is one of the packages of `make package`."""
+    """`name` is one of the packages of `make package`. Where it `has_cli`, the real one meets it,
+    else one of a few lines: no CLI knows of what is in a package, or of its Python."""
 
     installed: str
     client: FakeCli
@@ -109,38 +110,6 @@ class Built(session.Session):
         self.finish(path)
         self.assertEqual(self.read(path), b"new\nmine\n")
 
-
-class Plain(Built):
-    """With the libraries that this Python has, in the place of Package Control's."""
-
-    name = package.PLAIN
-
-    def test_it_serves_the_cli_through_an_accepted_diff(self) -> None:
-        self.accept_an_edit()
-
-    def test_it_serves_the_api(self) -> None:
-        self.serve_the_api()
-
-
-class OnBarePython(Built):
-    """On a Python that has no libraries at all; `version` is which, "" for this one. There, the
-    real CLI meets the package, elsewhere one of a few lines, for it knows of no Python."""
-
-    version = ""
-
-    @classmethod
-    def prepare(cls, folder: str) -> None:
-        base = python_of(cls.version) if cls.version else os.path.realpath(sys.executable)
-        if not base:
-            raise unittest.SkipTest("this machine has no Python " + cls.version)
-        bare = os.path.join(folder, "bare")
-        subprocess.check_call([base, "-m", "venv", "--without-pip", bare])
-        cls.python = os.path.join(bare, "bin", "python")
-
-    def test_it_serves_the_cli_and_leaks_no_library_to_other_packages(self) -> None:
-        self.accept_an_edit()
-        self.assertEqual(self.editor.do("importable", ["aiohttp", "jsonschema", "attr"]), [])
-
     def ask(self, path: str, proposal: str, tool: str, **arguments: str) -> None:
         if self.has_cli:
             super().ask(path, proposal, tool, **arguments)
@@ -162,6 +131,37 @@ class OnBarePython(Built):
         with open(path, "w", encoding="utf-8") as file:
             file.write(told["content"])
         self.until_closed(path)
+
+
+class Plain(Built):
+    """With the libraries that this Python has, in the place of Package Control's."""
+
+    name, has_cli = package.PLAIN, False
+
+    def test_it_serves_the_cli_through_an_accepted_diff(self) -> None:
+        self.accept_an_edit()
+
+    def test_it_serves_the_api(self) -> None:
+        self.serve_the_api()
+
+
+class OnBarePython(Built):
+    """On a Python that has no libraries at all; `version` is which, "" for this one."""
+
+    version = ""
+
+    @classmethod
+    def prepare(cls, folder: str) -> None:
+        base = python_of(cls.version) if cls.version else os.path.realpath(sys.executable)
+        if not base:
+            raise unittest.SkipTest("this machine has no Python " + cls.version)
+        bare = os.path.join(folder, "bare")
+        subprocess.check_call([base, "-m", "venv", "--without-pip", bare])
+        cls.python = os.path.join(bare, "bin", "python")
+
+    def test_it_serves_the_cli_and_leaks_no_library_to_other_packages(self) -> None:
+        self.accept_an_edit()
+        self.assertEqual(self.editor.do("importable", ["aiohttp", "jsonschema", "attr"]), [])
 
 
 class Whole(OnBarePython):
