@@ -10,6 +10,7 @@ import collections
 import os
 import re
 import shutil
+import socket
 import tempfile
 import threading
 import time
@@ -26,7 +27,6 @@ VARIABLES = ("TMPDIR", "TEMP", "TMP")
 # Threads of pytest's limit of time, and those that write to a disk and wait for more: they end soon
 # by themselves, and nobody waits for that.
 OTHERS_THREADS = ("pytest_timeout", "GeminiCompanion writer")
-LISTENING = b"0A"
 # Python writes such a file, and removes it, to try whether it may write there: what is killed just
 # then leaves it.
 TRIAL = re.compile(r"[a-z0-9_]{8}")
@@ -122,13 +122,18 @@ def threads() -> list[str]:
 
 def ports() -> list[str]:
     """One line for each port on which this process listens; a new start may get another one."""
-    own = set()
-    for number in numbers("/proc/self/fd"):
-        with suppress(OSError):
-            own.add(os.readlink(f"/proc/self/fd/{number}"))
-    rows = [row.split() for it in ("tcp", "tcp6") for row in read("self", f"net/{it}").splitlines()]
-    listening = [it[9].decode() for it in rows if it[3:4] == [LISTENING]]
-    return ["open port" for it in listening if f"socket:[{it}]" in own]
+    return ["open port" for number in numbers("/proc/self/fd") if is_port(int(number))]
+
+
+def is_port(descriptor: int) -> bool:
+    """Asked of the socket itself: in a list of all connections of the machine it would stand, too,
+    but the system takes milliseconds to make that."""
+    with suppress(OSError):
+        if os.readlink(f"/proc/self/fd/{descriptor}").startswith("socket:"):
+            with socket.socket(fileno=os.dup(descriptor)) as found:
+                is_listening = found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+                return bool(is_listening) and found.family in (socket.AF_INET, socket.AF_INET6)
+    return False
 
 
 def numbers(folder: str) -> list[str]:
