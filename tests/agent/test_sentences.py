@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import glob
 import json
 import os
 import unittest
 from datetime import datetime, timezone
-from typing import Any, Iterator
+from typing import Any
 
 from GeminiCompanion.companion.agent.display import wire
 from GeminiCompanion.companion.agent.events import turn_events as events
@@ -29,11 +30,13 @@ ROOMS = ("agent", "api")
 SPOKEN = {"AgentError": (1, "message"), "Thought": (1, "description"), "Error": (1, "message")}
 
 
-def calls() -> Iterator[tuple[str, ast.Call, str]]:
+@functools.lru_cache(maxsize=None)
+def calls() -> list[tuple[str, ast.Call, str]]:
     """Each call in the rooms: where it stands, itself, the name of what is called."""
+    found = []
     for room in ROOMS:
-        found = glob.glob(os.path.join(ROOT, "companion", room, "**", "*.py"), recursive=True)
-        for path in sorted(found):
+        paths = glob.glob(os.path.join(ROOT, "companion", room, "**", "*.py"), recursive=True)
+        for path in sorted(paths):
             with open(path, encoding="utf-8") as file:
                 tree = ast.parse(file.read(), path)
             for node in ast.walk(tree):
@@ -41,7 +44,8 @@ def calls() -> Iterator[tuple[str, ast.Call, str]]:
                     place = f"{os.path.relpath(path, ROOT)}:{node.lineno}"
                     holder = "." if isinstance(node.func, ast.Attribute) else ""
                     name = getattr(node.func, "attr", "") or getattr(node.func, "id", "")
-                    yield place, node, holder + name
+                    found.append((place, node, holder + name))
+    return found
 
 
 def places(template: str) -> set[str]:
