@@ -275,6 +275,14 @@ class Start(IndexCase):
         # There is none, and that is said by who asks for it.
         await shared_folder.learn(conversations, id_of(98))
 
+    async def test_one_that_its_killed_server_has_left_for_its_time_only_is_of_no_release(
+        self,
+    ) -> None:
+        self.written(1, owned="yes", temporary="yes")
+        found = await self.loaded()
+        self.assertFalse(os.path.exists(self.transcripts.of(id_of(1)).path))
+        await found.check_release(id_of(1))
+
     async def test_who_was_used_last_stays_last_where_the_clock_is_set_back(self) -> None:
         ahead = NOW + timedelta(hours=1)
         clis = {"gemini": GeminiCli(self.root, False)}

@@ -91,7 +91,7 @@ class EditorChatCase(unittest.TestCase):
     def all_shown(self) -> str:
         """For a test that waits in vain: the chat, what stands above its composer, and what the
         user was told."""
-        shown = (self.editor.do(name) for name in ("chat", "chat_above", "status_bar", "log"))
+        shown = (self.editor.do(name) for name in ("chat", "chat_above", "status_message", "log"))
         return "\n".join(str(it) for it in shown)
 
     def drafts(self) -> str:

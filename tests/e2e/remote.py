@@ -338,6 +338,11 @@ def is_told(words: str) -> bool:
     return words in str(_window().status_message)
 
 
+def status_message() -> str:
+    """What the user was told last."""
+    return str(_window().status_message)
+
+
 def clear_status_message() -> None:
     window().status_message("")
 

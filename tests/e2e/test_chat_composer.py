@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 
 from chat_case import EditorChatCase
@@ -25,9 +26,15 @@ class Composing(EditorChatCase):
         """Until these are above the composer."""
         until(lambda: all(it in self.editor.do("chat_above") for it in words))
 
+    def begun(self) -> set[str]:
+        """The files of the conversations that there are."""
+        pattern = os.path.join(self.root, "**", "conversations", "*.jsonl")
+        return {*glob.glob(pattern, recursive=True)}
+
     def test_what_is_attached_is_there_after_a_crash_and_goes_with_the_message(self) -> None:
         self.write("a b.py", b"one\n")
         self.write("a.png", PNG)
+        before = self.begun()
         self.new_chat()
         for what, path in (("file", "a b.py"), ("image", "a.png")):
             arguments = {"what": what, "path": path}
@@ -36,6 +43,8 @@ class Composing(EditorChatCase):
         self.editor.do("type_in_chat", "look at @a\\ b.py#L1")
         self.editor.do("keep_session")
         until(lambda: "a.png" in self.drafts() and "#L1" in self.drafts())
+        # The agent has begun the conversation, which nobody will have said anything in.
+        until(lambda: self.begun() - before)
         self.editor.kill()
         self.start()
         self.editor.do("restore_session")

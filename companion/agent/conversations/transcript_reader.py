@@ -152,9 +152,13 @@ class TranscriptReader:
         return None if history is None else history.summary
 
     def is_of_later_release(self) -> bool:
-        """Whether a later release has written it in another form. Raises OSError."""
-        with self._opened() as (file, size):
-            head = _parsed(next(_lines(file, 0, size), b""))
+        """Whether a later release has written it in another form; not if it is gone. Raises
+        OSError."""
+        try:
+            with self._opened() as (file, size):
+                head = _parsed(next(_lines(file, 0, size), b""))
+        except FileNotFoundError:
+            return False
         version = head.get("version")
         is_ours = head.get("type") == "conversation"
         return is_ours and isinstance(version, int) and version > VERSION
