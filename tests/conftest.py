@@ -8,6 +8,7 @@ import gc
 import importlib.util
 import os
 import random
+import sys
 import threading
 from contextlib import suppress
 
@@ -16,6 +17,7 @@ from hypothesis import settings
 
 from tests.leftovers import Leftovers, own_temp_folder
 from tests.looks_at import PassedBefore
+from tests.loop_checks import check_without_stacks
 from tests.package_name import name_package
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -27,6 +29,9 @@ PASSED = os.path.join(ROOT, ".venv", "passed.json")
 SKIPPED = "skipped: "
 
 name_package(ROOT)
+
+if not (os.environ.get("PYTHONASYNCIODEBUG") or sys.flags.dev_mode):
+    check_without_stacks()
 
 # The same examples each time: what fails here fails everywhere.
 settings.register_profile("steady", database=None, deadline=None, derandomize=True)
