@@ -43,6 +43,7 @@ class Cli:
         self._session = ""
         self._last_event: int | None = None
         self._reading: asyncio.Future[None] | None = None
+        self._is_noticed = asyncio.Event()
 
     async def connect(self) -> None:
         endpoint = Endpoint.open[self.port]
@@ -94,8 +95,9 @@ class Cli:
                 while True:
                     event = await stream.next(KEEP_ALIVE)
                     if self.is_dead:
-                        # Nobody has noticed yet.
-                        await asyncio.Event().wait()
+                        # Nobody has noticed yet. A cancel may be lost to an event in the same moment.
+                        await self._is_noticed.wait()
+                        return
                     if event is not None:
                         self._last_event = event.id
                         self._hear(*event.value.notification())
@@ -113,4 +115,8 @@ class Cli:
         self.is_dead = True
         if self._reading is not None:
             seconds = self._world.random.choice(NOTICED)
-            self._world.parts.loop.call_later(seconds, self._reading.cancel)
+            self._world.parts.loop.call_later(seconds, self._end_stream, self._reading)
+
+    def _end_stream(self, reading: asyncio.Future[None]) -> None:
+        self._is_noticed.set()
+        reading.cancel()
