@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from typing import Callable, Container, Iterable, Mapping, Protocol
+from typing import Callable, Collection, Container, Iterable, Mapping, Protocol
 
 from .decisions import DECIDED, OPEN, TOLD, Book, Decision, Entry
 from .saved_state import SavedSession
@@ -151,7 +151,7 @@ class Delivery:
                 self._tell_away(number)
         self._on_change()
 
-    def restore(self, sessions: Iterable[SavedSession], event_ids: Mapping[int, int]) -> None:
+    def restore(self, sessions: Collection[SavedSession], event_ids: Mapping[int, int]) -> None:
         """Take up the sessions from before the restart. `event_ids` are the ids of the waiting
         decisions by their numbers; a decision without a valid id is sent as a new event."""
         for saved in sessions:
@@ -164,7 +164,7 @@ class Delivery:
                 StreamEvent(id, self._book[number].decision, number=number)
                 for id, number in waiting.items()
             ]
-            self._sessions.restore(saved, events)
+            self._sessions.restore(saved, events, saved.newest_then or len(sessions))
             for id, number in waiting.items():
                 self._book.queue(number, saved.id, id)
             for number in self._book.of(DECIDED, saved.id):

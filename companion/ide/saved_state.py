@@ -19,7 +19,9 @@ from .decisions import OPEN, TOLD, Entry
 @dataclass(frozen=True)
 class SavedSession:
     """`last_id` is the id of its last event. `client` is the name that it gave itself; `cli` is the
-    id of its kind. `since` is in seconds since the epoch, 0 if it is not known."""
+    id of its kind. `since` is in seconds since the epoch, 0 if it is not known. `newest_then` is
+    the ordinal of the newest session at the time when its stream was lost, 0 if it had a stream.
+    """
 
     id: str
     protocol_version: str
@@ -27,6 +29,7 @@ class SavedSession:
     client: str = ""
     cli: str = GEMINI_CLI.id
     since: float = 0.0
+    newest_then: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class SavedWorkspace:
     `saved_at` is in seconds since the epoch. An empty `token` was unreadable or too old.
 
     The sessions are in the order in which they began. The ordinal of each is its place in this
-    order, from 1; `after_session` of the proposals uses these ordinals."""
+    order, from 1; `newest_then`, and `after_session` of the proposals, use these ordinals."""
 
     folders: tuple[str, ...]
     port: int

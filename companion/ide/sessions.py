@@ -104,12 +104,16 @@ class Sessions:
         self._add(session)
         return session
 
-    def restore(self, saved: SavedSession, waiting: Iterable[StreamEvent]) -> None:
-        """Take up a session from before the restart; its client has the grace time to come back."""
+    def restore(
+        self, saved: SavedSession, waiting: Iterable[StreamEvent], newest_then: int
+    ) -> None:
+        """Take up a session from before the restart; its client has the grace time to come back.
+        Sessions up to the ordinal `newest_then` are not this client, returned."""
         cli = by_id(saved.cli)
         session = Session(saved.id, saved.protocol_version, saved.client, self._on_told, cli)
         session.restore(saved, waiting)
         self._add(session)
+        session.newest_then = newest_then
 
     def _add(self, session: Session) -> None:
         self._opened += 1
@@ -160,10 +164,8 @@ class Sessions:
         if session.stream is not stream:
             return
         self._on_stream_lost(session, session.lose_stream(stream.ended_in_order))
-        before = asyncio.get_running_loop().time() - NOTICED
-        ordinals = [each.ordinal for each in self if each.opened_at <= before]
-        session.newest_then = max([session.ordinal, *ordinals])
         if self._sessions.get(session.id) is session:
+            session.newest_then = max(session.ordinal, _newest(self))
             self._silence.begins(session)
         else:
             self._on_end(session)
@@ -182,6 +184,8 @@ class Sessions:
         if session.stream is None:
             self._on_end(session)
         else:
+            # If all end, the others are not here any more once the stream is gone.
+            session.newest_then = max(session.ordinal, _newest(self))
             # What waits is still sent on the stream; `detach` handles what was not.
             session.stream.end()
 
@@ -198,3 +202,9 @@ class Sessions:
     def is_absent(self, session: Session) -> bool:
         """Whether its client has been away for longer than it takes to come back."""
         return session.is_absent(asyncio.get_running_loop().time())
+
+
+def _newest(sessions: Iterable[Session]) -> int:
+    """The highest ordinal of those that have existed for a while, 0 without any."""
+    before = asyncio.get_running_loop().time() - NOTICED
+    return max((each.ordinal for each in sessions if each.opened_at <= before), default=0)

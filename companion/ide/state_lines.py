@@ -153,6 +153,7 @@ def _session(members: _Members) -> SavedSession:
         members.get("client", _text, ""),
         members.get("cli", _text, GEMINI_CLI.id),
         members.get("since", _moment, 0.0),
+        members.later("newest_then", _natural, 0),
     )
 
 

@@ -28,7 +28,7 @@ from .hooks.words_for_model import WordsForModel
 from .path_maps import PathMaps
 from .reach import LOOPBACK, Reach
 from .restored_diffs import RestoredDiffs
-from .saved_state import SavedWorkspace
+from .saved_state import SavedSession, SavedWorkspace
 from .session import Session
 from .sessions import Sessions
 from .status import Status
@@ -124,7 +124,7 @@ class Workspace:
             self.advertisement.folders,
             self.advertisement.port or self._wanted_port,
             self.advertisement.token,
-            tuple(session.saved() for session in sessions),
+            tuple(_saved_session(session, sessions) for session in sessions),
             tuple(_placed(entry, sessions) for entry in self.book.entries()),
             now,
             self.window_id,
@@ -283,8 +283,16 @@ class Workspace:
 
 def _placed(entry: Entry, sessions: tuple[Session, ...]) -> Entry:
     """The entry with the ordinal that its `after_session` has among the saved sessions."""
-    before = sum(session.ordinal <= entry.after_session for session in sessions)
-    return entry._replace(after_session=before)
+    return entry._replace(after_session=_place(entry.after_session, sessions))
+
+
+def _saved_session(session: Session, sessions: tuple[Session, ...]) -> SavedSession:
+    newest = 0 if session.stream is not None else _place(session.newest_then, sessions)
+    return replace(session.saved(), newest_then=newest)
+
+
+def _place(ordinal: int, sessions: tuple[Session, ...]) -> int:
+    return sum(session.ordinal <= ordinal for session in sessions)
 
 
 def _publish(workspace: Workspace, editor: Editor) -> Publication:

@@ -68,6 +68,17 @@ from .window import PATH, WINDOW, WithoutServer
         c connects & proposes & leaves; ABSENT + 1 s pass; d connects
         | the companion restarts; d returns; c is accepted as mine; SETTLED + 1 s pass
         | c is known: no; d heard accepted mine
+    a decision for one that does not come back goes to no CLI that was there before the restart
+        c connects & proposes; d connects; NOTICED s pass | the companion restarts; d returns
+        | c is rejected; GRACE + SETTLED + 1 s pass | d heard nothing; e connects | e heard rejected
+    nor does it where all streams end with the companion
+        c connects & proposes; d connects; NOTICED s pass
+        | all streams end and the companion restarts; d returns
+        | c is rejected; GRACE + SETTLED + 1 s pass | d heard nothing; e connects | e heard rejected
+    nor does it after two restarts
+        c connects & proposes; d connects; NOTICED s pass; the companion restarts
+        | the companion restarts; d returns
+        | c is rejected; GRACE + SETTLED + 1 s pass | d heard nothing; e connects | e heard rejected
 """)
 class RestoredDiffs(WithoutServer):
     @word("the editor cannot show it")
@@ -101,6 +112,15 @@ class RestoredDiffs(WithoutServer):
         self.event_id = session.saved().last_id
         self.begin_anew()
         self.readers.clear()
+
+    @word("all streams end and the companion restarts")
+    def end_and_restart(self) -> None:
+        self.workspace.close(reject=False)
+        self.workspace.sessions.end_all()
+        for session in self.by_name.values():
+            self.leave(session)
+        self.workspace.delivery.hand_on()
+        self.begin_anew()
 
     @word("c returns as if it had( not)? read it")
     def returns_then(self, not_read: str | None) -> None:

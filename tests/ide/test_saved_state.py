@@ -60,6 +60,7 @@ class StateFile(unittest.TestCase):
         odd = entry("/a", TOLD, "\u00e9\ud800\u2028\r\n", comes_back=True, proposed="digest")
         saved = [
             replace(WORKSPACE, window_id=3, words=(WORDS,)),
+            replace(WORKSPACE, sessions=(replace(SESSION, newest_then=2),)),
             replace(WORKSPACE, proposals=(odd, DECISION)),
         ]
         state_file.save(self.path, saved)
@@ -158,6 +159,7 @@ class StateFile(unittest.TestCase):
     def test_a_damaged_member_of_a_session_costs_that_member(self) -> None:
         for member, fallback, values in (
             ("last_id", 0, ("x", -1, 2**60, None)),
+            ("newest_then", 0, ("x", -1, 2**60, None)),
             ("client", "", (1, None)),
         ):
             for value in values:

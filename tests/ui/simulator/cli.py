@@ -95,7 +95,7 @@ class Cli:
                 while True:
                     event = await stream.next(KEEP_ALIVE)
                     if self.is_dead:
-                        # Nobody has noticed yet. A cancel may be lost to an event in the same moment.
+                        # Nobody has noticed yet; or a cancel was lost to an event just now.
                         await self._is_noticed.wait()
                         return
                     if event is not None:
