@@ -121,6 +121,27 @@ class Reviews(CuttingCase):
         yield from self.cut_everywhere(notes.reject_with_note, ["why"], 1)
         yield from self.cut_everywhere(notes.comment, ["why"], 1)
 
+    def entered_and_cut(self, story: Story) -> None:
+        """The user enters why, and the story is cut before it goes on."""
+        story.send(None)
+        self.panels_open.answer(" why ")
+        story.close()
+
+    def test_a_comment_that_was_just_entered_is_kept(self) -> Steps:
+        self.path = os.path.join(self.folder, "file.txt")
+        right = yield from self.proposed()
+        self.entered_and_cut(self.running().notes.comment(right))
+        self.assertEqual([it.text for it in record.comments(right)], ["why"])
+        yield from self.away(right)
+
+    def test_a_note_that_was_just_entered_is_on_the_clipboard(self) -> Steps:
+        self.path = os.path.join(self.folder, "file.txt")
+        right = yield from self.proposed()
+        self.entered_and_cut(self.running().notes.reject_with_note(right))
+        self.assertEqual(sublime.get_clipboard(), "why")
+        self.assertTrue(record.is_diff(right))
+        yield from self.away(right)
+
     def test_lists(self) -> Steps:
         running, tell = self.running(), plugin._host.tell
         window = self.window

@@ -4,10 +4,11 @@ only.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Coroutine
+from typing import Any, Callable, Coroutine, Optional
 
 import sublime
 
+from ...base.answer import Answer
 from .. import panels
 from . import comments
 from .open_diffs import name_of
@@ -37,14 +38,16 @@ class Notes:
         window = right.window() or sublime.active_window()
         # By the time the note is written, the diff may be decided and its comments gone.
         about = comments.words(right, self._reviews.of(right))
-        text = await panels.line(window, PROMPT.format(name_of(right)))
-        if text is None or (waiting(right) is not None and await self._reject(right, text)):
-            return
-        words = "\n".join(each for each in (text.strip(), about) if each)
-        if words:
-            # It was decided meanwhile, or the companion does not run.
-            sublime.set_clipboard(words)
-            self._tell(DECIDED if waiting(right) is None else NOT_DECIDED)
+        answer, is_rejected = Answer[Optional[str]](), False
+        try:
+            text = await panels.line(window, PROMPT.format(name_of(right)), answer=answer)
+            if text is not None and waiting(right) is not None:
+                is_rejected = await self._reject(right, text)
+        finally:
+            entered = _entered(answer)
+            if entered is not None and not is_rejected:
+                # It was decided meanwhile, or the companion does not run, or ends just now.
+                self._copy(right, "\n".join(each for each in (entered, about) if each))
 
     async def comment(self, right: sublime.View) -> None:
         """Ask for a comment on the selected lines of the proposal."""
@@ -56,11 +59,26 @@ class Notes:
         first = right.rowcol(region.begin())[0]
         last = right.rowcol(max(region.end() - 1, region.begin()))[0]
         where = comments.lines_of(right, self._reviews.of(right), Comment(first, last, ""))
-        text = await panels.line(window, f"Comment on {name_of(right)} {where}".rstrip())
-        words = (text or "").strip()
-        if words and waiting(right) is None:
+        answer = Answer[Optional[str]]()
+        try:
+            caption = f"Comment on {name_of(right)} {where}".rstrip()
+            await panels.line(window, caption, answer=answer)
+        finally:
+            # Also if the story is cut just when the user has entered it.
+            words = _entered(answer)
+            if words and waiting(right) is not None:
+                comments.add(right, Comment(first, last, words))
+                self._reviews.drawing.comments(right)
+            else:
+                self._copy(right, words)
+
+    def _copy(self, right: sublime.View, words: str | None) -> None:
+        if words:
             sublime.set_clipboard(words)
-            self._tell(DECIDED)
-        elif words:
-            comments.add(right, Comment(first, last, words))
-            self._reviews.drawing.comments(right)
+            self._tell(DECIDED if waiting(right) is None else NOT_DECIDED)
+
+
+def _entered(answer: Answer[str | None]) -> str | None:
+    """The line that the user has entered; None if they have not, or have cancelled."""
+    text = answer.result() if answer.is_there else None
+    return None if text is None else text.strip()
