@@ -16,8 +16,8 @@ class LineFile:
     def __init__(self, path: str) -> None:
         self.path = path
         self.size = 0
-        # Whether the file is known to end with a whole line.
-        self._ends_whole = False
+        # Whether the file is known to end with a whole line, and to be in its folder on the disk.
+        self._ends_whole = self._is_listed = False
 
     def append(self, lines: bytes, is_new: bool, is_lasting: bool) -> None:
         """Append the lines; creates the file if it `is_new`. Lines that are `is_lasting` survive a
@@ -33,9 +33,9 @@ class LineFile:
                 _write(file, start + lines)
                 if is_lasting:
                     sync_file(descriptor)
-                    if is_new and not before:
-                        # It may have been created just now.
+                    if not (before and self._is_listed):
                         sync_folder(os.path.dirname(self.path))
+                        self._is_listed = True
             except OSError:
                 with suppress(OSError):
                     file.truncate(before)

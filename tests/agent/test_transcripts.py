@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
 import tracemalloc
 import unittest
@@ -258,13 +259,15 @@ class Files(unittest.TestCase):
         with mock.patch.object(os, "fsync") as fsync:
             self.transcript.message("one", events.Message("hello"))
             self.transcript.write()
-            self.assertEqual(fsync.call_count, 1)
+            # The file and its folder, which Windows cannot open.
+            both = 1 if sys.platform == "win32" else 2
+            self.assertEqual(fsync.call_count, both)
             self.transcript.event(TurnEvent(1, NOW, ID, "one", Content("Hello")))
             self.transcript.write()
-            self.assertEqual(fsync.call_count, 1)
+            self.assertEqual(fsync.call_count, both)
             self.transcript.event(TurnEvent(2, NOW, ID, "one", OVER))
             self.transcript.write()
-            self.assertEqual(fsync.call_count, 2)
+            self.assertEqual(fsync.call_count, both + 1)
 
     @unittest.skipUnless(hasattr(os, "mkfifo"), "Windows has no such files")
     def test_what_is_no_file_is_passed_over(self) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+import sys
 import unittest
 from typing import Any
 from unittest import mock
@@ -70,8 +72,18 @@ class Appending(unittest.TestCase):
         self.assertFalse(os.path.exists(self.path))
 
     def test_what_is_to_last_is_synced_and_nothing_else(self) -> None:
-        with mock.patch.object(os, "fsync") as fsync:
+        synced: list[object] = []
+
+        def sync(descriptor: int) -> None:
+            is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+            synced.append(os.listdir(descriptor) if is_folder else self.text())
+
+        with mock.patch.object(os, "fsync", sync):
             self.file.append(b"two\n", is_new=False, is_lasting=False)
-            self.assertEqual(fsync.call_count, 0)
+            self.assertEqual(synced, [])
             self.file.append(b"three\n", is_new=False, is_lasting=True)
-            self.assertEqual(fsync.call_count, 1)
+            # Windows cannot open a folder.
+            folder = [] if sys.platform == "win32" else [["lines"]]
+            self.assertEqual(synced, [b"one\ntwo\nthree\n", *folder])
+            self.file.append(b"four\n", is_new=False, is_lasting=True)
+            self.assertEqual(synced[1 + len(folder) :], [self.text()])
