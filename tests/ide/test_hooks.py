@@ -8,7 +8,7 @@ import threading
 import time
 import unittest
 from functools import partial
-from typing import Any
+from typing import Any, Callable
 from unittest import mock
 
 from GeminiCompanion.companion.base import private_files, windows_processes
@@ -137,6 +137,23 @@ class Desk(InLoop):
             process.communicate()
         await self.desk.look_after()
         self.assertEqual(self.desk.live.all(), ())
+
+    async def test_a_session_that_another_process_goes_on_with_has_not_ended(self) -> None:
+        running = {7, 8}
+
+        async def in_thread_slowly(work: Callable[[], Any]) -> Any:
+            found = work()
+            await self.desk.answer(GEMINI_CLI, body("BeforeAgent", pid=8))
+            return found
+
+        with mock.patch.object(private_files, "is_running", running.__contains__):
+            for session in ("s", "s2"):
+                await self.desk.answer(GEMINI_CLI, body("BeforeAgent", session))
+            running.remove(7)
+            with mock.patch.object(hook_desk, "in_thread", in_thread_slowly):
+                ended = await self.desk.look_after()
+        self.assertEqual([it.session_id for it in ended], ["s2"])
+        self.assertEqual([(it.session_id, it.pid) for it in self.desk.live.all()], [("s", 8)])
 
     async def test_the_last_hook_of_a_cli_that_is_forgotten_does_not_bring_it_back(self) -> None:
         process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)

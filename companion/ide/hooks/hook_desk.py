@@ -156,18 +156,18 @@ class HookDesk:
 
     async def look_after(self) -> list[LiveCli]:
         """To be called from time to time: a killed CLI does not report its end. Gives those whose
-        process has ended."""
+        process has ended, unless another one goes on with the session."""
         known = self.live.all()
         pids = {each.pid for each in known} & self._local
         gone = pids - await in_thread(partial(_running, pids)) if pids else set()
         ended = [it for it in known if it.pid in gone]
         self.live.forget([*ended, *(it for it in known if self._has_left(it))])
         self._elsewhere = []
-        live = self.live.all()
-        self._were_connected &= {(each.cli_id, each.session_id) for each in live}
+        live = {(each.cli_id, each.session_id) for each in self.live.all()}
+        self._were_connected &= live
         if len(self._local) > MAX_LOCAL:
-            self._local &= {each.pid for each in live}
-        return ended
+            self._local &= {each.pid for each in self.live.all()}
+        return [it for it in ended if (it.cli_id, it.session_id) not in live]
 
     def _has_left(self, cli: LiveCli) -> bool:
         """Whether it went to another window; or, of one whose process this system does not know,
