@@ -8,7 +8,6 @@ import gc
 import importlib.util
 import os
 import random
-import sys
 import threading
 from contextlib import suppress
 
@@ -17,7 +16,7 @@ from hypothesis import settings
 
 from tests.leftovers import Leftovers, own_temp_folder
 from tests.looks_at import PassedBefore
-from tests.loop_checks import check_without_stacks
+from tests.loop_checks import are_stacks_wanted, check_without_stacks
 from tests.package_name import name_package
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -30,7 +29,7 @@ SKIPPED = "skipped: "
 
 name_package(ROOT)
 
-if not (os.environ.get("PYTHONASYNCIODEBUG") or sys.flags.dev_mode):
+if not are_stacks_wanted():
     check_without_stacks()
 
 # The same examples each time: what fails here fails everywhere.

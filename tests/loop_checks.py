@@ -8,9 +8,15 @@ what it hands over is checked here just the same. PYTHONASYNCIODEBUG=1 gives a r
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from typing import Any
 
 IS_CHECKED = "_is_checked_without_stacks"
+
+
+def are_stacks_wanted() -> bool:
+    return bool(os.environ.get("PYTHONASYNCIODEBUG")) or sys.flags.dev_mode
 
 
 def check_without_stacks() -> None:

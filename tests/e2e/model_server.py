@@ -30,9 +30,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import BaseServer
 from typing import Any, Sequence, Union
 
-# What the model says where a test has planned nothing.
 # Begins what Gemini CLI says of the session, in a part of its own.
 CONTEXT = "<session_context>"
+# What the model says where a test has planned nothing.
 NOTHING_PLANNED = "Nothing to do."
 USAGE = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
 # One object that satisfies every side question of the CLI.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable
+
+from ..loop_checks import are_stacks_wanted
 
 
 class Checked(unittest.IsolatedAsyncioTestCase):
@@ -31,7 +32,7 @@ class Checked(unittest.IsolatedAsyncioTestCase):
             with self.assertRaisesRegex(TypeError, "coroutines cannot be used"):
                 start(step)
 
-    @unittest.skipIf(os.environ.get("PYTHONASYNCIODEBUG"), "stacks are wanted")
+    @unittest.skipIf(are_stacks_wanted(), "stacks are wanted")
     async def test_no_stack_is_noted(self) -> None:
         handle = asyncio.get_running_loop().call_soon(int)
         self.assertIsNone(getattr(handle, "_source_traceback", None))
