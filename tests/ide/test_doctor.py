@@ -198,6 +198,8 @@ FINE: tuple[tuple[str, dict[str, Any]], ...] = (
      {"window": replace(OURS, unwritten={"/home/ann/.qwen/ide": "The disk is full."})}),
     ("the server was taken over from before",
      {"process": EARLY, "window": replace(OURS, since=0.0)}),
+    ("a CLI that was started just before the window, and looks a moment later",
+     {"process": replace(PROCESSES[CLI], started=999.5)}),
     ("the terminal tells of the editor",
      {"process": EARLY, "environment": {"TERM_PROGRAM": "sublime"}}),
     ("a container of SSH", {"exists": CONTAINER, "environment": {"SSH_CONNECTION": "1"}}),

@@ -23,6 +23,9 @@ RUN_CLI = "run_cli"
 
 # The CLI's oldest version that finds the file and sends a token.
 OLDEST = (0, 7)
+# Seconds from a CLI's start until it looks for an editor, or less. Nor does the system tell more
+# exactly when a process was started while the machine is busy.
+LOOKS_AFTER = 1.0
 API_KEYS = "https://aistudio.google.com/apikey"
 NO_LOGIN = (
     f"Get an API key at {API_KEYS} and give it to the CLI when it asks, or use Vertex AI or Code"
@@ -262,7 +265,7 @@ def detected(facts: Facts) -> Ok | Failed | None:
         since = window.since or begun
         # It may have found the previous editor, if a CLI of its kind connected to that later.
         found_before = process.started < window.connected_before.get(facts.cli.id, 0.0) < begun
-        if process.started and process.started < since and not found_before:
+        if process.started and process.started < since - LOOKS_AFTER and not found_before:
             return Failed(
                 f"The CLI (process {process.pid}) was started at {_clock(process.started)}, before"
                 f" this window could be found ({_clock(since)}). A CLI looks for an editor only"
