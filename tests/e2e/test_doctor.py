@@ -140,7 +140,7 @@ class Doctor(unittest.TestCase):
         ends, failure = time.monotonic() + PATIENCE, self.failure(cli)
         while not re.search(step, failure) and time.monotonic() < ends:
             failure = self.failure(cli)
-        self.assertRegex(failure, step)
+        self.assertRegex(failure, step, self.of(cli))
 
     def until_nothing_fails(self) -> None:
         self.until_it_fails(self.cli, "^$")
