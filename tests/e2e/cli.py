@@ -214,7 +214,10 @@ class GeminiCli:
             return NOTHING_PLANNED in screen.rpartition(command)[2]
 
         def is_answered(screen: str) -> bool:
-            return is_a_prompt(screen) or bool(ANSWER.search(screen.rpartition(command)[2]))
+            answer = screen.rpartition(command)[2]
+            # That it is connecting is no answer yet.
+            said = bool(ANSWER.search(answer)) and "Connecting" not in answer
+            return said or is_a_prompt(screen)
 
         for _ in range(TRIES):
             self.say(command)
