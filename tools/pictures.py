@@ -354,8 +354,11 @@ def played(name: str, folder: str) -> List[Any]:
     with open(os.path.join(shop, "shop.py"), "w", encoding="utf-8") as file:
         file.write(SHOP)
     editor = [sys.executable, "-m", "headless", shop, "--scheme", PICTURES[name].scheme]
+    # With a temp folder of its own: no CLI of the user finds it, and nothing of it is left.
     subprocess.check_call(
-        editor + ["--exec", os.path.abspath(__file__), "--", name, folder], cwd=ROOT
+        editor + ["--exec", os.path.abspath(__file__), "--", name, folder],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": folder},
     )
     with open(os.path.join(folder, name + ".json"), encoding="utf-8") as file:
         return list(json.load(file))
