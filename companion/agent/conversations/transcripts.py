@@ -323,6 +323,6 @@ async def on_disk(work: Callable[[], T], seconds: float | None = READING) -> T:
     try:
         return await in_thread(work, seconds)
     except (OSError, asyncio.TimeoutError) as error:
-        logger.error("a conversation cannot be read: %s", str(error) or "no answer")
+        logger.error("the disk fails with a conversation: %s", str(error) or "no answer")
         told = sentence("The conversation cannot be read.")
         raise AgentError(INTERNAL_ERROR, told) from error
