@@ -149,7 +149,7 @@ class Workspace:
         """
         async with AsyncExitStack() as stack:
             port = await self._listen(stack)
-            self.since = 0.0 if port == self._wanted_port else time.time()
+            self.since = 0.0 if self._wanted_port else time.time()
             self.advertisement = replace(self.advertisement, pid=pid, port=port)
             self.publication = _publish(self, self._editor)
             self._on_change()

@@ -147,6 +147,22 @@ class StopsAndStarts(OutlivingTestCase):
         tokens = {id: it["GEMINI_CLI_IDE_AUTH_TOKEN"] for id, it in self.environments.items()}
         self.assertEqual(tokens, {2: "token-2", 3: "token-1"})
 
+    def test_a_cli_that_found_the_earlier_one_could_find_this_one_at_whatever_port(self) -> None:
+        """Otherwise Doctor would say that it came before the window."""
+
+        async def step(windows: Windows) -> None:
+            windows.set_windows({1: ("/a",), 2: ("/new",)})
+            await until(lambda: all(it.port for it in windows.statuses()))
+            found.extend(workspace.since for workspace in windows)
+
+        found: list[float] = []
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            state_file.save(self.path, [self.saved("/a", port=other.getsockname()[1])])
+            self.run_with(step)
+        taken_over, new = found
+        self.assertEqual(taken_over, 0.0)
+        self.assertNotEqual(new, 0.0)
+
     def test_a_port_that_somebody_else_has_now_costs_the_token(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as other:
             port = other.getsockname()[1]
