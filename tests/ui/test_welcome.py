@@ -371,7 +371,7 @@ class Doctor(Pages):
     def test_beside_a_cli_that_runs_another_one_is_started_and_the_link_says_so(self) -> Steps:
         self.install()
         early = SystemProcess(7, 1, "node", "node /bin/gemini", 1.0, self.folder, {})
-        editor = SystemProcess(os.getppid(), 1, "sublime_text", "", 2.0)
+        editor = SystemProcess(os.getppid(), 1, "sublime_text", "", 9.0)
         self.addCleanup(self.window.set_project_data, self.window.project_data())
         self.window.set_project_data({"folders": [{"path": self.folder}]})
         with mock.patch.dict(os.environ, {"GEMINI_API_KEY": "none"}), mock.patch(
