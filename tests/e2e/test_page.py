@@ -531,11 +531,13 @@ class Commands(PageTable):
         await expect(turn).not_to_have_text(before)
         await expect(main).to_be_disabled()
         for _ in range(20):
-            if await main.is_enabled():
+            if await turn.is_hidden():
                 break
             await page.keyboard.press("Enter")
             await self.settled(page)
         await expect(page.locator(".question .command")).to_be_focused()
+        # Only a moment after the end came in sight (companion/api/page/decisions.js).
+        await expect(main).to_be_enabled()
         await page.keyboard.press("1")
         await self.answered(page)
         self.assertTrue(os.path.exists(self.path("keys")))
