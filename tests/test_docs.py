@@ -154,19 +154,6 @@ class Architecture(unittest.TestCase):
             with self.subTest(place):
                 self.assertTrue(any(map(os.path.exists, found)))
 
-    def test_the_tables_of_the_rooms_name_every_module_and_no_other(self) -> None:
-        parts = re.split(r"(?m)^### `(\w+)/`$", read("docs", "architecture.md"))
-        tables = {
-            room: re.findall(r"(?m)^\| `([\w/]+)` \|", text.split("\n## ")[0])
-            for room, text in zip(parts[1::2], parts[2::2])
-        }
-        modules: dict[str, list[str]] = {}
-        for path in sources("companion"):
-            room, _slash, name = path.replace(os.sep, "/")[len("companion/") :].partition("/")
-            if name and not name.endswith("__init__.py"):
-                modules.setdefault(room, []).append(name[: -len(".py")])
-        self.assertEqual(tables, {room: sorted(names) for room, names in modules.items()})
-
 
 class ThreatModel(unittest.TestCase):
     def test_every_test_that_is_named_exists(self) -> None:
