@@ -214,7 +214,7 @@ def plugin_unloaded() -> None:
 
 class GeminiCompanionListener(sublime_plugin.EventListener):
     """Events go to `_host.running`, which is None before the start and after the stop. One method
-    for each event: more than twenty."""
+    for each event."""
 
     def on_exit(self) -> None:
         _host.quit()

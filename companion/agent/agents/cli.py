@@ -147,7 +147,7 @@ class AgentCli:
     `shows_headers`, those of its tool servers stand on a command line, which all users of the
     computer can read. It `starts_git` if it does so by itself, as soon as it opens a folder.
 
-    It has more than twenty methods: each is one difference between the CLIs.
+    Each method is one difference between the CLIs.
     """
 
     id = ""

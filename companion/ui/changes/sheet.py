@@ -40,8 +40,8 @@ ASIDE = "{} has changed meanwhile, so what you typed there is in a tab of its ow
 
 
 class ChangeSheet:
-    """The sheet in one view and its clones. `sources` are asked in their order. More than twenty
-    methods: what is drawn and what is typed change one text."""
+    """The sheet in one view and its clones. `sources` are asked in their order. What is drawn and
+    what is typed change one text."""
 
     def __init__(
         self,
