@@ -43,6 +43,37 @@ UPWARD = {
     ("ui/review/returned", "ui/sublime_editor"),
     ("ui/review/written_reviews", "ui/sublime_editor"),
 }
+# The modules of a room that other rooms may import. Of the rest, those that they import
+# nevertheless: fewer with time, and no other one.
+FRONTS = {
+    "agent": {"agent/agent", "agent/engine"},
+    "ide": {"ide/editor", "ide/events", "ide/questions", "ide/service"},
+}
+BESIDE = {
+    "agent": {
+        "agent/acp/elicitation", "agent/acp/messages", "agent/acp/session_list",
+        "agent/acp/session_state", "agent/acp/slash_commands", "agent/acp/tool_servers",
+        "agent/agents/cli", "agent/agents/cli_home", "agent/agents/credentials",
+        "agent/agents/open_files", "agent/agents/supported", "agent/conversations/attachments",
+        "agent/conversations/conversation", "agent/conversations/mentions",
+        "agent/conversations/message_queue", "agent/conversations/past_turns",
+        "agent/conversations/registry", "agent/conversations/shared_folder",
+        "agent/conversations/transcript_reader", "agent/conversations/transcripts",
+        "agent/conversations/turn_undo", "agent/display/asked", "agent/display/document",
+        "agent/display/wire", "agent/events/event_feed", "agent/events/turn_events",
+        "agent/processes/account", "agent/processes/backend", "agent/processes/launches",
+        "agent/processes/login", "agent/processes/own_sessions", "agent/processes/runner",
+        "agent/turn/call_questions", "agent/turn/edited_file", "agent/turn/outcomes",
+        "agent/turn/turn", "agent/wording/failure", "agent/wording/sentence",
+    },
+    "ide": {
+        "ide/accepted_edits", "ide/cli_settings", "ide/clis", "ide/code_queries",
+        "ide/connected_clis", "ide/context", "ide/discovery", "ide/doctor/checks",
+        "ide/doctor/facts", "ide/doctor/gathering", "ide/doctor/report", "ide/doctor/starting",
+        "ide/file_content", "ide/hooks/extension", "ide/live_clis", "ide/live_words",
+        "ide/path_maps", "ide/reach", "ide/sharing", "ide/status", "ide/window_settings",
+    },
+}  # fmt: skip
 # The folders beside the package whose modules import each other.
 OTHERS = ("bench", "headless", "tests", "tools")
 # Here alone imports for types do not count. A part of a simulated world holds the world, and the
@@ -208,6 +239,16 @@ def circle(left: dict[str, set[str]]) -> list[str]:
             used.difference_update(free)
 
 
+def beside_the_front(room: str) -> dict[str, set[str]]:
+    """The modules of other rooms that import a module of the room beside its front, with these."""
+    found = {
+        name: {it for it in inside(name, tree) if room_of(it) == room} - FRONTS[room]
+        for name, tree in modules().items()
+        if room_of(name) != room
+    }
+    return {name: used for name, used in found.items() if used}
+
+
 IMPORT_EACH = """
 import importlib, sys, types
 package = sys.modules["GeminiCompanion"] = types.ModuleType("GeminiCompanion")
@@ -273,6 +314,12 @@ class Layout(unittest.TestCase):
             for name, used in own.items():
                 high = [it for it in used if ranks.get(it, -1) > ranks.get(name, -1)]
                 self.assertEqual(high, [], name)
+
+    def test_other_rooms_import_the_front_of_a_room_only(self) -> None:
+        for room, front in FRONTS.items():
+            self.assertLessEqual(front, set(modules()))
+            beside = beside_the_front(room)
+            self.assertEqual({it for used in beside.values() for it in used}, BESIDE[room], beside)
 
     def test_each_import_that_may_go_up_is_there(self) -> None:
         for name, upward in UPWARD:
