@@ -137,8 +137,6 @@ class Ledger:
         for key, proposal in self.proposals.items():
             self._check_told_once(proposal, key in waiting)
             self._check_is_own(proposal)
-            if key not in waiting and not proposal.heard:
-                self._check_is_away(proposal)
             for press in proposal.presses:
                 if press.kind == "drop":
                     self._check_drop(proposal, press)
@@ -189,14 +187,23 @@ class Ledger:
                     if any(mark in (text or "") for mark in other.marks):
                         self.violate(f"{proposal.name} was told the text of {other.name}: {text!r}")
 
-    def _check_is_away(self, proposal: Proposal) -> None:
-        """What the user has decided, and its CLI did not live to hear, they are told."""
+    def check_away(self, waiting: set[tuple[str, str]]) -> None:
+        """To be called once each session has ended whose CLI did not come back."""
+        for proposal in self.unsaid(waiting):
+            self.violate(f"{proposal.name} is decided, and nobody says that its CLI is away")
+
+    def unsaid(self, waiting: set[tuple[str, str]]) -> list[Proposal]:
+        """What the user has decided, and its CLI did not live to hear, they are told: once it shows
+        that the CLI is gone. If the package is loaded anew before that, it shows when the session
+        ends, for the CLI has a while to come back to it. Gives that of which they were not told."""
+        unheard = [it for key, it in self.proposals.items() if key not in waiting and not it.heard]
+        return [it for it in unheard if self._is_unsaid(it)]
+
+    def _is_unsaid(self, proposal: Proposal) -> bool:
         decided = [it.at for it in proposal.presses if it.kind in ("accept", "reject", "close")]
         if any(it.kind == "terminal" for it in proposal.presses) or not decided:
-            return
-        self.counts["away"] += 1
-        if not any(at >= decided[0] and AWAY in sentence for at, sentence in self.said):
-            self.violate(f"{proposal.name} is decided, and nobody says that its CLI is away")
+            return False
+        return not any(at >= decided[0] and AWAY in sentence for at, sentence in self.said)
 
     def _check_drop(self, proposal: Proposal, press: Press) -> None:
         """What was dropped before it was accepted is not accepted, or the user is told."""

@@ -24,6 +24,7 @@ from GeminiCompanion.companion.ide.events import EditTakenBack
 from GeminiCompanion.companion.ide.hooks import open_questions
 from GeminiCompanion.companion.ide.questions import UnwrittenTexts
 from GeminiCompanion.companion.ide.service import Companion
+from GeminiCompanion.companion.ide.silence import GRACE
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.review import large, open_diffs
 from GeminiCompanion.companion.ui.review.record import comments, is_diff
@@ -223,6 +224,9 @@ class World:
         unwritten = plugin._host.running.companion.ask(UnwrittenTexts(self.window.id()))
         await self._until(lambda: unwritten.is_there)
         self._check([text for _path, text in unwritten.result()])
+        if self.ledger.unsaid(self._undecided()):
+            await asyncio.sleep(GRACE)
+        self.ledger.check_away(self._undecided())
         self.press(plugin.plugin_unloaded)
         for cli in self._clis:
             cli.end()
@@ -242,10 +246,14 @@ class World:
     def _check(self, unwritten: list[str]) -> None:
         views = self.window.views()
         places = [text_of(view) for view in views if view != self._chat.view]
-        found = list(open_diffs.diffs(self.window))
-        waiting = {(record.session_id, record.path) for _view, record in found}
-        self.ledger.hooks.check(places, [it.text for view, _ in found for it in comments(view)])
-        self.ledger.check(places + self._files() + unwritten, waiting, self._chat)
+        found = [view for view, _record in open_diffs.diffs(self.window)]
+        self.ledger.hooks.check(places, [it.text for view in found for it in comments(view)])
+        self.ledger.check(places + self._files() + unwritten, self._undecided(), self._chat)
+
+    def _undecided(self) -> set[tuple[str, str]]:
+        """The sessions and paths of the proposals that wait for the user."""
+        found = open_diffs.diffs(self.window)
+        return {(record.session_id, record.path) for _view, record in found}
 
     def _files(self) -> list[str]:
         """The texts of all files for which there was a proposal."""
