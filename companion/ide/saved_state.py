@@ -49,6 +49,17 @@ class SavedWords:
 
 
 @dataclass(frozen=True)
+class SavedTurn:
+    """A turn in which a CLI made edits without asking (`hooks.edit_makers`): of the kind with the
+    `cli_id`, in its own session, as that process, 0 if this system does not know it."""
+
+    id: str
+    cli_id: str
+    session_id: str
+    pid: int
+
+
+@dataclass(frozen=True)
 class SavedWorkspace:
     """A window's endpoint. `folders` decide which window gets it back; if several windows have the
     same folders, the editor's `window_id` does as well. `proposals` are the entries of its book.
@@ -65,6 +76,7 @@ class SavedWorkspace:
     saved_at: float
     window_id: int = 0
     words: tuple[SavedWords, ...] = ()
+    turns: tuple[SavedTurn, ...] = ()
 
     @property
     def has_texts(self) -> bool:

@@ -14,7 +14,7 @@ from ..base.large_json import encode_in_pieces
 from ..base.log import logger
 from .clis import GEMINI_CLI
 from .decisions import OPEN, STATES, Entry
-from .saved_state import SavedSession, SavedWords, SavedWorkspace
+from .saved_state import SavedSession, SavedTurn, SavedWords, SavedWorkspace
 
 T = TypeVar("T")
 
@@ -130,6 +130,7 @@ def _workspace(members: _Members) -> SavedWorkspace:
         members.get("saved_at", _moment, time.time()),
         members.get("window_id", _integer, 0),
         members.all("words", _words, is_later=True),
+        members.all("turns", _turn, is_later=True),
     )
 
 
@@ -142,6 +143,15 @@ def _words(members: _Members) -> SavedWords:
         members.get("path", _text, ""),
         members.get("about", _text, ""),
         members.get("heading", _text, ""),
+    )
+
+
+def _turn(members: _Members) -> SavedTurn:
+    return SavedTurn(
+        members.need("id", _text),
+        members.need("cli_id", _text),
+        members.need("session_id", _text),
+        members.need("pid", _natural),
     )
 
 

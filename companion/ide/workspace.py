@@ -101,6 +101,7 @@ class Workspace:
         self.advertisement = replace(self.advertisement, token=token)
         self._wanted_port = saved.port
         self.words.adopt(saved.words)
+        self.unasked.makers.adopt(saved.turns)
         numbers = self.adopt(saved.proposals)
         event_ids = dict(zip(numbers, (entry.event_id for entry in saved.proposals)))
         self.delivery.restore(saved.sessions, event_ids)
@@ -129,6 +130,7 @@ class Workspace:
             now,
             self.window_id,
             self.words.saved(),
+            self.unasked.makers.saved(),
         )
 
     @property
@@ -246,6 +248,7 @@ class Workspace:
         end."""
         await self._disk.look()
         self.unasked.forget(await self.hooks.look_after())
+        await self.unasked.makers.look_after()
         await self.words.look_after()
         self.delivery.pass_on()
         if self.publication is not None:
@@ -312,7 +315,9 @@ def _hook_listeners(
     workspace: Workspace, editor: Editor, settings: WindowSettings
 ) -> tuple[UnaskedEdits, DiagnosticsAfterEdits]:
     gather, context = partial(editor.gather_edit, workspace.window_id), workspace.context
-    edits = UnaskedEdits(context, gather, lambda: workspace.diffs.offers_diffs)
+    edits = UnaskedEdits(
+        context, gather, lambda: workspace.diffs.offers_diffs, workspace._on_change
+    )
     edits.shows, edits.asks = settings.shows_unasked, settings.asks_for_edits
     found = DiagnosticsAfterEdits(workspace.window_id, editor.edit_watch, context)
     found.is_on = settings.diagnostics_after_edits

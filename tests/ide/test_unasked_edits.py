@@ -37,7 +37,8 @@ class Hearing(InLoop):
         self.context = ContextStore()
         self.shown: list[UnaskedEdit] = []
         self.offers = True
-        self.unasked = UnaskedEdits(self.context, self.shown.append, lambda: self.offers)
+        show, nothing = self.shown.append, lambda: None
+        self.unasked = UnaskedEdits(self.context, show, lambda: self.offers, nothing)
         self.cli, self.names, self.session = GEMINI_CLI, GEMINI, "cli"
         self.connected: Any = None
         self.answer = HookAnswer()
@@ -313,10 +314,10 @@ def _said(found: Any) -> str:
 class Shown(Hearing):
     async def test_what_does_not_fit_into_one_answer_is_told_with_the_next(self) -> None:
         await self.prompted("do")
-        name, turn = "x" * 200, next(iter(self.unasked._sessions))
+        name, turn = "x" * 200, "not known"
         paths = [os.path.join(os.sep, f"{number:03}{name}") for number in range(100)]
         for path in paths:
-            self.unasked.taken_back(turn, "", path, True)
+            self.unasked.taken_back(turn, GEMINI_CLI.name, path, True)
         heard: list[str] = []
         while len(heard) < 10 and (not heard or heard[-1]):
             await self.prompted("again")

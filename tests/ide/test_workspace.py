@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 import time
+from dataclasses import replace
 from string import ascii_lowercase
 from typing import Any, Callable, Mapping, TypeVar
 from unittest import mock
@@ -20,7 +21,7 @@ from GeminiCompanion.companion.ide.diffs import MAX_OPEN_DIFFS, MAX_PATH, MAX_WI
 from GeminiCompanion.companion.ide.disk_check import LOOKS
 from GeminiCompanion.companion.ide.editor import EditorError, Proposal
 from GeminiCompanion.companion.ide.events import WindowSettingsChanged
-from GeminiCompanion.companion.ide.hooks import hook_desk, unasked_edits
+from GeminiCompanion.companion.ide.hooks import edit_makers, hook_desk, unasked_edits
 from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
@@ -529,26 +530,106 @@ def discovery_files(folder: str) -> list[str]:
     return [name for name in os.listdir(folder) if name.endswith(".json")]
 
 
-class KilledCli(WithoutServer):
-    async def test_the_next_cli_hears_what_was_undone_of_one_that_was_killed(self) -> None:
-        patched(self, mock.patch.object(hook_desk, "in_thread", _at_once))
-        patched(self, mock.patch.object(disk_check, "in_thread", _at_once))
-        running = {1, 2}
-        patched(self, mock.patch.object(private_files, "is_running", running.__contains__))
-        await self.prompt(1)
-        (turn,) = self.workspace.unasked._sessions
-        self.workspace.unasked.taken_back(turn, "Gemini CLI", "/w/a.py", True)
-        await self.workspace.look_after()
-        self.assertEqual(await self.prompt(2), {})
-        running.remove(1)
-        await self.workspace.look_after()
-        told = (await self.prompt(2))["hookSpecificOutput"]["additionalContext"]
-        self.assertEqual(told, unasked_edits.UNDONE.format("/w/a.py"))
-        self.assertEqual(await self.prompt(2), {})
+class UndoneEdit(WithoutServer):
+    """CLIs of one kind, each with its process and a session of its own. The first has made an edit
+    without asking."""
 
-    async def prompt(self, pid: int) -> Mapping[str, Any]:
-        told = {"hook_event_name": "BeforeAgent", "session_id": str(pid), "prompt": "do"}
-        return await self.workspace.hooks.answer(GEMINI_CLI, {"pid": pid, "input": told})
+    async def begin(self) -> None:
+        await super().begin()
+        for module in (hook_desk, disk_check, unasked_edits, edit_makers):
+            patched(self, mock.patch.object(module, "in_thread", _at_once))
+        self.running = {1, 2}
+        patched(self, mock.patch.object(private_files, "is_running", self.running.__contains__))
+        self.namespace = ""
+        self.path = os.path.join(self.temp, "a.py")
+
+    async def edit(self) -> None:
+        tool = {"tool_name": "write_file", "tool_input": {"file_path": self.path}}
+        await self.hook(1, "BeforeAgent", prompt="do")
+        await self.hook(1, "BeforeTool", **tool)
+        write(self.path, "new")
+        await self.hook(1, "AfterTool", **tool, tool_response={})
+
+    def undo(self) -> None:
+        (edit,) = self.editor.unasked
+        self.workspace.unasked.taken_back(edit.turn, edit.client, edit.path, True)
+
+    def start_again(self, **without: Any) -> None:
+        saved = replace(self.workspace.saved(time.time()), **without)
+        self.workspace = Workspace(WINDOW, (), self.editor)
+        self.workspace.restore(saved)
+
+    async def hook(self, pid: int, name: str, **told: Any) -> Mapping[str, Any]:
+        told.update(hook_event_name=name, session_id=str(pid))
+        body = {"pid": pid, "pid_namespace": self.namespace, "input": told}
+        return await self.workspace.hooks.answer(GEMINI_CLI, body)
+
+    async def prompt(self, pid: int) -> str:
+        """What its model hears."""
+        answer = await self.hook(pid, "BeforeAgent", prompt="do")
+        return str(answer.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+    @property
+    def sentence(self) -> str:
+        return unasked_edits.UNDONE.format(self.path)
+
+    async def test_the_next_cli_hears_what_was_undone_of_one_that_was_killed(self) -> None:
+        await self.edit()
+        self.undo()
+        await self.workspace.look_after()
+        self.assertEqual(await self.prompt(2), "")
+        self.running.remove(1)
+        await self.workspace.look_after()
+        self.assertEqual(await self.prompt(2), self.sentence)
+        self.assertEqual(await self.prompt(2), "")
+
+    async def test_after_restarts_only_the_cli_that_made_the_edit_hears_that_it_was_undone(
+        self,
+    ) -> None:
+        await self.edit()
+        self.start_again()
+        self.start_again()
+        self.undo()
+        await self.workspace.look_after()
+        self.assertEqual(await self.prompt(2), "")
+        self.assertEqual(await self.prompt(1), self.sentence)
+
+    async def test_after_a_restart_the_next_cli_hears_it_once_the_one_that_made_the_edit_has_ended(
+        self,
+    ) -> None:
+        await self.edit()
+        self.start_again()
+        self.undo()
+        self.running.remove(1)
+        await self.workspace.look_after()
+        self.assertEqual(await self.prompt(2), self.sentence)
+
+    async def test_after_a_restart_a_cli_of_another_system_is_waited_for_a_while(self) -> None:
+        self.namespace = "another"
+        await self.edit()
+        self.start_again()
+        self.undo()
+        await self.workspace.look_after()
+        self.assertEqual(await self.prompt(2), "")
+        late = time.time() + hook_desk.SILENT + 1
+        with mock.patch.object(time, "time", lambda: late):
+            await self.workspace.look_after()
+        self.assertEqual(await self.prompt(2), self.sentence)
+
+    async def test_one_that_ended_before_the_restart_is_not_waited_for(self) -> None:
+        await self.edit()
+        await self.hook(1, "SessionEnd")
+        self.start_again()
+        self.undo()
+        self.assertEqual(await self.prompt(2), self.sentence)
+
+    async def test_where_an_older_release_saved_the_state_any_cli_of_the_kind_hears_it(
+        self,
+    ) -> None:
+        await self.edit()
+        self.start_again(turns=())
+        self.undo()
+        self.assertEqual(await self.prompt(2), self.sentence)
 
 
 class DiscoveryFile(Served):

@@ -81,7 +81,7 @@ class HookDesk:
             return {}
         event = replace(told, pid=_process(told))
         # At once, because it may end while anything is waited for.
-        self._local |= _running({event.pid} - {0})
+        self._local |= running({event.pid} - {0})
         session = await self.session_of(event)
         known = self.live.find(event)
         self._elsewhere = [it for it in self._elsewhere if it != known]
@@ -159,7 +159,7 @@ class HookDesk:
         process has ended, unless another one goes on with the session."""
         known = self.live.all()
         pids = {each.pid for each in known} & self._local
-        gone = pids - await in_thread(partial(_running, pids)) if pids else set()
+        gone = pids - await in_thread(partial(running, pids)) if pids else set()
         ended = [it for it in known if it.pid in gone]
         self.live.forget([*ended, *(it for it in known if self._has_left(it))])
         self._elsewhere = []
@@ -192,5 +192,5 @@ def _process(event: HookEvent) -> int:
     return system_processes.of_hook(event.pid) if is_here else 0
 
 
-def _running(pids: set[int]) -> set[int]:
+def running(pids: set[int]) -> set[int]:
     return {pid for pid in pids if private_files.is_running(pid)}

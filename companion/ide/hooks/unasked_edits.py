@@ -29,6 +29,7 @@ from ..live_clis import LiveCli
 from ..path_maps import is_of_windows
 from ..session import Session
 from . import git_files
+from .edit_makers import EditMakers
 from .git_files import GitTree
 from .hook_answers import MAX_CONTEXT, NOTHING, HookAnswer, takes_context
 from .work_trees import WorkTrees
@@ -39,9 +40,9 @@ PATIENCE = 2.5
 MAX_FILES, MAX_BYTES = 200, 16 * 1024 * 1024
 # Bytes kept for all tools that run, and what a file of a work tree counts as.
 MAX_HELD, TREE_FILE = 64 * 1024 * 1024, 400
-# Sessions of CLIs and turns that are known, tools of all sessions that run at a time, and sentences
-# that wait for a CLI: as many as edits are kept.
-MAX_SESSIONS, MAX_TURNS, MAX_TOOLS, MAX_SENTENCES = 64, 1024, 32, 200
+# Sessions of CLIs that are known, tools of all sessions that run at a time, and sentences that wait
+# for a CLI.
+MAX_SESSIONS, MAX_TOOLS, MAX_SENTENCES = 64, 32, 200
 ASKED_FOR = "Sublime Text shows each edit before it is made."
 NOT_KNOWN = "The file before the edit is not known."
 NOT_READ = Original("", exists=True, note=NOT_KNOWN)
@@ -86,7 +87,8 @@ class _Turn:
 
 class UnaskedEdits:
     """A listener of the window's HookDesk. `context` knows the open files. `show` gets each edit.
-    `offers_diffs` says whether CLIs can show their edits in the editor.
+    `offers_diffs` says whether CLIs can show their edits in the editor. `on_change` is that of the
+    `makers`.
 
     If it `shows`, edits are shown after they were made; if it `asks`, a CLI that is connected and
     can ask does so before each of them."""
@@ -96,19 +98,20 @@ class UnaskedEdits:
         context: ContextStore,
         show: Callable[[UnaskedEdit], None],
         offers_diffs: Callable[[], bool],
+        on_change: Callable[[], None],
     ) -> None:
         self._context = context
         self._show = show
         self._offers_diffs = offers_diffs
+        self.makers = EditMakers(on_change)
         self._work_trees = WorkTrees()
         self.shows, self.asks = True, False
-        # By the CLI's id and the session's, oldest first; and these by the id of the turn.
+        # By the CLI's id and the session's, oldest first.
         self._turns: OrderedDict[tuple[str, str], _Turn] = OrderedDict()
-        self._sessions: OrderedDict[str, tuple[str, str]] = OrderedDict()
         # The id of a turn, the CLI's name, and what it is to be told.
         self._to_tell: list[tuple[str, str, str]] = []
-        # The turn's id and the subject of each tool that runs.
-        self._running: list[tuple[str, str]] = []
+        # Of each tool that runs, the CLI's id and the session's, the turn's id, and the subject.
+        self._running: list[tuple[tuple[str, str], str, str]] = []
         # By path, the digest of the newest text that was shown.
         self._shown: OrderedDict[str, str | None] = OrderedDict()
         # How often files are being read now, and what is shown meanwhile: path, before and after.
@@ -116,13 +119,14 @@ class UnaskedEdits:
         self._moved: list[tuple[str, Original, Original]] = []
 
     async def heard(self, event: HookEvent, session: Session | None) -> HookAnswer:
+        self.makers.heard(_key(event))
         turn = self._turn(event)
         answer = NOTHING
         if event.moment is Moment.ASKS and event.kind in EDITS:
             _add(turn.asked, (_name(event.subject), _hash(event)), None)
         elif event.moment is Moment.TOOL_BEGINS and event.kind is not None:
             if self.shows:
-                self._remember(turn, event.subject, await self._read(event, turn))
+                self._remember(event, turn, await self._read(event, turn))
             answer = self._asking(event, session)
         elif event.moment is Moment.TOOL_ENDED and event.kind is not None:
             # Before anything is waited for: the CLI may ask about its next edit meanwhile.
@@ -139,11 +143,6 @@ class UnaskedEdits:
         sentence = (UNDONE if is_whole else CHANGED).format(self._context.path_maps.to_remote(path))
         self._wait([*self._to_tell, (turn, client, sentence)])
 
-    def session_of(self, turn: str) -> tuple[str, str] | None:
-        """The CLI's id and the session's in which it was; None if that has ended or is not
-        known."""
-        return self._sessions.get(turn)
-
     def forget(self, ended: Iterable[LiveCli]) -> None:
         """These were killed, so no hook said so."""
         for each in ended:
@@ -157,20 +156,17 @@ class UnaskedEdits:
         begins = event.moment is Moment.PROMPTED and (event.prompt or (turn and turn.is_over))
         if turn is None or begins:
             turn = self._turns[key] = _Turn(event.prompt)
-            self._sessions[turn.id] = key
         elif event.moment is Moment.PROMPTED:
             turn.asked.clear()
         turn.is_over = event.moment is Moment.ANSWERED
-        for known, limit in ((self._turns, MAX_SESSIONS), (self._sessions, MAX_TURNS)):
-            if len(known) > limit:
-                known.popitem(last=False)
+        if len(self._turns) > MAX_SESSIONS:
+            self._turns.popitem(last=False)
         return turn
 
     def _forget(self, key: tuple[str, str]) -> None:
         """The session has ended: what it was to be told goes to the next one of its CLI."""
         self._turns.pop(key, None)
-        for turn in [it for it, known in self._sessions.items() if known == key]:
-            del self._sessions[turn]
+        self.makers.forget(key)
 
     def _asking(self, event: HookEvent, session: Session | None) -> HookAnswer:
         """A CLI without a connection would ask in its terminal alone, and for ever if nobody reads
@@ -201,30 +197,30 @@ class UnaskedEdits:
         self._to_tell = to_tell[-MAX_SENTENCES:]
 
     def _is_for(self, event: HookEvent, turn: str, client: str) -> bool:
-        session = self.session_of(turn)
+        session = self.makers.session_of(turn)
         return session == _key(event) if session is not None else client == event.cli.name
 
-    def _remember(self, turn: _Turn, subject: str, before: dict[str, Original]) -> None:
+    def _remember(self, event: HookEvent, turn: _Turn, before: dict[str, Original]) -> None:
         """Keep what was before a tool that runs. Of a tool whose end is never told, as after a
         refused question, that is dropped when many others have run."""
-        turn.before.pop(subject, None)
-        turn.before[subject] = before
-        self._running = [it for it in self._running if it != (turn.id, subject)]
-        self._running.append((turn.id, subject))
-        running: list[tuple[str, str]] = []
+        turn.before.pop(event.subject, None)
+        turn.before[event.subject] = before
+        newest = _key(event), turn.id, event.subject
+        kept: list[tuple[tuple[str, str], str, str]] = []
         held = 0
         # The newest first, so that the oldest are dropped.
-        for known, each in reversed(self._running):
-            other = self._turns.get(self._sessions.get(known, ("", "")))
-            if other is None or other.id != known or other.is_done_with(each):
+        for tool in [newest, *(it for it in reversed(self._running) if it != newest)]:
+            key, id, subject = tool
+            other = self._turns.get(key)
+            if other is None or other.id != id or other.is_done_with(subject):
                 continue
-            held += other.size(each)
-            if running and (len(running) >= MAX_TOOLS or held > MAX_HELD):
-                other.forget(each)
+            held += other.size(subject)
+            if kept and (len(kept) >= MAX_TOOLS or held > MAX_HELD):
+                other.forget(subject)
                 logger.info("many tools have not ended: what the oldest changes is not shown")
             else:
-                running.append((known, each))
-        self._running = running[::-1]
+                kept.append(tool)
+        self._running = kept[::-1]
 
     async def _read(self, event: HookEvent, turn: _Turn) -> dict[str, Original]:
         """The files that the tool may write; empty if the disk does not answer in time."""
@@ -267,6 +263,9 @@ class UnaskedEdits:
             then = _before(event, known, now, self._shown.get(path))
             if now.exists and _differ(then, now):
                 client, at = event.cli.name, time.time()
+                # Its session may have ended while the files were read.
+                if _key(event) in self._turns:
+                    self.makers.note(turn.id, event)
                 self._show(UnaskedEdit(path, then, now, client, turn.id, turn.prompt, at))
                 self._move_on(path, then, now)
 

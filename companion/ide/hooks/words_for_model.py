@@ -12,7 +12,6 @@ import time
 from functools import partial
 from typing import Callable, Iterable
 
-from ...base import private_files
 from ...base.background import in_thread
 from ..editor import Editor, EditorError
 from ..extension_forms import Moment
@@ -22,7 +21,7 @@ from ..path_maps import NO_MAPS
 from ..saved_state import SavedWords
 from ..session import Session
 from .hook_answers import MAX_CONTEXT, NOTHING, HookAnswer, takes_context
-from .hook_desk import HookDesk
+from .hook_desk import HookDesk, running
 
 # What the model reads above the words of the user, by whether they accepted the edit.
 HEADINGS = {
@@ -154,12 +153,12 @@ class WordsForModel:
         gone = {it for it, each in self._waiting.items() if _key(each) not in live}
         pids = {self._waiting[it].pid for it in gone if self._is_expected(self._waiting[it])}
         # Of a process of another system (0) nobody can tell.
-        running = {0} | (await in_thread(partial(_running, pids - {0})) if pids else set())
+        present = {0} | (await in_thread(partial(running, pids - {0})) if pids else set())
         return [
             (it, words)
             for it, words in self._waiting.items()
             if it in gone and it not in self._under_way
-            if words.pid not in running or not self._is_expected(words)
+            if words.pid not in present or not self._is_expected(words)
         ]
 
     def _is_expected(self, words: SavedWords) -> bool:
@@ -184,7 +183,3 @@ def _key(words: SavedWords) -> tuple[str, str]:
 def _said(words: SavedWords) -> str:
     """What the model reads."""
     return f"{words.heading}\n{words.text}"
-
-
-def _running(pids: set[int]) -> set[int]:
-    return {pid for pid in pids if private_files.is_running(pid)}

@@ -1,0 +1,83 @@
+"""Which session of a CLI made edits without asking, by the turn in which it did. Saved over a
+restart, so that nobody else is told what becomes of them.
+
+The companion's loop owns it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from functools import partial
+from typing import Callable, Iterable
+
+from ...base.background import in_thread
+from ..hook_events import HookEvent
+from ..saved_state import SavedTurn
+from .hook_desk import SILENT, running
+
+# Turns that are known: as many as edits are listed.
+MAX_TURNS = 500
+
+
+class EditMakers:
+    """Those of one window that have not ended. A session is the CLI's id and its own. `on_change`
+    is called whenever something has changed that must be saved."""
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        # By the turn's id, oldest first.
+        self._turns: OrderedDict[str, SavedTurn] = OrderedDict()
+        # Sessions from before a restart that were not heard of since: the process, and until when
+        # one may be heard of whose process is not known, in seconds since the epoch.
+        self._expected: dict[tuple[str, str], tuple[int, float]] = {}
+
+    def note(self, turn: str, event: HookEvent) -> None:
+        """The event's session has made an edit in the turn."""
+        if turn not in self._turns:
+            self._turns[turn] = SavedTurn(turn, event.cli.id, event.session_id, event.pid)
+            if len(self._turns) > MAX_TURNS:
+                self._turns.popitem(last=False)
+            self._on_change()
+
+    def session_of(self, turn: str) -> tuple[str, str] | None:
+        """The session that made edits in the turn; None if it has ended or is not known."""
+        made = self._turns.get(turn)
+        return _session(made) if made is not None else None
+
+    def heard(self, session: tuple[str, str]) -> None:
+        """It is there, also after a restart."""
+        self._expected.pop(session, None)
+
+    def forget(self, session: tuple[str, str]) -> None:
+        """It has ended."""
+        self._expected.pop(session, None)
+        ended = [it for it, made in self._turns.items() if _session(made) == session]
+        for turn in ended:
+            del self._turns[turn]
+        if ended:
+            self._on_change()
+
+    async def look_after(self) -> None:
+        """To be called from time to time: no hook says which sessions from before a restart have
+        ended meanwhile."""
+        expected = dict(self._expected)
+        pids = {pid for pid, _until in expected.values()} - {0}
+        present = await in_thread(partial(running, pids)) if pids else set()
+        for session, (pid, until) in expected.items():
+            is_there = pid in present if pid else time.time() < until
+            if session in self._expected and not is_there:
+                self.forget(session)
+
+    def saved(self) -> tuple[SavedTurn, ...]:
+        return tuple(self._turns.values())
+
+    def adopt(self, saved: Iterable[SavedTurn]) -> None:
+        """Take the turns from before a restart."""
+        for turn in saved:
+            self._turns[turn.id] = turn
+            self._expected[_session(turn)] = turn.pid, time.time() + SILENT
+
+
+def _session(turn: SavedTurn) -> tuple[str, str]:
+    return turn.cli_id, turn.session_id
