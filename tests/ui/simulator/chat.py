@@ -16,9 +16,10 @@ from GeminiCompanion.companion.agent.agents.credentials import OWN, Credentials
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.chat.chat_service import ChatService
+from GeminiCompanion.companion.chat.chat_update import STARTING
 from GeminiCompanion.companion.chat.requests import Send
 from GeminiCompanion.companion.ui import engines
-from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER
+from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, ChatView
 
 from ...chat.simulator.agent import AgentProcess
 from ..adapter import text_of
@@ -100,9 +101,19 @@ class Chat:
 
     @property
     def waiting(self) -> list[str]:
+        shown = self._shown
+        return [it.text for it in shown.above.queue.messages] if shown is not None else []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it shows what its conversation is like."""
+        told = self._shown.told if self._shown is not None else None
+        return told is not None and told.state != STARTING
+
+    @property
+    def _shown(self) -> ChatView | None:
         running = plugin._host.running
-        found = running.chats.tabs.of(self._view) if running is not None else None
-        return [it.text for it in found.above.queue.messages] if found is not None else []
+        return running.chats.tabs.of(self._view) if running is not None else None
 
     # ----- what can happen
 
@@ -111,6 +122,10 @@ class Chat:
         view = self._world.window.active_view()
         assert view is not None
         self._view = view
+
+    def look(self) -> None:
+        """After a load of the package, a chat is opened once the user looks at it."""
+        self._world.window.focus_view(self._view)
 
     def write(self) -> None:
         """Something is typed, whether the package is there or not."""

@@ -220,6 +220,8 @@ class World:
         await asyncio.sleep(REST)
         for cli in self._alive:
             await cli.extension.prompt(is_last=True)
+        self.press(self._chat.look)
+        await self._until(lambda: self._chat.is_open)
         # The user finds them in a list.
         unwritten = plugin._host.running.companion.ask(UnwrittenTexts(self.window.id()))
         await self._until(lambda: unwritten.is_there)
