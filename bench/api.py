@@ -22,8 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from typing import Any, Dict, Iterator, List, Tuple
 
-from companion.agent.agents.credentials import API_KEY, Credentials
 from companion.agent.agents.gemini_cli import GeminiCli
+from companion.agent.credentials import API_KEY, Credentials
 
 from . import peers
 from .table import Aim, Row, median_row, millisecond_row, missing, quantile, render, spread

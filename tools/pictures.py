@@ -196,7 +196,7 @@ def chat(stage: Stage) -> None:
 
 def told(conversation: str, path: str) -> Any:
     """What the tab of a conversation is told of that turn, which works on the file."""
-    from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
+    from GeminiCompanion.companion.agent.turn_events import TurnEvent
     from GeminiCompanion.companion.chat.chat_update import WORKING, ChatUpdate
     from GeminiCompanion.companion.chat.transcript import Transcript
 
@@ -217,8 +217,8 @@ def told(conversation: str, path: str) -> Any:
 
 def said(path: str) -> List[Any]:
     """The message, and what the agent says to it after it has read the file."""
-    from GeminiCompanion.companion.agent.acp.session_state import Plan, PlanEntry
-    from GeminiCompanion.companion.agent.events import turn_events as events
+    from GeminiCompanion.companion.agent import turn_events as events
+    from GeminiCompanion.companion.agent.session_state import Plan, PlanEntry
 
     rewriting = PlanEntry("Rewrite `total`", "high", "completed")
     testing = PlanEntry("Run the tests", "high", "in_progress")
@@ -234,7 +234,7 @@ def said(path: str) -> List[Any]:
 
 def written(path: str) -> List[Any]:
     """An edit of the file that the user has allowed."""
-    from GeminiCompanion.companion.agent.events import turn_events as events
+    from GeminiCompanion.companion.agent import turn_events as events
 
     edit = events.Diff(path, SHOP, PROPOSED)
     return [
@@ -246,7 +246,7 @@ def written(path: str) -> List[Any]:
 
 def asked() -> List[Any]:
     """A command that waits for the user."""
-    from GeminiCompanion.companion.agent.events import turn_events as events
+    from GeminiCompanion.companion.agent import turn_events as events
 
     name, command = "run_shell_command", "python -m pytest -q tests"
     args = {"command": command}
@@ -257,7 +257,7 @@ def asked() -> List[Any]:
 
 
 def choices() -> Any:
-    from GeminiCompanion.companion.agent.events.turn_events import Option
+    from GeminiCompanion.companion.agent.turn_events import Option
 
     named = (("proceed_once", "Yes"), ("proceed_always", "Always"), ("cancel", "No"))
     return tuple(Option(*it) for it in named)

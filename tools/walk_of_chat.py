@@ -12,8 +12,8 @@ import threading
 from contextlib import ExitStack
 from typing import Any, Awaitable, List
 
-from companion.agent.agents.credentials import API_KEY, Credentials
 from companion.agent.agents.gemini_cli import GeminiCli
+from companion.agent.credentials import API_KEY, Credentials
 from companion.agent.processes.runner import Launch
 from companion.api import state_folder
 from companion.api.server import Server, ServerSettings

@@ -32,8 +32,8 @@ from typing import Any, Callable, Dict, List, Tuple, cast
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.agent.agents.credentials import API_KEY, Credentials
-from GeminiCompanion.companion.agent.events.turn_events import (
+from GeminiCompanion.companion.agent.credentials import API_KEY, Credentials
+from GeminiCompanion.companion.agent.turn_events import (
     END_TURN,
     Complete,
     Content,

@@ -11,27 +11,26 @@ from typing import AsyncIterator, Sequence
 
 from ..base import private_files
 from ..base.background import in_thread
+from . import failure, shared_folder
+from . import turn_events as events
 from .acp.messages import Models
 from .acp.slash_commands import SlashCommand
-from .acp.tool_servers import ToolServer
-from .agents.open_files import NO_EDITOR, OpenFiles
-from .conversations import shared_folder
 from .conversations.conversation import Conversation, SessionInfo
 from .conversations.index_file import IndexFile
 from .conversations.listing import Listed, Listing, every
 from .conversations.registry import Conversations, folder_of, last_used
 from .conversations.transcripts import Transcripts
 from .conversations.turns import ENDING, end_of
-from .events import turn_events as events
 from .events.event_feed import EventFeed
+from .failure import AgentError
+from .open_files import NO_EDITOR, OpenFiles
 from .outbox import Outbox
 from .processes.account import Account
 from .processes.backend import Backends, Clis
 from .processes.runner import Launch
+from .sentence import sentence
+from .tool_servers import ToolServer
 from .turn.turn import Limits, Turn
-from .wording import failure
-from .wording.failure import AgentError
-from .wording.sentence import sentence
 
 NO_FOLDER = sentence("The folder of this conversation is no longer known; begin a new one.")
 NOT_TRUSTED = sentence(

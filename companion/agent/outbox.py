@@ -9,12 +9,12 @@ from functools import partial
 from typing import AsyncContextManager, Callable, Sequence
 
 from ..base.background import in_thread
+from . import turn_events as events
 from .conversations import prompt
 from .conversations.conversation import Conversation, attaching
 from .conversations.steering import may_pass
-from .events import turn_events as events
+from .failure import AgentError
 from .turn.turn import Limits, Turn
-from .wording.failure import AgentError
 
 
 class Outbox:

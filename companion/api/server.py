@@ -17,7 +17,7 @@ from typing import Mapping, Sequence
 from aiohttp import web
 
 from ..agent.agent import Agent, Options
-from ..agent.wording.sentence import CHINESE
+from ..agent.sentence import CHINESE
 from ..base.connection_shares import MAX_CONNECTIONS, ConnectionShares
 from ..base.http_server import JSON, HttpServer, end_with_client
 from . import routes, state_folder

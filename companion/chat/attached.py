@@ -7,13 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 
-from ..agent.events.turn_events import (
-    Addition,
-    Message,
-    MessageAdded,
-    PastTurn,
-    QueuedMessage,
-)
+from ..agent.turn_events import Addition, Message, MessageAdded, PastTurn, QueuedMessage
 
 Said = Union[Message, MessageAdded, PastTurn, QueuedMessage]
 

@@ -9,8 +9,7 @@ import shlex
 from datetime import datetime, timedelta
 from typing import Any, Mapping
 
-from ..agent.display.wire import SUBJECTS
-from ..agent.events.turn_events import (
+from ..agent.turn_events import (
     COMPLETED,
     EXECUTING,
     FAILED,
@@ -22,6 +21,7 @@ from ..agent.events.turn_events import (
     ToolOutput,
     ToolResult,
 )
+from ..agent.wire import SUBJECTS
 from ..base.shown_text import shown, shown_line, spelled
 from .amounts import duration, many, short, short_path
 from .block import Block

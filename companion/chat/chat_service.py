@@ -13,10 +13,10 @@ import threading
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Sequence, TypeVar
 
-from ..agent.acp.tool_servers import ToolServer
 from ..agent.agent import Agent
 from ..agent.engine import Engine, User
-from ..agent.wording.failure import AgentError
+from ..agent.failure import AgentError
+from ..agent.tool_servers import ToolServer
 from ..base.answer import Answer, Unanswered
 from ..base.log import logger
 from . import problems

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..agent.acp.session_state import ConfigOptions, ContextUsage
 from ..agent.acp.slash_commands import SlashCommand
-from ..agent.events.turn_events import Diff, Queue
+from ..agent.session_state import ConfigOptions, ContextUsage
+from ..agent.turn_events import Diff, Queue
 from .question import ChatQuestion
 from .rendered import Patch
 
@@ -27,7 +27,7 @@ class UnaskedChange:
 @dataclass(frozen=True)
 class ChatUpdate:
     """A chat as it is now. `state` is one of those above; of FAILED, `problem` is the sentence and
-    `code` one of `agent/wording/failure`, or empty.
+    `code` one of `agent/failure`, or empty.
 
     `patches` are the changes of its document since the update before. If the document `is_anew`,
     they begin with an empty one. `waiting` are the questions to the user, the oldest first;

@@ -7,7 +7,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import Any, AsyncIterator, Callable, Coroutine
 
-from ..agent.wording.failure import INTERNAL_ERROR, NOT_SENT, AgentError
+from ..agent.failure import INTERNAL_ERROR, NOT_SENT, AgentError
 from ..base.log import logger
 from . import problems
 

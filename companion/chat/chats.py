@@ -6,10 +6,9 @@ import asyncio
 from functools import partial
 from typing import Callable
 
+from ..agent import failure, shared_folder
 from ..agent.agent import Agent
-from ..agent.conversations import shared_folder
 from ..agent.conversations.conversation import Conversation
-from ..agent.wording import failure
 from .chat_update import ChatUpdate
 from .finding import WantedChat
 from .open_chat import OpenChat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..agent.events.turn_events import Diff
+from ..agent.turn_events import Diff
 from ..base.changes import changes_between, common_ends, counts, rows_of
 from .pen import Pen
 from .rendered import ADDED, DIM, REMOVED

@@ -10,16 +10,16 @@ from datetime import datetime
 from functools import partial
 from typing import Sequence
 
+from ..agent import failure
 from ..agent.conversations.attachments import Attachments
 from ..agent.conversations.conversation import Conversation
 from ..agent.conversations.transcripts import on_disk
-from ..agent.conversations.turn_undo import UNDONE, FileChange, FileTexts
-from ..agent.events.turn_events import Diff, PastTurn, ToolResult
-from ..agent.turn.edited_file import plain, read_file
+from ..agent.edited_file import plain, read_file
+from ..agent.failure import VALIDATION_ERROR, AgentError
 from ..agent.turn.outcomes import CallDecision
 from ..agent.turn.turn import Turn
-from ..agent.wording import failure
-from ..agent.wording.failure import VALIDATION_ERROR, AgentError
+from ..agent.turn_events import Diff, PastTurn, ToolResult
+from ..agent.turn_undo import UNDONE, FileChange, FileTexts
 from ..base.background import in_thread
 from .attached import FILE, Attached, said_with, words_of
 from .chats import Chats

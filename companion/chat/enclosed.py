@@ -11,10 +11,10 @@ from functools import partial
 from typing import Sequence
 
 from ..agent.conversations.attachments import MAX_BYTES, Attachments
-from ..agent.conversations.mentions import mentioned
-from ..agent.wording.failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
-from ..agent.wording.sentence import sentence
+from ..agent.failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
+from ..agent.sentence import sentence
 from ..base.background import in_thread
+from ..base.mentions import mentioned
 from ..base.regular_file import FileTooLarge, read_regular
 from .attached import Attached
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from ..agent.acp.tool_servers import ToolServer
+from ..agent import shared_folder
 from ..agent.agent import Agent
-from ..agent.conversations import shared_folder
 from ..agent.conversations.conversation import Conversation
 from ..agent.conversations.registry import folder_of
-from ..agent.wording.failure import CLIENT_NOT_INITIALIZED, VALIDATION_ERROR, AgentError
-from ..agent.wording.sentence import sentence
+from ..agent.failure import CLIENT_NOT_INITIALIZED, VALIDATION_ERROR, AgentError
+from ..agent.sentence import sentence
+from ..agent.tool_servers import ToolServer
 from ..base import private_files
 from ..base.background import in_thread
 from .chat_update import STARTING, ChatUpdate

@@ -13,9 +13,9 @@ from typing import AsyncGenerator, Callable, Sequence
 from ..agent.acp.slash_commands import Commands, SlashCommand
 from ..agent.conversations.conversation import Conversation
 from ..agent.conversations.past_turns import PastTurns
-from ..agent.conversations.turn_undo import AS_LEFT, UNDONE, FileChange, TurnUndo
 from ..agent.events.event_feed import EventFeed
-from ..agent.events.turn_events import Message, PastTurn, ToolResult, TurnEvent
+from ..agent.turn_events import Message, PastTurn, ToolResult, TurnEvent
+from ..agent.turn_undo import AS_LEFT, UNDONE, FileChange, TurnUndo
 from ..base.background import in_thread
 from ..base.private_files import NotPrivate
 from .chat_update import ChatUpdate, UnaskedChange

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..agent.agents.credentials import Credentials
+from ..agent.credentials import Credentials
 from ..agent.processes.login import Login
 from .chats import Chats
 from .requests import ChatRequest

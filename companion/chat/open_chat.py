@@ -9,7 +9,7 @@ from typing import AsyncContextManager, Callable
 
 from ..agent.agent import Agent
 from ..agent.conversations.conversation import Conversation
-from ..agent.wording.failure import NOT_SENT, SESSION_NOT_FOUND
+from ..agent.failure import NOT_SENT, SESSION_NOT_FOUND
 from . import finding, problems
 from .chat_update import FAILED, READY, STARTING, STOPPING, WORKING, ChatUpdate
 from .chat_work import MessagesUnderWay, Tasks

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from ..agent.wording.failure import (
+from ..agent.failure import (
     ATTACHMENT_NOT_FOUND,
     CLIENT_NOT_INITIALIZED,
     FILE_NOT_FOUND,

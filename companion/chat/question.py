@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Sequence
 
-from ..agent.acp.elicitation import Field
-from ..agent.display import asked
-from ..agent.events.turn_events import (
+from ..agent import asked
+from ..agent.elicitation import Field
+from ..agent.turn_events import (
     ALWAYS,
     ALWAYS_SERVER,
     ALWAYS_TOOL,
@@ -45,13 +45,13 @@ class ChatQuestion:
 
     A permission's `id` is that of the call, and `revision` tells this question from others about
     it: if the agent changes anything, it is another one. `title` is the name of the tool. `text` is
-    all that is decided on (`agent/display/asked`), with invisible characters spelled out. `options`
+    all that is decided on (`agent/asked`), with invisible characters spelled out. `options`
     are the possible decisions in our order: once, always, no; their labels can be shown as they
     are. `diffs` are all edits that it would make, unchanged; where it `is_edit`, it would do
     nothing else.
 
     An elicitation's `id` is its own; `title` is the agent's message, with its lines. `mode`,
-    `fields` and `url` are as in `agent/acp/elicitation`.
+    `fields` and `url` are as in `agent/elicitation`.
     """
 
     kind: str

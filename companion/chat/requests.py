@@ -11,20 +11,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Callable, Generic, Iterator, Mapping, Sequence, TypeVar
 
-from ..agent.agents.credentials import AuthStatus
-from ..agent.conversations import shared_folder
+from ..agent import document, failure, shared_folder
 from ..agent.conversations.attachments import Attachments
 from ..agent.conversations.conversation import Conversation, SessionInfo
 from ..agent.conversations.transcript_reader import ConversationSummary
 from ..agent.conversations.transcripts import on_disk
-from ..agent.conversations.turn_undo import FileChange
-from ..agent.display import document
-from ..agent.events.turn_events import Attachment, MessageAdded, PastTurn, QueuedMessage
+from ..agent.credentials import AuthStatus
+from ..agent.failure import SESSION_NOT_FOUND, VALIDATION_ERROR, AgentError
 from ..agent.processes.backend import Backend
+from ..agent.sentence import ENGLISH, sentence
 from ..agent.turn.outcomes import CallDecision
-from ..agent.wording import failure
-from ..agent.wording.failure import SESSION_NOT_FOUND, VALIDATION_ERROR, AgentError
-from ..agent.wording.sentence import ENGLISH, sentence
+from ..agent.turn_events import Attachment, MessageAdded, PastTurn, QueuedMessage
+from ..agent.turn_undo import FileChange
 from ..base.background import in_thread
 from . import enclosed, finding, problems
 from .attached import Attached, OutgoingMessage, outgoing, words_of
@@ -188,7 +186,7 @@ class Stop(ChatRequest[None]):
 @dataclass(frozen=True)
 class Decide(ChatRequest[None]):
     """Decide on a call that waits, as `revision` of its question asks; only the first decision
-    counts. `outcome` is one of `OUTCOMES` of `agent/events/turn_events`; with MODIFY, `new_text` is
+    counts. `outcome` is one of `OUTCOMES` of `agent/turn_events`; with MODIFY, `new_text` is
     written instead."""
 
     chat: str
@@ -204,7 +202,7 @@ class Decide(ChatRequest[None]):
 
 @dataclass(frozen=True)
 class AnswerElicitation(ChatRequest[None]):
-    """Answer another question of the agent. `action` is one of `agent/acp/elicitation`; `content`
+    """Answer another question of the agent. `action` is one of `agent/elicitation`; `content`
     are the values of a form's fields, by their names."""
 
     elicitation: str

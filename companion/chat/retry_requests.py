@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..agent.wording.failure import VALIDATION_ERROR, AgentError
+from ..agent.failure import VALIDATION_ERROR, AgentError
 from .attached import again
 from .chats import Chats
 from .requests import NO_TURN, ChatRequest, Send, Sent

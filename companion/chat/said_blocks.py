@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Iterable, Sequence
 
-from ..agent.acp.elicitation import ACCEPT, DECLINE
-from ..agent.acp.session_state import ContextUsage, Plan
+from ..agent import turn_events as events
 from ..agent.conversations.past_turns import BROKEN_OFF
-from ..agent.display.wire import REASONS
-from ..agent.events import turn_events as events
-from ..agent.wording.failure import AUTH_NOT_SET, AUTH_REQUIRED
+from ..agent.elicitation import ACCEPT, DECLINE
+from ..agent.failure import AUTH_NOT_SET, AUTH_REQUIRED
+from ..agent.session_state import ContextUsage, Plan
+from ..agent.wire import REASONS
 from ..base.shown_text import shown, shown_line, spelled
 from .amounts import clock, duration, many, one_line, path_in, short
 from .attached import Attached, parted

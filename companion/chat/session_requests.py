@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..agent import own_sessions
 from ..agent.acp.session_list import ListedSession
-from ..agent.processes import own_sessions
 from . import finding
 from .chats import Chats
 from .requests import ChatRequest

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Iterable, Sequence
 
-from ..agent.events.turn_events import LOST, Message, PastTurn, ToolOutput, TurnEvent
+from ..agent.turn_events import LOST, Message, PastTurn, ToolOutput, TurnEvent
 from .block import Blocks
 from .question import ChatQuestion
 from .rendered import Patch

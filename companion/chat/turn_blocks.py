@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Callable, ClassVar, Mapping
 
-from ..agent.acp.session_state import ContextUsage, Plan
-from ..agent.events import turn_events as events
-from ..agent.events.turn_events import BESIDE, WARNING, Message, TurnEvent
-from ..agent.wording.sentence import Sentence
+from ..agent import turn_events as events
+from ..agent.sentence import Sentence
+from ..agent.session_state import ContextUsage, Plan
+from ..agent.turn_events import BESIDE, WARNING, Message, TurnEvent
 from .block import Block, Blocks
 from .call_block import CallBlock
 from .question import ELICITATION, PERMISSION, elicited, permission

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..agent.agent import Agent
 from ..agent.conversations.conversation import Conversation
-from ..agent.wording.failure import AgentError
+from ..agent.failure import AgentError
 
 
 class Unsaid:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     # Imported with the first engine, because many editors never have one.
     from ..agent.agent import Options
     from ..agent.engine import Engine
-    from ..agent.processes.launches import Chosen
+    from ..agent.launches import Chosen
 
 
 class Engines:
@@ -66,8 +66,8 @@ class Engines:
 
 def chosen_agents() -> tuple[Chosen, ...]:
     """The known ones and those of the settings, the usual one first."""
-    from ..agent.agents.supported import CLIS
-    from ..agent.processes.launches import Chosen
+    from ..agent.launches import Chosen
+    from ..agent.supported import CLIS
 
     own = settings.of()
     named = {id: command for id, command in own.agents if command}
@@ -88,8 +88,10 @@ def trusted_folders() -> tuple[str, ...]:
 def _import(imported: Answer[None]) -> None:
     """Runs on the worker, which the import may block."""
     try:
-        from ..agent import engine  # noqa: F401
-        from ..agent.processes import launches  # noqa: F401
+        from ..agent import (
+            engine,  # noqa: F401
+            launches,  # noqa: F401
+        )
         from ..api import editor_server, state_folder  # noqa: F401
     except ImportError as error:
         imported.fail(error)

@@ -9,7 +9,7 @@ from .engines import chosen_agents
 from .stories import Stories, computed
 
 if TYPE_CHECKING:
-    from ..agent.processes.launches import Chosen
+    from ..agent.launches import Chosen
 
 
 class FoundAgents:
@@ -45,7 +45,7 @@ class FoundAgents:
 def _imported() -> bool:
     """In a thread, because an import takes some time."""
     try:
-        from ..agent.processes import launches  # noqa: F401
+        from ..agent import launches  # noqa: F401
     except ImportError:
         return False
     return True
@@ -53,8 +53,8 @@ def _imported() -> bool:
 
 def _names(chosen: Sequence[Chosen]) -> tuple[str, ...]:
     """In a thread, because of the disk."""
-    from ..agent.agents.supported import CLIS
-    from ..agent.wording.failure import AgentError
+    from ..agent.failure import AgentError
+    from ..agent.supported import CLIS
 
     found = []
     for each in chosen:

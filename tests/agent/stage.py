@@ -6,11 +6,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.acp import messages
 from GeminiCompanion.companion.agent.acp.agent_state import AgentState
 from GeminiCompanion.companion.agent.agents.cli import AgentCli
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
-from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.event_log import EventLog
 from GeminiCompanion.companion.agent.turn.agent_session import AgentSession
 

@@ -8,13 +8,13 @@ import sys
 import tempfile
 import unittest
 
+from GeminiCompanion.companion.agent import failure
 from GeminiCompanion.companion.agent.acp import message_lines as acp_lines
 from GeminiCompanion.companion.agent.agent import Agent, Options
-from GeminiCompanion.companion.agent.agents.credentials import API_KEY, Credentials
+from GeminiCompanion.companion.agent.credentials import API_KEY, Credentials
+from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.processes.runner import Launch
-from GeminiCompanion.companion.agent.wording import failure
-from GeminiCompanion.companion.agent.wording.failure import AgentError
-from GeminiCompanion.companion.agent.wording.sentence import CHINESE, said
+from GeminiCompanion.companion.agent.sentence import CHINESE, said
 
 from ..support import PATIENCE, is_alive, until
 

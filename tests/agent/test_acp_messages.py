@@ -12,7 +12,6 @@ from typing import Any
 
 from GeminiCompanion.companion.agent.acp import protocol_version
 from GeminiCompanion.companion.agent.acp.acp_client import AcpClient, Listener, messages
-from GeminiCompanion.companion.agent.acp.elicitation import ElicitationRequest
 from GeminiCompanion.companion.agent.acp.members import Unreadable
 from GeminiCompanion.companion.agent.acp.messages import (
     AgentMessageChunk,
@@ -24,7 +23,8 @@ from GeminiCompanion.companion.agent.acp.messages import (
     UnusedUpdate,
 )
 from GeminiCompanion.companion.agent.acp.process import AgentProcess
-from GeminiCompanion.companion.agent.wording.failure import GEMINI_ERROR, AgentError
+from GeminiCompanion.companion.agent.elicitation import ElicitationRequest
+from GeminiCompanion.companion.agent.failure import GEMINI_ERROR, AgentError
 from GeminiCompanion.companion.base import jsonrpc
 from GeminiCompanion.companion.base.log import logger
 

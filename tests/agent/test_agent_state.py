@@ -7,12 +7,15 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from GeminiCompanion.companion.agent.acp import elicitation, messages, session_state
+from GeminiCompanion.companion.agent import elicitation, session_state
+from GeminiCompanion.companion.agent.acp import messages
 from GeminiCompanion.companion.agent.acp.acp_client import MAX_EARLY, EarlyUpdates
 from GeminiCompanion.companion.agent.acp.agent_state import AgentState
-from GeminiCompanion.companion.agent.acp.elicitation import Field
 from GeminiCompanion.companion.agent.acp.members import Unreadable
-from GeminiCompanion.companion.agent.acp.session_state import (
+from GeminiCompanion.companion.agent.conversations.choices import Choices
+from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
+from GeminiCompanion.companion.agent.elicitation import Field
+from GeminiCompanion.companion.agent.session_state import (
     ConfigOption,
     ConfigOptions,
     ContextUsage,
@@ -23,8 +26,6 @@ from GeminiCompanion.companion.agent.acp.session_state import (
     PlanEntry,
     SessionTitle,
 )
-from GeminiCompanion.companion.agent.conversations.choices import Choices
-from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.base import jsonrpc
 
 HALF, NOTHING = "\ud83d", ContextUsage(0, 0)

@@ -6,10 +6,10 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from GeminiCompanion.companion.agent.display import asked, wire
+from GeminiCompanion.companion.agent import asked, wire
 from GeminiCompanion.companion.agent.events.tool_call import Call
-from GeminiCompanion.companion.agent.events.turn_events import Diff, ToolConfirmation
-from GeminiCompanion.companion.agent.wording.sentence import CHINESE
+from GeminiCompanion.companion.agent.sentence import CHINESE
+from GeminiCompanion.companion.agent.turn_events import Diff, ToolConfirmation
 from GeminiCompanion.companion.chat.question import permission
 
 from ..chat.events import numbered

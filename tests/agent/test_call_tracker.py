@@ -10,13 +10,17 @@ from dataclasses import replace
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.agent import failure
 from GeminiCompanion.companion.agent.acp import messages
 from GeminiCompanion.companion.agent.agents import cli as cli_module
-from GeminiCompanion.companion.agent.agents.open_files import NotSaved, OpenFiles
 from GeminiCompanion.companion.agent.agents.opencode import OpenCode
-from GeminiCompanion.companion.agent.agents.supported import CLIS
 from GeminiCompanion.companion.agent.events.tool_call import Call
-from GeminiCompanion.companion.agent.events.turn_events import (
+from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.agent.open_files import NotSaved, OpenFiles
+from GeminiCompanion.companion.agent.supported import CLIS
+from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
+from GeminiCompanion.companion.agent.turn_events import (
     COMPLETED,
     EXECUTING,
     FAILED,
@@ -28,10 +32,6 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     ToolOutput,
     ToolResult,
 )
-from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
-from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
-from GeminiCompanion.companion.agent.wording import failure
-from GeminiCompanion.companion.agent.wording.failure import AgentError
 from GeminiCompanion.companion.base.agent_rules import AgentRules
 
 from ..support import until

@@ -10,16 +10,16 @@ import unittest
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.agent import failure
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.agents import command_agent
-from GeminiCompanion.companion.agent.agents.credentials import OPENAI, OWN, Credentials
-from GeminiCompanion.companion.agent.agents.supported import CLIS
-from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import Diff, ToolResult
-from GeminiCompanion.companion.agent.processes.launches import launch_of
+from GeminiCompanion.companion.agent.credentials import OPENAI, OWN, Credentials
+from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.agent.launches import launch_of
 from GeminiCompanion.companion.agent.processes.runner import Launch
-from GeminiCompanion.companion.agent.wording import failure
-from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.agent.supported import CLIS
+from GeminiCompanion.companion.agent.turn_events import Diff, ToolResult
 
 from ..support import PATIENCE, until
 

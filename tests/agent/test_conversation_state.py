@@ -6,13 +6,13 @@ import unittest
 from dataclasses import fields, replace
 from datetime import datetime, timezone
 
-from GeminiCompanion.companion.agent.acp import tool_servers
+from GeminiCompanion.companion.agent import tool_servers
 from GeminiCompanion.companion.agent.conversations.conversation_state import (
     ConversationState,
     queue_of,
     queue_text,
 )
-from GeminiCompanion.companion.agent.events.turn_events import Addition, Attachment, QueuedMessage
+from GeminiCompanion.companion.agent.turn_events import Addition, Attachment, QueuedMessage
 
 SERVERS = tool_servers.read([{"name": "sums", "command": "node", "args": ["sums.js"]}])
 # As a file has it.

@@ -16,26 +16,17 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.agent import failure, shared_folder
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.acp.acp_client import AcpSession, OfferedCommands
 from GeminiCompanion.companion.agent.acp.agent_state import AgentState
-from GeminiCompanion.companion.agent.acp.session_state import (
-    MODE,
-    MODEL,
-    SELECT,
-    ConfigOption,
-    ConfigOptions,
-    OptionChoice,
-)
-from GeminiCompanion.companion.agent.acp.tool_servers import HTTP, ToolServer
 from GeminiCompanion.companion.agent.agent import Agent, Options
-from GeminiCompanion.companion.agent.agents.credentials import API_KEY, Credentials
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.conversations import (
     hold,
     index,
     refusals,
     session_opener,
-    shared_folder,
     transcripts,
 )
 from GeminiCompanion.companion.agent.conversations import registry as conversations
@@ -43,13 +34,21 @@ from GeminiCompanion.companion.agent.conversations.attachments import Attachment
 from GeminiCompanion.companion.agent.conversations.choices import Choices
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.session_opener import Opened
-from GeminiCompanion.companion.agent.conversations.shared_folder import open_to_all
 from GeminiCompanion.companion.agent.conversations.transcripts import TranscriptFile, Transcripts
-from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
+from GeminiCompanion.companion.agent.credentials import API_KEY, Credentials
+from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.processes.runner import Launch
-from GeminiCompanion.companion.agent.wording import failure
-from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.agent.session_state import (
+    MODE,
+    MODEL,
+    SELECT,
+    ConfigOption,
+    ConfigOptions,
+    OptionChoice,
+)
+from GeminiCompanion.companion.agent.shared_folder import open_to_all
+from GeminiCompanion.companion.agent.tool_servers import HTTP, ToolServer
+from GeminiCompanion.companion.agent.turn_events import TurnEvent
 from GeminiCompanion.companion.base import write_behind
 from GeminiCompanion.companion.base.file_lock import FileLock
 from GeminiCompanion.companion.base.line_file import LineFile

@@ -12,14 +12,18 @@ from dataclasses import replace
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.acp import messages
 from GeminiCompanion.companion.agent.acp.messages import FileDiff, ToolCallStart, ToolCallUpdate
 from GeminiCompanion.companion.agent.agents import cli as cli_module
 from GeminiCompanion.companion.agent.agents.codex import Codex
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
-from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.edited_file import difference, edited
 from GeminiCompanion.companion.agent.events.tool_call import Call
-from GeminiCompanion.companion.agent.events.turn_events import (
+from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
+from GeminiCompanion.companion.agent.turn.turn import Limits, Turn
+from GeminiCompanion.companion.agent.turn_events import (
     COMPLETED,
     EXECUTING,
     FAILED,
@@ -30,10 +34,6 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     ToolConfirmation,
     ToolResult,
 )
-from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
-from GeminiCompanion.companion.agent.turn.edited_file import difference, edited
-from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
-from GeminiCompanion.companion.agent.turn.turn import Limits, Turn
 
 from ..support import until
 from .stage import Stage, edit

@@ -16,7 +16,7 @@ from typing import Callable, Sequence
 
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.engine import NAME, STOPPED, Engine, Unavailable, User
-from GeminiCompanion.companion.agent.processes.launches import Chosen
+from GeminiCompanion.companion.agent.launches import Chosen
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.base import log
 from GeminiCompanion.companion.base.private_files import NotPrivate

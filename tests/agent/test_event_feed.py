@@ -13,12 +13,7 @@ from GeminiCompanion.companion.agent.events.event_feed import (
     EventFeed,
     Gone,
 )
-from GeminiCompanion.companion.agent.events.turn_events import (
-    Content,
-    ToolOutput,
-    ToolResult,
-    TurnEvent,
-)
+from GeminiCompanion.companion.agent.turn_events import Content, ToolOutput, ToolResult, TurnEvent
 
 PATIENCE = 30.0
 

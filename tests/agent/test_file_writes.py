@@ -8,8 +8,8 @@ import sys
 import tempfile
 import unittest
 
-from GeminiCompanion.companion.agent.events.turn_events import Diff
 from GeminiCompanion.companion.agent.turn.file_writes import DecidedEdit, NotWritten, write
+from GeminiCompanion.companion.agent.turn_events import Diff
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.agent.acp.session_state import ConfigOptions
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.held_session import HeldSession
 from GeminiCompanion.companion.agent.conversations.session_opener import Opened, SessionOpener
+from GeminiCompanion.companion.agent.session_state import ConfigOptions
 
 from ..support import patched
 

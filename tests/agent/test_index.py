@@ -11,17 +11,18 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Iterator
 from unittest import mock
 
+from GeminiCompanion.companion.agent import shared_folder
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
-from GeminiCompanion.companion.agent.conversations import index, index_file, shared_folder
+from GeminiCompanion.companion.agent.conversations import index, index_file
 from GeminiCompanion.companion.agent.conversations.index import Index
 from GeminiCompanion.companion.agent.conversations.index_file import IndexFile
 from GeminiCompanion.companion.agent.conversations.registry import Conversations
 from GeminiCompanion.companion.agent.conversations.transcript_reader import TranscriptReader
 from GeminiCompanion.companion.agent.conversations.transcripts import TranscriptFile, Transcripts
-from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.event_feed import EventFeed
-from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
-from GeminiCompanion.companion.agent.wording.failure import SESSION_NOT_FOUND, AgentError
+from GeminiCompanion.companion.agent.failure import SESSION_NOT_FOUND, AgentError
+from GeminiCompanion.companion.agent.turn_events import TurnEvent
 
 from ..support import PATIENCE, begun, until
 

@@ -8,8 +8,8 @@ import unittest
 from typing import Any
 
 from GeminiCompanion.companion.agent.agents.known_versions import KnownVersions
-from GeminiCompanion.companion.agent.agents.supported import CLIS
-from GeminiCompanion.companion.agent.wording.sentence import CHINESE, said
+from GeminiCompanion.companion.agent.sentence import CHINESE, said
+from GeminiCompanion.companion.agent.supported import CLIS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDERS = ("tests/e2e", "tests/e2e/agents", "tests/e2e/newest_agents")

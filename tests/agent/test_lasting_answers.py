@@ -10,9 +10,9 @@ from typing import Any, Sequence
 
 from GeminiCompanion.companion.agent.acp.messages import FileDiff, ToolCallUpdate
 from GeminiCompanion.companion.agent.events.tool_call import Call, read
-from GeminiCompanion.companion.agent.events.turn_events import ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL
 from GeminiCompanion.companion.agent.turn.guarded_files import STARTING
 from GeminiCompanion.companion.agent.turn.lasting_answers import Approvals, coverage_of
+from GeminiCompanion.companion.agent.turn_events import ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL
 from GeminiCompanion.companion.base.path_patterns import problem_of
 
 IN_FOLDER = "Allow edits of all files in {} for this conversation"

@@ -10,9 +10,9 @@ import unittest
 from unittest import mock
 
 from GeminiCompanion.companion.agent.agent import Agent, Options
-from GeminiCompanion.companion.agent.processes.launches import Chosen
+from GeminiCompanion.companion.agent.failure import CLIENT_NOT_INITIALIZED, AgentError
+from GeminiCompanion.companion.agent.launches import Chosen
 from GeminiCompanion.companion.agent.processes.runner import Launch
-from GeminiCompanion.companion.agent.wording.failure import CLIENT_NOT_INITIALIZED, AgentError
 
 
 @unittest.skipIf(sys.platform == "win32", "programs have other names there")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import unittest
 from unittest import mock
 
-from GeminiCompanion.companion.agent.events.turn_events import ToolOutput
 from GeminiCompanion.companion.agent.turn import live_output
 from GeminiCompanion.companion.agent.turn.live_output import END, HEAD, TAIL, LiveOutput
+from GeminiCompanion.companion.agent.turn_events import ToolOutput
 
 from ..support import until
 

@@ -9,17 +9,17 @@ from types import SimpleNamespace
 from typing import Any, AsyncIterator
 from unittest import mock
 
+from GeminiCompanion.companion.agent import failure
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.conversations import message_queue
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.message_queue import MessageQueue
 from GeminiCompanion.companion.agent.conversations.reservation import Reservation
 from GeminiCompanion.companion.agent.conversations.steering import passed
-from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.event_log import EventLog
+from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.outbox import Outbox
 from GeminiCompanion.companion.agent.turn.turn import Limits
-from GeminiCompanion.companion.agent.wording import failure
-from GeminiCompanion.companion.agent.wording.failure import AgentError
 
 from ..support import PATIENCE, until
 

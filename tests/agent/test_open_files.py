@@ -11,25 +11,26 @@ from functools import partial
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.agent import edited_file
 from GeminiCompanion.companion.agent.acp import messages
 from GeminiCompanion.companion.agent.agents import cli as cli_module
 from GeminiCompanion.companion.agent.agents.cli import NOT_FOUND
-from GeminiCompanion.companion.agent.agents.open_files import (
+from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
+from GeminiCompanion.companion.agent.events.tool_call import Call
+from GeminiCompanion.companion.agent.open_files import (
     NeedsUser,
     NotSaved,
     OpenFiles,
     Saved,
     Withheld,
 )
-from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
-from GeminiCompanion.companion.agent.conversations.turn_undo import (
-    CHANGED,
-    NOT_STORED,
-    FileChange,
-    TurnUndo,
-)
-from GeminiCompanion.companion.agent.events.tool_call import Call
-from GeminiCompanion.companion.agent.events.turn_events import (
+from GeminiCompanion.companion.agent.turn import file_reads, file_writes
+from GeminiCompanion.companion.agent.turn.call_questions import UNATTENDED
+from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
+from GeminiCompanion.companion.agent.turn.file_writes import LEFT_OUT
+from GeminiCompanion.companion.agent.turn.held_writes import UNSAVED
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
+from GeminiCompanion.companion.agent.turn_events import (
     CANCEL,
     COMPLETED,
     END_TURN,
@@ -42,12 +43,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     ToolResult,
     Usage,
 )
-from GeminiCompanion.companion.agent.turn import edited_file, file_reads, file_writes
-from GeminiCompanion.companion.agent.turn.call_questions import UNATTENDED
-from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
-from GeminiCompanion.companion.agent.turn.file_writes import LEFT_OUT
-from GeminiCompanion.companion.agent.turn.held_writes import UNSAVED
-from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
+from GeminiCompanion.companion.agent.turn_undo import CHANGED, NOT_STORED, FileChange, TurnUndo
 from GeminiCompanion.companion.base import undo_store
 
 from ..support import PATIENCE, until

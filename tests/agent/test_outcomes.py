@@ -9,10 +9,10 @@ from GeminiCompanion.companion.agent.agents.claude_agent import ClaudeAgent
 from GeminiCompanion.companion.agent.agents.cli import AgentCli
 from GeminiCompanion.companion.agent.agents.codex import Codex
 from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
-from GeminiCompanion.companion.agent.agents.supported import CLIS
 from GeminiCompanion.companion.agent.events.tool_call import read
-from GeminiCompanion.companion.agent.events.turn_events import CANCEL, ONCE
+from GeminiCompanion.companion.agent.supported import CLIS
 from GeminiCompanion.companion.agent.turn.outcomes import choices_of
+from GeminiCompanion.companion.agent.turn_events import CANCEL, ONCE
 
 SWITCH = "switch_mode"
 

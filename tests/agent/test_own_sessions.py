@@ -11,6 +11,8 @@ from datetime import datetime, timezone
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.agent import own_sessions
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.acp import messages, session_list
 from GeminiCompanion.companion.agent.acp.session_list import ListedSession
 from GeminiCompanion.companion.agent.agent import Agent, Options
@@ -23,10 +25,8 @@ from GeminiCompanion.companion.agent.conversations.repeated_turns import (
     OLDER,
     TAKEN_OVER,
 )
-from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.processes import own_sessions
+from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.processes.runner import Launch
-from GeminiCompanion.companion.agent.wording.failure import AgentError
 
 from ..support import PATIENCE, patched
 from .test_command_agent import SCRIPT

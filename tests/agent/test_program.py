@@ -10,7 +10,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent.agents import program
 from GeminiCompanion.companion.agent.agents.program import Program
-from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.agent.failure import AgentError
 
 ELF = b"\x7fELF\x02\x01"
 FOR_NODE = Program("A CLI", "a-cli", "@some/a-cli", "dist/index.js")

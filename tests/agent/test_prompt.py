@@ -15,13 +15,13 @@ from GeminiCompanion.companion.agent.agents.cli import AgentCli
 from GeminiCompanion.companion.agent.agents.codex import Codex
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.conversations import prompt
-from GeminiCompanion.companion.agent.processes.runner import Launch
-from GeminiCompanion.companion.agent.wording.failure import (
+from GeminiCompanion.companion.agent.failure import (
     AUTH_NOT_SET,
     FILE_NOT_FOUND,
     VALIDATION_ERROR,
     AgentError,
 )
+from GeminiCompanion.companion.agent.processes.runner import Launch
 
 
 class Attached(unittest.TestCase):

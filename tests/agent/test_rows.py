@@ -14,18 +14,12 @@ from GeminiCompanion.companion.agent.acp import messages
 from GeminiCompanion.companion.agent.agents.claude_agent import ClaudeAgent
 from GeminiCompanion.companion.agent.agents.cli import AgentCli
 from GeminiCompanion.companion.agent.agents.codex import Codex
-from GeminiCompanion.companion.agent.agents.credentials import (
-    ANTHROPIC,
-    OPENAI,
-    OWN,
-    Credentials,
-    Store,
-)
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.agents.opencode import OpenCode
 from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
-from GeminiCompanion.companion.agent.agents.supported import CLIS
-from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.agent.credentials import ANTHROPIC, OPENAI, OWN, Credentials, Store
+from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.agent.supported import CLIS
 
 SECRET, URL = "a-secret-key", "http://127.0.0.1:1/v1"
 

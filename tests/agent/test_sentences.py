@@ -12,10 +12,9 @@ import unittest
 from datetime import datetime, timezone
 from typing import Any
 
-from GeminiCompanion.companion.agent.display import wire
-from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.wording.chinese import CHINESE_SENTENCES
-from GeminiCompanion.companion.agent.wording.sentence import (
+from GeminiCompanion.companion.agent import turn_events as events
+from GeminiCompanion.companion.agent import wire
+from GeminiCompanion.companion.agent.sentence import (
     CHINESE,
     ENGLISH,
     PLACE,
@@ -23,6 +22,7 @@ from GeminiCompanion.companion.agent.wording.sentence import (
     said,
     sentence,
 )
+from GeminiCompanion.companion.agent.wording.chinese import CHINESE_SENTENCES
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ROOMS = ("agent", "api")

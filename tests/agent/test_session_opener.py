@@ -7,12 +7,12 @@ import unittest
 from types import SimpleNamespace
 from typing import Any
 
-from GeminiCompanion.companion.agent.acp import tool_servers
+from GeminiCompanion.companion.agent import tool_servers
 from GeminiCompanion.companion.agent.acp.messages import AgentCapabilities, OpenedSession
-from GeminiCompanion.companion.agent.acp.tool_servers import HTTP
 from GeminiCompanion.companion.agent.agents.command_agent import CommandAgent
-from GeminiCompanion.companion.agent.agents.supported import CLIS
 from GeminiCompanion.companion.agent.conversations.session_opener import SessionOpener
+from GeminiCompanion.companion.agent.supported import CLIS
+from GeminiCompanion.companion.agent.tool_servers import HTTP
 
 SECRET = {"name": "Authorization", "value": "Bearer secret"}
 HIDDEN, PLAIN, OWN = tool_servers.read(

@@ -6,18 +6,18 @@ import unittest
 from datetime import datetime, timezone
 from typing import Any
 
+from GeminiCompanion.companion.agent import turn_events as events
+from GeminiCompanion.companion.agent import wire
 from GeminiCompanion.companion.agent.acp.messages import (
     FileDiff,
     PermissionOption,
     PermissionRequest,
     ToolCallUpdate,
 )
-from GeminiCompanion.companion.agent.display import wire
-from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.tool_call import ended, read
-from GeminiCompanion.companion.agent.events.turn_events import MODIFY
+from GeminiCompanion.companion.agent.sentence import CHINESE, ENGLISH
 from GeminiCompanion.companion.agent.turn.outcomes import PendingPermission, choices_of
-from GeminiCompanion.companion.agent.wording.sentence import CHINESE, ENGLISH
+from GeminiCompanion.companion.agent.turn_events import MODIFY
 
 PADDED = "ls -la" + 41 * "\n" + "touch a"
 OPTION = events.Option("proceed_once", "Allow\u202e")

@@ -11,20 +11,20 @@ import unittest
 from datetime import datetime, timezone
 from unittest import mock
 
+from GeminiCompanion.companion.agent import turn_events as events
+from GeminiCompanion.companion.agent import wire
 from GeminiCompanion.companion.agent.conversations import transcript_reader, transcripts
 from GeminiCompanion.companion.agent.conversations.conversation_state import queue_text
 from GeminiCompanion.companion.agent.conversations.transcript_reader import History, TurnPage
 from GeminiCompanion.companion.agent.conversations.transcripts import TranscriptFile, Transcripts
-from GeminiCompanion.companion.agent.display import wire
-from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import (
+from GeminiCompanion.companion.agent.sentence import CHINESE, ENGLISH, said, sentence
+from GeminiCompanion.companion.agent.turn_events import (
     END_TURN,
     Complete,
     Content,
     TurnEvent,
     Usage,
 )
-from GeminiCompanion.companion.agent.wording.sentence import CHINESE, ENGLISH, said, sentence
 from GeminiCompanion.companion.base.line_file import LineFile
 
 from ..support import wait_for

@@ -8,8 +8,10 @@ import unittest
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.agent import failure
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.acp import messages
-from GeminiCompanion.companion.agent.acp.elicitation import (
+from GeminiCompanion.companion.agent.elicitation import (
     ACCEPT,
     FORM,
     STRING,
@@ -17,7 +19,8 @@ from GeminiCompanion.companion.agent.acp.elicitation import (
     ElicitationRequest,
     Field,
 )
-from GeminiCompanion.companion.agent.acp.session_state import (
+from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.agent.session_state import (
     MODE,
     MODEL,
     SELECT,
@@ -25,12 +28,9 @@ from GeminiCompanion.companion.agent.acp.session_state import (
     ConfigOptions,
     OptionChoice,
 )
-from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.turn import turn as turn_module
 from GeminiCompanion.companion.agent.turn.elicitations import Elicitations
 from GeminiCompanion.companion.agent.turn.turn import Limits, Turn
-from GeminiCompanion.companion.agent.wording import failure
-from GeminiCompanion.companion.agent.wording.failure import AgentError
 from GeminiCompanion.companion.base.log import logger
 
 from ..support import PATIENCE, Clock, until

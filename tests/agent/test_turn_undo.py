@@ -8,8 +8,10 @@ import unittest
 from functools import partial
 from unittest import mock
 
-from GeminiCompanion.companion.agent.conversations import turn_undo
-from GeminiCompanion.companion.agent.conversations.turn_undo import (
+from GeminiCompanion.companion.agent import turn_undo
+from GeminiCompanion.companion.agent.turn.file_writes import DecidedEdit, before_edit, write
+from GeminiCompanion.companion.agent.turn_events import Diff
+from GeminiCompanion.companion.agent.turn_undo import (
     AS_LEFT,
     CHANGED,
     CREATED,
@@ -18,8 +20,6 @@ from GeminiCompanion.companion.agent.conversations.turn_undo import (
     UNDONE,
     TurnUndo,
 )
-from GeminiCompanion.companion.agent.events.turn_events import Diff
-from GeminiCompanion.companion.agent.turn.file_writes import DecidedEdit, before_edit, write
 
 TURN, NEXT = "turn", "next"
 

@@ -15,7 +15,7 @@ from companion.agent.agents.codex import Codex
 from companion.agent.agents.gemini_cli import GeminiCli
 from companion.agent.agents.opencode import OpenCode
 from companion.agent.agents.qwen_code import QwenCode
-from companion.agent.wording.failure import AgentError
+from companion.agent.failure import AgentError
 
 ALL = (GeminiCli, QwenCode, ClaudeAgent, OpenCode, Codex)
 STARTING_GIT = (QwenCode, ClaudeAgent, Codex)

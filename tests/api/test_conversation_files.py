@@ -13,12 +13,12 @@ from email.parser import HeaderParser
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.conversations import attachments, conversation
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcripts
-from GeminiCompanion.companion.agent.conversations.turn_undo import TurnUndo
-from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
-from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.agent.turn_events import TurnEvent
+from GeminiCompanion.companion.agent.turn_undo import TurnUndo
 from GeminiCompanion.companion.api.files import uploads
 from GeminiCompanion.companion.api.handlers import attachment_handlers
 from GeminiCompanion.companion.api.server import Server

@@ -18,7 +18,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent import engine
 from GeminiCompanion.companion.agent.engine import Engine
-from GeminiCompanion.companion.agent.processes.launches import Chosen
+from GeminiCompanion.companion.agent.launches import Chosen
 from GeminiCompanion.companion.api import editor_server, server
 from GeminiCompanion.companion.api.editor_server import Service, ServiceOptions
 from GeminiCompanion.companion.base import log

@@ -15,9 +15,9 @@ from datetime import datetime, timezone
 from typing import Any, AsyncIterator
 from unittest import mock
 
-from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.wording import failure
-from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.agent import failure
+from GeminiCompanion.companion.agent import turn_events as events
+from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.api import routes, server, state_folder
 from GeminiCompanion.companion.api.contract import schemas
 from GeminiCompanion.companion.api.files import page_files

@@ -12,12 +12,12 @@ from typing import Any
 from unittest import mock
 from urllib.parse import quote
 
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.conversations import listing
 from GeminiCompanion.companion.agent.conversations.attachments import Attachments
 from GeminiCompanion.companion.agent.conversations.transcripts import TranscriptFile, Transcripts
-from GeminiCompanion.companion.agent.conversations.turn_undo import TurnUndo
-from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
+from GeminiCompanion.companion.agent.turn_events import TurnEvent
+from GeminiCompanion.companion.agent.turn_undo import TurnUndo
 from GeminiCompanion.companion.api import routes
 from GeminiCompanion.companion.api.client import Client
 from GeminiCompanion.companion.api.server import Server

@@ -9,8 +9,8 @@ import unittest
 from typing import Any, Sequence
 from unittest import mock
 
-from GeminiCompanion.companion.agent.wording import failure
-from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.agent import failure
+from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.api import routes
 from GeminiCompanion.companion.api.contract.refusal import Refusal
 from GeminiCompanion.companion.api.openai import kept_conversations, output_shape, responses

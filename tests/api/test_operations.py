@@ -10,8 +10,8 @@ import unittest
 from datetime import datetime, timedelta, timezone
 from unittest import mock
 
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.conversations.refusals import Refusals
-from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.api.operations import metrics
 from GeminiCompanion.companion.api.operations.json_log import JsonLines
 from GeminiCompanion.companion.api.server import Server

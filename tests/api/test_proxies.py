@@ -18,7 +18,7 @@ from datetime import datetime, timezone
 from typing import Any, AsyncIterator, Mapping
 from unittest import mock
 
-from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.api.contract import schemas
 from GeminiCompanion.companion.api.server import Server
 from GeminiCompanion.companion.api.serving.access import Access

@@ -19,7 +19,7 @@ from datetime import datetime, timezone
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.api import __main__ as program
 from GeminiCompanion.companion.api import routes, state_folder
 from GeminiCompanion.companion.api.contract import schemas

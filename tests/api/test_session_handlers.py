@@ -5,8 +5,8 @@ from __future__ import annotations
 import unittest
 from datetime import datetime, timezone
 
-from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import Content, TurnEvent
+from GeminiCompanion.companion.agent import turn_events as events
+from GeminiCompanion.companion.agent.turn_events import Content, TurnEvent
 from GeminiCompanion.companion.api.handlers.session_handlers import _without_pieces
 
 NOW = datetime.now(timezone.utc)

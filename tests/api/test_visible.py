@@ -7,9 +7,9 @@ import os
 import tempfile
 from datetime import datetime, timezone
 
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcripts
-from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
+from GeminiCompanion.companion.agent.turn_events import TurnEvent
 from GeminiCompanion.companion.api.operations.visible import Visible
 from GeminiCompanion.companion.api.server import Server
 

@@ -27,7 +27,7 @@ NO_DEVICES = "this system has no devices and pipes among its files"
 # Prints the bytes by which the most memory of a process grew while it read what is at the path.
 GROWTH = """
 import resource, sys
-from companion.agent.turn.edited_file import read_file
+from companion.agent.edited_file import read_file
 from companion.ide import file_content
 from companion.ide.file_content import read
 # The seconds after which a large file is given up.

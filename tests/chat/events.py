@@ -5,13 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any, Iterator, Sequence
 
-from GeminiCompanion.companion.agent.events.turn_events import (
-    PASSING,
-    Body,
-    Message,
-    PastTurn,
-    TurnEvent,
-)
+from GeminiCompanion.companion.agent.turn_events import PASSING, Body, Message, PastTurn, TurnEvent
 from GeminiCompanion.companion.chat.transcript import Transcript
 
 from .drawing import Drawing

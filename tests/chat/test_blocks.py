@@ -9,15 +9,11 @@ from datetime import timedelta
 from random import Random
 from typing import Any
 
-from GeminiCompanion.companion.agent.acp.elicitation import ACCEPT, FORM, URL, Field
-from GeminiCompanion.companion.agent.acp.session_state import (
-    ContextUsage,
-    Cost,
-    Plan,
-    PlanEntry,
-)
-from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import (
+from GeminiCompanion.companion.agent import turn_events as events
+from GeminiCompanion.companion.agent.elicitation import ACCEPT, FORM, URL, Field
+from GeminiCompanion.companion.agent.sentence import sentence
+from GeminiCompanion.companion.agent.session_state import ContextUsage, Cost, Plan, PlanEntry
+from GeminiCompanion.companion.agent.turn_events import (
     ALWAYS,
     CANCEL,
     COMPLETED,
@@ -40,7 +36,6 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     TurnEvent,
     Usage,
 )
-from GeminiCompanion.companion.agent.wording.sentence import sentence
 from GeminiCompanion.companion.base.changes import changes_between, counts, rows_of
 from GeminiCompanion.companion.chat import amounts
 from GeminiCompanion.companion.chat.attached import CONTEXT, SELECTION, Attached, outgoing

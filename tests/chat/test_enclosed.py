@@ -11,13 +11,8 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 
 from GeminiCompanion.companion.agent.conversations.attachments import MAX_BYTES, Attachments
-from GeminiCompanion.companion.agent.events.turn_events import (
-    Addition,
-    Attachment,
-    Message,
-    QueuedMessage,
-)
-from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.agent.turn_events import Addition, Attachment, Message, QueuedMessage
 from GeminiCompanion.companion.chat.attached import (
     BUILD_RESULTS,
     CONTEXT,

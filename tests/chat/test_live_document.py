@@ -8,19 +8,9 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Sequence
 
-from GeminiCompanion.companion.agent.conversations.turn_undo import (
-    AS_LEFT,
-    CHANGED,
-    UNDONE,
-    FileChange,
-)
 from GeminiCompanion.companion.agent.events.event_feed import EventFeed
-from GeminiCompanion.companion.agent.events.turn_events import (
-    Message,
-    PastTurn,
-    ToolResult,
-    TurnEvent,
-)
+from GeminiCompanion.companion.agent.turn_events import Message, PastTurn, ToolResult, TurnEvent
+from GeminiCompanion.companion.agent.turn_undo import AS_LEFT, CHANGED, UNDONE, FileChange
 from GeminiCompanion.companion.chat.chat_update import READY, ChatUpdate
 from GeminiCompanion.companion.chat.live_document import LiveDocument
 

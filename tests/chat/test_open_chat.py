@@ -12,14 +12,8 @@ from unittest import mock
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.events import event_feed
 from GeminiCompanion.companion.agent.events.event_feed import EventFeed
-from GeminiCompanion.companion.agent.events.turn_events import (
-    Diff,
-    Message,
-    Queue,
-    ToolResult,
-    TurnEvent,
-)
-from GeminiCompanion.companion.agent.wording.failure import INTERNAL_ERROR, AgentError
+from GeminiCompanion.companion.agent.failure import INTERNAL_ERROR, AgentError
+from GeminiCompanion.companion.agent.turn_events import Diff, Message, Queue, ToolResult, TurnEvent
 from GeminiCompanion.companion.chat import finding, problems
 from GeminiCompanion.companion.chat.chat_update import FAILED, ChatUpdate
 from GeminiCompanion.companion.chat.finding import WantedChat

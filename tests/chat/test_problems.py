@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from GeminiCompanion.companion.agent.wording.failure import VALIDATION_ERROR, AgentError
+from GeminiCompanion.companion.agent.failure import VALIDATION_ERROR, AgentError
 from GeminiCompanion.companion.chat import problems
 
 

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import unittest
 
-from GeminiCompanion.companion.agent.conversations.mentions import mentioned
+from GeminiCompanion.companion.base.mentions import mentioned
 from GeminiCompanion.companion.chat.project_paths import PathScope, escaped, listed, matching
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import unittest
 from datetime import datetime, timezone
 
-from GeminiCompanion.companion.agent.acp.elicitation import FORM
-from GeminiCompanion.companion.agent.events.turn_events import (
+from GeminiCompanion.companion.agent.elicitation import FORM
+from GeminiCompanion.companion.agent.turn_events import (
     ALWAYS,
     ALWAYS_SERVER,
     ALWAYS_TOOL,

@@ -8,8 +8,10 @@ import unittest
 from types import FrameType
 from typing import Any, Sequence
 
-from GeminiCompanion.companion.agent.acp.elicitation import ACTIONS, FORM
-from GeminiCompanion.companion.agent.acp.session_state import (
+from GeminiCompanion.companion.agent import turn_events as events
+from GeminiCompanion.companion.agent.elicitation import ACTIONS, FORM
+from GeminiCompanion.companion.agent.sentence import sentence
+from GeminiCompanion.companion.agent.session_state import (
     STATUSES,
     ConfigOptions,
     ContextUsage,
@@ -17,15 +19,7 @@ from GeminiCompanion.companion.agent.acp.session_state import (
     PlanEntry,
     SessionTitle,
 )
-from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import (
-    Body,
-    Content,
-    Message,
-    PastTurn,
-    TurnEvent,
-)
-from GeminiCompanion.companion.agent.wording.sentence import sentence
+from GeminiCompanion.companion.agent.turn_events import Body, Content, Message, PastTurn, TurnEvent
 from GeminiCompanion.companion.chat.block import Block
 from GeminiCompanion.companion.chat.transcript import Transcript
 from GeminiCompanion.companion.chat.waiting_block import WaitingBlock

@@ -30,10 +30,10 @@ if "GeminiCompanion" not in sys.modules:
     package.__path__ = [ROOT]
     sys.modules["GeminiCompanion"] = package
 
+from GeminiCompanion.companion.agent import turn_events as events  # noqa: E402
 from GeminiCompanion.companion.agent.agent import Agent, Options  # noqa: E402
-from GeminiCompanion.companion.agent.agents.credentials import API_KEY, Credentials  # noqa: E402
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli  # noqa: E402
-from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
+from GeminiCompanion.companion.agent.credentials import API_KEY, Credentials  # noqa: E402
 from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision  # noqa: E402
 from GeminiCompanion.companion.agent.turn.turn import Turn  # noqa: E402

@@ -18,11 +18,11 @@ from agent_case import HERE, KEY
 from agent_case import MODEL as GEMINI_MODEL
 from any_model_server import MODEL as ANY_MODEL
 from any_model_server import TOKENS, AnyModelServer
-from GeminiCompanion.companion.agent.agents.credentials import ANTHROPIC, OPENAI, Credentials
-from GeminiCompanion.companion.agent.agents.supported import CLIS
+from GeminiCompanion.companion.agent import failure
+from GeminiCompanion.companion.agent.credentials import ANTHROPIC, OPENAI, Credentials
+from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.processes.runner import Launch
-from GeminiCompanion.companion.agent.wording import failure
-from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.agent.supported import CLIS
 from model_server import ModelServer, call, serve
 
 # A model of which Codex knows what tools it is to get.

@@ -24,7 +24,7 @@ from typing import Any, AsyncIterator, Mapping
 from agent_case import KEY, LAUNCH, AgentCase
 from aiohttp import ClientResponse, ClientSession
 from GeminiCompanion.companion.agent.agent import Agent
-from GeminiCompanion.companion.agent.agents.credentials import Credentials
+from GeminiCompanion.companion.agent.credentials import Credentials
 from GeminiCompanion.companion.api import state_folder
 from GeminiCompanion.companion.api.server import Server, ServerSettings
 from GeminiCompanion.tests.support import until

@@ -30,7 +30,7 @@ from typing import Any, Awaitable, Callable, TypeVar
 
 from agent_case import HERE, PROGRAM, ROOT
 from api_case import ApiCase
-from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.api.serving.access import Access
 from playwright.async_api import Browser, ConsoleMessage, Locator, Page, async_playwright, expect
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from agent_case import AgentCase, of, text
 from agent_rows import AGENTS, NEWEST_CLAUDE, Agent, Proxy
-from GeminiCompanion.companion.agent.agents.open_files import OpenFiles, Saved
-from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent import failure
+from GeminiCompanion.companion.agent import turn_events as events
+from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.agent.open_files import OpenFiles, Saved
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.turn.turn import Turn
-from GeminiCompanion.companion.agent.wording import failure
-from GeminiCompanion.companion.agent.wording.failure import AgentError
 from scripted import COMMAND, VERSION
 
 

@@ -8,21 +8,21 @@ import signal
 from unittest import mock
 
 from agent_case import PATIENCE, AgentCase, of, text
-from GeminiCompanion.companion.agent.agents.credentials import API_KEY, Credentials
+from GeminiCompanion.companion.agent import failure
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.conversations import session_opener
-from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import (
+from GeminiCompanion.companion.agent.credentials import API_KEY, Credentials
+from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.agent.turn import turn as turn_module
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
+from GeminiCompanion.companion.agent.turn.turn import Turn
+from GeminiCompanion.companion.agent.turn_events import (
     Error,
     Thought,
     ToolConfirmation,
     ToolExecution,
     ToolResult,
 )
-from GeminiCompanion.companion.agent.turn import turn as turn_module
-from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
-from GeminiCompanion.companion.agent.turn.turn import Turn
-from GeminiCompanion.companion.agent.wording import failure
-from GeminiCompanion.companion.agent.wording.failure import AgentError
 from GeminiCompanion.tests.support import until
 from hanging_pipe import HangingPipe, needs_pipes
 from model_server import Gate, call

@@ -8,10 +8,10 @@ import subprocess
 from typing import Any, Mapping
 
 from agent_case import AgentCase, text
+from GeminiCompanion.companion.agent import failure
 from GeminiCompanion.companion.agent.agent import Agent
-from GeminiCompanion.companion.agent.agents.credentials import API_KEY, GOOGLE, Credentials
-from GeminiCompanion.companion.agent.wording import failure
-from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.agent.credentials import API_KEY, GOOGLE, Credentials
+from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.tests.support import until
 from google_server import ANSWER, EMAIL, GoogleServer, start
 

@@ -10,15 +10,15 @@ from typing import Any
 from unittest import mock
 
 from agent_case import AgentCase, of, text
+from GeminiCompanion.companion.agent import failure
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.agent import Agent
 from GeminiCompanion.companion.agent.agents import gemini_resumption as resumption
-from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import Thought
+from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.processes import idle
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.turn.turn import Turn
-from GeminiCompanion.companion.agent.wording import failure
-from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.agent.turn_events import Thought
 from GeminiCompanion.tests.support import until
 from model_server import call
 

@@ -9,8 +9,11 @@ import tempfile
 from typing import Any
 
 from agent_case import HERE, AgentCase, of, text
-from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import (
+from GeminiCompanion.companion.agent import failure
+from GeminiCompanion.companion.agent import turn_events as events
+from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
+from GeminiCompanion.companion.agent.turn_events import (
     Content,
     Error,
     Thought,
@@ -19,9 +22,6 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     ToolExecution,
     ToolResult,
 )
-from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
-from GeminiCompanion.companion.agent.wording import failure
-from GeminiCompanion.companion.agent.wording.failure import AgentError
 from model_server import BREAK, Failure, Gate, call, thought
 
 # An edit by the tool "replace".

@@ -18,9 +18,9 @@ from agent_case import AgentCase, of, text
 from agent_rows import AGENTS, NEWEST_CLAUDE, Proxy
 from agent_rows import Agent as Row
 from baits import BAITS, Bait, Marks, make_endless, make_workspace
-from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent import turn_events as events
+from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.processes.runner import Launch
-from GeminiCompanion.companion.agent.wording.failure import AgentError
 from model_server import call
 
 from tests.support import until

@@ -22,7 +22,7 @@ from agent_case import PROGRAM
 from agent_rows import AGENTS, NEWEST_CLAUDE, Agent, Proxy
 from chat_case import LINE
 from editor import Editor
-from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.agent.failure import AgentError
 from hanging_pipe import HangingPipe, needs_pipes
 from model_server import Gate
 from served import Served, is_gone, until, write_settings

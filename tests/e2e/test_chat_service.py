@@ -24,16 +24,11 @@ from urllib.request import urlopen
 
 from agent_case import KEY, MODEL, PROGRAM
 from GeminiCompanion.companion.agent.agent import Options
-from GeminiCompanion.companion.agent.agents.credentials import Credentials
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
+from GeminiCompanion.companion.agent.credentials import Credentials
 from GeminiCompanion.companion.agent.engine import NAME, Engine
-from GeminiCompanion.companion.agent.events.turn_events import (
-    CANCEL,
-    MODIFY,
-    ONCE,
-    PastTurn,
-)
 from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.agent.turn_events import CANCEL, MODIFY, ONCE, PastTurn
 from GeminiCompanion.companion.api import editor_server
 from GeminiCompanion.companion.api.editor_server import Service, ServiceOptions
 from GeminiCompanion.companion.base.answer import Unanswered

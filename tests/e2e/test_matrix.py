@@ -20,9 +20,9 @@ from agent_case import ROOT
 from agent_rows import AGENTS, NEWEST_CLAUDE, STEP, Proxy
 from agent_rows import Agent as Row
 from api_case import ApiCase, data, said
-from GeminiCompanion.companion.agent.agents.supported import CLIS
+from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.processes.runner import Launch
-from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.agent.supported import CLIS
 from GeminiCompanion.companion.api.server import Server
 from GeminiCompanion.tests.support import until
 from hanging_pipe import HangingPipe, needs_pipes

@@ -14,9 +14,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, AsyncIterator, Iterator
 
 from agent_case import HERE, KEY, NO_CHANGES, PROGRAM
+from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcripts
-from GeminiCompanion.companion.agent.events import turn_events as events
 from model_server import Failure, Gate, call, serve, thought
 from page_case import PageCase
 from page_words import PageTable

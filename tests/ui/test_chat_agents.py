@@ -9,7 +9,7 @@ from typing import Any
 from unittest import mock
 
 import sublime
-from GeminiCompanion.companion.agent.agents.credentials import (
+from GeminiCompanion.companion.agent.credentials import (
     API_KEY,
     GOOGLE,
     OPENAI,
@@ -17,12 +17,12 @@ from GeminiCompanion.companion.agent.agents.credentials import (
     AuthStatus,
     Credentials,
 )
-from GeminiCompanion.companion.agent.processes.login import Login
-from GeminiCompanion.companion.agent.wording.failure import (
+from GeminiCompanion.companion.agent.failure import (
     AUTH_NOT_SET,
     AUTH_REQUIRED,
     CLIENT_NOT_INITIALIZED,
 )
+from GeminiCompanion.companion.agent.processes.login import Login
 from GeminiCompanion.companion.chat.attached import SELECTION, Attached
 from GeminiCompanion.companion.chat.chat_update import FAILED
 from GeminiCompanion.companion.chat.login_requests import BeginLogin, Configure, FinishLogin

@@ -7,7 +7,7 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.agent.events.turn_events import Attachment, Queue, QueuedMessage
+from GeminiCompanion.companion.agent.turn_events import Attachment, Queue, QueuedMessage
 from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat.attached import (
     CONTEXT,

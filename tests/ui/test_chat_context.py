@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any, Generator
 
 import sublime
-from GeminiCompanion.companion.agent.events.turn_events import Queue, QueuedMessage
+from GeminiCompanion.companion.agent.turn_events import Queue, QueuedMessage
 from GeminiCompanion.companion.chat.attached import outgoing
 from GeminiCompanion.companion.chat.chat_update import WORKING
 from GeminiCompanion.companion.chat.requests import TakeBack

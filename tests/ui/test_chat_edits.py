@@ -15,20 +15,9 @@ from typing import Any, Coroutine, Generator, Sequence, TypeVar
 from unittest import mock
 
 import sublime
-from GeminiCompanion.companion.agent.agents.open_files import NeedsUser, Saved, Withheld
-from GeminiCompanion.companion.agent.conversations.turn_undo import (
-    AS_LEFT,
-    CHANGED,
-    FileChange,
-    FileTexts,
-)
-from GeminiCompanion.companion.agent.events.turn_events import (
-    CANCEL,
-    MODIFY,
-    ONCE,
-    Diff,
-    Option,
-)
+from GeminiCompanion.companion.agent.open_files import NeedsUser, Saved, Withheld
+from GeminiCompanion.companion.agent.turn_events import CANCEL, MODIFY, ONCE, Diff, Option
+from GeminiCompanion.companion.agent.turn_undo import AS_LEFT, CHANGED, FileChange, FileTexts
 from GeminiCompanion.companion.base import background
 from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat.chat_update import FAILED, STARTING, WORKING, UnaskedChange

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import sublime
-from GeminiCompanion.companion.agent.acp.elicitation import (
+from GeminiCompanion.companion.agent.elicitation import (
     BOOLEAN,
     CHOICE,
     CHOICES,
@@ -16,8 +16,8 @@ from GeminiCompanion.companion.agent.acp.elicitation import (
     URL,
     Field,
 )
-from GeminiCompanion.companion.agent.acp.session_state import OptionChoice
-from GeminiCompanion.companion.agent.events.turn_events import Elicitation, ElicitationAnswered
+from GeminiCompanion.companion.agent.session_state import OptionChoice
+from GeminiCompanion.companion.agent.turn_events import Elicitation, ElicitationAnswered
 from GeminiCompanion.companion.chat.requests import AnswerElicitation
 from GeminiCompanion.companion.ui.chat import forms, replies
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import Any
 
-from GeminiCompanion.companion.agent.acp.session_state import (
+from GeminiCompanion.companion.agent.conversations.conversation import SessionInfo
+from GeminiCompanion.companion.agent.session_state import (
     BOOLEAN,
     MODE,
     MODEL,
@@ -15,8 +16,7 @@ from GeminiCompanion.companion.agent.acp.session_state import (
     ConfigOptions,
     OptionChoice,
 )
-from GeminiCompanion.companion.agent.conversations.conversation import SessionInfo
-from GeminiCompanion.companion.agent.events.turn_events import Usage
+from GeminiCompanion.companion.agent.turn_events import Usage
 from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat.requests import (
     ChooseOption,

@@ -10,7 +10,7 @@ import types
 from datetime import datetime, timezone
 from typing import Any, Generator
 
-from GeminiCompanion.companion.agent.events.turn_events import Queue, QueuedMessage
+from GeminiCompanion.companion.agent.turn_events import Queue, QueuedMessage
 from GeminiCompanion.companion.chat.attached import PROBLEMS, outgoing
 from GeminiCompanion.companion.chat.chat_update import READY, WORKING
 from GeminiCompanion.companion.ui.prompt import diagnostics

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Sequence
 
 import sublime
-from GeminiCompanion.companion.agent.acp.elicitation import FORM
-from GeminiCompanion.companion.agent.events.turn_events import (
+from GeminiCompanion.companion.agent.elicitation import FORM
+from GeminiCompanion.companion.agent.turn_events import (
     ALWAYS,
     ALWAYS_SERVER,
     ALWAYS_TOOL,

@@ -14,7 +14,7 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.agent.events.turn_events import Queue, QueuedMessage
+from GeminiCompanion.companion.agent.turn_events import Queue, QueuedMessage
 from GeminiCompanion.companion.base import private_files
 from GeminiCompanion.companion.base.answer import Answer, Unanswered
 from GeminiCompanion.companion.base.text_digest import text_digest

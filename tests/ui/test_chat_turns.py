@@ -8,7 +8,7 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.agent.conversations.turn_undo import (
+from GeminiCompanion.companion.agent.turn_undo import (
     AS_LEFT,
     CHANGED,
     NOT_STORED,

@@ -10,7 +10,7 @@ from typing import Any
 from unittest import mock
 
 import sublime
-from GeminiCompanion.companion.agent.events.turn_events import Content, TurnEvent
+from GeminiCompanion.companion.agent.turn_events import Content, TurnEvent
 from GeminiCompanion.companion.chat.rendered import Fold, Link, Mark, Patch, Rendered
 from GeminiCompanion.companion.chat.transcript import Transcript
 from GeminiCompanion.companion.ui import texts, wrapping

@@ -9,13 +9,7 @@ from typing import Any, Callable, Generator, Iterable
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.agent.acp.session_list import ListedSession
-from GeminiCompanion.companion.agent.conversations.turn_undo import (
-    AS_LEFT,
-    CHANGED,
-    OTHER,
-    FileChange,
-)
-from GeminiCompanion.companion.agent.events.turn_events import (
+from GeminiCompanion.companion.agent.turn_events import (
     CANCEL,
     EXECUTING,
     Diff,
@@ -23,6 +17,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     QueuedMessage,
     ToolExecution,
 )
+from GeminiCompanion.companion.agent.turn_undo import AS_LEFT, CHANGED, OTHER, FileChange
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.chat.edit_requests import Checkpoints, Rewind, Rewound, TurnTexts
 from GeminiCompanion.companion.chat.login_requests import Configure

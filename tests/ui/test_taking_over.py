@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 
 from GeminiCompanion.companion.agent.acp.session_list import ListedSession
-from GeminiCompanion.companion.agent.agents.credentials import ANTHROPIC, OPENAI, OWN, AuthStatus
+from GeminiCompanion.companion.agent.credentials import ANTHROPIC, OPENAI, OWN, AuthStatus
 from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat.requests import AgentRow, Agents
 from GeminiCompanion.companion.chat.session_requests import OwnSessions, TakeOver

@@ -11,7 +11,8 @@ from typing import Any, AsyncContextManager, Awaitable, Callable, Mapping, Seque
 
 from ...base import jsonrpc
 from ...base.log import logger
-from ..wording.failure import (
+from ..elicitation import ElicitationRequest
+from ..failure import (
     AUTH_REQUIRED,
     CLIENT_NOT_INITIALIZED,
     GEMINI_ERROR,
@@ -19,15 +20,14 @@ from ..wording.failure import (
     AgentError,
     from_rpc,
 )
-from ..wording.sentence import Words, sentence
+from ..sentence import Words, sentence
+from ..session_state import ConfigOption, ConfigOptions, StateUpdate
 from ..wording.surrogates import clean
 from . import messages, protocol_version
-from .elicitation import ElicitationRequest
 from .members import Unreadable
 from .message_lines import MessageLines, OtherProtocol
 from .messages import AvailableCommand, AvailableCommands
 from .process import AgentProcess, TooLong
-from .session_state import ConfigOption, ConfigOptions, StateUpdate
 
 OTHER_PROTOCOL = sentence(
     "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else."

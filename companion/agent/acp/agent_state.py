@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from .messages import Model, Models
-from .session_state import (
+from ..session_state import (
     MODE,
     MODEL,
     SELECT,
@@ -17,6 +16,7 @@ from .session_state import (
     Plan,
     StateUpdate,
 )
+from .messages import Model, Models
 
 
 class AgentState:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Generic, Mapping, Sequence, TypeVar, Union
 
 from ...base import jsonrpc
+from .. import elicitation, session_state
+from ..elicitation import ElicitationRequest
+from ..session_state import BOOLEAN, ConfigOption, ConfigOptions, StateUpdate
 from ..wording.surrogates import clean
-from . import elicitation, session_state
-from .elicitation import ElicitationRequest
 from .members import SHOWN, Unreadable, needed, object_of, objects, string
-from .session_state import BOOLEAN, ConfigOption, ConfigOptions, StateUpdate
 
 # Methods of the agent's requests, and its notification.
 ASK_PERMISSION = "session/request_permission"

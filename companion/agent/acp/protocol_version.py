@@ -7,7 +7,8 @@ only acknowledges the prompt, an update tells the end, and clients write no file
 
 from __future__ import annotations
 
-from . import elicitation, messages
+from .. import elicitation
+from . import messages
 from .messages import Initialized, OutgoingRequest
 
 VERSION = 1

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Callable, ClassVar, Sequence
 
-from ..wording.failure import AgentError
+from ..failure import AgentError
 from .acp_client import AcpSession
 from .messages import AvailableCommand
 

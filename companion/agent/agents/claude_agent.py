@@ -13,12 +13,12 @@ from typing import Any, Mapping
 
 from ...base import private_files
 from ..acp import messages
+from ..credentials import ANTHROPIC, Credentials
 from ..events import tool_call
 from ..events.tool_call import Call
-from ..events.turn_events import CANCEL, ONCE
+from ..turn_events import CANCEL, ONCE
 from .cli import AgentCli, with_output
 from .cli_home import write_settings
-from .credentials import ANTHROPIC, Credentials
 from .known_versions import KnownVersions
 from .program import Program
 

@@ -12,17 +12,17 @@ from typing import Any, Mapping, Sequence
 from ...base import jsonrpc, private_files
 from ...base.private_files import is_within
 from ..acp import messages
+from ..credentials import OWN, Credentials
 from ..events import tool_call
 from ..events.tool_call import Call, Record
-from ..events.turn_events import PastTurn, Usage
-from ..wording.failure import VALIDATION_ERROR, AgentError, not_among
-from ..wording.sentence import sentence
+from ..failure import VALIDATION_ERROR, AgentError, not_among
+from ..open_files import NO_EDITOR, OpenFiles
+from ..sentence import sentence
+from ..turn_events import PastTurn, Usage
 from . import untrusted_workspace
 from .cli_home import forget_keys, inherited, of_user, without_git_programs
-from .credentials import OWN, Credentials
 from .known_versions import KnownVersions
 from .message_text import BLANKS, after_slash
-from .open_files import NO_EDITOR, OpenFiles
 from .program import Program
 
 # The protocol's code for a file that does not exist.

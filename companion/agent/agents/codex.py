@@ -12,12 +12,12 @@ from typing import Any, Mapping, Sequence
 
 from ...base import private_files
 from ..acp import messages
-from ..events.turn_events import CANCEL, ONCE
-from ..wording.failure import VALIDATION_ERROR, AgentError
-from ..wording.sentence import sentence
+from ..credentials import OPENAI, Credentials
+from ..failure import VALIDATION_ERROR, AgentError
+from ..sentence import sentence
+from ..turn_events import CANCEL, ONCE
 from .cli import AgentCli
 from .cli_home import forget_keys, merged
-from .credentials import OPENAI, Credentials
 from .known_versions import KnownVersions
 from .program import Program
 from .untrusted_workspace import first_of

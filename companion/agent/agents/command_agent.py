@@ -9,10 +9,10 @@ import shlex
 import shutil
 from typing import Mapping, Sequence
 
-from ..wording.failure import CLIENT_NOT_INITIALIZED, VALIDATION_ERROR, AgentError
-from ..wording.sentence import sentence
+from ..credentials import OWN, Credentials
+from ..failure import CLIENT_NOT_INITIALIZED, VALIDATION_ERROR, AgentError
+from ..sentence import sentence
 from .cli import AgentCli
-from .credentials import OWN, Credentials
 from .program import Program
 
 # An id is also the name of a folder.

@@ -12,21 +12,16 @@ from contextlib import suppress
 from typing import Any, Callable, Mapping, Sequence
 
 from ..acp import messages
+from ..credentials import API_KEY, GOOGLE, VERTEX, Credentials
 from ..events import tool_call
 from ..events.tool_call import Call
-from ..events.turn_events import (
-    CANCEL,
-    ONCE,
-    PastTurn,
-    Usage,
-)
-from ..wording.failure import VALIDATION_ERROR, AgentError
-from ..wording.sentence import sentence
+from ..failure import VALIDATION_ERROR, AgentError
+from ..sentence import sentence
+from ..turn_events import CANCEL, ONCE, PastTurn, Usage
 from ..wording.surrogates import clean
 from . import gemini_resumption as resumption
 from .cli import AgentCli, NoGoogleLogin, Resumption, Retry, SessionFiles
 from .cli_home import acp_arguments, path_uri, write_settings, write_trusted
-from .credentials import API_KEY, GOOGLE, VERTEX, Credentials
 from .gemini_recording import Recording
 from .known_versions import KnownVersions
 from .message_text import BLANKS, NO_COMMAND

@@ -14,8 +14,8 @@ from datetime import timezone
 from typing import Any, Iterator, Mapping, Sequence
 
 from ...base import private_files
-from ..events import turn_events as events
-from ..events.turn_events import PastTurn
+from .. import turn_events as events
+from ..turn_events import PastTurn
 from .gemini_recording import PREFIX
 from .message_text import NO_COMMAND
 

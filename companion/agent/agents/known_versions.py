@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..wording.sentence import Words, sentence
+from ..sentence import Words, sentence
 
 # Without what a build or a preview has behind it.
 NUMBERS = re.compile(r"\d{1,9}(?:\.\d{1,9}){1,3}")

@@ -12,13 +12,13 @@ from typing import Any, Mapping
 
 from ...base import private_files
 from ..acp import messages
+from ..credentials import OPENAI, Credentials
 from ..events.tool_call import Call
-from ..events.turn_events import CANCEL, ONCE
-from ..wording.failure import VALIDATION_ERROR, AgentError
-from ..wording.sentence import sentence
+from ..failure import VALIDATION_ERROR, AgentError
+from ..sentence import sentence
+from ..turn_events import CANCEL, ONCE
 from .cli import AgentCli
 from .cli_home import merged
-from .credentials import OPENAI, Credentials
 from .known_versions import KnownVersions
 from .program import Program
 from .untrusted_workspace import first_of

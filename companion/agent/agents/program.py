@@ -8,8 +8,8 @@ import sys
 from dataclasses import dataclass
 from typing import Sequence
 
-from ..wording.failure import CLIENT_NOT_INITIALIZED, AgentError
-from ..wording.sentence import sentence
+from ..failure import CLIENT_NOT_INITIALIZED, AgentError
+from ..sentence import sentence
 
 # The first bytes of a native program: on Linux, on macOS (both orders, and for two processors), on
 # Windows.

@@ -12,19 +12,14 @@ from contextlib import suppress
 from typing import Any, Mapping, Sequence
 
 from ..acp import messages
+from ..credentials import OPENAI, Credentials
 from ..events import tool_call
 from ..events.tool_call import Call
-from ..events.turn_events import (
-    CANCEL,
-    ONCE,
-    PastTurn,
-    Usage,
-)
-from ..wording.failure import VALIDATION_ERROR, AgentError
-from ..wording.sentence import sentence
+from ..failure import VALIDATION_ERROR, AgentError
+from ..sentence import sentence
+from ..turn_events import CANCEL, ONCE, PastTurn, Usage
 from .cli import AgentCli, Resumption, SessionFiles
 from .cli_home import acp_arguments, path_uri, write_settings, write_trusted
-from .credentials import OPENAI, Credentials
 from .known_versions import KnownVersions
 from .message_text import BLANKS, NO_COMMAND
 from .program import Program

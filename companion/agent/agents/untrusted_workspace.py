@@ -11,8 +11,8 @@ from typing import Iterator, Sequence
 
 from ...base.child_processes import NO_WINDOW
 from ...base.regular_file import FileTooLarge, NotRegular, open_regular, read_regular
-from ..wording.failure import VALIDATION_ERROR, AgentError
-from ..wording.sentence import sentence
+from ..failure import VALIDATION_ERROR, AgentError
+from ..sentence import sentence
 
 # Bytes of a settings file. A longer one is not understood.
 MAX_BYTES = 1 << 20

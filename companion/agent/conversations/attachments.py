@@ -16,9 +16,9 @@ from typing import Iterable, Sequence
 from ...base import private_files
 from ..acp import messages
 from ..acp.messages import AgentCapabilities
-from ..events.turn_events import Attachment
-from ..wording.failure import ATTACHMENT_NOT_FOUND, VALIDATION_ERROR, AgentError
-from ..wording.sentence import sentence
+from ..failure import ATTACHMENT_NOT_FOUND, VALIDATION_ERROR, AgentError
+from ..sentence import sentence
+from ..turn_events import Attachment
 
 # The most bytes of one attachment, of all of a conversation, and of those of one message: Gemini
 # takes 20 MB in all, in an encoding that adds a third.

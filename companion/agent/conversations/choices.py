@@ -5,18 +5,13 @@ from __future__ import annotations
 
 from typing import Mapping
 
+from .. import failure
 from ..acp.acp_client import AcpSession
 from ..acp.agent_state import AgentState
 from ..acp.messages import Models
-from ..acp.session_state import MODE, MODEL, SELECT, ConfigOption, StateUpdate
-from ..wording import failure
-from ..wording.failure import (
-    CLIENT_NOT_INITIALIZED,
-    GEMINI_ERROR,
-    VALIDATION_ERROR,
-    AgentError,
-)
-from ..wording.sentence import Sentence, Words, sentence
+from ..failure import CLIENT_NOT_INITIALIZED, GEMINI_ERROR, VALIDATION_ERROR, AgentError
+from ..sentence import Sentence, Words, sentence
+from ..session_state import MODE, MODEL, SELECT, ConfigOption, StateUpdate
 from .conversation_record import ConversationRecord
 
 # Seconds for a choice, which is immediate.

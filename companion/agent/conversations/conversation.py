@@ -10,17 +10,18 @@ from functools import partial
 from typing import Callable, Mapping, Sequence
 
 from ...base.background import in_thread
-from ..acp import messages, session_state
-from ..acp.session_state import ContextUsage, Plan, SessionTitle, StateUpdate
+from .. import failure, session_state
+from .. import turn_events as events
+from ..acp import messages
 from ..agents.cli import AgentCli
-from ..events import turn_events as events
 from ..events.event_log import EventLog
-from ..events.turn_events import sum_of
+from ..failure import VALIDATION_ERROR, AgentError
+from ..sentence import sentence
+from ..session_state import ContextUsage, Plan, SessionTitle, StateUpdate
 from ..turn.agent_session import AgentSession
 from ..turn.turn import Limits, Turn
-from ..wording import failure
-from ..wording.failure import VALIDATION_ERROR, AgentError
-from ..wording.sentence import sentence
+from ..turn_events import sum_of
+from ..turn_undo import AS_LEFT, UNDONE, FileChange, TurnUndo
 from .attachments import Attachments
 from .conversation_record import ConversationRecord
 from .conversation_state import ConversationState
@@ -32,7 +33,6 @@ from .prompt import PromptMessage, as_resources
 from .reservation import Reservation
 from .transcript_reader import FIRST, ConversationSummary
 from .transcripts import Stat, TranscriptFile, on_disk
-from .turn_undo import AS_LEFT, UNDONE, FileChange, TurnUndo
 
 # For the model, which believes that the files are as it wrote them.
 UNDID = (

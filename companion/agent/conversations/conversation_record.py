@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Callable, Sequence
 
-from ..events import turn_events as events
-from ..events.turn_events import PastTurn
-from ..wording.failure import AgentError
+from .. import turn_events as events
+from ..failure import AgentError
+from ..turn_events import PastTurn
 from .conversation_state import ConversationState
 from .transcript_reader import FIRST, ConversationSummary, title_of
 from .transcripts import TranscriptFile, on_disk

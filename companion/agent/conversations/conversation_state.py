@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Mapping, Sequence
 
-from ..acp import tool_servers
-from ..acp.tool_servers import ToolServer
-from ..events.turn_events import Addition, Attachment, QueuedMessage
+from .. import tool_servers
+from ..tool_servers import ToolServer
+from ..turn_events import Addition, Attachment, QueuedMessage
 
 # The value in the file for something that is true.
 YES = "yes"

@@ -10,16 +10,16 @@ from functools import partial
 from typing import AsyncContextManager, Iterable, Mapping, Sequence
 
 from ...base.background import in_thread
+from .. import failure
 from ..acp import messages, slash_commands
 from ..acp.acp_client import AcpClient, AcpSession
 from ..acp.agent_state import AgentState
 from ..acp.messages import AvailableCommands
 from ..acp.slash_commands import Commands
-from ..acp.tool_servers import ToolServer
 from ..agents.cli import AgentCli
+from ..sentence import Words, sentence
+from ..tool_servers import ToolServer
 from ..turn.agent_session import AgentSession
-from ..wording import failure
-from ..wording.sentence import Words, sentence
 from .choices import Choices
 from .conversation_record import ConversationRecord
 from .past_turns import PastTurns

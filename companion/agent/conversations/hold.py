@@ -14,8 +14,8 @@ from typing import Any, AsyncIterator, Callable, Coroutine
 from ...base.background import in_thread
 from ...base.file_lock import FileLock
 from ...base.log import logger
-from ..wording import failure
-from ..wording.failure import AgentError
+from .. import failure
+from ..failure import AgentError
 from .transcript_reader import ConversationSummary
 from .transcripts import NO_FILE, Stat, TranscriptFile, on_disk
 

@@ -14,8 +14,8 @@ from ...base.file_lock import FileLock
 from ...base.log import logger
 from ...base.private_files import NotPrivate
 from ..agents.cli import AgentCli
-from ..agents.supported import USUAL
-from ..wording.failure import later_session
+from ..failure import later_session
+from ..supported import USUAL
 from .conversation import forget
 from .index_file import IndexFile, IndexRow
 from .transcript_reader import DAMAGED, FIRST, ID, ConversationSummary

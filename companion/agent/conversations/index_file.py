@@ -17,7 +17,7 @@ from typing import IO, Any, Iterable, Iterator, Mapping, NamedTuple
 
 from ...base import private_files
 from ...base.log import logger
-from ..events.turn_events import Usage
+from ..turn_events import Usage
 from .conversation_state import ConversationState
 from .transcript_reader import DAMAGED, ConversationSummary
 from .transcripts import Stat

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
 from ...base.background import in_thread
-from ..wording.failure import VALIDATION_ERROR, AgentError
-from ..wording.sentence import sentence
+from ..failure import VALIDATION_ERROR, AgentError
+from ..sentence import sentence
 from .conversation import SessionInfo
 from .registry import Conversations
 from .text_search import SearchWords

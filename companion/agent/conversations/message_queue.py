@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Callable, Sequence
 
-from ..events.turn_events import Addition, Attachment, Body, Queue, QueuedMessage
-from ..wording import failure
-from ..wording.failure import VALIDATION_ERROR, AgentError
-from ..wording.sentence import Words, sentence
+from .. import failure
+from ..failure import VALIDATION_ERROR, AgentError
+from ..sentence import Words, sentence
+from ..turn_events import Addition, Attachment, Body, Queue, QueuedMessage
 from .conversation_record import ConversationRecord
 
 # The most messages, and the characters in all of them: each change writes them down again.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Sequence
 
-from ..events import turn_events as events
-from ..events.turn_events import PastTurn
-from ..wording.failure import STREAM_ERROR
-from ..wording.sentence import sentence
+from .. import turn_events as events
+from ..failure import STREAM_ERROR
+from ..sentence import sentence
+from ..turn_events import PastTurn
 from .transcript_reader import ConversationSummary, History, TranscriptReader, TurnPage
 from .transcripts import on_disk
 

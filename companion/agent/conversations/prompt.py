@@ -10,9 +10,9 @@ from typing import Sequence
 
 from ..acp.messages import AgentCapabilities, Block, link_block, resource_block, text_block
 from ..agents.cli import AgentCli
-from ..events.turn_events import Addition, Attachment
-from ..wording.failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
-from ..wording.sentence import sentence
+from ..failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
+from ..sentence import sentence
+from ..turn_events import Addition, Attachment
 from .attachments import Parts
 
 

@@ -15,11 +15,11 @@ from typing import Callable, Iterator, Mapping
 from weakref import WeakValueDictionary
 
 from ...base.background import in_thread
+from .. import failure
 from ..agents.cli import AgentCli
 from ..events.event_feed import EventFeed
-from ..wording import failure
-from ..wording.failure import AgentError
-from ..wording.sentence import sentence
+from ..failure import AgentError
+from ..sentence import sentence
 from .conversation import Conversation, SessionInfo, info_of
 from .forking import fork, read
 from .index import Index, agent_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Iterator, Sequence
 
-from ..events import turn_events as events
-from ..events.turn_events import PastTurn
+from .. import turn_events as events
+from ..turn_events import PastTurn
 
 # Characters of this text; if it is beyond the model's context, the CLI sends nothing.
 MAX_TEXT = 1_000_000

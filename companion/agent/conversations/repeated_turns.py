@@ -14,7 +14,8 @@ from ..agents.cli import AgentCli
 from ..events import tool_call
 from ..events.event_log import EventLog
 from ..events.tool_call import Call
-from ..events.turn_events import (
+from ..sentence import sentence
+from ..turn_events import (
     COMPLETED,
     END_TURN,
     FAILED,
@@ -26,7 +27,6 @@ from ..events.turn_events import (
     ToolExecution,
     Usage,
 )
-from ..wording.sentence import sentence
 
 # Turns that are kept, the last ones; and characters of the result of a call.
 MAX_TURNS, MAX_RESULT = 100, 20_000

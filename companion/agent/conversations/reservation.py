@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Coroutine
 
-from ..wording.failure import NOT_SENT, AgentError
-from ..wording.sentence import sentence
+from ..failure import NOT_SENT, AgentError
+from ..sentence import sentence
 
 NOT_BEGUN = sentence("The message was cancelled before it was sent.")
 

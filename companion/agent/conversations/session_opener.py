@@ -9,14 +9,15 @@ from typing import Any, Mapping, Sequence, TypeVar
 
 from ...base.background import in_thread
 from ...base.log import logger
-from ..acp import messages, tool_servers
+from .. import tool_servers
+from ..acp import messages
 from ..acp.acp_client import AcpClient, AcpSession
-from ..acp.session_state import ConfigOptions
-from ..acp.tool_servers import ToolServer
 from ..agents.cli import AgentCli
-from ..events.turn_events import PastTurn
-from ..wording.failure import AUTH_REQUIRED, TIMED_OUT, AgentError
-from ..wording.sentence import sentence
+from ..failure import AUTH_REQUIRED, TIMED_OUT, AgentError
+from ..sentence import sentence
+from ..session_state import ConfigOptions
+from ..tool_servers import ToolServer
+from ..turn_events import PastTurn
 from .reminder import as_text
 
 # Seconds to open a session, which starts the user's tool servers.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from ..events.turn_events import MessageAdded, QueuedMessage
-from ..wording.failure import AgentError
+from ..failure import AgentError
+from ..turn_events import MessageAdded, QueuedMessage
 from .conversation import Conversation
 from .transcripts import on_disk
 

@@ -13,11 +13,11 @@ from itertools import chain, islice
 from typing import IO, Any, Callable, ContextManager, Iterable, Iterator, Mapping, NamedTuple, Tuple
 
 from ...base.log import logger
-from ..acp.elicitation import Field
-from ..acp.session_state import ContextUsage, Cost, OptionChoice, Plan, PlanEntry
-from ..events import turn_events as events
-from ..events.turn_events import Attachment, Body, PastTurn, TurnEvent, Usage, sum_of
-from ..wording.sentence import restored
+from .. import turn_events as events
+from ..elicitation import Field
+from ..sentence import restored
+from ..session_state import ContextUsage, Cost, OptionChoice, Plan, PlanEntry
+from ..turn_events import Attachment, Body, PastTurn, TurnEvent, Usage, sum_of
 from .conversation_state import ConversationState, additions_of, queue_of, queue_text
 from .text_search import SearchWords
 

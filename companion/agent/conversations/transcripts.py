@@ -43,10 +43,10 @@ from ...base.line_file import LineFile
 from ...base.log import logger
 from ...base.unwritten_lines import AFTER_ALL_OTHERS, FIRST, NEVER, UnwrittenLimit, UnwrittenLines
 from ...base.write_behind import WriteBehind
-from ..events import turn_events as events
-from ..events.turn_events import PastTurn, TurnEvent
-from ..wording.failure import INTERNAL_ERROR, AgentError
-from ..wording.sentence import sentence
+from .. import turn_events as events
+from ..failure import INTERNAL_ERROR, AgentError
+from ..sentence import sentence
+from ..turn_events import PastTurn, TurnEvent
 from ..wording.surrogates import clean
 from .transcript_reader import VERSION, TranscriptReader
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Callable, Iterator, Mapping, Protocol
 
-from ..events import turn_events as events
+from .. import failure
+from .. import turn_events as events
+from ..failure import AgentError
+from ..sentence import sentence
 from ..turn.outcomes import CallDecision
 from ..turn.turn import Turn
-from ..wording import failure
-from ..wording.failure import AgentError
-from ..wording.sentence import sentence
 from .conversation import Conversation
 
 # The usual time for a cancelled turn to end its commands, with some reserve; in seconds.

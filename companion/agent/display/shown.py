@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from ...base.shown_text import Remarks, shown, shown_line, spelled
-from ..events.turn_events import Diff
-from ..wording.sentence import CHINESE, ENGLISH, said, sentence
+from ..sentence import CHINESE, ENGLISH, said, sentence
+from ..turn_events import Diff
 
 _FOLDED = (
     sentence("{count} blank lines"),

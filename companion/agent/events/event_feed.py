@@ -7,7 +7,7 @@ import dataclasses
 from collections import OrderedDict
 from typing import Any, AsyncGenerator
 
-from .turn_events import PASSING, ToolOutput, ToolResult, TurnEvent
+from ..turn_events import PASSING, ToolOutput, ToolResult, TurnEvent
 
 # The most events that are kept for readers who come back, and the characters in all of them.
 MAX_EVENTS, MAX_CHARACTERS = 10_000, 16 << 20

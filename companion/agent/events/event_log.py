@@ -7,8 +7,8 @@ import secrets
 from datetime import datetime, timezone
 from typing import AsyncIterator, Callable
 
+from ..turn_events import BESIDE, Body, Content, ToolCall, TurnEvent
 from ..wording.surrogates import pair
-from .turn_events import BESIDE, Body, Content, ToolCall, TurnEvent
 
 
 class EventLog:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Mapping
 
 from ..acp.messages import ToolCallUpdate
-from ..wording.sentence import Words, sentence
-from .turn_events import Diff, ToolResult
+from ..sentence import Words, sentence
+from ..turn_events import Diff, ToolResult
 
 # Ids that do not begin with the tool's name and two underscores.
 READ_MANY = "read_many_files"

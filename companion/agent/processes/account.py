@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 from typing import AsyncIterator
 
 from ...base.background import in_thread
+from .. import failure
+from .. import turn_events as events
 from ..agents.cli import AgentCli
 from ..agents.cli_home import forget_keys
-from ..agents.credentials import GOOGLE, AuthStatus, Credentials, Store
 from ..conversations.turns import Turns
-from ..events import turn_events as events
-from ..wording import failure
-from ..wording.failure import AgentError
-from ..wording.sentence import sentence
+from ..credentials import GOOGLE, AuthStatus, Credentials, Store
+from ..failure import AgentError
+from ..sentence import sentence
 from .login import GoogleLogin, Login
 from .pool import Pool
 

@@ -11,14 +11,14 @@ from ...base import private_files
 from ...base.background import in_thread
 from ..agents.cli import AgentCli
 from ..agents.command_agent import ID, CommandAgent
-from ..agents.credentials import Credentials, Store
-from ..agents.open_files import NO_EDITOR, OpenFiles
 from ..agents.program import is_there
-from ..agents.supported import CLIS, USUAL
 from ..conversations.conversation import Conversation
 from ..conversations.turns import Turns
-from ..wording.failure import AGENT_NOT_FOUND, AgentError
-from ..wording.sentence import sentence
+from ..credentials import Credentials, Store
+from ..failure import AGENT_NOT_FOUND, AgentError
+from ..open_files import NO_EDITOR, OpenFiles
+from ..sentence import sentence
+from ..supported import CLIS, USUAL
 from .account import Account
 from .pool import Pool, ProcessInfo
 from .runner import Launch

@@ -12,20 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from ..acp import elicitation, messages
+from .. import elicitation, failure
+from ..acp import messages
 from ..acp.acp_client import AcpClient, Listener
-from ..acp.elicitation import ElicitationRequest
 from ..agents.cli import AgentCli
-from ..agents.credentials import Credentials
-from ..wording import failure
-from ..wording.failure import (
-    AUTH_REQUIRED,
-    NETWORK_ERROR,
-    OAUTH_INIT_FAILED,
-    VALIDATION_ERROR,
-    AgentError,
-)
-from ..wording.sentence import sentence
+from ..credentials import Credentials
+from ..elicitation import ElicitationRequest
+from ..failure import AUTH_REQUIRED, NETWORK_ERROR, OAUTH_INIT_FAILED, VALIDATION_ERROR, AgentError
+from ..sentence import sentence
 from .pool import Pool
 
 # Seconds that the CLI waits for the code.

@@ -9,16 +9,17 @@ from typing import AsyncIterator, Iterator
 
 from ...base import jsonrpc
 from ...base.log import logger
-from ..acp import elicitation, messages, session_state
+from .. import elicitation, session_state
+from ..acp import messages
 from ..acp.acp_client import AcpClient, Listener
-from ..acp.elicitation import ElicitationRequest
 from ..agents.cli import AgentCli
-from ..agents.credentials import Credentials
 from ..conversations.conversation import Conversation
 from ..conversations.steering import passed
+from ..credentials import Credentials
+from ..elicitation import ElicitationRequest
+from ..sentence import Words
 from ..turn import file_reads
 from ..turn.turn import Turn
-from ..wording.sentence import Words
 from .home_lock import HomeLock
 from .idle import IdleWatch
 from .runner import Launch, Runner

@@ -15,9 +15,8 @@ from ...base.log import logger
 from ..acp.acp_client import AcpClient, Listener
 from ..acp.process import AgentProcess
 from ..agents.cli import AgentCli
-from ..agents.credentials import GOOGLE, OWN, Credentials
-from ..agents.supported import USUAL
-from ..wording.failure import (
+from ..credentials import GOOGLE, OWN, Credentials
+from ..failure import (
     ACCESS_DENIED,
     AUTH_CONFIG_FAILED,
     AUTH_REQUIRED,
@@ -25,7 +24,8 @@ from ..wording.failure import (
     STREAM_ERROR,
     AgentError,
 )
-from ..wording.sentence import Words, sentence
+from ..sentence import Words, sentence
+from ..supported import USUAL
 from .home_lock import HomeLock
 
 NO_LOGIN = sentence(

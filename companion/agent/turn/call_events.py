@@ -9,8 +9,8 @@ from ..acp.messages import ToolCallStart, ToolCallUpdate, joined
 from ..events import tool_call
 from ..events.event_log import EventLog
 from ..events.tool_call import EXECUTE, Call
-from ..events.turn_events import FAILED, ToolCall, ToolExecution, ToolResult
-from ..wording.sentence import Words
+from ..sentence import Words
+from ..turn_events import FAILED, ToolCall, ToolExecution, ToolResult
 from .agent_session import AgentSession
 from .live_output import LiveOutput
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import asyncio
 
+from .. import failure
 from ..acp.messages import Withdrawal
 from ..events.event_log import EventLog
-from ..events.turn_events import CANCEL, ONCE, PENDING, TurnEvent
-from ..wording import failure
-from ..wording.sentence import Words, sentence
+from ..sentence import Words, sentence
+from ..turn_events import CANCEL, ONCE, PENDING, TurnEvent
 from .agent_session import AgentSession
 from .call_events import CallEvents
 from .outcomes import PendingPermission

@@ -11,29 +11,20 @@ from dataclasses import replace
 from typing import Sequence
 
 from ...base.log import logger
+from .. import failure
 from ..acp.messages import PermissionRequest, ToolCallUpdate, Withdrawal, WriteTextFile
+from ..edited_file import plain
 from ..events import tool_call
 from ..events.event_log import EventLog
 from ..events.tool_call import Call, Record
-from ..events.turn_events import (
-    CANCEL,
-    COMPLETED,
-    EXECUTING,
-    FAILED,
-    MODIFY,
-    ONCE,
-    Diff,
-    TurnEvent,
-)
-from ..wording import failure
-from ..wording.failure import AgentError
-from ..wording.sentence import sentence
+from ..failure import AgentError
+from ..sentence import sentence
+from ..turn_events import CANCEL, COMPLETED, EXECUTING, FAILED, MODIFY, ONCE, Diff, TurnEvent
 from .agent_session import AgentSession
 from .call_events import CallEvents
 from .call_questions import STOPPED, CallQuestions
 from .call_rules import ALLOW, DENY, Verdict
 from .consent import Consent
-from .edited_file import plain
 from .file_writes import BROKEN_OFF, Ended, FileWrites, TurnNote
 from .held_writes import HeldWrites
 from .outcomes import (

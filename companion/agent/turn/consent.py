@@ -10,9 +10,9 @@ from typing import Callable, Iterable
 
 from ...base.agent_rules import ASK_ALL, NO_RULES, AgentRules
 from ...base.background import in_thread
-from ..agents.open_files import NotSaved
 from ..events.tool_call import Call
-from ..events.turn_events import ONCE
+from ..open_files import NotSaved
+from ..turn_events import ONCE
 from .agent_session import AgentSession
 from .call_rules import ALLOW, ASK, NO_VERDICT, Verdict, verdict_of, verdict_of_write
 from .file_writes import ASKING, WRITING, FileWrites

@@ -7,15 +7,14 @@ import secrets
 from dataclasses import dataclass
 from typing import Any, Mapping
 
-from ..acp import elicitation
+from .. import elicitation, failure
 from ..acp.acp_client import AcpSession
-from ..acp.elicitation import ACCEPT, CANCEL, DECLINE, FORM, ElicitationRequest
 from ..acp.messages import Withdrawal
+from ..elicitation import ACCEPT, CANCEL, DECLINE, FORM, ElicitationRequest
 from ..events.event_log import EventLog
-from ..events.turn_events import Elicitation, ElicitationAnswered, TurnEvent
-from ..wording import failure
-from ..wording.failure import AgentError
-from ..wording.sentence import Sentence, sentence
+from ..failure import AgentError
+from ..sentence import Sentence, sentence
+from ..turn_events import Elicitation, ElicitationAnswered, TurnEvent
 
 NO_FIELD = sentence("The form has no field {name}.")
 OTHER_VALUE = sentence("The form does not take this value of {name}.")

@@ -16,9 +16,9 @@ from ...base.regular_file import FileTooLarge
 from ..acp.acp_client import AcpClient
 from ..acp.messages import ReadTextFile
 from ..agents.cli import AgentCli
-from ..agents.open_files import OpenFiles, Withheld
-from ..wording.sentence import Words, sentence
-from .edited_file import BOM, read_file
+from ..edited_file import BOM, read_file
+from ..open_files import OpenFiles, Withheld
+from ..sentence import Words, sentence
 
 # Seconds to read a file.
 READING = 60.0

@@ -16,12 +16,12 @@ from typing import Awaitable, Callable, Iterable, Optional, Sequence
 
 from ...base.background import in_thread
 from ...base.log import logger
-from ..agents.open_files import NeedsUser, NotSaved, OpenFiles
+from ..edited_file import before_edit, difference, edited, like, plain, read_file, write_file
 from ..events.tool_call import EDIT, Call
-from ..events.turn_events import Diff
-from ..wording.sentence import Sentence, Words, sentence
+from ..open_files import NeedsUser, NotSaved, OpenFiles
+from ..sentence import Sentence, Words, sentence
+from ..turn_events import Diff
 from .agent_session import AgentSession
-from .edited_file import before_edit, difference, edited, like, plain, read_file, write_file
 
 # Seconds to read or to write a file.
 WRITING = 60.0

@@ -7,16 +7,16 @@ import asyncio
 from dataclasses import replace
 from typing import Callable, Optional
 
-from ..agents.open_files import NeedsUser
+from ..edited_file import plain
 from ..events.tool_call import EDIT, Call, Record
-from ..events.turn_events import Diff
-from ..wording.sentence import Words, sentence
+from ..open_files import NeedsUser
+from ..sentence import Words, sentence
+from ..turn_events import Diff
 from . import file_reads
 from .agent_session import AgentSession
 from .call_events import CallEvents
 from .call_rules import ASK, DENY, may_write
 from .consent import Consent
-from .edited_file import plain
 from .file_writes import LEFT_OUT, Ended, FileWrites
 from .outcomes import HELD, REJECTED, PendingPermission
 

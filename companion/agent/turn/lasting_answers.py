@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Iterable, Mapping, Sequence, Tuple
 
 from ..events.tool_call import EDIT, SWITCH_MODE, UNNAMED, Call
-from ..events.turn_events import ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL
-from ..wording.sentence import Words, sentence
+from ..sentence import Words, sentence
+from ..turn_events import ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL
 from .guarded_files import inner_file, inner_folder
 
 # The kinds of calls that are allowed one by one: what else they do to files is not told.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from typing import Callable
 
-from ..events.turn_events import ToolOutput
+from ..turn_events import ToolOutput
 
 # Seconds between two looks at the output of one call, and the characters of its end that are told.
 PAUSE, END = 0.5, 2_000

@@ -10,6 +10,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Mapping, Sequence
 
+from .. import turn_events as events
 from ..acp.messages import (
     ALLOW_ONCE,
     REJECT_ALWAYS,
@@ -17,11 +18,10 @@ from ..acp.messages import (
     PermissionOption,
     PermissionRequest,
 )
-from ..events import turn_events as events
 from ..events.tool_call import SWITCH_MODE, Call
-from ..events.turn_events import ALWAYS, ALWAYS_TOOL, CANCEL, MODIFY, ONCE, OUTCOMES
-from ..wording.failure import TOOL_CALL_CHANGED, TOOL_INVALID_OUTCOME, AgentError, not_among
-from ..wording.sentence import Words, sentence
+from ..failure import TOOL_CALL_CHANGED, TOOL_INVALID_OUTCOME, AgentError, not_among
+from ..sentence import Words, sentence
+from ..turn_events import ALWAYS, ALWAYS_TOOL, CANCEL, MODIFY, ONCE, OUTCOMES
 from .lasting_answers import NOTHING, Coverage
 
 # Why a call does not run.

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from typing import AsyncIterator, Callable, Sequence, Union
 
 from ...base.log import logger
+from .. import failure
 from ..acp import messages
-from ..acp.elicitation import ElicitationRequest
-from ..acp.session_state import MODE, MODEL
+from ..elicitation import ElicitationRequest
 from ..events.event_log import EventLog
-from ..events.turn_events import (
+from ..failure import AgentError
+from ..sentence import Words, sentence
+from ..session_state import MODE, MODEL
+from ..turn_events import (
     BESIDE,
     CANCELLED,
     EMPTY,
@@ -31,9 +34,6 @@ from ..events.turn_events import (
     Usage,
     sum_of,
 )
-from ..wording import failure
-from ..wording.failure import AgentError
-from ..wording.sentence import Words, sentence
 from .agent_session import AgentSession
 from .call_tracker import CallTracker
 from .elicitations import Elicitations

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Mapping
 
-from ...agent.wording.sentence import CHINESE, ENGLISH
+from ...agent.sentence import CHINESE, ENGLISH
 
 # By key: the Chinese text, then the English one. {names} are filled in.
 TEXTS: Mapping[str, tuple[str, str]] = {

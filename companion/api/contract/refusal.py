@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, Mapping
 
-from ...agent.wording import failure
-from ...agent.wording.failure import AgentError
-from ...agent.wording.sentence import Sentence, said
+from ...agent import failure
+from ...agent.failure import AgentError
+from ...agent.sentence import Sentence, said
 from ...base import http_server
 from ...base.jsonrpc import TOO_DEEP
 from ...base.shown_text import spelled

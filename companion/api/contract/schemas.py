@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from ...agent.acp import elicitation, session_state
-from ...agent.acp.tool_servers import HTTP, STDIO
-from ...agent.agents.credentials import ANTHROPIC, API_KEY, GOOGLE, OPENAI, OWN, VERTEX
-from ...agent.agents.credentials import KINDS as AUTH_TYPES
-from ...agent.agents.supported import CLIS
+from ...agent import elicitation, session_state
 from ...agent.conversations.attachments import MEDIA_TYPES
 from ...agent.conversations.message_queue import MAX_CHARACTERS, MAX_MESSAGES
-from ...agent.conversations.turn_undo import AS_LEFT, CHANGED, CREATED, NOT_STORED, OTHER, UNDONE
-from ...agent.events.turn_events import OUTCOMES
+from ...agent.credentials import ANTHROPIC, API_KEY, GOOGLE, OPENAI, OWN, VERTEX
+from ...agent.credentials import KINDS as AUTH_TYPES
+from ...agent.supported import CLIS
+from ...agent.tool_servers import HTTP, STDIO
+from ...agent.turn_events import OUTCOMES
+from ...agent.turn_undo import AS_LEFT, CHANGED, CREATED, NOT_STORED, OTHER, UNDONE
 from .scopes import GRANTED
 
 Schema = Mapping[str, Any]

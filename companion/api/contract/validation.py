@@ -8,7 +8,7 @@ from typing import Any, Iterator, Sequence
 
 from jsonschema import Draft7Validator, ValidationError, validators
 
-from ...agent.wording.failure import VALIDATION_ERROR
+from ...agent.failure import VALIDATION_ERROR
 from .refusal import Refusal
 from .schemas import Schema
 

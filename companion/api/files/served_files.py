@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Iterator, Sequence
 
-from ...agent.wording.failure import FILE_NOT_FOUND, VALIDATION_ERROR
+from ...agent.failure import FILE_NOT_FOUND, VALIDATION_ERROR
 from ...base.file_replace import sync_file
 from ...base.large_json import PIECE
 from ..contract.refusal import FILE_ERROR, FILE_TOO_LARGE, FORBIDDEN, PATH_REFUSED, Refusal

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from ...agent.conversations.attachments import MAX_BYTES
-from ...agent.wording.failure import VALIDATION_ERROR
+from ...agent.failure import VALIDATION_ERROR
 from ...base import http_server
 from ...base.background import in_thread
 from ...base.memory_budget import MemoryShare

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...agent.processes.backend import AgentInfo
-from ...agent.wording.sentence import said
+from ...agent.sentence import said
 from .handler_types import HandlerAnswer, Inputs, Services
 
 

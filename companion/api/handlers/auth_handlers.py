@@ -5,11 +5,11 @@ A change of credentials is completed even if the client leaves.
 
 from __future__ import annotations
 
-from ...agent.agents.credentials import OWN, Credentials
-from ...agent.display import wire
+from ...agent import wire
+from ...agent.credentials import OWN, Credentials
+from ...agent.failure import AUTH_REQUIRED, VALIDATION_ERROR, AgentError
 from ...agent.processes.account import Account
-from ...agent.wording.failure import AUTH_REQUIRED, VALIDATION_ERROR, AgentError
-from ...agent.wording.sentence import sentence
+from ...agent.sentence import sentence
 from ...base.http_server import outlive_client
 from ..contract.refusal import Refusal
 from .handler_types import HandlerAnswer, Inputs, Services

@@ -11,19 +11,18 @@ from typing import Any, Mapping, Sequence
 
 from aiohttp import web
 
+from ...agent import failure, wire
+from ...agent import turn_events as events
 from ...agent.acp.messages import Models
-from ...agent.conversations.mentions import mentioned
-from ...agent.display import wire
-from ...agent.events import turn_events as events
-from ...agent.events.turn_events import CANCEL
+from ...agent.failure import VALIDATION_ERROR, AgentError
+from ...agent.sentence import said, sentence
 from ...agent.turn.call_questions import UNATTENDED
 from ...agent.turn.outcomes import CallDecision
 from ...agent.turn.turn import Turn
-from ...agent.wording import failure
-from ...agent.wording.failure import VALIDATION_ERROR, AgentError
-from ...agent.wording.sentence import said, sentence
+from ...agent.turn_events import CANCEL
 from ...base.background import in_thread
 from ...base.http_server import outlive_client
+from ...base.mentions import mentioned
 from ..contract.refusal import FILE_ERROR, Refusal, of_agent
 from ..files.served_files import Roots
 from ..operations import audit_log

@@ -14,9 +14,9 @@ from typing import AsyncIterator
 
 from aiohttp import web
 
-from ...agent.display import wire
-from ...agent.events.turn_events import TurnEvent
+from ...agent import wire
 from ...agent.turn.turn import Turn
+from ...agent.turn_events import TurnEvent
 from ...base.log import logger
 from ..contract.refusal import TURN_NOT_FOUND, Refusal
 from ..operations.attempts import KeptAnswer

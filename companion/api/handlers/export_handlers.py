@@ -9,9 +9,9 @@ from typing import Iterator
 
 from aiohttp import web
 
+from ...agent import document
 from ...agent.conversations.conversation import Conversation
 from ...agent.conversations.transcripts import on_disk
-from ...agent.display import document
 from ...base import http_server
 from ...base.large_json import PIECE
 from ..contract.schemas import MARKDOWN

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from typing import Callable, TypeVar
 
-from ...agent.wording.failure import VALIDATION_ERROR
+from ...agent.failure import VALIDATION_ERROR
 from ...base import http_server
 from ...base.background import in_thread
 from ..contract.refusal import COMMANDS_DISABLED, FILE_ERROR, Refusal

@@ -9,8 +9,8 @@ from typing import Any, Awaitable, Callable, Mapping, Union
 
 from aiohttp import web
 
+from ...agent import wire
 from ...agent.agent import Agent
-from ...agent.display import wire
 from ...base.large_json import pieces
 from ...base.memory_budget import MemoryShare
 from ..contract.answer_texts import say

@@ -10,7 +10,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 
 from aiohttp import web
 
-from ...agent.wording.failure import AgentError
+from ...agent.failure import AgentError
 from ...base.background import in_thread
 from ..contract.answer_texts import language_of
 from ..contract.refusal import FILE_ERROR, OUTPUT_INVALID, Refusal, of_agent

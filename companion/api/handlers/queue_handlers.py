@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Sequence
 
+from ...agent import wire
 from ...agent.conversations.attachments import Attachments
 from ...agent.conversations.conversation import Conversation
 from ...agent.conversations.transcripts import on_disk
-from ...agent.display import wire
-from ...agent.events.turn_events import Attachment
+from ...agent.turn_events import Attachment
 from ..operations import audit_log
 from . import agent_commands
 from .chat_handlers import read_along

@@ -9,14 +9,12 @@ from typing import Any, AsyncIterator, Iterator, Mapping, Sequence
 
 from aiohttp import web
 
-from ...agent.acp import tool_servers
-from ...agent.conversations import shared_folder
+from ...agent import shared_folder, tool_servers, wire
+from ...agent import turn_events as events
 from ...agent.conversations.conversation import SessionInfo
-from ...agent.display import wire
-from ...agent.events import turn_events as events
 from ...agent.events.event_feed import Gone
-from ...agent.events.turn_events import PastTurn, TurnEvent
-from ...agent.wording.failure import AgentError
+from ...agent.failure import AgentError
+from ...agent.turn_events import PastTurn, TurnEvent
 from ...base.http_server import outlive_client
 from ..contract.refusal import TURN_NOT_FOUND, Refusal, of_agent
 from ..files.served_files import readable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-from ...agent.display import wire
+from ...agent import wire
 from ...base.http_server import outlive_client
 from ..operations.tickets import FIELD
 from ..operations.tokens import NamedToken

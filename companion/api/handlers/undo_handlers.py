@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from ...agent.conversations.turn_undo import UNDONE, FileChange
+from ...agent.turn_undo import UNDONE, FileChange
 from ...base.http_server import outlive_client
 from ...base.shown_text import shown_line
 from ..contract.refusal import TURN_NOT_FOUND, Refusal

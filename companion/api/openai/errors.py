@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ...agent.wording.failure import QUOTA_EXCEEDED
+from ...agent.failure import QUOTA_EXCEEDED
 from ..contract.refusal import KINDS, RATE_LIMITED, UNAUTHORIZED, Refusal
 
 # Codes with another name there; all others are ours in small letters.

@@ -9,7 +9,7 @@ import base64
 import re
 from typing import Any, Mapping, NamedTuple
 
-from ...agent.wording.failure import VALIDATION_ERROR
+from ...agent.failure import VALIDATION_ERROR
 from ..contract.refusal import Refusal
 
 # The kinds of content parts that are no text, and where each has its address.

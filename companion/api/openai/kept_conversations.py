@@ -16,7 +16,7 @@ from typing import Coroutine, Iterator
 
 from ...agent.agent import Agent
 from ...agent.conversations.conversation import Conversation, SessionInfo
-from ...agent.wording.failure import VALIDATION_ERROR, AgentError
+from ...agent.failure import VALIDATION_ERROR, AgentError
 from ...base.log import logger
 from ..contract.refusal import MODEL_NOT_FOUND, Refusal
 from .request import ConversationTarget, WantedAnswer

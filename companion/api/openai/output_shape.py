@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from jsonschema import Draft202012Validator, SchemaError, ValidationError, validators
 
-from ...agent.wording.failure import VALIDATION_ERROR
+from ...agent.failure import VALIDATION_ERROR
 from ..contract.refusal import UNSUPPORTED_PARAMETER, Refusal
 
 # The steps of one check; an answer of ten thousand values takes about as many.

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
-from ...agent.wording.failure import VALIDATION_ERROR
+from ...agent.failure import VALIDATION_ERROR
 from ..contract.refusal import UNSUPPORTED_PARAMETER, Refusal
 from . import inline_files
 from .inline_files import InlineFile

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
-from ...agent.wording.failure import VALIDATION_ERROR
+from ...agent.failure import VALIDATION_ERROR
 from ..contract.refusal import PREVIOUS_RESPONSE_NOT_FOUND, UNSUPPORTED_PARAMETER, Refusal
 from .request import Message
 from .talk import LENGTH, STOP, Talk

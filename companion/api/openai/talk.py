@@ -6,13 +6,13 @@ import time
 from contextlib import suppress
 from typing import Any, AsyncIterator, Sequence
 
-from ...agent.acp.elicitation import CANCEL
+from ...agent import turn_events as events
 from ...agent.agent import Agent
-from ...agent.events import turn_events as events
-from ...agent.events.turn_events import ONCE
+from ...agent.elicitation import CANCEL
+from ...agent.failure import AgentError
 from ...agent.turn.outcomes import CallDecision
 from ...agent.turn.turn import RETRYING, Turn
-from ...agent.wording.failure import AgentError
+from ...agent.turn_events import ONCE
 from ..contract.answer_texts import say
 from ..contract.refusal import TURN_CANCELLED, Refusal, of_agent
 from .kept_conversations import Held

@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from datetime import datetime, timezone
 from typing import Any, Iterator
 
-from ...agent.display import wire
+from ...agent import wire
 from ...base.background import in_thread
 from ...base.log import logger
 from ...base.write_behind import WriteBehind

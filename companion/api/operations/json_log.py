@@ -9,7 +9,7 @@ import secrets
 from contextvars import ContextVar
 from datetime import datetime, timezone
 
-from ...agent.display import wire
+from ...agent import wire
 
 HEADER = "X-Request-Id"
 # A request id that a client or a proxy may choose.

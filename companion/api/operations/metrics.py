@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Callable, Iterator
 
+from ...agent import turn_events as events
 from ...agent.agent import Agent
-from ...agent.events import turn_events as events
 
 try:
     import prometheus_client

@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import Any, AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 
-from ...agent.display import wire
+from ...agent import wire
 from ...base import private_files
 from ...base.background import in_thread
 from ...base.file_lock import FileLock

@@ -3,10 +3,10 @@ that."""
 
 from __future__ import annotations
 
+from ...agent import failure
 from ...agent.agent import Agent
 from ...agent.conversations.transcript_reader import ConversationSummary
-from ...agent.wording import failure
-from ...agent.wording.failure import AgentError
+from ...agent.failure import AgentError
 
 
 class Visible:

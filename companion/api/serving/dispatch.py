@@ -9,8 +9,8 @@ from typing import Any, Mapping
 
 from aiohttp import web
 
-from ...agent.conversations import shared_folder
-from ...agent.wording.failure import INTERNAL_ERROR, AgentError
+from ...agent import shared_folder
+from ...agent.failure import INTERNAL_ERROR, AgentError
 from ...base import http_server
 from ...base.connection import SERVER
 from ...base.http_server import BAD_TOKEN, JSON, HttpServer, Refused

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from aiohttp import web
 
-from ...agent.wording.failure import VALIDATION_ERROR, AgentError
+from ...agent.failure import VALIDATION_ERROR, AgentError
 from ...base.http_server import JSON
 from ..contract.refusal import IDEMPOTENCY_LOST, UNSUPPORTED_PARAMETER, Refusal, of_agent
 from ..contract.route import Route

@@ -9,7 +9,7 @@ from typing import Callable, Iterable, Sequence
 
 import sublime
 
-from ...agent.events.turn_events import Queue, QueuedMessage
+from ...agent.turn_events import Queue, QueuedMessage
 from ...base.shown_text import shown_line
 from ...chat.amounts import many
 from ...chat.attached import Attached, added, words_of

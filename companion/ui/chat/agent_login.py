@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Callable
 
 import sublime
 
-from ...agent.agents.credentials import (
-    ANTHROPIC,
-    API_KEY,
-    GOOGLE,
-    OPENAI,
-    OWN,
-    VERTEX,
-    Credentials,
-)
+from ...agent.credentials import ANTHROPIC, API_KEY, GOOGLE, OPENAI, OWN, VERTEX, Credentials
 from .. import panels
 
 if TYPE_CHECKING:
@@ -83,7 +75,7 @@ IN_TERMINAL = 'It uses its own login: press "Log in in a terminal", and try agai
 
 def ways_of(agent: str) -> tuple[Way, ...]:
     """Those of a known agent; an unknown one has its own login."""
-    from ...agent.agents.supported import CLIS
+    from ...agent.supported import CLIS
 
     row = CLIS.get(agent)
     if row is None:
@@ -94,7 +86,7 @@ def ways_of(agent: str) -> tuple[Way, ...]:
 
 def what_to_do(agent: str) -> str:
     """A sentence for a chat whose agent needs a login."""
-    from ...agent.agents.supported import CLIS
+    from ...agent.supported import CLIS
 
     row = CLIS.get(agent)
     if row is not None and row.own_login:

@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping
 
 import sublime
 
-from ...agent.events.turn_events import ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, CANCEL, MODIFY, ONCE
+from ...agent.turn_events import ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, CANCEL, MODIFY, ONCE
 from ...chat import rendered
 from ...chat.amounts import one_line, short
 from ...chat.question import PERMISSION

@@ -8,8 +8,8 @@ from typing import Iterator, Sequence, Tuple
 
 import sublime
 
-from ...agent.events.turn_events import Diff
-from ...agent.turn.edited_file import edited, plain
+from ...agent.edited_file import edited, plain
+from ...agent.turn_events import Diff
 from ...base.text_digest import text_digest
 from ...chat.question import ChatQuestion
 from ...ide.file_content import Original

@@ -9,8 +9,8 @@ from typing import Callable
 
 import sublime
 
-from ...agent.events.turn_events import Diff
-from ...agent.turn.edited_file import before_edit
+from ...agent.edited_file import before_edit
+from ...agent.turn_events import Diff
 from ...chat.chat_update import ChatUpdate, UnaskedChange
 from ...ide.editor import UnaskedEdit
 from ...ide.file_content import Original, of_bytes

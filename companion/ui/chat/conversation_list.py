@@ -201,7 +201,7 @@ class ConversationList:
         return True
 
     def _deleted(self, info: SessionInfo) -> list[str]:
-        from ...agent.agents.supported import CLIS
+        from ...agent.supported import CLIS
 
         row = CLIS.get(info.agent)
         told = [WHAT_IS_DELETED.format(many(info.turns, "message"))]
@@ -240,7 +240,7 @@ def _when(time: datetime) -> str:
 
 
 def _agent(info: SessionInfo) -> str:
-    from ...agent.agents.supported import CLIS
+    from ...agent.supported import CLIS
 
     row = CLIS.get(info.agent)
     return row.program.name if row is not None else info.agent

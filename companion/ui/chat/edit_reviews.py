@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Coroutine, Sequence
 
 import sublime
 
-from ...agent.events.turn_events import CANCEL, MODIFY, ONCE
+from ...agent.turn_events import CANCEL, MODIFY, ONCE
 from ...base.answer import Answer, Unanswered
 from ...chat.chat_update import STARTING, ChatUpdate
 from ...chat.question import PERMISSION

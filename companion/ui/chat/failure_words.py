@@ -3,7 +3,7 @@ nothing."""
 
 from __future__ import annotations
 
-from ...agent.wording.failure import AUTH_NOT_SET, AUTH_REQUIRED
+from ...agent.failure import AUTH_NOT_SET, AUTH_REQUIRED
 from ...chat.chat_update import FAILED, ChatUpdate
 from ..pages import page
 from ..wrapping import Piece

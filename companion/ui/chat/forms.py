@@ -7,7 +7,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Tuple
 
 import sublime
 
-from ...agent.acp.elicitation import (
+from ...agent.elicitation import (
     ACCEPT,
     BOOLEAN,
     CHOICE,

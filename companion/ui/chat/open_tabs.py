@@ -11,7 +11,7 @@ from typing import Callable, Iterable, Mapping, TypeVar
 
 import sublime
 
-from ...agent.agents.open_files import NeedsUser, NotSaved, OpenFiles, Saved, Withheld
+from ...agent.open_files import NeedsUser, NotSaved, OpenFiles, Saved, Withheld
 from ...base.agent_rules import AgentRules
 from ...base.background import in_thread
 from ...base.log import logger

@@ -7,7 +7,7 @@ from typing import Callable
 
 import sublime
 
-from ...agent.acp.session_state import BOOLEAN, ConfigOption
+from ...agent.session_state import BOOLEAN, ConfigOption
 from ...chat.chat_update import STARTING, ChatUpdate
 from .. import panels
 from . import chat_places

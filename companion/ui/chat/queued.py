@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Awaitable, Callable, Sequence
 
 import sublime
 
-from ...agent.events.turn_events import QueuedMessage
+from ...agent.turn_events import QueuedMessage
 from ...base.answer import Unanswered
 from ...chat.attached import Attached, returned, text_of, words_of
 from .. import panels

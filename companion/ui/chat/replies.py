@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Callable, Coroutine, Mapping, Sequence, T
 
 import sublime
 
-from ...agent.acp.elicitation import ACCEPT, DECLINE, URL
-from ...agent.events.turn_events import CANCEL, Option
+from ...agent.elicitation import ACCEPT, DECLINE, URL
+from ...agent.turn_events import CANCEL, Option
 from ...base.answer import Answer, Unanswered
 from ...chat.question import PERMISSION
 from .. import application

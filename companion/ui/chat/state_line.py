@@ -9,7 +9,7 @@ from typing import Sequence
 
 import sublime
 
-from ...agent.acp.session_state import MODE, MODEL
+from ...agent.session_state import MODE, MODEL
 from ...chat.amounts import many
 from ...chat.chat_update import FAILED, STARTING, STOPPING, WORKING, ChatUpdate
 from ..wrapping import Piece, rows, words

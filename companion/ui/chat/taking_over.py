@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Callable, Sequence
 
 import sublime
 
-from ...agent.agents.credentials import OWN
+from ...agent.credentials import OWN
 from ...base.shown_text import shown_line
 from ...chat.amounts import age
 from .. import panels

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Sequence
 
 import sublime
 
-from ...agent.events.turn_events import QueuedMessage
+from ...agent.turn_events import QueuedMessage
 from ...base.answer import Unanswered
 from ...chat.attached import CONTEXT, PROBLEMS, Attached, parted
 from ...chat.editor_context import as_text
@@ -20,7 +20,7 @@ from .chat_view import ChatView, workspace_of
 from .edit_problems import EditProblems
 
 if TYPE_CHECKING:
-    from ...agent.acp.tool_servers import ToolServer
+    from ...agent.tool_servers import ToolServer
 
 VARIABLES = GEMINI_CLI.variables
 # The path of the endpoint's tools (`ide/transport`, which imports aiohttp), and the server's name.
@@ -65,7 +65,7 @@ class ToldContext:
 
     async def tools(self, window: sublime.Window) -> tuple[ToolServer, ...]:
         """The server `editor` of the window, with tools that ask it about code."""
-        from ...agent.acp.tool_servers import HTTP, read
+        from ...agent.tool_servers import HTTP, read
 
         try:
             # Answered once the window has its endpoint.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Coroutine, Iterable, Sequence
 
 import sublime
 
-from ...agent.conversations.turn_undo import AS_LEFT, OTHER, UNDONE, FileChange, FileTexts
+from ...agent.turn_undo import AS_LEFT, OTHER, UNDONE, FileChange, FileTexts
 from ...base.answer import Answer
 from ...base.comparison import compare
 from ...base.shown_text import shown_line

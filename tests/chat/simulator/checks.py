@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Sequence
 
-from GeminiCompanion.companion.agent.events.turn_events import CANCEL, ONCE
+from GeminiCompanion.companion.agent.turn_events import CANCEL, ONCE
 
 if TYPE_CHECKING:
     from .world import World

@@ -14,10 +14,10 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent.acp import process
 from GeminiCompanion.companion.agent.agent import Options
-from GeminiCompanion.companion.agent.agents.credentials import OWN, Credentials
+from GeminiCompanion.companion.agent.credentials import OWN, Credentials
 from GeminiCompanion.companion.agent.engine import Engine
-from GeminiCompanion.companion.agent.events.turn_events import CANCEL, ONCE
 from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.agent.turn_events import CANCEL, ONCE
 from GeminiCompanion.companion.base.answer import Answer, Unanswered
 from GeminiCompanion.companion.base.log import logger
 from GeminiCompanion.companion.chat.chat_service import ENDED, ChatService

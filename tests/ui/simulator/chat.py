@@ -12,7 +12,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.agent.acp import process
 from GeminiCompanion.companion.agent.agent import Options
-from GeminiCompanion.companion.agent.agents.credentials import OWN, Credentials
+from GeminiCompanion.companion.agent.credentials import OWN, Credentials
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.chat.chat_service import ChatService

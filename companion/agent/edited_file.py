@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from ...base.regular_file import read_regular
-from ..events.turn_events import Diff
+from ..base.regular_file import read_regular
+from .turn_events import Diff
 
 BOM = "\ufeff"
 # The most bytes of a file that is compared with an edit, or told to an agent in one message.

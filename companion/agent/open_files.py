@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...base.agent_rules import NO_RULES, AgentRules
+from ..base.agent_rules import NO_RULES, AgentRules
 
 
 class Withheld(Exception):

@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from ...base.log import logger
-from ...base.private_files import NotPrivate
-from ...base.undo_store import MISSING, UNKNOWN, NetChange, UndoStore, digest_of
-from ..turn.edited_file import read_file, write_file
+from ..base.log import logger
+from ..base.private_files import NotPrivate
+from ..base.undo_store import MISSING, UNKNOWN, NetChange, UndoStore, digest_of
+from .edited_file import read_file, write_file
 
 # The most bytes of one text, and of all texts of one conversation.
 MAX_BYTES, MAX_ALL = 10 << 20, 64 << 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from GeminiCompanion.companion.agent.conversations.mentions import MAX_COUNT, mentioned
+from GeminiCompanion.companion.base.mentions import MAX_COUNT, mentioned
 
 FILES = {"a.txt", "src/main.py", "with blank.txt", "odd,name.txt", "folder", "dir.", "ünï.txt"}
 

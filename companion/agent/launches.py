@@ -8,12 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Sequence
 
-from ..agents import command_agent
-from ..agents.cli import AgentCli
-from ..agents.supported import CLIS
-from ..wording.failure import CLIENT_NOT_INITIALIZED, AgentError
-from ..wording.sentence import sentence
-from .runner import Launch
+from .agents import command_agent
+from .agents.cli import AgentCli
+from .failure import CLIENT_NOT_INITIALIZED, AgentError
+from .processes.runner import Launch
+from .sentence import sentence
+from .supported import CLIS
 
 NOT_THERE = sentence(
     '{cli} was not found as "{words}". Install it with "{install}", or write its full path as its'

@@ -10,9 +10,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Sequence
 
-from ..wording.failure import VALIDATION_ERROR, AgentError
-from ..wording.sentence import sentence
-from .messages import AgentCapabilities
+from .acp.messages import AgentCapabilities
+from .failure import VALIDATION_ERROR, AgentError
+from .sentence import sentence
 
 STDIO, HTTP = "stdio", "http"
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import Any, Mapping
 
-from ...base.shown_text import spelled
-from ...base.web_address import web_address
-from ..acp.agent_state import AgentState
-from ..acp.elicitation import Field
-from ..acp.session_state import (
+from ..base.shown_text import spelled
+from ..base.web_address import web_address
+from . import asked
+from . import turn_events as events
+from .acp.agent_state import AgentState
+from .acp.slash_commands import Commands, SlashCommand
+from .display import shown
+from .elicitation import Field
+from .sentence import CHINESE, ENGLISH, Sentence, said, sentence
+from .session_state import (
     ConfigOption,
     ConfigOptions,
     ContextUsage,
@@ -17,11 +22,7 @@ from ..acp.session_state import (
     Plan,
     SessionTitle,
 )
-from ..acp.slash_commands import Commands, SlashCommand
-from ..events import turn_events as events
-from ..events.turn_events import TurnEvent
-from ..wording.sentence import CHINESE, ENGLISH, Sentence, said, sentence
-from . import asked, shown
+from .turn_events import TurnEvent
 
 # The states of a tool call.
 STATUSES: Mapping[str, Sentence] = {

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Callable, ClassVar, Iterator, Mapping, Union
 
-from ..wording.surrogates import clean
-from .members import needed, object_of, objects, string
+from .acp.members import needed, object_of, objects, string
+from .wording.surrogates import clean
 
 # The settings of a session. Such an option of an agent that has no config options has this id.
 MODEL, MODE = "model", "mode"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Mapping
 
-from .claude_agent import ClaudeAgent
-from .cli import AgentCli
-from .codex import Codex
-from .gemini_cli import GeminiCli
-from .opencode import OpenCode
-from .qwen_code import QwenCode
+from .agents.claude_agent import ClaudeAgent
+from .agents.cli import AgentCli
+from .agents.codex import Codex
+from .agents.gemini_cli import GeminiCli
+from .agents.opencode import OpenCode
+from .agents.qwen_code import QwenCode
 
 CLIS: Mapping[str, type[AgentCli]] = {
     each.id: each for each in (GeminiCli, QwenCode, ClaudeAgent, OpenCode, Codex)

@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Callable, Mapping
 
-from ...base import private_files
-from ..wording.failure import VALIDATION_ERROR, AgentError
-from ..wording.sentence import sentence
+from ..base import private_files
+from .failure import VALIDATION_ERROR, AgentError
+from .sentence import sentence
 
 API_KEY, GOOGLE, VERTEX = "gemini-api-key", "oauth-personal", "vertex-ai"
 OPENAI, ANTHROPIC = "openai", "anthropic"

@@ -11,10 +11,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, Mapping, Tuple, Union
 
-from ...base import jsonrpc
-from ..wording.surrogates import clean
-from .members import Unreadable, needed, object_of, objects, string
+from ..base import jsonrpc
+from .acp.members import Unreadable, needed, object_of, objects, string
 from .session_state import OptionChoice
+from .wording.surrogates import clean
 
 METHOD = "elicitation/create"
 # The kinds of questions.

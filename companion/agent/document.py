@@ -6,9 +6,9 @@ import json
 import re
 from typing import Iterator, Sequence
 
-from ..events import turn_events as events
-from ..events.turn_events import PastTurn
-from ..wording.sentence import CHINESE, said, sentence
+from . import turn_events as events
+from .sentence import CHINESE, said, sentence
+from .turn_events import PastTurn
 
 UNTITLED = sentence("Untitled conversation")
 WHO, TOOL = {CHINESE: "你"}, {CHINESE: "工具"}

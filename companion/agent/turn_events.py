@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Mapping, Sequence, Union
 
-from ..acp.elicitation import Field
-from ..acp.session_state import ConfigOptions, ContextUsage, Plan, SessionTitle
-from ..acp.slash_commands import Commands
-from ..wording.sentence import Words
+from .acp.slash_commands import Commands
+from .elicitation import Field
+from .sentence import Words
+from .session_state import ConfigOptions, ContextUsage, Plan, SessionTitle
 
 # The states of a tool call.
 PENDING, EXECUTING, COMPLETED, FAILED = "pending", "executing", "completed", "failed"
@@ -240,7 +240,7 @@ class Message:
 @dataclass(frozen=True)
 class Elicitation:
     """The agent asks the user something else than for a decision on a call. `mode`, `fields` and
-    `url` are as in `acp/elicitation`. `call_id` is the id of the call that it belongs to, or
+    `url` are as in `elicitation`. `call_id` is the id of the call that it belongs to, or
     empty."""
 
     type: ClassVar[str] = "elicitation"
@@ -254,7 +254,7 @@ class Elicitation:
 
 @dataclass(frozen=True)
 class ElicitationAnswered:
-    """The question waits no more. `action` is one of `acp/elicitation`; what was answered stays
+    """The question waits no more. `action` is one of `elicitation`; what was answered stays
     between user and agent."""
 
     type: ClassVar[str] = "elicitation_answered"

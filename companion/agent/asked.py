@@ -18,9 +18,9 @@ import json
 import re
 from typing import Any, Iterator, Tuple
 
-from ..events.turn_events import ToolConfirmation
-from ..wording.sentence import ENGLISH, said, sentence
-from . import shown
+from .display import shown
+from .sentence import ENGLISH, said, sentence
+from .turn_events import ToolConfirmation
 
 # What stands before the text that would run, where no argument is that text; before what the agent
 # says of the call, where it tells no arguments.

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Union
 
-from .chinese import CHINESE_SENTENCES
+from .wording.chinese import CHINESE_SENTENCES
 
 CHINESE, ENGLISH = "zh", "en"
 # By language and the English template.

@@ -6,7 +6,7 @@ import json
 from typing import Any, Mapping, Sequence
 
 from .sentence import Words, sentence
-from .surrogates import clean
+from .wording.surrogates import clean
 
 # The names of the codes for the API's clients.
 VALIDATION_ERROR = "VALIDATION_ERROR"
