@@ -6,14 +6,10 @@ whatever has the keyboard at that moment, wherever the link stands (#5805, #3722
 
 from __future__ import annotations
 
-import functools
-import re
 from html.parser import HTMLParser
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 Navigate = Optional[Callable[[str], None]]
-# The keys of regions that are links in a chat's text.
-IN_TEXT = re.compile(r"gemini_companion_chat_\d+_(link|button)\Z")
 
 
 class Link(NamedTuple):
@@ -43,24 +39,6 @@ def links(view: Any) -> List[Link]:
         popup = view.popup
         found += _in(popup.content, "popup", popup.location, popup.on_navigate)
     return found
-
-
-def text_links(view: Any) -> List[Link]:
-    """The links that a chat marks in its own text, the last one first. `on_navigate` clicks on
-    it. On the UI thread."""
-    found = []
-    for key, marks in view.marks.items():
-        for region in marks.regions if IN_TEXT.match(key) else ():
-            begin, end = min(region), max(region)
-            press = functools.partial(_press, view, begin)
-            found.append(Link("", view.text.slice(begin, end), "text", begin, press))
-    return sorted(found, key=lambda link: -link.point)
-
-
-def _press(view: Any, point: int, _href: str) -> None:
-    x, y = view.window.editor.api.View(view.id).text_to_window(point)
-    arguments = {"event": {"button": 1, "x": x, "y": y}}
-    view.window.editor.commands.run(view.window, "drag_select", arguments)
 
 
 def sheet_links(sheet: Any) -> List[Link]:

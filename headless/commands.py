@@ -16,10 +16,10 @@ Native = Callable[..., Any]
 def command_name(class_name: str, suffix: str = "_command") -> str:
     """The name a command class gets.
 
-    >>> command_name("GeminiOpenDiffCommand")
-    'gemini_open_diff'
-    >>> command_name("GeminiMCPStatusCommand")
-    'gemini_mCPStatus'
+    >>> command_name("ToyOpenDiffCommand")
+    'toy_open_diff'
+    >>> command_name("ToyMCPStatusCommand")
+    'toy_mCPStatus'
     """
     name = class_name[:1].lower()
     for before, letter in zip(class_name, class_name[1:]):

@@ -5,32 +5,31 @@ from __future__ import annotations
 import contextlib
 import glob
 import hashlib
-import importlib
-import json
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import time
 from typing import Iterator, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from . import session
+from .front import Front
 from .options import Options
 
-private_files = importlib.import_module(".base.private_files", __package__)
-NAME = "gemini-companion-headless"
 TEMPORARY = "headless-"
 # In the folder, locked as long as the editor runs; the system unlocks that of one that was killed.
 LOCK = "lock"
-# What the package has for its restart, texts of the user's among it, and what it could not read of
-# that; in the folder.
-STATE, UNREAD = os.path.join("Cache", "*", "state.json"), ".unread*"
 # Seconds after their last use when folders are removed: those that stay unless they have texts that
 # are nowhere else; temporary ones once they surely are locked.
 LONG, SHORT = 90 * 86400, 60
 IN_USE = "Another editor has this project open: what this one has is not kept when it ends."
 REFUSED = "What this editor has is not kept when it ends: %s."
 NOT_OURS = "%s is no folder of your own, or lies in none"
+
+
+class NotOurs(Exception):
+    """Another user may have the folder, or it is none."""
 
 
 class DataFolder(NamedTuple):
@@ -43,13 +42,13 @@ class DataFolder(NamedTuple):
 
 
 @contextlib.contextmanager
-def taken(options: Options, name: str = "") -> Iterator[DataFolder]:
+def taken(options: Options, front: Front, name: str = "") -> Iterator[DataFolder]:
     """The one that the command line names; else, for a person, that of their project. One that goes
     with the editor has `name` in its own, for `remove_named`."""
     if options.data is not None:
         yield DataFolder(options.data, True)
         return
-    kept = os.path.join(root(os.environ), _name(options.folders))
+    kept = os.path.join(root(front, os.environ), _name(options.folders))
     descriptor, problem = _take(kept) if options.script is None else (None, "")
     if descriptor is not None:
         try:
@@ -76,56 +75,44 @@ def _prefix(name: str) -> str:
     return "%s%s-" % (TEMPORARY, name)
 
 
-def root(environment: Mapping[str, str], platform: str = sys.platform) -> str:
+def root(front: Front, environment: Mapping[str, str], platform: str = sys.platform) -> str:
     """Where those lie that stay, by the rules of the platform (as `sys.platform` names it)."""
     home = os.path.expanduser("~")
     if platform == "darwin":
-        return os.path.join(home, "Library", "Caches", NAME)
+        return os.path.join(home, "Library", "Caches", front.cache_name)
     given = environment.get("XDG_CACHE_HOME", "")
-    return os.path.join(given if os.path.isabs(given) else os.path.join(home, ".cache"), NAME)
+    caches = given if os.path.isabs(given) else os.path.join(home, ".cache")
+    return os.path.join(caches, front.cache_name)
 
 
-def sweep() -> None:
+def sweep(front: Front) -> None:
     """Remove the temporary folders of editors that were killed, and what nobody used for long."""
-    places = ((tempfile.gettempdir(), TEMPORARY, SHORT), (root(os.environ), "", LONG))
+    places = ((tempfile.gettempdir(), TEMPORARY, SHORT), (root(front, os.environ), "", LONG))
     for place, prefix, seconds in places:
         for path in glob.glob(os.path.join(glob.escape(place), prefix + "*", LOCK)):
             with contextlib.suppress(OSError):
-                _remove(os.path.dirname(path), time.time() - seconds, is_temporary=bool(prefix))
+                _remove(os.path.dirname(path), time.time() - seconds, None if prefix else front)
 
 
-def _remove(folder: str, last_use: float, is_temporary: bool) -> None:
-    """Where it is ours, was last used before, in seconds since the epoch, and is in nobody's use.
-    Raises OSError."""
+def _remove(folder: str, last_use: float, front: Optional[Front]) -> None:
+    """Where it is ours, was last used before, in seconds since the epoch, and is in nobody's use; a
+    person's, which has a front, where no text would be lost. Raises OSError."""
     is_ours = os.lstat(folder).st_uid == os.getuid() and not os.path.islink(folder)
     if is_ours and os.stat(os.path.join(folder, LOCK)).st_mtime < last_use:
         descriptor = _lock(folder)
         if descriptor is not None:
-            if is_temporary or not _has_texts(folder):
+            if front is None or not _has_texts(folder, front):
                 shutil.rmtree(folder, ignore_errors=True)
             os.close(descriptor)
 
 
-def _has_texts(folder: str) -> bool:
-    """Whether texts may be nowhere but there: of tabs that were never saved, or that a CLI has not
-    written. What cannot be read may be one."""
-    state = os.path.join(glob.escape(folder), STATE)
+def _has_texts(folder: str, front: Front) -> bool:
+    """Whether texts may be nowhere but there: of tabs that were never saved, or those that the
+    front knows of. What cannot be read may be one."""
     try:
-        return (
-            bool(glob.glob(state + UNREAD))
-            or session.has_unsaved_text(folder)
-            or any(_has_unwritten_text(path) for path in glob.glob(state))
-        )
+        return session.has_unsaved_text(folder) or front.has_texts(folder)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return True
-
-
-def _has_unwritten_text(state: str) -> bool:
-    """Raises what reading and parsing raise."""
-    with open(state, encoding="utf-8") as file:
-        windows = [json.loads(line) for line in file]
-    proposals = [it for window in windows for it in window.get("proposals", ())]
-    return any(it["text"] is not None for it in proposals)
 
 
 def _name(folders: Sequence[str]) -> str:
@@ -136,14 +123,33 @@ def _take(folder: str) -> Tuple[Optional[int], str]:
     """What has its lock; or None and a sentence that says why it cannot be had."""
     try:
         # Texts and tokens are in there.
-        private_files.make_parents(os.path.dirname(folder))
-        private_files.make_folder(os.path.dirname(folder))
-        private_files.make_folder(folder)
+        _make_own(os.path.dirname(folder))
+        _make_own(folder)
         return _lock(folder), IN_USE
     except OSError as error:
         return None, REFUSED % error
-    except private_files.NotPrivate:
+    except NotOurs:
         return None, REFUSED % (NOT_OURS % folder)
+
+
+def _make_own(folder: str) -> None:
+    """Have a folder that nobody else can enter. Raises OSError, and NotOurs."""
+    _make(folder)
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotOurs
+    if sys.platform != "win32":
+        if status.st_uid != os.getuid():
+            raise NotOurs
+        os.chmod(folder, 0o700)
+
+
+def _make(folder: str) -> None:
+    """With those above it that are missing, each for this user alone. Raises OSError."""
+    if not os.path.isdir(folder):
+        _make(os.path.dirname(folder))
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
 
 
 def _lock(folder: str) -> Optional[int]:

@@ -9,7 +9,7 @@ import threading
 import traceback
 from typing import Any, Callable, Optional
 
-from . import data_folders, packages, running, session
+from . import data_folders, front, running, session
 from .bridge import Api
 from .console import Console
 from .editor import Editor
@@ -18,6 +18,8 @@ from .switches import set_worst
 
 current = running.current
 
+HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
 QUIT = b"q"  # what the parent writes when the editor is to quit
 _STRICT_MS = 100  # with HEADLESS_STRICT=1 a callback above this on the UI thread is reported
 
@@ -25,13 +27,14 @@ _STRICT_MS = 100  # with HEADLESS_STRICT=1 a callback above this on the UI threa
 def main(options: Options, control: int, name: str) -> int:
     """Run an editor until its script or its user ends it; `control` is the parent's pipe, and the
     parent removes a data folder with `name`."""
-    with data_folders.taken(options, name) as data:
+    side = front.load(options.front)
+    with data_folders.taken(options, side, name) as data:
         editor = build(options, data.path, data.stays)
         editor.status_message = data.problem
         ending = Ending(editor, options, session.Keeper(editor) if data.stays else None)
         _in_thread(lambda: _obey(control, ending), "parent")
         _start(editor, options)
-        editor.queues.ui.post(lambda: _open(editor, options, ending))
+        editor.queues.ui.post(lambda: _open(editor, options, side, ending))
         editor.queues.ui.run()
         return ending.status
 
@@ -65,26 +68,31 @@ def _limit() -> Optional[float]:
 
 def _start(editor: Editor, options: Options) -> None:
     sys.stdout, sys.stderr = Console(sys.__stdout__), Console(sys.__stderr__)
-    # The repository is no place plugins import from, wherever the editor was started.
-    here = (os.getcwd(), packages.REPOSITORY, "")
-    sys.path[:] = [path for path in sys.path if path not in here]
+    # A checkout is no place plugins import from, wherever the editor was started.
+    here = (os.getcwd(), HOME, "")
+    sys.path[:] = [path for path in sys.path if path not in here or _is_site(path)]
     # After Python's own modules, before what this Python happens to have installed.
-    sites = [at for at, path in enumerate(sys.path) if path.endswith("-packages")]
+    sites = [at for at, path in enumerate(sys.path) if _is_site(path)]
     sys.path.insert(min(sites, default=len(sys.path)), editor.packages.library_folder())
     sys.path.append(editor.packages.folder())
     editor.queues.start_background()
     _in_thread(editor.watch_files, "file watcher")
 
 
-def _open(editor: Editor, options: Options, ending: "Ending") -> None:
+def _is_site(path: str) -> bool:
+    """Whether libraries were installed there."""
+    return path.endswith("-packages")
+
+
+def _open(editor: Editor, options: Options, side: front.Front, ending: "Ending") -> None:
     delay = 0.0 if options.script else editor.switches.packages_delay
     if delay:
-        _begin(editor, options, ending)
+        _begin(editor, options, side, ending)
         editor.queues.ui.post(lambda: _load(editor), delay)
         return
     _load(editor)
     # Behind on_init, which open_api posted for the next turn.
-    editor.queues.ui.post(lambda: _begin(editor, options, ending))
+    editor.queues.ui.post(lambda: _begin(editor, options, side, ending))
 
 
 def _load(editor: Editor) -> None:
@@ -92,12 +100,12 @@ def _load(editor: Editor) -> None:
     editor.plugins.open_api()
 
 
-def _begin(editor: Editor, options: Options, ending: "Ending") -> None:
+def _begin(editor: Editor, options: Options, side: front.Front, ending: "Ending") -> None:
     if options.script:
         _in_thread(lambda: _script(editor, options, ending), "script")
         return
-    _in_thread(data_folders.sweep, "sweep")
-    _in_thread(lambda: _interact(editor, options, ending), "script")
+    _in_thread(lambda: data_folders.sweep(side), "sweep")
+    _in_thread(lambda: _interact(editor, options, side, ending), "script")
     if ending.keeper is not None:
         _in_thread(ending.keeper.run, "session")
 
@@ -140,29 +148,15 @@ def _render(editor: Editor, path: str) -> None:
         file.write(page)
 
 
-def _interact(editor: Editor, options: Options, ending: "Ending") -> None:
-    try:
-        from .terminal import run
-    except ImportError as error:
-        if error.name != "headless.terminal":
-            raise
-        run = _wait_for_end
+def _interact(editor: Editor, options: Options, side: front.Front, ending: "Ending") -> None:
     status = 1
     try:
-        status = run(editor, options)
+        status = side.run(editor, options)
     except Exception:  # the boundary of the front end: the editor quits in order
         traceback.print_exc()
     if options.render:
         status = run_guarded(lambda: _render(editor, str(options.render))) or status
     ending.quit(status)
-
-
-def _wait_for_end(editor: Editor, options: Options) -> int:
-    sys.stdout.write("The editor runs; end the input (Ctrl+D) to quit.\n")
-    stream = sys.__stdin__
-    while stream is not None and stream.readline():
-        pass
-    return 0
 
 
 class Ending:

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass, fields
 from typing import Any, List, Optional, Tuple
 
-from . import packages
+from . import packages, project
 from .switches import Switches
 
 
@@ -18,8 +18,9 @@ class Options:
     """Paths are absolute. `data` None means a temporary folder for a script, and for a person the
     one of their folders.
 
-    `packages` are those given by path; on the command line the repository is the default, where no
-    package of that name lies in the data folder.
+    `packages` are those given by path; on the command line the default is the one where the editor
+    is started, if that folder has a headless.json with its name, and none of that name lies in the
+    data folder. `front` is what that file names.
     """
 
     folders: Tuple[str, ...] = ()
@@ -32,6 +33,7 @@ class Options:
     worst: Optional[int] = None
     switches: Tuple[Tuple[str, Any], ...] = ()
     arguments: Tuple[str, ...] = ()
+    front: Optional[str] = None
 
 
 _SCHEMES = {"light": "Breakers.sublime-color-scheme", "dark": "Mariana.sublime-color-scheme"}
@@ -49,8 +51,13 @@ def parse(arguments: List[str], platform: str = sys.platform) -> Options:
     if platform == "win32" and not given.script:
         parser.error("without --exec it wants keys as the terminals of Linux and macOS send them")
     data = os.path.abspath(given.data) if given.data else None
-    is_there = data is not None and packages.has(data, packages.REPOSITORY_NAME)
-    loaded = given.package or ([] if is_there else [packages.REPOSITORY])
+    try:
+        here = project.read(os.getcwd())
+    except ValueError as error:
+        parser.error(str(error))
+    name = here.package
+    is_there = name is None or (data is not None and packages.has(data, name))
+    loaded = given.package or ([] if is_there else [os.getcwd()])
     return Options(
         folders=tuple(os.path.abspath(folder) for folder in given.folders),
         packages=tuple(os.path.abspath(path) for path in loaded),
@@ -62,6 +69,7 @@ def parse(arguments: List[str], platform: str = sys.platform) -> Options:
         worst=given.worst,
         switches=given.switches,
         arguments=tuple(rest),
+        front=here.front,
     )
 
 
@@ -83,8 +91,8 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="PATH",
-        help="a package to load: a folder or a .sublime-package (default: this"
-        " repository's own, unless the data folder has one of that name)",
+        help="a package to load: a folder or a .sublime-package (default: the folder where you"
+        " stand, if its headless.json names a package that the data folder has not)",
     )
     parser.add_argument(
         "--data",

@@ -12,11 +12,9 @@ import time
 import zipfile
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
-from . import files, values
+from . import files, project, values
 
 EXTENSION = ".sublime-package"
-REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-REPOSITORY_NAME = "GeminiCompanion"
 _DEFAULT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "default")
 # Resources and their files: a real editor that loads this checkout as a package would take a file
 # of such a name for settings of the package.
@@ -305,8 +303,7 @@ class Packages:
         """The package at a path; raises ValueError that says what was expected."""
         path = os.path.abspath(path)
         if os.path.isdir(path):
-            same = os.path.realpath(path) == os.path.realpath(REPOSITORY)
-            return Package(REPOSITORY_NAME if same else os.path.basename(path), path)
+            return Package(project.read(path).package or os.path.basename(path), path)
         if path.endswith(EXTENSION) and zipfile.is_zipfile(path):
             name = os.path.basename(path)[: -len(EXTENSION)]
             over = os.path.join(self.folder(), name)

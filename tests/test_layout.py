@@ -326,6 +326,25 @@ class Layout(unittest.TestCase):
         found = {it: set(used(it, not in_world(it))) for it in others()}
         self.assertEqual(circle(found), [])
 
+    def test_the_headless_editor_imports_nothing_of_ours(self) -> None:
+        ours = {"GeminiCompanion", "bench", "companion", "plugin", "tests", "tools"}
+        for name, found in others().items():
+            if name.startswith("headless/"):
+                # What is above the folder is no part of it.
+                depth = name.count("/")
+                for node, _is_for_types in found:
+                    names = [alias.name for alias in node.names]
+                    if isinstance(node, ast.ImportFrom):
+                        self.assertLessEqual(node.level, depth, name)
+                        names = [] if node.level else [node.module or ""]
+                    self.assertEqual(ours & {it.split(".")[0] for it in names}, set(), name)
+
+    def test_nor_does_it_name_anything_of_ours(self) -> None:
+        for folder, _folders, names in os.walk(os.path.join(ROOT, "headless")):
+            for path in (os.path.join(folder, it) for it in names if it.endswith(".py")):
+                with open(path, encoding="utf-8") as file:
+                    self.assertNotRegex(file.read().lower(), "companion|gemini", path)
+
     def test_where_imports_for_types_do_not_count_they_would_be_a_circle(self) -> None:
         world = {it: set(used(it, True)) for it in others() if in_world(it)}
         for each in world.values():

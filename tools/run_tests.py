@@ -36,7 +36,7 @@ BESIDE = ("test_extension.py", "test_outliving.py", "test_prompt.py", "test_shee
 MATRIX = ("test_matrix.py", "test_chat_matrix.py", "test_own_login.py")
 FAULTS, INSTALLED = ("test_faults.py",), ("test_packages.py", "test_doctor.py")
 APART = (*AGENT, *API, *PAGE, *FAULTS, *INSTALLED, *MATRIX)
-TOOLS = tuple(os.path.join("tests", name) for name in ("tools", "headless"))
+TOOLS = (os.path.join("tests", "tools"), os.path.join("headless", "tests"))
 # Others' clients of MCP and the suite of its makers; `make mcp` runs them alone.
 OTHERS = os.path.join("tests", "others")
 

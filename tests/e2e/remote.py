@@ -17,8 +17,7 @@ from typing import Any
 
 import sublime
 
-from headless import clicks, session
-from headless import proposals as proposals_of
+from headless import clicks, html_text, session
 from headless.host import current
 
 
@@ -213,7 +212,7 @@ def _sheet() -> Any:
 def page() -> str:
     """What it shows, as plain lines."""
     _wait(_sheet, "no sheet")
-    return "\n".join(proposals_of.plain(_sheet().contents))
+    return "\n".join(html_text.plain(_sheet().contents))
 
 
 def page_says(words: str) -> bool:
@@ -407,7 +406,7 @@ def head(path: str, number: int = 0) -> str:
 def _head(view: sublime.View) -> str:
     state = current().views[view.id()]
     shown = [it.content for it in state.phantoms if it.key == "gemini_companion_diff"]
-    return " ".join(line for content in shown for line in proposals_of.plain(content))
+    return " ".join(line for content in shown for line in html_text.plain(content))
 
 
 def says(path: str, words: str) -> bool:

@@ -32,7 +32,7 @@ from .large_texts import LINES, OLD, large_text
 from .reviewing import Steps
 
 try:
-    from headless import proposals, running
+    from headless import html_text, running
 except ImportError:
     running = None  # type: ignore[assignment]
 
@@ -251,7 +251,7 @@ class Digests(LargeCase):
         found = running.current().view(view.id()).phantoms
         mine = [it for it in found if it.key == marks.NUMBERS]
         return {
-            view.substr(view.line(min(it.region))): " ".join(proposals.page(it.content))
+            view.substr(view.line(min(it.region))): " ".join(html_text.page(it.content))
             for it in mine
         }
 

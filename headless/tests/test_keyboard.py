@@ -13,7 +13,6 @@ from unittest import mock
 
 from headless import keys
 from headless.keyboard import UNKNOWN, Keyboard
-from headless.tabs import lines, read
 
 from .engine import EngineTestCase, wait_until
 
@@ -155,8 +154,8 @@ class InView(EngineTestCase):
         wait_until(self.view.is_auto_complete_visible)
         self.press("backspace", "backspace", "a", " ", "left", "ctrl+space")
         wait_until(self.view.is_auto_complete_visible)
-        tab = self.editor.ui(read, self.state, is_wanted=True)
-        self.assertEqual(tab.offers, ("alphabet", "alpha", "beta"))
+        offered = self.editor.ui(lambda: self.state.completing.fitting())
+        self.assertEqual([it.trigger for it in offered], ["alphabet", "alpha", "beta"])
         self.press("tab")
         self.assertEqual(self.text(self.view), "alphabet first\nlast")
 
@@ -164,27 +163,3 @@ class InView(EngineTestCase):
         self.at(0)
         self.editor.ui(self.keyboard.paste, self.state, "a\n\tb")
         self.assertEqual(self.text(self.view), "a\n\tbfirst\nlast")
-
-    def test_a_tab_is_drawn_with_its_folds_its_phantoms_and_its_caret(self) -> None:
-        sublime = self.sublime
-        self.view.set_scratch(True)
-        self.view.set_name("Toy")
-        content, region = 'It is <a href="x">Here</a>', sublime.Region(0, 0)
-        self.view.add_phantom("key", region, content, sublime.LAYOUT_BLOCK)
-        self.view.fold(sublime.Region(2, 5))
-        self.at(len("first\nla"))
-        drawn = lines(self.editor.ui(read, self.state, is_wanted=True), 8)
-        self.assertEqual(drawn.lines, ["Toy", "fi\u2026", "  It is", "[Here]", "last"])
-        self.assertEqual(drawn.caret, (4, 2))
-        self.view.add_regions("key", [sublime.Region(6, 10)], "markup.inserted.diff")
-        drawn = lines(self.editor.ui(read, self.state, is_wanted=True), 8)
-        self.assertEqual((drawn.lines[1], drawn.lines[4]), ("  fi\u2026", "+ last"))
-        self.assertEqual(drawn.caret, (4, 4))
-        self.view.erase_regions("key")
-        wide = lines(
-            self.editor.ui(read, self.state, is_wanted=True)._replace(
-                text="\u4e16\u754cx", caret=2
-            ),
-            4,
-        )
-        self.assertEqual(wide.caret, (2, 0))

@@ -66,8 +66,8 @@ class ToyViewListener(sublime_plugin.ViewEventListener):
 class Names(EngineTestCase):
     def test_a_class_name_becomes_a_command_name_by_the_editors_own_rule(self) -> None:
         names = {
-            "GeminiOpenDiffCommand": "gemini_open_diff",
-            "GeminiMCPStatusCommand": "gemini_mCPStatus",
+            "ToyOpenDiffCommand": "toy_open_diff",
+            "ToyMCPStatusCommand": "toy_mCPStatus",
             "FooHTMLBar": "foo_hTMLBar",
             "X": "x",
             "Do2ThingsCommand": "do2_things",

@@ -8,8 +8,9 @@ from bisect import bisect_left
 from itertools import accumulate, groupby
 from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from headless.diff import Hunk, hunks
+
 from . import unseen
-from .diff import Hunk, hunks
 
 RED, GREEN, DIM, STRONG, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[2m", "\x1b[7m", "\x1b[27m"
 RESET = "\x1b[0m"

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from . import clicks, proposals
+from headless import clicks, html_text
+
+from . import proposals
 from .sides import columns, printable, wrapped
 
 FOLD = "…"
@@ -83,9 +85,9 @@ def read(view: Any, is_wanted: bool) -> Optional[Tab]:
     caret = view.selection[-1][1] if view.selection else None
     notes = []
     for phantom in view.phantoms:
-        words = " ".join(proposals.plain(phantom.content))
+        words = " ".join(html_text.plain(phantom.content))
         linked = ["[%s]" % it.text for it in clicks.in_html(phantom.content)]
-        said = " ".join(proposals.plain(phantom.content, with_links=False)) if linked else words
+        said = " ".join(html_text.plain(phantom.content, with_links=False)) if linked else words
         at = _place(min(phantom.region), folds)
         notes.append((at, " ".join(filter(None, (said, *linked)))))
     folded = _folded(text, folds)

@@ -53,15 +53,6 @@ class Clicks(EngineTestCase):
         self.assertEqual(self.window.active_view(), self.first)
         self.assertIs(self.editor.focused, self.state(self.first))
 
-    def test_links_in_a_chats_text_are_found_from_below_and_clicked_in_place(self) -> None:
-        for key, begin in (("1_link", 0), ("2_button", 5), ("2_added", 10)):
-            regions = [self.sublime.Region(begin, begin + 4)]
-            self.first.add_regions(f"gemini_companion_chat_{key}", regions)
-        links = self.editor.ui(clicks.text_links, self.state(self.first))
-        self.assertEqual([it.text for it in links], ["word", "some"])
-        self.editor.ui(clicks.follow, self.editor, links[0].href, links[0].on_navigate)
-        self.assertEqual([(it.a, it.b) for it in self.first.sel()], [(5, 5)])
-
     def test_a_click_in_another_window_runs_the_command_in_the_active_one(self) -> None:
         self.phantom(self.first, '<a href="subl:toy_active">Go</a>')
         self.sublime.run_command("new_window")

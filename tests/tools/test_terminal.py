@@ -16,18 +16,32 @@ import sys
 import tempfile
 import termios
 import threading
+import time
 import unittest
 from contextlib import suppress
 from typing import Any
 from unittest import mock
 
 import pyte
+from GeminiCompanion.companion.ide import saved_state, state_file
+from GeminiCompanion.companion.ide.decisions import OPEN, TOLD, Entry
+from GeminiCompanion.tools.terminal import (
+    front,
+    hints,
+    messages,
+    proposals,
+    questions,
+    sides,
+    tabs,
+    terminal,
+    text_links,
+)
 
-from headless import data_folders, hints, messages, proposals, sides, terminal
+from headless import clicks, data_folders
+from headless.tests.engine import PATIENCE, EngineTestCase, wait_until
 
 from ..fake_cli import FakeCli
 from ..support import wait_for
-from .engine import PATIENCE, wait_until
 
 # An editor that puts a line before the text, with the line that it was asked to show, and changes
 # the line that has a comment.
@@ -366,7 +380,7 @@ class Saying(unittest.TestCase):
         editor.ui.assert_not_called()
         front.lists_messages = False
         front.press("1", mock.Mock())
-        editor.ui.assert_called_once_with(terminal.clicks.follow, editor, "x", None)
+        editor.ui.assert_called_once_with(clicks.follow, editor, "x", None)
 
     def test_a_key_answers_only_what_is_drawn_when_it_is_pressed(self) -> None:
         question = mock.Mock(items=[["Accept anyway"]], highlighted=0)
@@ -378,7 +392,7 @@ class Saying(unittest.TestCase):
         editor.ui.assert_not_called()
         front.drawn = terminal.Drawn(question=question)
         front.press("1", mock.Mock())
-        editor.ui.assert_called_once_with(terminal.questions.answer, editor, question, 0)
+        editor.ui.assert_called_once_with(questions.answer, editor, question, 0)
 
     def test_a_key_decides_on_no_diff_that_has_come_since_the_screen_was_drawn(self) -> None:
         editor = mock.MagicMock(clipboard="", windows=[], active_window=mock.Mock(question=None))
@@ -418,6 +432,84 @@ class Saying(unittest.TestCase):
         front.lists_messages = True
         shown = front.panel.shown(lines, 6, None, "", True, front._name_of_panel(state))
         self.assertEqual(shown[:-1], lines[-5:])
+
+
+class InView(EngineTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.view = self.view_with("first\nlast")
+        self.state = self.editor.view(self.view.id())
+
+    def at(self, point: int) -> None:
+        self.editor.ui(self.editor.select, self.state, [(point, point)])
+
+    def test_a_tab_is_drawn_with_its_folds_its_phantoms_and_its_caret(self) -> None:
+        sublime = self.sublime
+        self.view.set_scratch(True)
+        self.view.set_name("Toy")
+        content, region = 'It is <a href="x">Here</a>', sublime.Region(0, 0)
+        self.view.add_phantom("key", region, content, sublime.LAYOUT_BLOCK)
+        self.view.fold(sublime.Region(2, 5))
+        self.at(len("first\nla"))
+        drawn = tabs.lines(self.editor.ui(tabs.read, self.state, is_wanted=True), 8)
+        self.assertEqual(drawn.lines, ["Toy", "fi\u2026", "  It is", "[Here]", "last"])
+        self.assertEqual(drawn.caret, (4, 2))
+        self.view.add_regions("key", [sublime.Region(6, 10)], "markup.inserted.diff")
+        drawn = tabs.lines(self.editor.ui(tabs.read, self.state, is_wanted=True), 8)
+        self.assertEqual((drawn.lines[1], drawn.lines[4]), ("  fi\u2026", "+ last"))
+        self.assertEqual(drawn.caret, (4, 4))
+        self.view.erase_regions("key")
+        wide = tabs.lines(
+            self.editor.ui(tabs.read, self.state, is_wanted=True)._replace(
+                text="\u4e16\u754cx", caret=2
+            ),
+            4,
+        )
+        self.assertEqual(wide.caret, (2, 0))
+
+    def test_links_in_a_chats_text_are_found_from_below_and_clicked_in_place(self) -> None:
+        self.insert(self.view, "some words here\n", 0)
+        for key, begin in (("1_link", 0), ("2_button", 5), ("2_added", 10)):
+            regions = [self.sublime.Region(begin, begin + 4)]
+            self.view.add_regions(f"gemini_companion_chat_{key}", regions)
+        links = self.editor.ui(text_links.of_view, self.state)
+        self.assertEqual([it.text for it in links], ["word", "some"])
+        self.editor.ui(clicks.follow, self.editor, links[0].href, links[0].on_navigate)
+        self.assertEqual([(it.a, it.b) for it in self.view.sel()], [(5, 5)])
+
+
+class TextsOfThePackage(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def with_state(self, name: str, *entries: Entry) -> str:
+        """The file in a data folder that has what the package saves."""
+        state = os.path.join(
+            os.path.join(self.folder, name), "Cache", "GeminiCompanion", "state.json"
+        )
+        saved = saved_state.SavedWorkspace(("/a",), 1, "token", (), entries, time.time())
+        self.assertEqual(state_file.save(state, [saved]), "")
+        return state
+
+    def test_a_data_folder_may_have_texts_that_no_cli_has_written_or_that_were_not_read(
+        self,
+    ) -> None:
+        entry = Entry("", "/a/b.py", OPEN, time.time(), proposed="proposed")
+        self.with_state("open", entry)
+        self.with_state("typed", entry._replace(text="mine"))
+        self.with_state("told", entry._replace(state=TOLD, text="mine"))
+        unread = self.with_state("unread")
+        os.rename(unread, unread + state_file.UNREAD + "-2")
+        with open(self.with_state("damaged"), "ab") as file:
+            file.write(b"{")
+        stays = [it for it in ("open", "typed", "told", "unread") if self.has_texts(it)]
+        self.assertEqual(stays, ["typed", "told", "unread"])
+        with self.assertRaises(ValueError):
+            self.has_texts("damaged")
+
+    def has_texts(self, name: str) -> bool:
+        return front.has_texts(os.path.join(self.folder, name))
 
 
 class EachAlone(Terminal):
@@ -552,7 +644,7 @@ class Alone(EachAlone):
         left = set(self.editor.discovery_files())
         # The host goes with the editor, and so does its lock; its discovery file stays.
         self.editor.kill()
-        (folder,) = glob.glob(os.path.join(cache, data_folders.NAME, "*"))
+        (folder,) = glob.glob(os.path.join(cache, front.cache_name, "*"))
         os.close(wait_until(lambda: data_folders._lock(folder)))
         self.editor.start(XDG_CACHE_HOME=cache)
         self.see(f"Proposed: {self.path}")

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from html.parser import HTMLParser
 from typing import Any, List, NamedTuple, Optional, Tuple
 
-from . import clicks
+from headless import clicks
+from headless.html_text import page, plain
+
 from .sides import Numbers
 
 STAMP, PATH = "gemini_companion_diff", "gemini_companion_diff_path"
@@ -24,8 +25,6 @@ NUMBER = "gemini_companion_line_number"
 CHARACTERS = "gemini_companion_characters"
 _BETWEEN = re.compile('<div class="gemini-companion-(change|comment)"[^>]*>(.*?)</div>')
 
-NO_BREAK = "\u00a0"
-BLOCKS = ("br", "div", "p", "h1", "h2", "h3")
 Regions = Tuple[Tuple[int, int], ...]
 
 
@@ -98,53 +97,6 @@ def rows_of_change(view: Any, first: int, last: int) -> Tuple[int, int]:
     """The region of rows as a person selects them upwards: the caret stays in the first one."""
     end = view.text.point(last, 0) if last < view.text.row_count() else len(view.text)
     return max(end, view.text.point(first, 0)), view.text.point(first, 0)
-
-
-def plain(content: str, with_links: bool = True) -> List[str]:
-    """The lines of a phantom, without the links before their words, or without any."""
-    return [line.lstrip() for line in page(content, with_links)]
-
-
-def page(content: str, with_links: bool = True) -> List[str]:
-    """The same of a tab, with the indents that it has."""
-    reader = _Plain(with_links)
-    reader.feed(content)
-    reader.close()
-    return [_spaced(line) for line in "".join(reader.found).split("\n") if line.strip()]
-
-
-def _spaced(line: str) -> str:
-    indent = len(line) - len(line.lstrip(NO_BREAK))
-    return " " * indent + " ".join(line.split())
-
-
-class _Plain(HTMLParser):
-    def __init__(self, with_links: bool) -> None:
-        super().__init__(convert_charrefs=True)
-        self._with_links = with_links
-        self.found: List[str] = []
-        self._in_link = False
-        self._in_style = False
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self._in_link = self._in_link or tag == "a"
-        self._in_style = tag == "style"
-        if tag in BLOCKS:
-            self.found.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if self._in_style:
-            return
-        line = "".join(self.found).rpartition("\n")[2]
-        if not self._in_link or (self._with_links and line.strip()):
-            self.found.append(data)
-
-    def handle_endtag(self, tag: str) -> None:
-        self._in_style = False
-        if tag == "a":
-            self._in_link = False
-        if tag in BLOCKS:
-            self.found.append("\n")
 
 
 def _id(href: str) -> str:

@@ -11,13 +11,12 @@ import time
 import unittest
 from unittest import mock
 
-from GeminiCompanion.companion.ide import saved_state, state_file
-from GeminiCompanion.companion.ide.decisions import OPEN, TOLD, Entry
-
 from headless import data_folders, session
+from headless.front import Front
 from headless.options import Options
 
 DAY = 86400
+FRONT = Front()
 
 
 @unittest.skipIf(sys.platform == "win32", "no person sits before it there")
@@ -33,7 +32,7 @@ class DataFolders(unittest.TestCase):
         ):
             patch.start()
             self.addCleanup(patch.stop)
-        self.root = data_folders.root(os.environ)
+        self.root = data_folders.root(FRONT, os.environ)
 
     def left(self, path: str, seconds: float) -> str:
         """A folder that an editor has left, last used so long ago."""
@@ -46,7 +45,7 @@ class DataFolders(unittest.TestCase):
     def test_a_person_has_the_same_one_again_for_the_same_folders_only(self) -> None:
         paths = []
         for folders in (("/a",), ("/a",), ("/a", "/b"), ()):
-            with data_folders.taken(Options(folders)) as data:
+            with data_folders.taken(Options(folders), FRONT) as data:
                 self.assertEqual((data.stays, data.problem), (True, ""))
                 paths.append(data.path)
                 # Nobody else can have it meanwhile.
@@ -54,27 +53,27 @@ class DataFolders(unittest.TestCase):
         self.assertEqual(len(set(paths)), 3)
 
     def test_a_script_has_one_that_is_removed_by_its_name(self) -> None:
-        with data_folders.taken(Options(("/a",), script="/x.py"), "one") as data:
+        with data_folders.taken(Options(("/a",), script="/x.py"), FRONT, "one") as data:
             self.assertTrue(os.path.isdir(data.path))
-        with data_folders.taken(Options(("/a",), script="/x.py"), "two") as another:
+        with data_folders.taken(Options(("/a",), script="/x.py"), FRONT, "two") as another:
             data_folders.remove_named("one")
         self.assertEqual((data.stays, os.path.exists(data.path)), (False, False))
         self.assertTrue(os.path.isdir(another.path))
         self.assertFalse(os.path.exists(self.root))
 
     def test_a_folder_in_use_or_that_cannot_be_made_is_replaced_and_that_is_said(self) -> None:
-        with data_folders.taken(Options()), data_folders.taken(Options()) as data:
+        with data_folders.taken(Options(), FRONT), data_folders.taken(Options(), FRONT) as data:
             self.assertEqual((data.stays, data.problem), (False, data_folders.IN_USE))
         shutil.rmtree(self.root)
         with open(self.root, "w", encoding="ascii"):
             pass
-        with data_folders.taken(Options()) as data:
+        with data_folders.taken(Options(), FRONT) as data:
             self.assertFalse(data.stays)
             self.assertIn("not kept when it ends: ", data.problem)
 
     def test_only_this_user_enters_what_is_kept_and_what_it_lies_in(self) -> None:
         for _again in range(2):
-            with data_folders.taken(Options()) as data:
+            with data_folders.taken(Options(), FRONT) as data:
                 for path in (os.path.dirname(self.root), self.root, data.path):
                     self.assertEqual(os.stat(path).st_mode & 0o777, 0o700)
             # Those that others may enter are closed to them.
@@ -84,7 +83,7 @@ class DataFolders(unittest.TestCase):
     def test_a_folder_of_another_user_is_replaced_and_that_is_said(self) -> None:
         os.makedirs(self.root, 0o700)
         another = mock.Mock(return_value=os.getuid() + 1)
-        with mock.patch.object(os, "getuid", another), data_folders.taken(Options()) as data:
+        with mock.patch.object(os, "getuid", another), data_folders.taken(Options(), FRONT) as data:
             self.assertFalse(data.stays)
             self.assertIn("is no folder of your own", data.problem)
         self.assertEqual(os.listdir(self.root), [])
@@ -97,19 +96,19 @@ class DataFolders(unittest.TestCase):
         other = self.left(os.path.join(self.tmp, "another-d"), DAY)
         forgotten = self.left(os.path.join(self.root, "e"), 91 * DAY)
         kept = self.left(os.path.join(self.root, "f"), 89 * DAY)
-        with data_folders.taken(Options(script="/x.py")) as data:
+        with data_folders.taken(Options(script="/x.py"), FRONT) as data:
             os.utime(os.path.join(data.path, data_folders.LOCK), (0, 0))
-            data_folders.sweep()
+            data_folders.sweep(FRONT)
             self.assertTrue(os.path.isdir(data.path))
         self.assertEqual([it for it in (killed, forgotten) if os.path.exists(it)], [])
         for path in (starting, another, other, kept):
             self.assertTrue(os.path.isdir(path), path)
 
     def test_the_days_are_counted_from_the_end_of_the_last_editor(self) -> None:
-        with data_folders.taken(Options()) as data:
+        with data_folders.taken(Options(), FRONT) as data:
             began = time.time() - 91 * DAY
             os.utime(os.path.join(data.path, data_folders.LOCK), (began, began))
-        data_folders.sweep()
+        data_folders.sweep(FRONT)
         self.assertTrue(os.path.isdir(data.path))
 
     def old(self, name: str) -> str:
@@ -133,32 +132,11 @@ class DataFolders(unittest.TestCase):
         for name, buffer in buffers.items():
             self.with_session(name, json.dumps({"buffers": [buffer], "windows": []}))
         self.with_session("damaged", '{"buffers": [')
-        data_folders.sweep()
+        data_folders.sweep(FRONT)
         self.assertEqual(sorted(os.listdir(self.root)), ["damaged", "unsaved"])
-
-    def with_state(self, name: str, *entries: Entry) -> str:
-        """The file in an old folder that has what the package saves."""
-        state = os.path.join(self.old(name), "Cache", "GeminiCompanion", "state.json")
-        saved = saved_state.SavedWorkspace(("/a",), 1, "token", (), entries, time.time())
-        self.assertEqual(state_file.save(state, [saved]), "")
-        return state
-
-    def test_a_folder_stays_that_has_texts_that_no_cli_has_written_or_that_were_not_read(
-        self,
-    ) -> None:
-        entry = Entry("", "/a/b.py", OPEN, time.time(), proposed="proposed")
-        self.with_state("open", entry)
-        self.with_state("typed", entry._replace(text="mine"))
-        self.with_state("told", entry._replace(state=TOLD, text="mine"))
-        unread = self.with_state("unread")
-        os.rename(unread, unread + state_file.UNREAD + "-2")
-        with open(self.with_state("damaged"), "ab") as file:
-            file.write(b"{")
-        data_folders.sweep()
-        self.assertEqual(sorted(os.listdir(self.root)), ["damaged", "told", "typed", "unread"])
 
     def test_a_link_is_not_followed_to_what_it_leads_to(self) -> None:
         target = self.left(os.path.join(self.folder, "mine"), DAY)
         os.symlink(target, os.path.join(self.tmp, "headless-link"))
-        data_folders.sweep()
+        data_folders.sweep(FRONT)
         self.assertTrue(os.path.isdir(target))

@@ -6,7 +6,8 @@ import shutil
 import sys
 from typing import List, NamedTuple, Optional, Sequence, Tuple
 
-from .keys import write
+from headless.keys import write
+
 from .sides import cut, wrapped
 
 CLEAR, HOME, REST_OF_LINE, REST = "\x1b[2J", "\x1b[H", "\x1b[K", "\x1b[J"

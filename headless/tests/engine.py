@@ -15,7 +15,9 @@ from typing import Any, Callable
 from headless import host, running
 from headless.options import Options
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+# The folder that has the editor in it.
+ROOT = os.path.dirname(os.path.dirname(HERE))
 PATIENCE = 60.0  # seconds
 TWO_GROUPS = {"cols": [0, 0.5, 1], "rows": [0, 1], "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]}
 
@@ -88,8 +90,7 @@ class EngineTestCase(unittest.TestCase):
         if editor.packages.finder in sys.meta_path:
             sys.meta_path.remove(editor.packages.finder)
         for name in [name for name in sys.modules if name.split(".")[0] in editor.packages.by_name]:
-            if name.split(".")[0] != "GeminiCompanion":
-                del sys.modules[name]
+            del sys.modules[name]
 
     def settle(self) -> None:
         """Let everything that is due on both threads run."""
@@ -142,11 +143,27 @@ class EngineTestCase(unittest.TestCase):
         return str(view.substr(self.sublime.Region(0, view.size())))
 
 
-def run_editor(arguments: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
-    """`python -m headless ARGUMENTS`, finished; its output as text."""
+def environment() -> dict[str, str]:
+    """That of an editor that is started in any folder."""
+    return {**os.environ, "PYTHONPATH": ROOT}
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def run_editor(
+    arguments: list[str], folder: str = HERE, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """`python -m headless ARGUMENTS` in the folder, finished; its output as text."""
     return subprocess.run(
         [sys.executable, "-m", "headless"] + arguments,
-        cwd=ROOT,
+        cwd=folder,
+        env=environment(),
         capture_output=True,
         timeout=PATIENCE,
         text=True,

@@ -17,8 +17,7 @@ from typing import Any
 
 from headless import options
 
-from ..support import is_alive
-from .engine import PATIENCE, ROOT, run_editor, wait_until
+from .engine import HERE, PATIENCE, environment, is_alive, run_editor, wait_until
 
 PLUGIN = """
 import os, sublime, sublime_plugin, sys, threading
@@ -57,6 +56,19 @@ class Asked(unittest.TestCase):
         self.assertIn("keys as the terminals of Linux and macOS send them", told.getvalue())
 
 
+FRONT = """
+from headless.front import Front
+
+class Side(Front):
+    def run(self, editor, options):
+        from .words import WORDS
+        print(WORDS)
+        return 5
+
+front = Side()
+"""
+
+
 class Host(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = os.path.realpath(tempfile.mkdtemp())
@@ -85,7 +97,9 @@ class Host(unittest.TestCase):
 
     def start(self, *arguments: str, **more: Any) -> Any:
         command = [sys.executable, "-m", "headless", "--package", self.package, *arguments]
-        return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL, **more)
+        return subprocess.Popen(
+            command, cwd=HERE, env=environment(), stderr=subprocess.DEVNULL, **more
+        )
 
     def test_a_script_drives_the_editor_and_its_status_is_the_editors(self) -> None:
         work = os.path.join(self.folder, "work")
@@ -152,7 +166,11 @@ class Host(unittest.TestCase):
         command = ["-m", "headless", "--package", self.package, "--exec", script]
         for flags, status in (([], 1), (["-O"], 0)):
             done = subprocess.run(
-                [sys.executable, *flags, *command], cwd=ROOT, capture_output=True, timeout=PATIENCE
+                [sys.executable, *flags, *command],
+                cwd=HERE,
+                env=environment(),
+                capture_output=True,
+                timeout=PATIENCE,
             )
             self.assertEqual(done.returncode, status)
 
@@ -166,19 +184,24 @@ class Host(unittest.TestCase):
         done = self.run_script(source, "--data", data)
         self.assertIn("mine False True", done.stdout, done.stderr)
 
-    def test_the_checkout_takes_no_place_of_a_package_in_the_data_folder(self) -> None:
-        data = os.path.join(self.folder, "data")
-        source = "import GeminiCompanion.plugin as it; print('from', it.__file__)\n"
-        script = self.write("where.py", source)
-        unpacked = os.path.join(data, "Packages", "GeminiCompanion")
-        zipped = os.path.join(data, "Installed Packages", "GeminiCompanion.sublime-package")
+    def test_a_checkout_is_loaded_by_its_name_but_for_a_package_in_the_data_folder(self) -> None:
+        data, checkout = (os.path.join(self.folder, name) for name in ("data", "toy-main"))
+        script = self.write("where.py", "import Other.plugin as it; print('from', it.__file__)\n")
+        unpacked = os.path.join(data, "Packages", "Other")
+        zipped = os.path.join(data, "Installed Packages", "Other.sublime-package")
+        os.mkdir(checkout)
+        self.write("toy-main/headless.json", '{"package": "Other"}')
+        self.write("toy-main/plugin.py", "")
+        done = run_editor(["--data", data, "--exec", script], checkout)
+        self.assertIn("from " + os.path.join(checkout, "plugin.py"), done.stdout, done.stderr)
+        shutil.rmtree(data)
         os.makedirs(unpacked)
         os.mkdir(os.path.dirname(zipped))
         self.write(os.path.join(unpacked, "plugin.py"), "")
         with zipfile.ZipFile(zipped, "w") as archive:
             archive.writestr("plugin.py", "")
         for path in (unpacked, zipped):
-            done = run_editor(["--data", data, "--exec", script])
+            done = run_editor(["--data", data, "--exec", script], checkout)
             self.assertIn("from " + os.path.join(path, "plugin.py"), done.stdout, done.stderr)
             shutil.rmtree(unpacked, ignore_errors=True)
 
@@ -200,6 +223,30 @@ class Host(unittest.TestCase):
             done = run_editor(given)
             self.assertEqual((done.returncode, self.log()), (2, []))
             self.assertIn(words, done.stderr)
+
+    def test_a_headless_json_that_makes_no_sense_is_explained(self) -> None:
+        for content, words in (
+            ('{"package": 1}', "expected an object with the texts"),
+            ('{"name": "Toy"}', "expected an object with the texts"),
+            ("no JSON", "headless.json: "),
+            ('{"front": "nowhere"}', "expected a package of Python as front"),
+        ):
+            self.write("headless.json", content)
+            # It is a person's.
+            given = [] if "front" in content else ["--exec", "any.py"]
+            with self.subTest(content):
+                done = run_editor(given, self.folder)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(words, done.stderr)
+
+    def test_a_project_brings_its_own_front_which_runs_until_the_person_quits(self) -> None:
+        os.mkdir(os.path.join(self.folder, "side"))
+        self.write("side/words.py", "WORDS = 'at your service'\n")
+        self.write("side/__init__.py", FRONT)
+        self.write("headless.json", '{"package": "Toy", "front": "side"}')
+        done = run_editor(["--data", os.path.join(self.folder, "data")], self.folder)
+        self.assertEqual((done.returncode, done.stderr), (5, ""))
+        self.assertIn("at your service", done.stdout)
 
     @unittest.skipUnless(hasattr(signal, "SIGKILL"), "no such signals here")
     def test_a_signal_to_the_editor_is_an_orderly_quit_with_hot_exit(self) -> None:

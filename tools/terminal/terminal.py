@@ -16,13 +16,14 @@ import tempfile
 import time
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from . import clicks, hints, proposals, questions, tabs
-from .console import Console
-from .diff import hunks
-from .keyboard import Keyboard
-from .keys import END_OF_PASTE, PASTED, LineKeys, bound, keys
+from headless import clicks, html_text
+from headless.console import Console
+from headless.diff import hunks
+from headless.keyboard import Keyboard
+from headless.keys import END_OF_PASTE, PASTED, LineKeys, bound, keys
+
+from . import hints, proposals, questions, tabs, text_links
 from .messages import Messages
-from .options import Options
 from .proposals import Proposal
 from .reviewing import Reviewing
 from .screen import Frame, Paper, Screen, screen
@@ -96,7 +97,7 @@ class State(NamedTuple):
     open_tabs: Tuple[str, ...]
 
 
-def run(editor: Any, options: Options) -> int:
+def run(editor: Any) -> int:
     """Be the user's side of the editor until they quit; gives the exit status."""
     shown = screen()
     # What is written for the width of a view is shown in lines of the terminal.
@@ -796,7 +797,7 @@ class Front:
         """On the UI thread: those of the phantoms, then those in a chat's text, to choose one."""
         window, view = self.editor.active_window, self._tab()
         tab = tabs.read(view, is_wanted=self._is_wanted(view))
-        links = [*tab.links, *clicks.text_links(view)] if tab is not None else []
+        links = [*tab.links, *text_links.of_view(view)] if tab is not None else []
 
         def chosen(index: int) -> None:
             if index >= 0:
@@ -831,7 +832,7 @@ def _page_text(page: Optional[Any]) -> str:
     links = clicks.sheet_links(page)
     keys_of_links = ["[%d] %s" % (at, link.text) for at, link in enumerate(links, 1)]
     # First, since a small terminal does not show the end.
-    lines = ["  ".join([*keys_of_links, "[Escape] close this"]), *proposals.page(page.contents)]
+    lines = ["  ".join([*keys_of_links, "[Escape] close this"]), *html_text.page(page.contents)]
     return "\n".join(lines)
 
 
