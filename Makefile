@@ -115,7 +115,7 @@ package:
 PAGE ?=
 release-check: setup setup-deploy setup-carried
 	@$(BASE) -m tools.release $(PAGE)
-	@ALL=1 WITH_REGISTRIES=1 $(PY) -m pytest -q tests/tools
+	@ALL=1 WITH_REGISTRIES=1 $(PY) -m pytest -q tests/tools headless/tests/test_package_tests.py
 
 # What is known against the libraries that the packages carry
 advisories:

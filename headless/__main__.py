@@ -7,7 +7,7 @@ import secrets
 import signal
 import subprocess
 import sys
-from typing import Any, List, Tuple
+from typing import Any, List, Optional, Tuple
 
 from . import options
 
@@ -15,7 +15,8 @@ _HOST = "--plugin-host"
 _PATIENCE = 10.0  # seconds the child may take to quit in order before it is killed
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: Optional[List[str]] = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] == [_HOST]:
         return _host(arguments[1], arguments[2], arguments[3:])
     options.parse(arguments)  # a wrong command line ends here, before anything starts
@@ -93,4 +94,4 @@ def _host(handle: str, name: str, arguments: List[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

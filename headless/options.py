@@ -36,6 +36,8 @@ class Options:
     front: Optional[str] = None
 
 
+# Runs the tests of the packages.
+TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside", "package_tests.py")
 _SCHEMES = {"light": "Breakers.sublime-color-scheme", "dark": "Mariana.sublime-color-scheme"}
 
 
@@ -48,7 +50,9 @@ def parse(arguments: List[str], platform: str = sys.platform) -> Options:
         arguments, rest = arguments[:at], arguments[at + 1 :]
     parser = _parser()
     given = parser.parse_args(arguments)
-    if platform == "win32" and not given.script:
+    if given.test and given.script:
+        parser.error("--test runs a script of its own: expected no --exec beside it")
+    if platform == "win32" and not (given.script or given.test):
         parser.error("without --exec it wants keys as the terminals of Linux and macOS send them")
     data = os.path.abspath(given.data) if given.data else None
     try:
@@ -58,12 +62,18 @@ def parse(arguments: List[str], platform: str = sys.platform) -> Options:
     name = here.package
     is_there = name is None or (data is not None and packages.has(data, name))
     loaded = given.package or ([] if is_there else [os.getcwd()])
+    packages_given = tuple(os.path.abspath(path) for path in loaded)
+    script = os.path.abspath(given.script) if given.script else None
+    if given.test:
+        if not loaded:
+            parser.error("--test: expected a --package, or a headless.json where you stand")
+        script, rest = TESTS, [*packages_given, "--", *rest]
     return Options(
         folders=tuple(os.path.abspath(folder) for folder in given.folders),
-        packages=tuple(os.path.abspath(path) for path in loaded),
+        packages=packages_given,
         data=data,
         build=given.build,
-        script=os.path.abspath(given.script) if given.script else None,
+        script=script,
         render=os.path.abspath(given.render) if given.render else None,
         scheme=_SCHEMES.get(given.scheme, given.scheme),
         worst=given.worst,
@@ -77,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m headless",
         description="A Sublime Text without a screen.",
-        epilog="What follows -- becomes the arguments of the script.",
+        epilog="What follows -- becomes the arguments of the script, or chooses tests.",
     )
     parser.add_argument(
         "folders",
@@ -108,6 +118,12 @@ def _parser() -> argparse.ArgumentParser:
         dest="script",
         metavar="SCRIPT",
         help="run a script inside, then leave with its exit status",
+    )
+    parser.add_argument(
+        "--test",
+        action="store_true",
+        help="run the packages' own tests, those in `tests` or where unittesting.json says; file"
+        " names or patterns behind -- choose some",
     )
     parser.add_argument(
         "--render", metavar="FILE.html", help="write what a user would see as one page"

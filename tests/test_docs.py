@@ -24,7 +24,7 @@ PROOF = r'([\w/]*test_\w+)|"([^"]+)"|\b([A-Z]\w+)'
 # Pages whose items comments cite by number.
 NUMBERED = ("protocol.md", "sublime.md", "gemini-cli-acp.md")
 NUMBER = r"\d+(?:\.\d+)?"
-TOP_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+TOP_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "headless/README.md")
 # How notes were cited that are in no repository.
 FOREIGN = r"contract B?\d|\bB\d\.\d+|contract\.md|(?<!docs/)\b(?:sublime|protocol)\.md"
 # One of these is in each of them, whatever line it goes on in.
