@@ -39,9 +39,10 @@ class Extension:
         self._world.ledger.hooks.prompted(self.cli)
         await self._hook("BeforeAgent", is_sure=is_last, prompt="do it")
 
-    def edit(self) -> None:
+    def edit(self, is_all: bool = False) -> None:
         """Write a file of its own, or both at a time, and ask nobody."""
-        for path in self._world.random.choice((self.paths[:1], self.paths)):
+        some = self.paths if is_all else self._world.random.choice((self.paths[:1], self.paths))
+        for path in some:
             if path not in self._writing:
                 self._world.parts.loop.create_task(self._edit(path))
 

@@ -408,13 +408,16 @@ class World:
     # ----- what the user says to a CLI, and what the CLIs do without asking
 
     def _reject_with_note(self) -> None:
-        self._ask_about("reject_diff_with_note")
+        """At times while the CLI writes several files, whose tools end at the same time."""
+        shown = self._shown()
+        if shown is not None and self.random.random() < 0.5:
+            shown[1].cli.extension.edit(is_all=True)
+        self._ask_about("reject_diff_with_note", shown)
 
     def _comment(self) -> None:
-        self._ask_about("comment_on_diff")
+        self._ask_about("comment_on_diff", self._shown())
 
-    def _ask_about(self, command: str) -> None:
-        shown = self._shown()
+    def _ask_about(self, command: str, shown: Shown | None) -> None:
         if shown is not None:
             self._about = shown[1]
             self._command(command, id=shown[2].id)
