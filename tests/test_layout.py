@@ -43,29 +43,20 @@ UPWARD = {
     ("ui/review/returned", "ui/sublime_editor"),
     ("ui/review/written_reviews", "ui/sublime_editor"),
 }
-# The modules of a room that other rooms may import. Of the rest, those that they import
-# nevertheless: fewer with time, and no other one.
+# The modules of a room that other rooms may import: of `agent` all that stand beside its folders.
+# Of the rest, those that they import nevertheless: fewer with time, and no other one.
 FRONTS = {
     "agent": {
-        "agent/agent", "agent/asked", "agent/credentials", "agent/document", "agent/edited_file",
-        "agent/elicitation", "agent/engine", "agent/failure", "agent/launches",
-        "agent/open_files", "agent/own_sessions", "agent/sentence", "agent/session_state",
-        "agent/shared_folder", "agent/supported", "agent/tool_servers", "agent/turn_events",
-        "agent/turn_undo", "agent/wire",
+        "agent/agent", "agent/asked", "agent/attachments", "agent/credentials", "agent/document",
+        "agent/edited_file", "agent/elicitation", "agent/engine", "agent/failure",
+        "agent/launches", "agent/open_files", "agent/own_sessions", "agent/sentence",
+        "agent/session_state", "agent/shared_folder", "agent/supported", "agent/tool_servers",
+        "agent/turn_events", "agent/turn_undo", "agent/wire",
     },
     "ide": {"ide/editor", "ide/events", "ide/questions", "ide/service"},
 }  # fmt: skip
 BESIDE = {
-    "agent": {
-        "agent/acp/messages", "agent/acp/session_list", "agent/acp/slash_commands",
-        "agent/agents/cli", "agent/agents/cli_home", "agent/conversations/attachments",
-        "agent/conversations/conversation", "agent/conversations/message_queue",
-        "agent/conversations/past_turns", "agent/conversations/registry",
-        "agent/conversations/transcript_reader", "agent/conversations/transcripts",
-        "agent/events/event_feed", "agent/processes/account", "agent/processes/backend",
-        "agent/processes/login", "agent/processes/runner", "agent/turn/call_questions",
-        "agent/turn/outcomes", "agent/turn/turn",
-    },
+    "agent": set(),
     "ide": {
         "ide/accepted_edits", "ide/cli_settings", "ide/clis", "ide/code_queries",
         "ide/connected_clis", "ide/context", "ide/discovery", "ide/doctor/checks",
@@ -314,6 +305,10 @@ class Layout(unittest.TestCase):
             self.assertLessEqual(front, set(modules()))
             beside = beside_the_front(room)
             self.assertEqual({it for used in beside.values() for it in used}, BESIDE[room], beside)
+
+    def test_beside_the_folders_of_the_agent_stands_its_front(self) -> None:
+        beside = {it for it in modules() if room_of(it) == "agent" and not folder_of(it)}
+        self.assertEqual(beside, FRONTS["agent"])
 
     def test_each_import_that_may_go_up_is_there(self) -> None:
         for name, upward in UPWARD:

@@ -14,23 +14,51 @@ from ..base.background import in_thread
 from . import failure, shared_folder
 from . import turn_events as events
 from .acp.messages import Models
-from .acp.slash_commands import SlashCommand
 from .conversations.conversation import Conversation, SessionInfo
 from .conversations.index_file import IndexFile
 from .conversations.listing import Listed, Listing, every
+from .conversations.outbox import Outbox
+from .conversations.past_turns import PastTurns
 from .conversations.registry import Conversations, folder_of, last_used
-from .conversations.transcripts import Transcripts
+from .conversations.transcript_reader import ConversationSummary
+from .conversations.transcripts import Transcripts, on_disk
 from .conversations.turns import ENDING, end_of
-from .events.event_feed import EventFeed
+from .events.event_feed import EventFeed, Gone
 from .failure import AgentError
 from .open_files import NO_EDITOR, OpenFiles
-from .outbox import Outbox
 from .processes.account import Account
-from .processes.backend import Backends, Clis
+from .processes.backend import AgentInfo, Backend, Backends, Clis
+from .processes.login import Login
 from .processes.runner import Launch
 from .sentence import sentence
+from .session_state import SlashCommand
 from .tool_servers import ToolServer
+from .turn.outcomes import CallDecision
 from .turn.turn import Limits, Turn
+
+# For other rooms also what the operations take, give and raise, which stands in the folders.
+__all__ = [
+    "Account",
+    "Agent",
+    "AgentInfo",
+    "Backend",
+    "CallDecision",
+    "Conversation",
+    "ConversationSummary",
+    "EventFeed",
+    "Gone",
+    "Info",
+    "Launch",
+    "Limits",
+    "Login",
+    "Models",
+    "Options",
+    "PastTurns",
+    "SessionInfo",
+    "Turn",
+    "folder_of",
+    "on_disk",
+]
 
 NO_FOLDER = sentence("The folder of this conversation is no longer known; begin a new one.")
 NOT_TRUSTED = sentence(

@@ -25,6 +25,8 @@ from .failure import AUTH_REQUIRED, VALIDATION_ERROR, AgentError
 from .processes.backend import Backend
 from .sentence import sentence
 
+__all__ = ["ListedSession", "listed", "take_over"]
+
 # Seconds for a page of the list, and for a session to be repeated.
 LISTING, REPEATING = 30.0, 120.0
 # Pages that are asked for, and sessions that are listed.

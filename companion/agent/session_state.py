@@ -142,6 +142,25 @@ class SessionTitle:
     title: str
 
 
+@dataclass(frozen=True)
+class SlashCommand:
+    """`name` has no slash. `hint` says what may follow it, or is empty. `is_allowed` says whether
+    the command can be used here; the others would run without asking."""
+
+    name: str
+    description: str
+    hint: str
+    is_allowed: bool
+
+
+@dataclass(frozen=True)
+class Commands:
+    """All commands that the agent offers now; also an event."""
+
+    type: ClassVar[str] = "commands"
+    commands: tuple[SlashCommand, ...]
+
+
 # A title that is missing in an update stays as it is; then there is nothing to tell.
 StateUpdate = Union[Plan, ContextUsage, ConfigOptions, CurrentMode, SessionTitle]
 KINDS = (Plan, ContextUsage, ConfigOptions, CurrentMode, SessionTitle)

@@ -11,6 +11,8 @@ from .agents.gemini_cli import GeminiCli
 from .agents.opencode import OpenCode
 from .agents.qwen_code import QwenCode
 
+__all__ = ["CLIS", "USUAL", "AgentCli"]
+
 CLIS: Mapping[str, type[AgentCli]] = {
     each.id: each for each in (GeminiCli, QwenCode, ClaudeAgent, OpenCode, Codex)
 }

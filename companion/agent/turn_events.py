@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Mapping, Sequence, Union
 
-from .acp.slash_commands import Commands
 from .elicitation import Field
-from .sentence import Words
-from .session_state import ConfigOptions, ContextUsage, Plan, SessionTitle
+from .failure import STREAM_ERROR
+from .sentence import Words, sentence
+from .session_state import Commands, ConfigOptions, ContextUsage, Plan, SessionTitle
 
 # The states of a tool call.
 PENDING, EXECUTING, COMPLETED, FAILED = "pending", "executing", "completed", "failed"
 
-# The subject of a thought that is a notice about the conversation.
-WARNING = "Warning"
+# The subjects of thoughts that are notices: about the conversation, and that the agent tries again.
+WARNING, RETRYING = "Warning", "Retrying"
 # Why a turn ended without an error.
 END_TURN, CANCELLED, MAX_TOKENS = "end_turn", "cancelled", "max_tokens"
 MAX_TURN_REQUESTS, EMPTY = "max_turn_requests", "empty"
@@ -29,6 +29,10 @@ ONCE, ALWAYS, CANCEL = "proceed_once", "proceed_always", "cancel"
 ALWAYS_SERVER, ALWAYS_TOOL = "proceed_always_server", "proceed_always_tool"
 MODIFY = "modify_with_editor"
 OUTCOMES = (ONCE, ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, MODIFY, CANCEL)
+# The result of a call about which nobody could be asked.
+UNATTENDED = sentence("It needs a confirmation and nobody could be asked, so it was rejected.")
+# The most messages that wait, and the characters in all of them: each change writes all of them.
+MAX_MESSAGES, MAX_CHARACTERS = 50, 200_000
 # Replaces a message that the disk has lost.
 LOST = "[What the user said here is lost.]"
 
@@ -202,6 +206,10 @@ class Error:
     code: str
     message: Words
     details: str = ""
+
+
+# The end of a turn during which the server ended.
+BROKEN_OFF = Error(STREAM_ERROR, sentence("The server ended before this turn did."))
 
 
 @dataclass(frozen=True)

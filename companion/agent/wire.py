@@ -10,17 +10,18 @@ from ..base.web_address import web_address
 from . import asked
 from . import turn_events as events
 from .acp.agent_state import AgentState
-from .acp.slash_commands import Commands, SlashCommand
 from .display import shown
 from .elicitation import Field
 from .sentence import CHINESE, ENGLISH, Sentence, said, sentence
 from .session_state import (
+    Commands,
     ConfigOption,
     ConfigOptions,
     ContextUsage,
     OptionChoice,
     Plan,
     SessionTitle,
+    SlashCommand,
 )
 from .turn_events import TurnEvent
 

@@ -13,12 +13,11 @@ from contextlib import suppress
 from typing import Any, Callable, Sequence
 
 from .. import __version__
+from ..agent.agent import Launch, Limits
 from ..agent.failure import VALIDATION_ERROR, AgentError
 from ..agent.launches import launch_of
-from ..agent.processes.runner import Launch
 from ..agent.sentence import CHINESE, ENGLISH, sentence
 from ..agent.supported import CLIS, USUAL
-from ..agent.turn.turn import Limits
 from ..base.log import logger
 from ..base.private_files import NotPrivate
 from . import remote_options, state_folder

@@ -11,11 +11,10 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Callable, Mapping, Sequence
 
-from ..agent.agent import Agent, Options
+from ..agent.agent import Agent, Launch, Options
 from ..agent.engine import NO_STATE, Engine, Unavailable, User
 from ..agent.failure import AgentError
 from ..agent.open_files import NO_EDITOR, OpenFiles
-from ..agent.processes.runner import Launch
 from ..base.background import in_thread
 from ..base.log import logger
 from ..base.private_files import NotPrivate

@@ -10,8 +10,7 @@ import stat
 import sys
 from typing import Any, Mapping, Sequence
 
-from ..agent.agent import Options
-from ..agent.processes.runner import Launch
+from ..agent.agent import Launch, Options
 from ..base import private_files
 from ..base.file_lock import FileLock
 

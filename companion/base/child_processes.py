@@ -13,6 +13,15 @@ from typing import Iterator, Mapping
 
 # The `creationflags` of a process without a window; 0 on other systems.
 NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+# What a program needs of its environment. Everything else is left out, because the agent's tools
+# can show the environment to the model.
+INHERITED = (
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
+    "TMPDIR", "TMP", "TEMP",
+    "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+    "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_COMPILE_CACHE",
+    "SYSTEMROOT", "COMSPEC", "PATHEXT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "WINDIR",
+)  # fmt: skip
 # Where Linux lists its processes.
 PROC = "/proc"
 # Seconds for a program that tells something about this machine.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..agent.acp.slash_commands import SlashCommand
-from ..agent.session_state import ConfigOptions, ContextUsage
+from ..agent.session_state import ConfigOptions, ContextUsage, SlashCommand
 from ..agent.turn_events import Diff, Queue
 from .question import ChatQuestion
 from .rendered import Patch

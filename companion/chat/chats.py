@@ -7,8 +7,7 @@ from functools import partial
 from typing import Callable
 
 from ..agent import failure, shared_folder
-from ..agent.agent import Agent
-from ..agent.conversations.conversation import Conversation
+from ..agent.agent import Agent, Conversation
 from .chat_update import ChatUpdate
 from .finding import WantedChat
 from .open_chat import OpenChat

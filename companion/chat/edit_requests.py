@@ -11,13 +11,10 @@ from functools import partial
 from typing import Sequence
 
 from ..agent import failure
-from ..agent.conversations.attachments import Attachments
-from ..agent.conversations.conversation import Conversation
-from ..agent.conversations.transcripts import on_disk
+from ..agent.agent import CallDecision, Conversation, Turn, on_disk
+from ..agent.attachments import Attachments
 from ..agent.edited_file import plain, read_file
 from ..agent.failure import VALIDATION_ERROR, AgentError
-from ..agent.turn.outcomes import CallDecision
-from ..agent.turn.turn import Turn
 from ..agent.turn_events import Diff, PastTurn, ToolResult
 from ..agent.turn_undo import UNDONE, FileChange, FileTexts
 from ..base.background import in_thread

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Sequence
 
-from ..agent.conversations.attachments import MAX_BYTES, Attachments
+from ..agent.attachments import MAX_BYTES, Attachments
 from ..agent.failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
 from ..agent.sentence import sentence
 from ..base.background import in_thread

@@ -6,9 +6,7 @@ import os
 from dataclasses import dataclass
 
 from ..agent import shared_folder
-from ..agent.agent import Agent
-from ..agent.conversations.conversation import Conversation
-from ..agent.conversations.registry import folder_of
+from ..agent.agent import Agent, Conversation, folder_of
 from ..agent.failure import CLIENT_NOT_INITIALIZED, VALIDATION_ERROR, AgentError
 from ..agent.sentence import sentence
 from ..agent.tool_servers import ToolServer

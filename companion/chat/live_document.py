@@ -10,10 +10,8 @@ from functools import partial
 from itertools import islice
 from typing import AsyncGenerator, Callable, Sequence
 
-from ..agent.acp.slash_commands import Commands, SlashCommand
-from ..agent.conversations.conversation import Conversation
-from ..agent.conversations.past_turns import PastTurns
-from ..agent.events.event_feed import EventFeed
+from ..agent.agent import Conversation, EventFeed, PastTurns
+from ..agent.session_state import Commands, SlashCommand
 from ..agent.turn_events import Message, PastTurn, ToolResult, TurnEvent
 from ..agent.turn_undo import AS_LEFT, UNDONE, FileChange, TurnUndo
 from ..base.background import in_thread

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..agent.agent import Login
 from ..agent.credentials import Credentials
-from ..agent.processes.login import Login
 from .chats import Chats
 from .requests import ChatRequest
 

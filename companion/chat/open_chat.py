@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import AsyncContextManager, Callable
 
-from ..agent.agent import Agent
-from ..agent.conversations.conversation import Conversation
+from ..agent.agent import Agent, Conversation
 from ..agent.failure import NOT_SENT, SESSION_NOT_FOUND
 from . import finding, problems
 from .chat_update import FAILED, READY, STARTING, STOPPING, WORKING, ChatUpdate

@@ -12,15 +12,18 @@ from functools import partial
 from typing import Any, Callable, Generic, Iterator, Mapping, Sequence, TypeVar
 
 from ..agent import document, failure, shared_folder
-from ..agent.conversations.attachments import Attachments
-from ..agent.conversations.conversation import Conversation, SessionInfo
-from ..agent.conversations.transcript_reader import ConversationSummary
-from ..agent.conversations.transcripts import on_disk
+from ..agent.agent import (
+    Backend,
+    CallDecision,
+    Conversation,
+    ConversationSummary,
+    SessionInfo,
+    on_disk,
+)
+from ..agent.attachments import Attachments
 from ..agent.credentials import AuthStatus
 from ..agent.failure import SESSION_NOT_FOUND, VALIDATION_ERROR, AgentError
-from ..agent.processes.backend import Backend
 from ..agent.sentence import ENGLISH, sentence
-from ..agent.turn.outcomes import CallDecision
 from ..agent.turn_events import Attachment, MessageAdded, PastTurn, QueuedMessage
 from ..agent.turn_undo import FileChange
 from ..base.background import in_thread

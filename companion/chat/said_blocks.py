@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Iterable, Sequence
 
 from ..agent import turn_events as events
-from ..agent.conversations.past_turns import BROKEN_OFF
 from ..agent.elicitation import ACCEPT, DECLINE
 from ..agent.failure import AUTH_NOT_SET, AUTH_REQUIRED
 from ..agent.session_state import ContextUsage, Plan
+from ..agent.turn_events import BROKEN_OFF
 from ..agent.wire import REASONS
 from ..base.shown_text import shown, shown_line, spelled
 from .amounts import clock, duration, many, one_line, path_in, short

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..agent import own_sessions
-from ..agent.acp.session_list import ListedSession
+from ..agent.own_sessions import ListedSession
 from . import finding
 from .chats import Chats
 from .requests import ChatRequest

@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from ..agent.agent import Agent
-from ..agent.conversations.conversation import Conversation
+from ..agent.agent import Agent, Conversation
 from ..agent.failure import AgentError
 
 

@@ -22,6 +22,7 @@ from GeminiCompanion.companion.agent.acp.acp_client import AcpSession, OfferedCo
 from GeminiCompanion.companion.agent.acp.agent_state import AgentState
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
+from GeminiCompanion.companion.agent.attachments import Attachments
 from GeminiCompanion.companion.agent.conversations import (
     hold,
     index,
@@ -30,7 +31,6 @@ from GeminiCompanion.companion.agent.conversations import (
     transcripts,
 )
 from GeminiCompanion.companion.agent.conversations import registry as conversations
-from GeminiCompanion.companion.agent.conversations.attachments import Attachments
 from GeminiCompanion.companion.agent.conversations.choices import Choices
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.session_opener import Opened

@@ -14,11 +14,11 @@ from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.conversations import message_queue
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.message_queue import MessageQueue
+from GeminiCompanion.companion.agent.conversations.outbox import Outbox
 from GeminiCompanion.companion.agent.conversations.reservation import Reservation
 from GeminiCompanion.companion.agent.conversations.steering import passed
 from GeminiCompanion.companion.agent.events.event_log import EventLog
 from GeminiCompanion.companion.agent.failure import AgentError
-from GeminiCompanion.companion.agent.outbox import Outbox
 from GeminiCompanion.companion.agent.turn.turn import Limits
 
 from ..support import PATIENCE, until

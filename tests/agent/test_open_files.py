@@ -25,7 +25,6 @@ from GeminiCompanion.companion.agent.open_files import (
     Withheld,
 )
 from GeminiCompanion.companion.agent.turn import file_reads, file_writes
-from GeminiCompanion.companion.agent.turn.call_questions import UNATTENDED
 from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
 from GeminiCompanion.companion.agent.turn.file_writes import LEFT_OUT
 from GeminiCompanion.companion.agent.turn.held_writes import UNSAVED
@@ -37,6 +36,7 @@ from GeminiCompanion.companion.agent.turn_events import (
     FAILED,
     MODIFY,
     ONCE,
+    UNATTENDED,
     Complete,
     Diff,
     ToolConfirmation,

@@ -13,8 +13,9 @@ from email.parser import HeaderParser
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.agent import attachments
 from GeminiCompanion.companion.agent import turn_events as events
-from GeminiCompanion.companion.agent.conversations import attachments, conversation
+from GeminiCompanion.companion.agent.conversations import conversation
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcripts
 from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.turn_events import TurnEvent

@@ -13,8 +13,8 @@ from unittest import mock
 from urllib.parse import quote
 
 from GeminiCompanion.companion.agent import turn_events as events
+from GeminiCompanion.companion.agent.attachments import Attachments
 from GeminiCompanion.companion.agent.conversations import listing
-from GeminiCompanion.companion.agent.conversations.attachments import Attachments
 from GeminiCompanion.companion.agent.conversations.transcripts import TranscriptFile, Transcripts
 from GeminiCompanion.companion.agent.turn_events import TurnEvent
 from GeminiCompanion.companion.agent.turn_undo import TurnUndo

@@ -10,7 +10,7 @@ import unittest
 from dataclasses import asdict
 from datetime import datetime, timezone
 
-from GeminiCompanion.companion.agent.conversations.attachments import MAX_BYTES, Attachments
+from GeminiCompanion.companion.agent.attachments import MAX_BYTES, Attachments
 from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.turn_events import Addition, Attachment, Message, QueuedMessage
 from GeminiCompanion.companion.chat.attached import (

@@ -8,10 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, AsyncIterator
 
 from api_case import LINES, ApiCase, Stream, data
-from GeminiCompanion.companion.agent.conversations.message_queue import (
-    MAX_CHARACTERS,
-    MAX_MESSAGES,
-)
+from GeminiCompanion.companion.agent.turn_events import MAX_CHARACTERS, MAX_MESSAGES
 from GeminiCompanion.tests.support import until, wait_for
 from model_server import Failure, Gate, call
 from test_api_program import WithModel

@@ -8,7 +8,7 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.agent.acp.slash_commands import SlashCommand
+from GeminiCompanion.companion.agent.session_state import SlashCommand
 from GeminiCompanion.companion.base import background
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.chat import project_paths

@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import Callable, ClassVar, Sequence
+from typing import Callable, Sequence
 
 from ..failure import AgentError
+from ..session_state import Commands, SlashCommand
 from .acp_client import AcpSession
 from .messages import AvailableCommand
 
 # Seconds to wait for the commands; the agent sends them right after the session has begun.
 TELLING = 5.0
-
-
-@dataclass(frozen=True)
-class SlashCommand:
-    """`name` has no slash. `hint` says what may follow it, or is empty. `is_allowed` says whether
-    the command can be used here; the others would run without asking."""
-
-    name: str
-    description: str
-    hint: str
-    is_allowed: bool
-
-
-@dataclass(frozen=True)
-class Commands:
-    """All commands that the agent offers now; also an event."""
-
-    type: ClassVar[str] = "commands"
-    commands: tuple[SlashCommand, ...]
 
 
 async def offered(session: AcpSession, worded: Callable[[str], str]) -> Commands:

@@ -9,16 +9,7 @@ from contextlib import suppress
 from typing import Any, Mapping, Sequence
 
 from ...base import private_files
-
-# What a program needs of its environment. Everything else is left out, because the agent's tools
-# can show the environment to the model.
-INHERITED = (
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
-    "TMPDIR", "TMP", "TEMP",
-    "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
-    "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_COMPILE_CACHE",
-    "SYSTEMROOT", "COMSPEC", "PATHEXT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "WINDIR",
-)  # fmt: skip
+from ...base.child_processes import INHERITED
 
 # Programs that git would start by itself, by the key of a repository's settings, and what counts in
 # place of what the repository says.

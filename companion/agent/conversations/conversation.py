@@ -14,6 +14,7 @@ from .. import failure, session_state
 from .. import turn_events as events
 from ..acp import messages
 from ..agents.cli import AgentCli
+from ..attachments import Attachments
 from ..events.event_log import EventLog
 from ..failure import VALIDATION_ERROR, AgentError
 from ..sentence import sentence
@@ -22,7 +23,6 @@ from ..turn.agent_session import AgentSession
 from ..turn.turn import Limits, Turn
 from ..turn_events import sum_of
 from ..turn_undo import AS_LEFT, UNDONE, FileChange, TurnUndo
-from .attachments import Attachments
 from .conversation_record import ConversationRecord
 from .conversation_state import ConversationState
 from .held_session import HeldSession

@@ -11,7 +11,7 @@ from typing import Any, Iterator
 
 from ...base import private_files
 from ...base.file_lock import FileLock
-from .attachments import Attachments
+from ..attachments import Attachments
 from .conversation_state import ConversationState
 from .transcript_reader import DAMAGED, MESSAGE, VERSION, ConversationSummary, TranscriptReader
 from .transcripts import GAP, TranscriptFile

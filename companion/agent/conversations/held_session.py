@@ -15,9 +15,9 @@ from ..acp import messages, slash_commands
 from ..acp.acp_client import AcpClient, AcpSession
 from ..acp.agent_state import AgentState
 from ..acp.messages import AvailableCommands
-from ..acp.slash_commands import Commands
 from ..agents.cli import AgentCli
 from ..sentence import Words, sentence
+from ..session_state import Commands
 from ..tool_servers import ToolServer
 from ..turn.agent_session import AgentSession
 from .choices import Choices

@@ -11,11 +11,17 @@ from typing import Callable, Sequence
 from .. import failure
 from ..failure import VALIDATION_ERROR, AgentError
 from ..sentence import Words, sentence
-from ..turn_events import Addition, Attachment, Body, Queue, QueuedMessage
+from ..turn_events import (
+    MAX_CHARACTERS,
+    MAX_MESSAGES,
+    Addition,
+    Attachment,
+    Body,
+    Queue,
+    QueuedMessage,
+)
 from .conversation_record import ConversationRecord
 
-# The most messages, and the characters in all of them: each change writes them down again.
-MAX_MESSAGES, MAX_CHARACTERS = 50, 200_000
 TOO_MANY = sentence(
     "The messages that wait are too many or too long; at most {count} with {characters}"
     " characters in all."

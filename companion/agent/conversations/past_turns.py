@@ -6,17 +6,14 @@ from functools import partial
 from typing import Sequence
 
 from .. import turn_events as events
-from ..failure import STREAM_ERROR
 from ..sentence import sentence
-from ..turn_events import PastTurn
+from ..turn_events import BROKEN_OFF, PastTurn
 from .transcript_reader import ConversationSummary, History, TranscriptReader, TurnPage
 from .transcripts import on_disk
 
 DAMAGED = events.Thought(
     events.WARNING, sentence("Some of this turn could not be read from the disk.")
 )
-# The end of a turn during which the server ended.
-BROKEN_OFF = events.Error(STREAM_ERROR, sentence("The server ended before this turn did."))
 
 
 class PastTurns:

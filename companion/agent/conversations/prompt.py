@@ -10,10 +10,10 @@ from typing import Sequence
 
 from ..acp.messages import AgentCapabilities, Block, link_block, resource_block, text_block
 from ..agents.cli import AgentCli
+from ..attachments import Parts
 from ..failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
 from ..sentence import sentence
 from ..turn_events import Addition, Attachment
-from .attachments import Parts
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,13 @@ from .. import failure
 from ..acp.messages import Withdrawal
 from ..events.event_log import EventLog
 from ..sentence import Words, sentence
-from ..turn_events import CANCEL, ONCE, PENDING, TurnEvent
+from ..turn_events import CANCEL, ONCE, PENDING, UNATTENDED, TurnEvent
 from .agent_session import AgentSession
 from .call_events import CallEvents
 from .outcomes import PendingPermission
 
 # The results of calls for which the agent gives none.
 UNANSWERED = sentence("Nobody decided on it in time, so it was rejected.")
-UNATTENDED = sentence("It needs a confirmation and nobody could be asked, so it was rejected.")
 WITHDRAWN = sentence("The agent took its question back.")
 STOPPED = sentence("The turn ended before the tool did.")
 

@@ -25,6 +25,7 @@ from ..turn_events import (
     END_TURN,
     MAX_TOKENS,
     MAX_TURN_REQUESTS,
+    RETRYING,
     WARNING,
     Body,
     Complete,
@@ -43,7 +44,6 @@ from .outcomes import CallDecision
 # Seconds that the agent gets to end a cancelled turn; it needs a twentieth of one.
 CANCELLING = 5.0
 THOUGHT = re.compile(r"\*\*(.*?)\*\*\n?(.*)", re.DOTALL)
-RETRYING = "Retrying"
 REASONS = (END_TURN, CANCELLED, MAX_TOKENS, MAX_TURN_REQUESTS)
 # What the agent says within a turn, in order.
 Question = Union[messages.PermissionRequest, ElicitationRequest]

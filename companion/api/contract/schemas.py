@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from ...agent import elicitation, session_state
-from ...agent.conversations.attachments import MEDIA_TYPES
-from ...agent.conversations.message_queue import MAX_CHARACTERS, MAX_MESSAGES
+from ...agent.attachments import MEDIA_TYPES
 from ...agent.credentials import ANTHROPIC, API_KEY, GOOGLE, OPENAI, OWN, VERTEX
 from ...agent.credentials import KINDS as AUTH_TYPES
 from ...agent.supported import CLIS
 from ...agent.tool_servers import HTTP, STDIO
-from ...agent.turn_events import OUTCOMES
+from ...agent.turn_events import MAX_CHARACTERS, MAX_MESSAGES, OUTCOMES
 from ...agent.turn_undo import AS_LEFT, CHANGED, CREATED, NOT_STORED, OTHER, UNDONE
 from .scopes import GRANTED
 

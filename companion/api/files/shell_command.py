@@ -9,8 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from ...agent.agents.cli_home import INHERITED
-from ...base.child_processes import NO_WINDOW, end_group, end_tree
+from ...base.child_processes import INHERITED, NO_WINDOW, end_group, end_tree
 
 # Seconds for a command that asks for no other time.
 SECONDS = 120.0

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from ...agent.conversations.attachments import MAX_BYTES
+from ...agent.attachments import MAX_BYTES
 from ...agent.failure import VALIDATION_ERROR
 from ...base import http_server
 from ...base.background import in_thread

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from ...agent.agents.cli import AgentCli
+from ...agent.supported import AgentCli
 from ...base.shown_text import spelled
 from ..contract.refusal import SCOPE_MISSING, Refusal
 from ..contract.scopes import ADMIN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...agent.processes.backend import AgentInfo
+from ...agent.agent import AgentInfo
 from ...agent.sentence import said
 from .handler_types import HandlerAnswer, Inputs, Services
 

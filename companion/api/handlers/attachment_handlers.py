@@ -9,7 +9,7 @@ from typing import Callable, TypeVar
 from aiohttp import web
 
 from ...agent import wire
-from ...agent.conversations.attachments import Attachments
+from ...agent.attachments import Attachments
 from ...base import http_server
 from ...base.background import in_thread
 from ..contract.refusal import FILE_ERROR, Refusal

@@ -6,9 +6,9 @@ A change of credentials is completed even if the client leaves.
 from __future__ import annotations
 
 from ...agent import wire
+from ...agent.agent import Account
 from ...agent.credentials import OWN, Credentials
 from ...agent.failure import AUTH_REQUIRED, VALIDATION_ERROR, AgentError
-from ...agent.processes.account import Account
 from ...agent.sentence import sentence
 from ...base.http_server import outlive_client
 from ..contract.refusal import Refusal

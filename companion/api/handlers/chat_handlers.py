@@ -13,13 +13,10 @@ from aiohttp import web
 
 from ...agent import failure, wire
 from ...agent import turn_events as events
-from ...agent.acp.messages import Models
+from ...agent.agent import CallDecision, Models, Turn
 from ...agent.failure import VALIDATION_ERROR, AgentError
 from ...agent.sentence import said, sentence
-from ...agent.turn.call_questions import UNATTENDED
-from ...agent.turn.outcomes import CallDecision
-from ...agent.turn.turn import Turn
-from ...agent.turn_events import CANCEL
+from ...agent.turn_events import CANCEL, UNATTENDED
 from ...base.background import in_thread
 from ...base.http_server import outlive_client
 from ...base.mentions import mentioned

@@ -15,7 +15,7 @@ from typing import AsyncIterator
 from aiohttp import web
 
 from ...agent import wire
-from ...agent.turn.turn import Turn
+from ...agent.agent import Turn
 from ...agent.turn_events import TurnEvent
 from ...base.log import logger
 from ..contract.refusal import TURN_NOT_FOUND, Refusal

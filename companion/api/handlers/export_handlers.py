@@ -10,8 +10,7 @@ from typing import Iterator
 from aiohttp import web
 
 from ...agent import document
-from ...agent.conversations.conversation import Conversation
-from ...agent.conversations.transcripts import on_disk
+from ...agent.agent import Conversation, on_disk
 from ...base import http_server
 from ...base.large_json import PIECE
 from ..contract.schemas import MARKDOWN

@@ -7,7 +7,7 @@ import asyncio
 from contextlib import contextmanager
 from typing import Iterator
 
-from ...agent.turn.turn import Turn
+from ...agent.agent import Turn
 
 
 class Listeners:

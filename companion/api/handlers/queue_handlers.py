@@ -6,9 +6,8 @@ from functools import partial
 from typing import Sequence
 
 from ...agent import wire
-from ...agent.conversations.attachments import Attachments
-from ...agent.conversations.conversation import Conversation
-from ...agent.conversations.transcripts import on_disk
+from ...agent.agent import Conversation, on_disk
+from ...agent.attachments import Attachments
 from ...agent.turn_events import Attachment
 from ..operations import audit_log
 from . import agent_commands

@@ -11,8 +11,7 @@ from aiohttp import web
 
 from ...agent import shared_folder, tool_servers, wire
 from ...agent import turn_events as events
-from ...agent.conversations.conversation import SessionInfo
-from ...agent.events.event_feed import Gone
+from ...agent.agent import Gone, SessionInfo
 from ...agent.failure import AgentError
 from ...agent.turn_events import PastTurn, TurnEvent
 from ...base.http_server import outlive_client

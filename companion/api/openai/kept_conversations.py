@@ -14,8 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Coroutine, Iterator
 
-from ...agent.agent import Agent
-from ...agent.conversations.conversation import Conversation, SessionInfo
+from ...agent.agent import Agent, Conversation, SessionInfo
 from ...agent.failure import VALIDATION_ERROR, AgentError
 from ...base.log import logger
 from ..contract.refusal import MODEL_NOT_FOUND, Refusal

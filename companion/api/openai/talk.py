@@ -7,12 +7,10 @@ from contextlib import suppress
 from typing import Any, AsyncIterator, Sequence
 
 from ...agent import turn_events as events
-from ...agent.agent import Agent
+from ...agent.agent import Agent, CallDecision, Turn
 from ...agent.elicitation import CANCEL
 from ...agent.failure import AgentError
-from ...agent.turn.outcomes import CallDecision
-from ...agent.turn.turn import RETRYING, Turn
-from ...agent.turn_events import ONCE
+from ...agent.turn_events import ONCE, RETRYING
 from ..contract.answer_texts import say
 from ..contract.refusal import TURN_CANCELLED, Refusal, of_agent
 from .kept_conversations import Held

@@ -4,8 +4,7 @@ that."""
 from __future__ import annotations
 
 from ...agent import failure
-from ...agent.agent import Agent
-from ...agent.conversations.transcript_reader import ConversationSummary
+from ...agent.agent import Agent, ConversationSummary
 from ...agent.failure import AgentError
 
 

@@ -20,7 +20,7 @@ from .chat_actions import ChatActions
 from .drafts import folder_of
 
 if TYPE_CHECKING:
-    from ...agent.conversations.conversation import SessionInfo
+    from ...agent.agent import SessionInfo
     from ...chat.chat_service import ChatService
 
 # Conversations of one page: a panel of that many opens at once.

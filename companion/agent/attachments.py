@@ -13,12 +13,12 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Iterable, Sequence
 
-from ...base import private_files
-from ..acp import messages
-from ..acp.messages import AgentCapabilities
-from ..failure import ATTACHMENT_NOT_FOUND, VALIDATION_ERROR, AgentError
-from ..sentence import sentence
-from ..turn_events import Attachment
+from ..base import private_files
+from .acp import messages
+from .acp.messages import AgentCapabilities
+from .failure import ATTACHMENT_NOT_FOUND, VALIDATION_ERROR, AgentError
+from .sentence import sentence
+from .turn_events import Attachment
 
 # The most bytes of one attachment, of all of a conversation, and of those of one message: Gemini
 # takes 20 MB in all, in an encoding that adds a third.

@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import AsyncContextManager, Callable, Sequence
 
-from ..base.background import in_thread
-from . import turn_events as events
-from .conversations import prompt
-from .conversations.conversation import Conversation, attaching
-from .conversations.steering import may_pass
-from .failure import AgentError
-from .turn.turn import Limits, Turn
+from ...base.background import in_thread
+from .. import turn_events as events
+from ..failure import AgentError
+from ..turn.turn import Limits, Turn
+from . import prompt
+from .conversation import Conversation, attaching
+from .steering import may_pass
 
 
 class Outbox:
