@@ -61,8 +61,8 @@ BESIDE = {
         "ide/accepted_edits", "ide/cli_settings", "ide/clis", "ide/code_queries",
         "ide/connected_clis", "ide/context", "ide/discovery", "ide/doctor/checks",
         "ide/doctor/facts", "ide/doctor/gathering", "ide/doctor/report", "ide/doctor/starting",
-        "ide/file_content", "ide/hooks/extension", "ide/live_clis", "ide/live_words",
-        "ide/path_maps", "ide/reach", "ide/sharing", "ide/status", "ide/window_settings",
+        "ide/hooks/extension", "ide/live_clis", "ide/live_words", "ide/reach", "ide/sharing",
+        "ide/status", "ide/window_settings",
     },
 }  # fmt: skip
 # The folders beside the package whose modules import each other.
@@ -74,8 +74,8 @@ WORLDS = ("tests/ide/simulator", "tests/chat/simulator", "tests/ui/simulator")
 # a thread, one for one piece of work, a question, a story and its end, a look at a window, a turn
 # of the agent, the way to it, a user of the engine, a chat, a request to it.
 BOUNDARIES = {
-    "base/background": 1, "base/loop_thread": 2, "base/write_behind": 1,
-    "ide/service": 1, "ide/transport": 2, "ide/file_content": 1, "ide/windows": 2,
+    "base/background": 1, "base/file_content": 1, "base/loop_thread": 2, "base/write_behind": 1,
+    "ide/service": 1, "ide/transport": 2, "ide/windows": 2,
     "agent/acp/acp_client": 1, "agent/turn/file_writes": 1, "agent/turn/turn": 1,
     "agent/turn/call_tracker": 1, "agent/turn/file_reads": 1,
     "agent/engine": 1, "chat/chat_service": 1, "chat/chat_work": 1,

@@ -21,9 +21,9 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.change_sheet import FileChanges
 from GeminiCompanion.companion.base.comparison import compare_rows
+from GeminiCompanion.companion.base.file_content import Original
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.editor import UnaskedEdit
-from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ui.changes.sheet import ChangeSheet
 from GeminiCompanion.companion.ui.changes.sources import SheetEntry
 from GeminiCompanion.companion.ui.running import Running

@@ -16,8 +16,8 @@ from typing import Any, Callable, Dict, List, Tuple
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.comparison import compare
-from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.editor import Proposal
 from GeminiCompanion.companion.ui.review import opening
 from GeminiCompanion.companion.ui.review.review import Review

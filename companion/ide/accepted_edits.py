@@ -16,11 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Container, Iterable, Mapping, Sequence
 
+from ..base.file_content import Original, of_bytes
 from ..base.log import logger
 from ..base.private_files import NotPrivate
 from ..base.undo_store import MISSING, StoredEdit, UndoStore
 from ..base.write_behind import WriteBehind
-from .file_content import Original, of_bytes
 from .saved_state import is_within
 from .sharing import Sharing
 

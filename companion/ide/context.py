@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence
 
+from ..base.path_maps import NO_MAPS
 from .clis import GEMINI_CLI, Cli
-from .path_maps import NO_MAPS
 from .sharing import Gate, Sharing, followed
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from typing import Any, Awaitable, Callable, TypeVar
 from ..base.digest import LARGE
 from ..base.large_json import TruncatedString
 from ..base.merge import has_marks
+from ..base.path_maps import NO_MAPS
 from .decisions import DECIDED, OPEN, Book
 from .delivery import Delivery
 from .disk_check import DiskCheck
 from .editor import ClosedDiff, Editor, EditorError, Proposal
 from .mcp import Desk, ToolsChanged
-from .path_maps import NO_MAPS
 from .session import Session
 from .sessions import Sessions
 from .stateless import is_asker

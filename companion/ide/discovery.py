@@ -18,12 +18,12 @@ from typing import Any, Callable, Iterator
 
 from ..base import private_files
 from ..base.log import logger
+from ..base.path_maps import NO_MAPS, PathMaps
 from . import server_file
 from .clis import CLIS, GEMINI_CLI, Cli, DiscoveryForm
 from .doctor import lookup
 from .doctor.facts import LINUX, WINDOWS
 from .doctor.lookup import SHARED_TMPDIR
-from .path_maps import NO_MAPS, PathMaps
 from .surroundings import has_own_processes
 
 IDE_INFO = {"name": "sublimetext", "displayName": "Sublime Text"}

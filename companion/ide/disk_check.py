@@ -13,13 +13,13 @@ import time
 from functools import partial
 from typing import Awaitable, Callable, NamedTuple
 
+from ..base import file_content
 from ..base.background import in_thread
+from ..base.file_content import Stamp
 from ..base.log import logger
-from . import file_content
 from .decisions import TOLD, Book, Entry
 from .delivery import LIST, PATIENCE
 from .editor import EditorError
-from .file_content import Stamp
 
 # Seconds after a CLI was told at which its file is checked. Whoever changes the file again, such as
 # a formatter, comes after one of these checks. After the last one, a text that comes back does so.

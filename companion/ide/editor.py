@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+from ..base.file_content import Original
 from .code_queries import Findings, Query, Selection
-from .file_content import Original
 from .status import Status
 
 # In brackets behind the name of a file: the tab has a text of the user's for it.

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Mapping, TypeVar
 
 from ..base.jsonrpc import kind as kind_of
+from ..base.path_maps import is_of_windows
 from .clis import Cli
 from .extension_forms import EDITS, ExtensionForm, Moment, ToolKind
-from .path_maps import is_of_windows
 
 # Characters kept of a prompt, a command and a name: the user reads them in one line.
 SHOWN = 500

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Awaitable, Generic, Mapping, Sequence, TypeVar
 
+from ..base import file_content
 from ..base.background import in_thread
-from . import discovery, file_content
+from ..base.file_content import PATIENCE, Original, Stamp
+from . import discovery
 from .clis import Cli
 from .connected_clis import ConnectedCli, connected_clis
 from .context import SharedContext
-from .file_content import PATIENCE, Original, Stamp
 from .status import Status
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Mapping, Sequence
 
-from .path_maps import NO_MAPS, PathMaps
+from ..base.path_maps import NO_MAPS, PathMaps
 
 FLATPAK_INFO, MOUNTS = "/.flatpak-info", "/proc/self/mountinfo"
 FLATPAK_ID = "com.sublimehq.SublimeText"

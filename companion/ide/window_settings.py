@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .path_maps import NO_MAPS, PathMaps
+from ..base.path_maps import NO_MAPS, PathMaps
 from .sharing import Sharing
 
 

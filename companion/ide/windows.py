@@ -10,11 +10,11 @@ from functools import partial
 from typing import Callable, Iterator, Mapping
 
 from ..base.background import in_thread
+from ..base.file_content import Stamps
 from ..base.log import logger
 from . import discovery
 from .decisions import OPEN
 from .editor import Editor
-from .file_content import Stamps
 from .reach import LOOPBACK, Reach
 from .saved_state import SavedWorkspace
 from .saving import Saving

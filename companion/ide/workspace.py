@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Callable, Iterable
 
+from ..base.path_maps import PathMaps
 from .context import ContextStore, ContextUpdates
 from .decisions import DECIDED, OPEN, TOLD, Book, Entry
 from .delivery import Delivery
@@ -25,7 +26,6 @@ from .hooks.diagnostics_after_edits import DiagnosticsAfterEdits
 from .hooks.hook_desk import HookDesk
 from .hooks.unasked_edits import UnaskedEdits
 from .hooks.words_for_model import WordsForModel
-from .path_maps import PathMaps
 from .reach import LOOPBACK, Reach
 from .restored_diffs import RestoredDiffs
 from .saved_state import SavedSession, SavedWorkspace

@@ -6,10 +6,9 @@ import weakref
 from functools import partial
 from typing import Callable, TypeVar
 
-from ..base import background
+from ..base import background, file_content
 from ..base.answer import Answer
-from ..ide import file_content
-from ..ide.file_content import Original
+from ..base.file_content import Original
 from . import queues
 
 T = TypeVar("T")

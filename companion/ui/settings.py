@@ -19,9 +19,9 @@ from typing import Any, Callable, Mapping, NamedTuple
 import sublime
 
 from ..base.agent_rules import NO_RULES, AgentRules, are_rules, problem_of_rule, rules_of
+from ..base.path_maps import PathMap
 from ..base.path_patterns import problem_of
 from ..ide.clis import CLIS
-from ..ide.path_maps import PathMap
 from ..ide.sharing import SECRETS, UNREADABLE
 
 FILE = "GeminiCompanion.sublime-settings"

@@ -12,7 +12,7 @@ from typing import Callable
 
 import sublime
 
-from ..ide.path_maps import PathMaps
+from ..base.path_maps import PathMaps
 from ..ide.sharing import Sharing
 from ..ide.window_settings import WindowSettings
 from . import settings

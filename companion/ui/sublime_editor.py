@@ -11,10 +11,10 @@ from typing import Callable, TypeVar
 
 import sublime
 
+from ..base import file_content
 from ..base.digest import Digest
 from ..base.log import logger
 from ..base.shown_text import shown_line
-from ..ide import file_content
 from ..ide.clis import name_of
 from ..ide.editor import (
     YOURS,

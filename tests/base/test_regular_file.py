@@ -29,7 +29,7 @@ GROWTH = """
 import resource, sys
 from companion.agent.edited_file import read_file
 from companion.ide import file_content
-from companion.ide.file_content import read
+from companion.base.file_content import read
 # The seconds after which a large file is given up.
 file_content.PATIENCE = 0.5
 def most():

@@ -14,10 +14,10 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.base import undo_store
+from GeminiCompanion.companion.base.file_content import Original, of_bytes
 from GeminiCompanion.companion.base.undo_store import UndoStore
 from GeminiCompanion.companion.ide import accepted_edits
 from GeminiCompanion.companion.ide.accepted_edits import Edit
-from GeminiCompanion.companion.ide.file_content import Original, of_bytes
 from GeminiCompanion.companion.ide.sharing import Sharing
 
 RULES = Sharing()

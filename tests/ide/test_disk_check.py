@@ -10,9 +10,9 @@ import time
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.base import log
+from GeminiCompanion.companion.base import file_content, log
 from GeminiCompanion.companion.base.background import in_thread
-from GeminiCompanion.companion.ide import disk_check, file_content
+from GeminiCompanion.companion.ide import disk_check
 from GeminiCompanion.companion.ide.decisions import TOLD, Book, Entry
 from GeminiCompanion.companion.ide.delivery import PATIENCE, Delivery
 from GeminiCompanion.companion.ide.disk_check import HOUR, LOOKS, SUPERSEDED, DiskCheck

@@ -14,13 +14,13 @@ from dataclasses import replace
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.base.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ide import system_processes
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, LLXPRT, QWEN_CODE
 from GeminiCompanion.companion.ide.doctor import gathering, trial
 from GeminiCompanion.companion.ide.doctor.facts import Facts, Window
 from GeminiCompanion.companion.ide.doctor.gathering import ExaminedScope
 from GeminiCompanion.companion.ide.hooks import extension
-from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ide.system_processes import SystemProcess
 
 from ..support import PATIENCE, wait_for

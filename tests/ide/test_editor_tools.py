@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from GeminiCompanion.companion.base.jsonrpc import Request
+from GeminiCompanion.companion.base.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ide import editor_tools
 from GeminiCompanion.companion.ide.code_pages import ROWS, characters
 from GeminiCompanion.companion.ide.code_queries import (
@@ -25,7 +26,6 @@ from GeminiCompanion.companion.ide.code_queries import (
 from GeminiCompanion.companion.ide.context import ContextStore, OpenFile
 from GeminiCompanion.companion.ide.editor import CodeKnowledge, EditorError
 from GeminiCompanion.companion.ide.editor_tools import EditorTools
-from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ide.sharing import Sharing
 
 from ..support import InLoop, temp_folder

@@ -13,6 +13,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.base import private_files, windows_processes
 from GeminiCompanion.companion.base.background import in_thread
+from GeminiCompanion.companion.base.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.base.windows_processes import TcpConnection
 from GeminiCompanion.companion.ide import hook_events, live_words, system_processes
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, QWEN_CODE, Cli
@@ -22,7 +23,6 @@ from GeminiCompanion.companion.ide.hooks import hook_desk
 from GeminiCompanion.companion.ide.hooks.hook_answers import MAX_CONTEXT, HookAnswer, printed
 from GeminiCompanion.companion.ide.hooks.hook_desk import SILENT, HookDesk, NotConnected
 from GeminiCompanion.companion.ide.live_clis import MAX_CLIS, Activity, LiveClis
-from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ide.session import ABSENT
 from GeminiCompanion.companion.ide.sessions import Sessions
 from GeminiCompanion.companion.ide.window_settings import WindowSettings

@@ -10,7 +10,9 @@ import unittest
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.ide import mcp, path_maps
+from GeminiCompanion.companion.base import path_maps
+from GeminiCompanion.companion.base.path_maps import NO_MAPS, PathMap, PathMaps
+from GeminiCompanion.companion.ide import mcp
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.decisions import TOLD
 from GeminiCompanion.companion.ide.diffs import MAX_PATH
@@ -18,7 +20,6 @@ from GeminiCompanion.companion.ide.discovery import Advertisement, places
 from GeminiCompanion.companion.ide.doctor import lookup
 from GeminiCompanion.companion.ide.doctor.facts import WINDOWS, Facts, Window
 from GeminiCompanion.companion.ide.events import WindowSettingsChanged
-from GeminiCompanion.companion.ide.path_maps import NO_MAPS, PathMap, PathMaps
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.surroundings import Machine, surroundings
 from GeminiCompanion.companion.ide.window_settings import WindowSettings

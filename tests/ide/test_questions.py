@@ -9,11 +9,11 @@ import unittest
 from typing import Any, Awaitable, TypeVar
 from unittest import mock
 
-from GeminiCompanion.companion.base import log
+from GeminiCompanion.companion.base import file_content, log
 from GeminiCompanion.companion.base.answer import Answer, Unanswered
-from GeminiCompanion.companion.ide import file_content, questions, service
+from GeminiCompanion.companion.base.file_content import Original
+from GeminiCompanion.companion.ide import questions, service
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
-from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ide.questions import (
     ContextShared,
     Examinations,

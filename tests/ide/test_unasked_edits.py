@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.base.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ide import hook_events
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE
 from GeminiCompanion.companion.ide.context import ContextStore, OpenFile
@@ -16,7 +17,6 @@ from GeminiCompanion.companion.ide.editor import UnaskedEdit
 from GeminiCompanion.companion.ide.hooks import unasked_edits
 from GeminiCompanion.companion.ide.hooks.hook_answers import MAX_CONTEXT, HookAnswer
 from GeminiCompanion.companion.ide.hooks.unasked_edits import UnaskedEdits
-from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
 
 from ..support import InLoop, temp_folder
 from ..tables import rows, word

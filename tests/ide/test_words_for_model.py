@@ -7,13 +7,13 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.base import private_files
+from GeminiCompanion.companion.base.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ide import hook_events
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE, Cli
 from GeminiCompanion.companion.ide.hooks import words_for_model
 from GeminiCompanion.companion.ide.hooks.hook_answers import CUT, MAX_CONTEXT, bounded
 from GeminiCompanion.companion.ide.hooks.hook_desk import HookDesk
 from GeminiCompanion.companion.ide.hooks.words_for_model import MAX_WAITING, WordsForModel
-from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
 
 from ..support import FakeEditor, InLoop, patched
 from ..tables import rows, told, word

@@ -17,6 +17,7 @@ from GeminiCompanion.companion.agent.turn_undo import (
     FileChange,
     FileTexts,
 )
+from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat.attached import IMAGE, Attached
 from GeminiCompanion.companion.chat.edit_requests import (
@@ -28,7 +29,6 @@ from GeminiCompanion.companion.chat.edit_requests import (
     TurnTexts,
 )
 from GeminiCompanion.companion.chat.requests import UndoTurn
-from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.questions import WordsOnUnasked
 from GeminiCompanion.companion.ui.changes.change_sheets import CHANGES

@@ -10,8 +10,8 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.answer import Answer
-from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.questions import Question, TextWithdrawal, UnwrittenTexts
 from GeminiCompanion.companion.ui.review import head, open_diffs, record, restoring
 

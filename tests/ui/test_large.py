@@ -9,10 +9,11 @@ import re
 from typing import Any, Callable, Generator, Sequence
 
 import sublime
+from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.base.digest import LARGE
 from GeminiCompanion.companion.base.large_json import TRUNCATED_TO
-from GeminiCompanion.companion.ide import file_content, transport
+from GeminiCompanion.companion.ide import transport
 from GeminiCompanion.companion.ide.questions import UnwrittenTexts
 from GeminiCompanion.companion.ui.review import (
     accepting,

@@ -20,9 +20,9 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.chat.requests import Send, Sent
-from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ui.review import open_diffs
 from GeminiCompanion.companion.ui.review.record import DiffRecord, is_diff

@@ -11,10 +11,11 @@ from typing import Any, Callable
 from unittest import mock
 
 import sublime
+from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.answer import Answer
-from GeminiCompanion.companion.ide import accepted_edits, file_content
+from GeminiCompanion.companion.base.file_content import Original
+from GeminiCompanion.companion.ide import accepted_edits
 from GeminiCompanion.companion.ide.accepted_edits import Edit
-from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ui import file_reading, texts
 from GeminiCompanion.companion.ui.review import (
     comments,

@@ -12,7 +12,7 @@ from typing import Any, Callable
 import sublime
 from GeminiCompanion.companion.base import background
 from GeminiCompanion.companion.base.answer import Answer
-from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
+from GeminiCompanion.companion.base.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ui import queues
 from GeminiCompanion.companion.ui.prompt import diagnostics, excerpts, sending, variables
 from GeminiCompanion.companion.ui.prompt.references import (

@@ -7,10 +7,10 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base import file_content
+from GeminiCompanion.companion.base.file_content import Original
 from GeminiCompanion.companion.base.unified import NO_LINE_END
-from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.accepted_edits import Edit
-from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ui.changes import deciding, undoing
 from GeminiCompanion.companion.ui.changes.sheet import ASIDE, ChangeSheet
 from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING

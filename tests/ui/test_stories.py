@@ -8,9 +8,8 @@ from typing import Any
 from unittest import mock
 
 import sublime
-from GeminiCompanion.companion.base import background, log
+from GeminiCompanion.companion.base import background, file_content, log
 from GeminiCompanion.companion.base.answer import Answer
-from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ui import file_reading, panels, stories
 from GeminiCompanion.companion.ui.stories import Stories, computed, sleep
 

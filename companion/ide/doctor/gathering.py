@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Mapping
 
 from ...base.child_processes import output
+from ...base.path_maps import NO_MAPS, PathMaps
 from ...base.regular_file import read_beginning
 from .. import cli_settings, surroundings, system_processes
 from ..clis import CLIS, GEMINI_CLI, Cli, by_command
 from ..clis import program as program_name
 from ..hooks import extension
 from ..hooks.extension import Installed
-from ..path_maps import NO_MAPS, PathMaps
 from ..system_processes import SystemProcess
 from . import logins, lookup, report, trial
 from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, FoundProgram, Window

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Iterable, Mapping, NamedTuple, Sequence
 
 from ...base.child_processes import NO_WINDOW
-from ..file_content import Original, Stamp, of_bytes, stamp
+from ...base.file_content import Original, Stamp, of_bytes, stamp
 
 # The most files of a work tree, changed files, and bytes of one of these.
 MAX_FILES, MAX_CHANGED, MAX_BYTES = 20_000, 200, 4 * 1024 * 1024

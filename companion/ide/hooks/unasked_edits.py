@@ -19,14 +19,14 @@ from itertools import accumulate, chain, islice
 from typing import Any, Callable, Iterable, Mapping, Sequence, TypeVar
 
 from ...base.background import in_thread
+from ...base.file_content import Original, of_bytes, read, stamp, unix
 from ...base.log import logger
+from ...base.path_maps import is_of_windows
 from ..context import ContextStore
 from ..editor import UnaskedEdit
 from ..extension_forms import EDITS, Moment
-from ..file_content import Original, of_bytes, read, stamp, unix
 from ..hook_events import HookEvent
 from ..live_clis import LiveCli
-from ..path_maps import is_of_windows
 from ..session import Session
 from . import git_files
 from .edit_makers import EditMakers

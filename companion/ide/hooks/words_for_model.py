@@ -13,11 +13,11 @@ from functools import partial
 from typing import Callable, Iterable
 
 from ...base.background import in_thread
+from ...base.path_maps import NO_MAPS
 from ..editor import Editor, EditorError
 from ..extension_forms import Moment
 from ..hook_events import HookEvent
 from ..live_clis import LiveCli
-from ..path_maps import NO_MAPS
 from ..saved_state import SavedWords
 from ..session import Session
 from .hook_answers import MAX_CONTEXT, NOTHING, HookAnswer, takes_context

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Callable, Mapping, TypeVar
 
 from ...base.background import in_thread
+from ...base.file_content import Original
 from ...base.log import logger
-from ..file_content import Original
 from . import git_files
 from .git_files import GitTree
 

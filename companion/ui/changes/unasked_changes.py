@@ -12,8 +12,8 @@ import sublime
 from ...base.change_sheet import FileChanges
 from ...base.comparison import compare_rows
 from ...base.digest import LARGE
+from ...base.file_content import Original
 from ...ide.accepted_edits import Edit
-from ...ide.file_content import Original
 from .. import file_reading
 from ..review import head, large
 from ..review.edit_book import EditBook

@@ -10,9 +10,9 @@ import sublime
 
 from ...agent.edited_file import edited, plain
 from ...agent.turn_events import Diff
+from ...base.file_content import Original
 from ...base.text_digest import text_digest
 from ...chat.question import ChatQuestion
-from ...ide.file_content import Original
 from .. import texts
 from ..review.open_diffs import diffs
 from ..review.queue import show

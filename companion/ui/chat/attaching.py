@@ -11,10 +11,10 @@ import sublime
 
 from ...base import background
 from ...base.answer import Answer
+from ...base.path_maps import PathMaps
 from ...chat import attached
 from ...chat.amounts import many
 from ...chat.attached import Attached
-from ...ide.path_maps import PathMaps
 from .. import application, panels, sharing_settings
 from ..prompt import sending
 from ..prompt.references import NoReference

@@ -13,12 +13,12 @@ import sublime
 from ...agent.turn_undo import AS_LEFT, OTHER, UNDONE, FileChange, FileTexts
 from ...base.answer import Answer
 from ...base.comparison import compare
+from ...base.file_content import Original, of_bytes, read
 from ...base.shown_text import shown_line
 from ...base.text_digest import text_digest
 from ...base.unified import unified
 from ...chat.amounts import many
 from ...ide.accepted_edits import Edit
-from ...ide.file_content import Original, of_bytes, read
 from .. import panels, sharing_settings, texts
 from ..file_reading import in_time
 from ..review.edit_book import EditBook

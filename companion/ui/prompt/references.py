@@ -12,7 +12,7 @@ import posixpath
 import re
 from typing import Sequence
 
-from ...ide.path_maps import PathMaps
+from ...base.path_maps import PathMaps
 
 SPECIAL = re.compile(r"""[ \t,;!?()\[\]{}|*$`'"#&<>~\\]""")
 SPECIAL_ON_WINDOWS = re.compile(r"[\s,;!?()\[\]{}&^='+`~%$@#]")

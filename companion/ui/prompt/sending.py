@@ -11,7 +11,7 @@ from typing import Callable, Iterable, Mapping, Sequence
 import sublime
 
 from ...base import background
-from ...ide.path_maps import PathMaps
+from ...base.path_maps import PathMaps
 from .. import panels, sharing_settings
 from ..terminals.cli_terminals import TERMINUS_VIEW, hand_over, where_to
 from . import diagnostics, excerpts, variables

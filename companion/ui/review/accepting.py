@@ -11,9 +11,9 @@ import sublime
 from ...base import background
 from ...base.answer import Answer
 from ...base.digest import Digest
+from ...base.file_content import Original
 from ...base.merge import contains
 from ...ide.accepted_edits import Edit
-from ...ide.file_content import Original
 from .. import file_reading, panels, texts
 from ..stories import computed
 from . import ending, pair

@@ -13,9 +13,9 @@ import sublime
 from ...base.answer import Unanswered
 from ...base.comparison import Comparison, compare
 from ...base.digest import Digest
+from ...base.file_content import Original
 from ...base.merge import Merged, merged
 from ...base.text_digest import text_digest
-from ...ide.file_content import Original
 from ...ide.questions import FileStamps
 from ...ide.service import Companion
 from .. import file_reading, queues, texts

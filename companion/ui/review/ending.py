@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import sublime
 
+from ...base.file_content import Original
 from ...base.merge import END, START
 from ...base.shown_text import shown_line
 from ...base.text_digest import text_digest
-from ...ide.file_content import Original
 from .. import texts
 from . import head, marks, pair
 from .layout import take_room_back

@@ -15,11 +15,11 @@ import sublime
 
 from ...base.answer import Answer, Unanswered
 from ...base.comparison import compare
+from ...base.file_content import Original
 from ...base.log import logger
 from ...base.unified import unified
 from ...ide import accepted_edits
 from ...ide.accepted_edits import Edit
-from ...ide.file_content import Original
 from ...ide.questions import FileUndoing, SavingBegun
 from ...ide.service import Companion
 from ...ide.sharing import Sharing

@@ -11,9 +11,9 @@ import sublime
 from ...base.background import in_thread
 from ...base.comparison import Comparison
 from ...base.digest import LARGE, Digest, digest_of
+from ...base.file_content import CUT, Original
 from ...base.large_json import TRUNCATED_TO
 from ...ide.editor import Proposal
-from ...ide.file_content import CUT, Original
 from .. import texts
 
 PARTS = "only the changed parts"

@@ -6,8 +6,8 @@ from contextlib import ExitStack
 
 import sublime
 
+from ...base.file_content import Original
 from ...ide.editor import Proposal
-from ...ide.file_content import Original
 from .. import texts
 from . import comments, ending, head, pair, sight
 from .layout import take_room_back

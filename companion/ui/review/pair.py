@@ -9,9 +9,9 @@ from dataclasses import asdict, replace
 import sublime
 
 from ...base.digest import Digest
+from ...base.file_content import Original
 from ...base.text_digest import text_digest
 from ...ide.editor import Proposal
-from ...ide.file_content import Original
 from .. import settings, texts
 from . import comments, head, large
 from .layout import make_room

@@ -14,7 +14,7 @@ import sublime
 from ...base.answer import Answer
 from ...base.comparison import Comparison
 from ...base.digest import Digest
-from ...ide.file_content import Stamp
+from ...base.file_content import Stamp
 from . import head, record
 from .marks import Marks
 

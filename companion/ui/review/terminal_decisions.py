@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Callable, NamedTuple
 
+from ...base.file_content import Original
 from ...base.merge import contains
-from ...ide.file_content import Original
 from .. import file_reading, texts
 from ..stories import Stories, computed, sleep
 from .ending import ClaimedDiff, conflicts

@@ -13,10 +13,10 @@ from uuid import uuid4
 
 import sublime
 
+from ...base.file_content import Original
 from ...ide.accepted_edits import Edit
 from ...ide.editor import Proposal
 from ...ide.events import EditTakenBack
-from ...ide.file_content import Original
 from ...ide.service import Companion
 from .. import file_reading, queues, texts
 from ..stories import computed

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import BinaryIO, Iterable, Optional, Tuple
 
-from ..base import file_replace
-from ..base.background import in_thread
-from ..base.log import logger
-from ..base.regular_file import NotRegular, open_regular
+from . import file_replace
+from .background import in_thread
+from .log import logger
+from .regular_file import NotRegular, open_regular
 
 # From this size in bytes only the beginning of a file is read, and this many bytes of it.
 LARGE = 64 * 1024 * 1024

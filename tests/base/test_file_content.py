@@ -16,9 +16,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 from unittest import mock
 
-from GeminiCompanion.companion.base import log
-from GeminiCompanion.companion.ide import file_content
-from GeminiCompanion.companion.ide.file_content import Original
+from GeminiCompanion.companion.base import file_content, log
+from GeminiCompanion.companion.base.file_content import Original
 
 from ..support import patched
 
