@@ -44,7 +44,6 @@ UPWARD = {
     ("ui/review/written_reviews", "ui/sublime_editor"),
 }
 # The modules of a room that other rooms may import: of `agent` all that stand beside its folders.
-# Of the rest, those that they import nevertheless: fewer with time, and no other one.
 FRONTS = {
     "agent": {
         "agent/agent", "agent/asked", "agent/attachments", "agent/credentials", "agent/document",
@@ -53,16 +52,11 @@ FRONTS = {
         "agent/session_state", "agent/shared_folder", "agent/supported", "agent/tool_servers",
         "agent/turn_events", "agent/turn_undo", "agent/wire",
     },
-    "ide": {"ide/editor", "ide/events", "ide/questions", "ide/service"},
-}  # fmt: skip
-BESIDE = {
-    "agent": set(),
     "ide": {
         "ide/accepted_edits", "ide/cli_settings", "ide/clis", "ide/code_queries",
-        "ide/connected_clis", "ide/context", "ide/discovery", "ide/doctor/checks",
-        "ide/doctor/facts", "ide/doctor/gathering", "ide/doctor/report", "ide/doctor/starting",
-        "ide/hooks/extension", "ide/live_clis", "ide/live_words", "ide/reach", "ide/sharing",
-        "ide/status", "ide/window_settings",
+        "ide/doctor/checks", "ide/doctor/gathering", "ide/doctor/report", "ide/editor",
+        "ide/events", "ide/hooks/extension", "ide/live_words", "ide/questions", "ide/service",
+        "ide/sharing",
     },
 }  # fmt: skip
 # The folders beside the package whose modules import each other.
@@ -303,8 +297,7 @@ class Layout(unittest.TestCase):
     def test_other_rooms_import_the_front_of_a_room_only(self) -> None:
         for room, front in FRONTS.items():
             self.assertLessEqual(front, set(modules()))
-            beside = beside_the_front(room)
-            self.assertEqual({it for used in beside.values() for it in used}, BESIDE[room], beside)
+            self.assertEqual(beside_the_front(room), {})
 
     def test_beside_the_folders_of_the_agent_stands_its_front(self) -> None:
         beside = {it for it in modules() if room_of(it) == "agent" and not folder_of(it)}

@@ -11,8 +11,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Mapping, Sequence
 
-from .context import OpenFile
-from .window_settings import WindowSettings
+# What events hold, for whoever makes them.
+from .context import MAX_SELECTION_UNITS as MAX_SELECTION_UNITS
+from .context import TRUNCATED as TRUNCATED
+from .context import Cursor as Cursor
+from .context import OpenFile as OpenFile
+from .window_settings import WindowSettings as WindowSettings
 
 if TYPE_CHECKING:
     # At run time these would import aiohttp, which takes too long for any thread of the editor.

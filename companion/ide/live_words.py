@@ -8,7 +8,8 @@ from typing import Iterable
 
 from ..base.shown_text import shown_line
 from .extension_forms import ToolKind
-from .live_clis import Activity, LiveCli
+from .live_clis import Activity as Activity
+from .live_clis import LiveCli
 
 ASKS, WORKING, DONE = "Gemini: asks", "Gemini: working", "Gemini: done"
 # Seconds for which the status bar shows that a turn has ended.

@@ -17,8 +17,11 @@ from ..base.background import in_thread
 from ..base.file_content import PATIENCE, Original, Stamp
 from . import discovery
 from .clis import Cli
-from .connected_clis import ConnectedCli, connected_clis
-from .context import SharedContext
+from .connected_clis import ConnectedCli as ConnectedCli
+from .connected_clis import connected_clis
+from .context import MAX_FILES as MAX_FILES
+from .context import OLDER as OLDER
+from .context import SharedContext as SharedContext
 from .status import Status
 
 if TYPE_CHECKING:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, TypeVar
 from ..base.answer import Answer, Unanswered
 from ..base.log import logger
 from ..base.loop_thread import LoopThread, State
+from . import discovery
 from .editor import Editor
 from .events import Event
 from .questions import Question
-from .reach import LOOPBACK, Reach
+from .reach import LOOPBACK
+from .reach import Reach as Reach
 
 if TYPE_CHECKING:
     from .windows import Windows
@@ -24,6 +26,8 @@ NAME = "GeminiCompanion"
 # Seconds that a stop waits for the thread: more than connections get to finish, so this limit is
 # reached only if something is wrong.
 JOIN = 2.0
+# The same where the editor quits, which waits for it.
+QUITTING = 0.2
 STOPPED = (
     'It stopped working; run "Gemini Companion: Show Log" from the command palette to see why, and'
     ' "Gemini Companion: Restart Companion" to start it again.'
@@ -81,6 +85,11 @@ class Companion:
     def stop(self, join: float = JOIN) -> None:
         """End sessions, sockets, files and the thread; waits for at most `join` seconds."""
         self._thread.stop(lambda windows: windows.stop(), join)
+
+    def quit(self) -> None:
+        """The editor quits: remove its discovery files without the thread, and stop."""
+        discovery.remove_all(self._pid, self._reach.folder)
+        self.stop(QUITTING)
 
     @property
     def is_running(self) -> bool:

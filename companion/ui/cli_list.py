@@ -9,8 +9,7 @@ from typing import Callable
 import sublime
 
 from ..ide import live_words
-from ..ide.connected_clis import ConnectedCli
-from ..ide.questions import ConnectedClis
+from ..ide.questions import ConnectedCli, ConnectedClis
 from ..ide.service import Companion
 from . import application, panels
 from .review import queue

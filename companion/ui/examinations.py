@@ -13,8 +13,7 @@ from ..base.answer import Unanswered
 from ..ide import questions
 from ..ide.clis import GEMINI_CLI, by_command
 from ..ide.doctor import gathering
-from ..ide.doctor.facts import Window
-from ..ide.doctor.gathering import ExaminedScope
+from ..ide.doctor.gathering import ExaminedScope, Window
 from ..ide.doctor.report import Examination
 from ..ide.service import Companion
 from . import settings, sharing_settings

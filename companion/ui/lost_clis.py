@@ -12,8 +12,8 @@ import sublime
 
 from ..base.private_files import is_running
 from ..ide.doctor.checks import Failed
+from ..ide.editor import Status
 from ..ide.service import Companion
-from ..ide.status import Status
 from .examinations import Examinations, Examiner
 from .stories import Stories
 

@@ -18,8 +18,7 @@ from ..base.child_processes import NO_WINDOW
 from ..base.log import logger
 from ..base.shown_text import shown_line
 from ..ide import live_words
-from ..ide.live_clis import Activity
-from ..ide.status import Status
+from ..ide.editor import Status
 from . import settings
 from .stories import Stories, computed
 
@@ -80,7 +79,7 @@ class Notices:
         asked = {}
         for status in statuses:
             for live in status.live:
-                if live.activity is Activity.ASKS and not live.is_in_editor:
+                if live.activity is live_words.Activity.ASKS and not live.is_in_editor:
                     asked[live.session_id, live.since] = status.window_id, live
         for key in set(asked) - self._asked:
             window_id, live = asked[key]

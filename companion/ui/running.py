@@ -9,10 +9,8 @@ from typing import Any, Callable, Mapping
 import sublime
 
 from ..base import log
-from ..ide import discovery
-from ..ide.reach import Reach
-from ..ide.service import Companion
-from ..ide.status import Status
+from ..ide.editor import Status
+from ..ide.service import Companion, Reach
 from . import queues, settings
 from .changes.change_sheets import ChangeSheets
 from .changes.deciding import Deciding
@@ -257,12 +255,11 @@ class Running:
         return [(window, name) for window, name in shown if pages[name].is_in_front(window)]
 
     def quit(self) -> None:
-        """The editor quits and its API no longer works: remove the files with plain os calls."""
+        """The editor quits and its API no longer works."""
         self.chats.quit()
         self.chat_edits.quit()
         self.editor.stop()
-        discovery.remove_all(os.getppid(), self.reach.folder)
-        self.companion.stop(join=0.2)
+        self.companion.quit()
 
     def environment(self, window: sublime.Window) -> Mapping[str, str]:
         """The variables that lead a CLI in a terminal to the window; empty while there are none."""

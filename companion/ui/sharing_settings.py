@@ -13,8 +13,8 @@ from typing import Callable
 import sublime
 
 from ..base.path_maps import PathMaps
+from ..ide.events import WindowSettings
 from ..ide.sharing import Sharing
-from ..ide.window_settings import WindowSettings
 from . import settings
 from .settings import Settings
 

@@ -9,7 +9,7 @@ from typing import Callable, Mapping
 import sublime
 
 from ..ide import live_words
-from ..ide.status import Status
+from ..ide.editor import Status
 from . import settings
 from .review.open_diffs import diffs
 

@@ -22,9 +22,9 @@ from ..ide.editor import (
     Editor,
     EditorError,
     Proposal,
+    Status,
     UnaskedEdit,
 )
-from ..ide.status import Status
 from . import queues, settings, texts
 from .code.sublime_code import SublimeCode
 from .edit_diagnostics import EditDiagnostics

@@ -7,7 +7,7 @@ from itertools import islice
 
 import sublime
 
-from ..ide.context import MAX_SELECTION_UNITS, TRUNCATED, Cursor, OpenFile
+from ..ide.events import MAX_SELECTION_UNITS, TRUNCATED, Cursor, OpenFile
 
 
 def describe(view: sublime.View) -> OpenFile | None:

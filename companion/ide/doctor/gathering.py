@@ -23,7 +23,8 @@ from ..hooks import extension
 from ..hooks.extension import Installed
 from ..system_processes import SystemProcess
 from . import logins, lookup, report, trial
-from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, FoundProgram, Window
+from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, FoundProgram
+from .facts import Window as Window
 from .report import Examination
 
 # The most CLIs that are examined at a time.

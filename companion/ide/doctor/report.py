@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from . import starting
 from .checks import CHECKS, Check, Failed, Ok
-from .facts import Facts
+from .facts import Facts as Facts
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,11 @@ class Examination:
         if process is None:
             return f"{name}, if you start it in {self.facts.folder}"
         return f"{name}, process {process.pid}, in {self.facts.folder}"
+
+    @property
+    def start_line(self) -> str:
+        """What to type in a terminal so that the CLI that starts there finds the window."""
+        return starting.line(self.facts)
 
     def text(self) -> str:
         """Lines for a report; without tokens and texts of files."""

@@ -14,7 +14,7 @@ from ...ide.cli_settings import CannotChange, SettingsChange
 from ...ide.clis import Cli
 from ...ide.doctor import checks
 from ...ide.doctor.checks import Failed
-from ...ide.doctor.facts import Facts
+from ...ide.doctor.report import Facts
 from ...ide.questions import DiscoveryRepair
 from ...ide.service import Companion
 from .. import panels, settings, sharing_settings, stories

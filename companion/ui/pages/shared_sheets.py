@@ -10,8 +10,7 @@ import sublime
 
 from ...base.answer import Unanswered
 from ...base.shown_text import spelled
-from ...ide.context import MAX_FILES, OLDER, SharedContext
-from ...ide.questions import ContextShared
+from ...ide.questions import MAX_FILES, OLDER, ContextShared, SharedContext
 from ...ide.service import Companion
 from ...ide.sharing import EXCLUDED, MISSING, OUTSIDE, PAUSED
 from .. import settings

@@ -9,10 +9,9 @@ from typing import Sequence
 import sublime
 
 from ...base import private_files
-from ...ide.doctor import checks, starting
+from ...ide.doctor import checks
 from ...ide.doctor.checks import Failed, Ok
-from ...ide.doctor.facts import Facts
-from ...ide.doctor.report import Examination
+from ...ide.doctor.report import Examination, Facts
 from ..examinations import Examinations
 from . import page, remedies
 
@@ -49,7 +48,7 @@ def html(found: Examinations, agents: Sequence[str] | None = None) -> str:
     parts = [f"<h1>{NAME}</h1>", f'<p class="lead">{lead}</p>']
     following = next((id for id in results if isinstance(results[id], Failed)), "")
     for id, result in results.items():
-        parts.append(_step(STEPS[id].format(name), result, facts, is_next=id == following))
+        parts.append(_step(STEPS[id].format(name), result, examination, is_next=id == following))
     if is_connected and facts.extension is not None and not facts.extension.version:
         install = page.link("gemini_companion_install_cli_extension", {}, "Install it")
         parts.append(f'<div class="step">\u2013 {EXTENSION.format(name)} {install}</div>')
@@ -103,16 +102,18 @@ def _on_its_way(facts: Facts) -> Failed | None:
     return next((it for it in results if isinstance(it, Failed)), None)
 
 
-def _step(title: str, result: Ok | Failed | None, facts: Facts, is_next: bool) -> str:
+def _step(title: str, result: Ok | Failed | None, examination: Examination, is_next: bool) -> str:
     """The link of the next step to do is highlighted."""
     if result is None:
-        start = START.format(starting.line(facts)) if facts.process is None else ""
+        is_there = examination.facts.process is not None
+        start = "" if is_there else START.format(examination.start_line)
         words = f'<div class="words">{page.shown(start)}</div>' if start else ""
         return f'<div class="step later">\u2013 {title}{words}</div>'
     if isinstance(result, Ok):
         found = f'<span class="path">{page.shown(result.found)}</span>'
         return f'<div class="step"><span class="ok">\u2713</span> {title} {found}</div>'
-    words, button = page.shown(f"{result.what} {result.remedy}"), remedies.button(result, facts)
+    words = page.shown(f"{result.what} {result.remedy}")
+    button = remedies.button(result, examination.facts)
     return (
         f'<div class="{"step next" if is_next else "step"}"><span class="failed">\u2717</span>'
         f' <span class="title">{title}</span> {button}<div class="words">{words}</div></div>'
