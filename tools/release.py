@@ -20,7 +20,7 @@ import tempfile
 import zipfile
 from typing import Any, Callable, Dict, List, Tuple
 
-from . import closure, package
+from . import api_wheel, closure, package
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DIST = os.path.join(ROOT, "dist")
@@ -28,6 +28,7 @@ SUMS = "SHA256SUMS"
 # For a rehearsal.
 SOME_PAGE = "https://example.org/GeminiCompanion"
 PACKAGES = (package.WHOLE, package.PLAIN)
+# Besides the wheel, whose name has the version.
 FILES = (*PACKAGES, closure.REPOSITORY, closure.REPOSITORY_PLAIN, closure.CHANNEL)
 # What differs between the two builds.
 SURROUNDINGS = (
@@ -46,27 +47,33 @@ def main(page: str = SOME_PAGE) -> int:
     try:
         build(DIST)
         tell(page)
-        write_sums(DIST)
+        write_sums(DIST, closure.version())
         check(DIST, page, closure.version())
     except Wrong as error:
         print("No release: %s" % error)
         return 1
-    for name in (*FILES, SUMS):
+    for name in (*files(closure.version()), SUMS):
         print("%9d  %s" % (os.path.getsize(os.path.join(DIST, name)), name))
     return 0
 
 
+def files(version: str) -> Tuple[str, ...]:
+    """All but the file with the sums."""
+    return (*FILES, api_wheel.file_name(version))
+
+
 def build(folder: str) -> None:
-    """Both packages, twice, the second time elsewhere. Raises Wrong."""
+    """Both packages and the wheel, twice, the second time elsewhere. Raises Wrong."""
     with tempfile.TemporaryDirectory() as again:
         for target, surroundings in zip((folder, again), SURROUNDINGS):
-            command = [sys.executable, "-m", "tools.package", target]
-            done = subprocess.run(
-                command, cwd=ROOT, env={**os.environ, **surroundings}, capture_output=True
-            )
-            if done.returncode:
-                raise Wrong((done.stdout + done.stderr).decode().strip())
-        for name in PACKAGES:
+            for module in ("tools.package", "tools.api_wheel"):
+                command = [sys.executable, "-m", module, target]
+                done = subprocess.run(
+                    command, cwd=ROOT, env={**os.environ, **surroundings}, capture_output=True
+                )
+                if done.returncode:
+                    raise Wrong((done.stdout + done.stderr).decode().strip())
+        for name in (*PACKAGES, api_wheel.file_name(closure.version())):
             if _content(folder, name) != _content(again, name):
                 raise Wrong("two builds of %s are not the same" % name)
 
@@ -83,24 +90,26 @@ def tell(page: str) -> None:
             raise Wrong("python -m tools.closure %s failed" % arguments[0])
 
 
-def write_sums(folder: str) -> None:
+def write_sums(folder: str, version: str) -> None:
     """In the form of sha256sum."""
-    lines = ["%s  %s\n" % (_digest(_content(folder, name)), name) for name in FILES]
+    lines = ["%s  %s\n" % (_digest(_content(folder, name)), name) for name in files(version)]
     closure.write(os.path.join(folder, SUMS), "".join(lines))
 
 
 def check(folder: str, page: str, version: str) -> None:
     """Read what stands there, as who downloads it would. Raises Wrong."""
-    for name in (*FILES, SUMS):
+    wanted = {*files(version), SUMS}
+    for name in sorted(wanted):
         if not os.path.isfile(os.path.join(folder, name)):
             raise Wrong("%s is missing" % name)
-    strange = sorted(set(os.listdir(folder)) - {*FILES, SUMS})
+    strange = sorted(set(os.listdir(folder)) - wanted)
     if strange:
         raise Wrong("%s does not belong to a release" % ", ".join(strange))
     checks: Tuple[Callable[[], None], ...] = (
         lambda: _check_sums(folder),
         lambda: _check_package(_content(folder, package.WHOLE), version, is_plain=False),
         lambda: _check_package(_content(folder, package.PLAIN), version, is_plain=True),
+        lambda: _check_wheel(_content(folder, api_wheel.file_name(version)), version),
         lambda: _check_repositories(folder, page, version),
     )
     for each in checks:
@@ -139,6 +148,29 @@ def _check_package(data: bytes, version: str, *, is_plain: bool) -> None:
             start = "carried/%s/licenses/%s-" % (folder, name)
             if not any(path.lower().startswith(start) for path in files):
                 raise Wrong("%s is not in the package for %s" % (requirement, host))
+
+
+def _check_wheel(data: bytes, version: str) -> None:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        found = {name: archive.read(name) for name in archive.namelist()}
+    top, info = api_wheel.TOP, "%s-%s.dist-info/" % (api_wheel.TOP, version)
+    if "\nVersion: %s\n" % version not in found[info + "METADATA"].decode("utf-8"):
+        raise Wrong("the wheel is not of version %s" % version)
+    lines = found.pop(info + "RECORD").decode("utf-8").splitlines(keepends=True)
+    if sorted(lines) != sorted(
+        [*map(api_wheel.recorded, found, found.values()), info + "RECORD,,\n"]
+    ):
+        raise Wrong("the wheel's record does not fit its files")
+    rooms = {path.split("/")[1] for path in found if path.startswith(top + "/")}
+    if rooms != {"__init__.py", "documents", *api_wheel.ROOMS}:
+        raise Wrong("the wheel has other rooms: %s" % ", ".join(sorted(rooms)))
+    documents = ["%s/documents/%s" % (top, name) for name in api_wheel.DOCUMENTS]
+    for path in (top + "/api/__main__.py", top + "/api/page/index.html", *documents):
+        if not found.get(path):
+            raise Wrong("%s is not in the wheel" % path)
+    for path, text in found.items():
+        if path.endswith(".py"):
+            ast.parse(text, path)
 
 
 def _check_repositories(folder: str, page: str, version: str) -> None:

@@ -1,4 +1,5 @@
-"""`python -m companion.api`: the server from a terminal; its options, and its end by a signal."""
+"""The server from a terminal, `python -m companion.api` or `gemini-cli-api`: its options, and its
+end by a signal."""
 
 from __future__ import annotations
 
@@ -38,6 +39,8 @@ NO_PORT = (
     "The server cannot listen at {} ({}). Choose another port with --port; 0 takes any that is"
     " free."
 )
+# In the wheel alone; a checkout has docs/.
+DOCUMENTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "documents")
 # The exit code of a program that cannot do what it was asked for.
 FAILED = 1
 
@@ -213,8 +216,12 @@ def _fail(sentence: str, format: str) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    program = os.path.basename(sys.argv[0])
     parser = argparse.ArgumentParser(
-        prog="python -m companion.api", description="Gemini CLI as an HTTP server."
+        prog=program if program.startswith("gemini-cli-api") else "python -m companion.api",
+        description="Gemini CLI as an HTTP server.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"Its documents: {DOCUMENTS}" if os.path.isdir(DOCUMENTS) else None,
     )
     add: Callable[..., Any] = parser.add_argument
     add("--version", action="version", version=__version__)

@@ -10,7 +10,7 @@ import unittest
 from typing import Any, Callable
 from unittest import mock
 
-from GeminiCompanion.tools import closure, package, release, wheels
+from GeminiCompanion.tools import api_wheel, closure, package, release, wheels
 
 PAGE = "https://pages.example/ann/GeminiCompanion"
 VERSION = "1.2.3"
@@ -35,6 +35,31 @@ def choose(versions: Any, host: str, platform: str) -> dict[str, wheels.Wheel]:
     }
 
 
+WHEEL = api_wheel.file_name(VERSION)
+
+
+def wheel() -> dict[str, bytes]:
+    """The least of the API's wheel."""
+    names = (
+        "base/log.py",
+        "agent/agent.py",
+        "api/__main__.py",
+        "api/page/index.html",
+        "ide/mcp.py",
+    )
+    exported = {f"companion/{name}": b"# something\n" for name in names}
+    documents = dict.fromkeys(api_wheel.DOCUMENTS, "# Something\n")
+    return api_wheel.files({**exported, "LICENSE": b"MIT"}, documents, VERSION)
+
+
+def recorded(files: dict[str, bytes]) -> dict[str, bytes]:
+    """The same with a record that fits."""
+    record = f"{api_wheel.TOP}-{VERSION}.dist-info/RECORD"
+    others = {path: data for path, data in files.items() if path != record}
+    lines = [api_wheel.recorded(path, data) for path, data in others.items()]
+    return {**others, record: "".join([*lines, f"{record},,\n"]).encode()}
+
+
 class Check(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = tempfile.mkdtemp()
@@ -47,7 +72,11 @@ class Check(unittest.TestCase):
         plain = closure.plain_repository(choose, PAGE, files + package.PLAIN, *given)
         self.tell(closure.REPOSITORY_PLAIN, plain)
         self.tell(closure.CHANNEL, closure.channel(PAGE))
-        release.write_sums(self.folder)
+        self.write(WHEEL, package.zipped(wheel()))
+        self.sum_up()
+
+    def sum_up(self) -> None:
+        release.write_sums(self.folder, VERSION)
 
     def write(self, name: str, data: bytes) -> None:
         with open(os.path.join(self.folder, name), "wb") as file:
@@ -68,7 +97,7 @@ class Check(unittest.TestCase):
         release.check(self.folder, PAGE, VERSION)
 
     def test_each_file_has_to_be_there_and_no_other(self) -> None:
-        for name in (*release.FILES, release.SUMS):
+        for name in (*release.files(VERSION), release.SUMS):
             with self.subTest(name):
                 path = os.path.join(self.folder, name)
                 os.rename(path, path + ".away")
@@ -92,7 +121,25 @@ class Check(unittest.TestCase):
         ):
             with self.subTest(words):
                 self.write(package.WHOLE, package.zipped(files))
-                release.write_sums(self.folder)
+                self.sum_up()
+                self.wrong(words)
+
+    def test_what_is_wrong_in_the_wheel_stops_it(self) -> None:
+        good = wheel()
+        top, info = api_wheel.TOP, f"{api_wheel.TOP}-{VERSION}.dist-info"
+        for files, words in (
+            ({**good, f"{info}/METADATA": b"Name: x\nVersion: 1\n"}, "the wheel is not of version"),
+            ({**good, f"{top}/base/log.py": b"# other\n"}, "record does not fit"),
+            (recorded({**good, f"{top}/ide/mcp.py": b""}), "the wheel has other rooms: .* ide"),
+            (
+                recorded({**good, f"{top}/api/page/index.html": b""}),
+                "index.html is not in the wheel",
+            ),
+            (recorded({**good, f"{top}/api/a.py": b"def f(:\n"}), "a file is not as expected"),
+        ):
+            with self.subTest(words):
+                self.write(WHEEL, package.zipped(files))
+                self.sum_up()
                 self.wrong(words)
 
     def test_what_is_wrong_in_a_repository_stops_it(self) -> None:
@@ -101,7 +148,7 @@ class Check(unittest.TestCase):
             before = json.dumps(content)
             changed(content)
             self.tell(name, content)
-            release.write_sums(self.folder)
+            self.sum_up()
             with self.subTest(words):
                 self.wrong(words)
             self.write(name, before.encode())
