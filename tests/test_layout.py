@@ -294,10 +294,12 @@ class Layout(unittest.TestCase):
                 limit = ranks[name] if folder_of(name) else order.index("")
                 self.assertEqual([it for it in used if ranks[it] > limit], [], name)
 
-    def test_other_rooms_import_the_front_of_a_room_only(self) -> None:
+    def test_other_rooms_import_the_front_of_a_room_only_and_all_of_it(self) -> None:
         for room, front in FRONTS.items():
-            self.assertLessEqual(front, set(modules()))
             self.assertEqual(beside_the_front(room), {})
+            others = [(name, tree) for name, tree in modules().items() if room_of(name) != room]
+            used = {it for name, tree in others for it in inside(name, tree)}
+            self.assertLessEqual(front, used)
 
     def test_beside_the_folders_of_the_agent_stands_its_front(self) -> None:
         beside = {it for it in modules() if room_of(it) == "agent" and not folder_of(it)}

@@ -152,6 +152,19 @@ class Using(EngineTest):
         )
         self.assertEqual((done.stdout, done.stderr), ("[]\n", ""))
 
+    def test_its_events_and_errors_are_there_without_what_runs_and_talks_to_agents(self) -> None:
+        """The editor imports them when it starts, whether an agent is ever needed or not."""
+        code = (
+            "import sys; from companion.agent import asked, credentials, elicitation, failure;"
+            "from companion.agent import open_files, session_state, turn_events, turn_undo;"
+            "inside = ('agents', 'processes', 'turn', 'conversations', 'acp.messages');"
+            "print([it for it in inside if 'companion.agent.' + it in sys.modules])"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
+        )
+        self.assertEqual((done.stdout, done.stderr), ("[]\n", ""))
+
     def test_a_call_is_made_on_its_thread_and_not_at_all_where_none_runs(self) -> None:
         engine, made = self.make(), []
         engine.post(lambda: made.append("too early"))
