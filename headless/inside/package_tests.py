@@ -7,6 +7,7 @@ tests are, and by which pattern, stands in the file unittesting.json of the pack
 from __future__ import annotations
 
 import fnmatch
+import importlib
 import os
 import sys
 import unittest
@@ -22,6 +23,20 @@ DEFAULTS = {"tests_dir": "tests", "pattern": "test*.py", "verbosity": 2}
 NO_TESTS = 5
 
 
+class Unloaded(unittest.TestCase):
+    """In the place of the tests of a module that cannot be imported: fails, or is skipped."""
+
+    def __init__(self, name: str, reason: Exception) -> None:
+        super().__init__("runTest")
+        self._name, self._reason = name, reason
+
+    def runTest(self) -> None:
+        raise self._reason
+
+    def __str__(self) -> str:
+        return self._name
+
+
 def main(arguments: Sequence[str]) -> int:
     """The exit status."""
     at = list(arguments).index("--")
@@ -32,12 +47,20 @@ def main(arguments: Sequence[str]) -> int:
         verbosity = max(verbosity, int(asked["verbosity"]))
         unittesting.TIMEOUT = int(asked.get("condition_timeout", unittesting.TIMEOUT))
         names = [*modules(package, asked["tests_dir"], arguments[at + 1 :] or [asked["pattern"]])]
-        suite.addTests(unittest.defaultTestLoader.loadTestsFromNames(names))
+        suite.addTests(map(load, names))
     if not suite.countTestCases():
         print("No tests were found in %s." % ", ".join(arguments[:at]), file=sys.stderr)
         return NO_TESTS
     result = unittest.TextTestRunner(sys.stdout, verbosity=verbosity).run(suite)
     return 0 if result.wasSuccessful() else 1
+
+
+def load(name: str) -> unittest.TestSuite:
+    try:
+        module = importlib.import_module(name)
+    except Exception as error:  # the boundary of a module with tests: the others are run
+        return unittest.TestSuite([Unloaded(name, error)])
+    return unittest.defaultTestLoader.loadTestsFromModule(module)
 
 
 def settings(package: Package) -> Dict[str, Any]:

@@ -45,6 +45,8 @@ FILES = {
     "plugin.py": PLUGIN,
     "tests/test_upper.py": TESTS,
     "tests/test_broken.py": "import nowhere_to_be_found\n",
+    "tests/test_raises.py": "raise LookupError('on purpose')\n",
+    "tests/test_skipped.py": "import unittest; raise unittest.SkipTest('not here')\n",
     "tests/helper.py": "raise AssertionError('it is no test')\n",
     "tests/apart/test_more.py": "raise AssertionError('its folder is no package')\n",
 }
@@ -101,8 +103,10 @@ class PackageTests(Toy):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("test_a_text_in_capitals (Toy.tests.test_upper.Upper", done.stdout)
         self.assertIn("AssertionError: 1 != 2", done.stdout)
-        self.assertIn("nowhere_to_be_found", done.stdout)
-        self.assertIn("Ran 3 tests", done.stdout)
+        self.assertIn("No module named 'nowhere_to_be_found'", done.stdout)
+        self.assertIn("LookupError: on purpose", done.stdout)
+        self.assertIn("Toy.tests.test_skipped ... skipped 'not here'", done.stdout)
+        self.assertIn("Ran 5 tests", done.stdout)
 
     def test_some_are_chosen_by_the_names_of_their_files(self) -> None:
         self.write("tests/test_upper.py", TESTS.replace("assertEqual(1, 2)", "assertEqual(1, 1)"))
@@ -155,5 +159,5 @@ class Wheel(Toy):
         program = os.path.join(programs, "headless-sublime")
         done = self.run_program(program, "--test", "--package", self.package)
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn("Ran 3 tests", done.stdout)
+        self.assertIn("Ran 5 tests", done.stdout)
         self.assertIn("AssertionError: 1 != 2", done.stdout)
