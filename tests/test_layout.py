@@ -48,9 +48,9 @@ FRONTS = {
     "agent": {
         "agent/agent", "agent/asked", "agent/attachments", "agent/credentials", "agent/document",
         "agent/edited_file", "agent/elicitation", "agent/engine", "agent/failure",
-        "agent/launches", "agent/open_files", "agent/own_sessions", "agent/sentence",
-        "agent/session_state", "agent/shared_folder", "agent/supported", "agent/tool_servers",
-        "agent/turn_events", "agent/turn_undo", "agent/wire",
+        "agent/launches", "agent/open_files", "agent/sentence", "agent/session_state",
+        "agent/supported", "agent/tool_servers", "agent/turn_events", "agent/turn_undo",
+        "agent/wire",
     },
     "ide": {
         "ide/accepted_edits", "ide/cli_settings", "ide/clis", "ide/code_queries",

@@ -11,9 +11,11 @@ from typing import AsyncIterator, Sequence
 
 from ..base import private_files
 from ..base.background import in_thread
-from . import failure, shared_folder
+from . import failure
 from . import turn_events as events
 from .acp.messages import Models
+from .acp.session_list import ListedSession
+from .conversations import shared_folder
 from .conversations.conversation import Conversation, SessionInfo
 from .conversations.index_file import IndexFile
 from .conversations.listing import Listed, Listing, every
@@ -26,6 +28,7 @@ from .conversations.turns import ENDING, end_of
 from .events.event_feed import EventFeed, Gone
 from .failure import AgentError
 from .open_files import NO_EDITOR, OpenFiles
+from .processes import own_sessions
 from .processes.account import Account
 from .processes.backend import AgentInfo, Backend, Backends, Clis
 from .processes.login import Login
@@ -50,6 +53,7 @@ __all__ = [
     "Info",
     "Launch",
     "Limits",
+    "ListedSession",
     "Login",
     "Models",
     "Options",
@@ -107,7 +111,8 @@ class Agent:
     pages, `turns` their turns, `clis` their CLIs, `outbox` sends messages, and `feed` has events.
 
     Whatever is not possible raises AgentError, whose `code` is one of those in `failure`. Processes
-    are started when they are first needed, and again after they have died.
+    are started when they are first needed, and again after they have died. It has more than twenty
+    methods, because other rooms reach the operations of all folders by it.
     """
 
     def __init__(self, options: Options) -> None:
@@ -216,6 +221,27 @@ class Agent:
                 # To its end, for a server that finds it free deletes it.
                 conversation.hold.keep()
             return conversation.info
+
+    async def refresh_conversation(self, session_id: str) -> None:
+        """Learn what another server has made of this conversation, as far as it is on disk. Raises
+        AgentError."""
+        await shared_folder.learn(self.conversations, session_id)
+
+    async def refresh_conversations(self) -> None:
+        """Learn which conversations were made, changed and deleted by other servers, a moment ago
+        at the latest."""
+        await shared_folder.look_at_all(self.conversations)
+
+    async def list_own_sessions(self, backend: Backend, folder: str) -> tuple[ListedSession, ...]:
+        """The sessions of the CLI in the folder (a real path) that are no conversations here, the
+        last used ones first. Raises AgentError."""
+        return await own_sessions.listed(backend, self.conversations, folder)
+
+    async def take_over_session(
+        self, backend: Backend, folder: str, session: ListedSession
+    ) -> Conversation:
+        """A new conversation that goes on with one of these sessions. Raises AgentError."""
+        return await own_sessions.take_over(backend, self.conversations, folder, session)
 
     async def models(
         self, workspace: str, session_id: str | None = None, agent: str | None = None

@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 from typing import Callable
 
-from ..agent import failure, shared_folder
+from ..agent import failure
 from ..agent.agent import Agent, Conversation
 from .chat_update import ChatUpdate
 from .finding import WantedChat
@@ -47,7 +47,7 @@ class Chats:
         """The conversation, also if it is not open. Raises AgentError."""
         if id in self._open:
             return await self._open[id].ready()
-        await shared_folder.learn(self.agent.conversations, id)
+        await self.agent.refresh_conversation(id)
         return self.agent.conversations.known(id)
 
     def touch(self, id: str) -> None:

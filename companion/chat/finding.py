@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from ..agent import shared_folder
 from ..agent.agent import Agent, Conversation, folder_of
 from ..agent.failure import CLIENT_NOT_INITIALIZED, VALIDATION_ERROR, AgentError
 from ..agent.sentence import sentence
@@ -40,7 +39,7 @@ class WantedChat:
 async def find(agent: Agent, wanted: WantedChat) -> Conversation:
     """The one that is wanted, or a new one that gets its id. Raises AgentError."""
     id, known = wanted.id, agent.conversations
-    await shared_folder.learn(known, id)
+    await agent.refresh_conversation(id)
     if id not in known:
         folder = await folder_for(agent, wanted.workspace)
         cli = agent.backends[wanted.agent or None].cli

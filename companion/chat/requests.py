@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Callable, Generic, Iterator, Mapping, Sequence, TypeVar
 
-from ..agent import document, failure, shared_folder
+from ..agent import document, failure
 from ..agent.agent import (
     Backend,
     CallDecision,
@@ -284,7 +284,7 @@ class ListConversations(ChatRequest[FoundConversations]):
 
     async def done(self, chats: Chats) -> FoundConversations:
         if not self.cursor:
-            await shared_folder.look_at_all(chats.agent.conversations)
+            await chats.agent.refresh_conversations()
         page = await chats.agent.listing.page(self.limit, self.cursor, self.words, self._is_listed)
         return FoundConversations(page.infos, page.excerpts, page.next)
 
@@ -329,7 +329,7 @@ class Delete(ChatRequest[None]):
 
     async def done(self, chats: Chats) -> None:
         agent, id = chats.agent, self.conversation
-        await shared_folder.learn(agent.conversations, id)
+        await agent.refresh_conversation(id)
         if id not in agent.conversations:
             raise failure.no_session(id)
         agent.turns.cancel(id)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..agent import own_sessions
-from ..agent.own_sessions import ListedSession
+from ..agent.agent import ListedSession
 from . import finding
 from .chats import Chats
 from .requests import ChatRequest
@@ -22,7 +21,7 @@ class OwnSessions(ChatRequest["tuple[ListedSession, ...]"]):
     async def done(self, chats: Chats) -> tuple[ListedSession, ...]:
         backend = chats.agent.backends[self.agent]
         folder = await finding.folder_for(chats.agent, self.workspace)
-        return await own_sessions.listed(backend, chats.agent.conversations, folder)
+        return await chats.agent.list_own_sessions(backend, folder)
 
 
 @dataclass(frozen=True)
@@ -37,5 +36,4 @@ class TakeOver(ChatRequest[str]):
     async def done(self, chats: Chats) -> str:
         backend = chats.agent.backends[self.agent]
         folder = await finding.folder_for(chats.agent, self.workspace)
-        known = chats.agent.conversations
-        return (await own_sessions.take_over(backend, known, folder, self.session)).id
+        return (await chats.agent.take_over_session(backend, folder, self.session)).id

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.agent import failure, shared_folder
+from GeminiCompanion.companion.agent import failure
 from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.acp.acp_client import AcpSession, OfferedCommands
 from GeminiCompanion.companion.agent.acp.agent_state import AgentState
@@ -28,12 +28,14 @@ from GeminiCompanion.companion.agent.conversations import (
     index,
     refusals,
     session_opener,
+    shared_folder,
     transcripts,
 )
 from GeminiCompanion.companion.agent.conversations import registry as conversations
 from GeminiCompanion.companion.agent.conversations.choices import Choices
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.session_opener import Opened
+from GeminiCompanion.companion.agent.conversations.shared_folder import open_to_all
 from GeminiCompanion.companion.agent.conversations.transcripts import TranscriptFile, Transcripts
 from GeminiCompanion.companion.agent.credentials import API_KEY, Credentials
 from GeminiCompanion.companion.agent.failure import AgentError
@@ -46,7 +48,6 @@ from GeminiCompanion.companion.agent.session_state import (
     ConfigOptions,
     OptionChoice,
 )
-from GeminiCompanion.companion.agent.shared_folder import open_to_all
 from GeminiCompanion.companion.agent.tool_servers import HTTP, ToolServer
 from GeminiCompanion.companion.agent.turn_events import TurnEvent
 from GeminiCompanion.companion.base import write_behind

@@ -11,10 +11,9 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Iterator
 from unittest import mock
 
-from GeminiCompanion.companion.agent import shared_folder
 from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
-from GeminiCompanion.companion.agent.conversations import index, index_file
+from GeminiCompanion.companion.agent.conversations import index, index_file, shared_folder
 from GeminiCompanion.companion.agent.conversations.index import Index
 from GeminiCompanion.companion.agent.conversations.index_file import IndexFile
 from GeminiCompanion.companion.agent.conversations.registry import Conversations

@@ -11,7 +11,6 @@ from datetime import datetime, timezone
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.agent import own_sessions
 from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.acp import messages, session_list
 from GeminiCompanion.companion.agent.acp.session_list import ListedSession
@@ -26,6 +25,7 @@ from GeminiCompanion.companion.agent.conversations.repeated_turns import (
     TAKEN_OVER,
 )
 from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.agent.processes import own_sessions
 from GeminiCompanion.companion.agent.processes.runner import Launch
 
 from ..support import PATIENCE, patched

@@ -21,13 +21,13 @@ from agent_rows import AGENTS, CODEX_MODEL, NEWEST_CLAUDE, Proxy
 from agent_rows import Agent as Row
 from any_model_server import MODEL
 from editor import Editor
-from GeminiCompanion.companion.agent import own_sessions
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.agents.cli_home import inherited
 from GeminiCompanion.companion.agent.conversations.held_session import REMINDED
 from GeminiCompanion.companion.agent.conversations.repeated_turns import TAKEN_OVER
 from GeminiCompanion.companion.agent.credentials import OWN, Credentials
 from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.agent.processes import own_sessions
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.supported import CLIS
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision

@@ -9,7 +9,7 @@ from typing import Any, AsyncIterator, Iterator, Mapping, Sequence
 
 from aiohttp import web
 
-from ...agent import shared_folder, tool_servers, wire
+from ...agent import tool_servers, wire
 from ...agent import turn_events as events
 from ...agent.agent import Gone, SessionInfo
 from ...agent.failure import AgentError
@@ -39,14 +39,14 @@ async def sessions(services: Services, inputs: Inputs) -> HandlerAnswer:
     fields = inputs.fields
     if not fields.keys() & {"limit", "cursor", "q"}:
         await services.agent.conversations.index.waited()
-        await shared_folder.look_at_all(services.agent.conversations)
+        await services.agent.refresh_conversations()
         return HandlerAnswer(
             "sessions_told",
             {"sessions": await _told(services.agent.sessions(services.visible.is_listed))},
         )
     limit, cursor = fields.get("limit", USUAL), fields.get("cursor", "")
     if not cursor:
-        await shared_folder.look_at_all(services.agent.conversations)
+        await services.agent.refresh_conversations()
     listed = services.visible.is_listed
     page = await services.agent.listing.page(limit, cursor, fields.get("q", ""), listed)
     told = await _told(page.infos)

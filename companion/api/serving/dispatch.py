@@ -9,7 +9,6 @@ from typing import Any, Mapping
 
 from aiohttp import web
 
-from ...agent import shared_folder
 from ...agent.failure import INTERNAL_ERROR, AgentError
 from ...base import http_server
 from ...base.connection import SERVER
@@ -150,7 +149,7 @@ class Dispatcher:
             fields = await _fields(request, route, exchange.asked.fields, memory)
             if "sessionId" in fields:
                 audit_log.note(sessionId=fields["sessionId"])
-                await shared_folder.learn(self._services.agent.conversations, fields["sessionId"])
+                await self._services.agent.refresh_conversation(fields["sessionId"])
                 self._services.visible.check(fields["sessionId"])
         caller.check(*(scope for name, scope in route.narrower.items() if name in fields))
         inputs = Inputs(fields, language, headers, request, memory, caller, end)

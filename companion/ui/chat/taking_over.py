@@ -16,7 +16,7 @@ from .chat_actions import ChatActions
 from .drafts import folder_of
 
 if TYPE_CHECKING:
-    from ...agent.own_sessions import ListedSession
+    from ...agent.agent import ListedSession
     from ...chat.requests import AgentRow
 
 WHICH = "Which session of {}?"

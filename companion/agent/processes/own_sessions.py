@@ -9,23 +9,21 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import Iterable, Iterator
 
-from ..base.background import in_thread
-from . import elicitation
-from .acp import messages
-from .acp.acp_client import AcpClient, Listener
-from .acp.session_list import ListedSession, list_sessions
-from .agents.cli import AgentCli
-from .conversations.conversation import Conversation
-from .conversations.index import agent_of
-from .conversations.registry import Conversations
-from .conversations.repeated_turns import RepeatedTurns
-from .conversations.transcripts import on_disk
-from .elicitation import ElicitationRequest
-from .failure import AUTH_REQUIRED, VALIDATION_ERROR, AgentError
-from .processes.backend import Backend
-from .sentence import sentence
-
-__all__ = ["ListedSession", "listed", "take_over"]
+from ...base.background import in_thread
+from .. import elicitation
+from ..acp import messages
+from ..acp.acp_client import AcpClient, Listener
+from ..acp.session_list import ListedSession, list_sessions
+from ..agents.cli import AgentCli
+from ..conversations.conversation import Conversation
+from ..conversations.index import agent_of
+from ..conversations.registry import Conversations
+from ..conversations.repeated_turns import RepeatedTurns
+from ..conversations.transcripts import on_disk
+from ..elicitation import ElicitationRequest
+from ..failure import AUTH_REQUIRED, VALIDATION_ERROR, AgentError
+from ..sentence import sentence
+from .backend import Backend
 
 # Seconds for a page of the list, and for a session to be repeated.
 LISTING, REPEATING = 30.0, 120.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Mapping
 
-from .agents.cli import AgentCli
-from .conversations.conversation import Conversation
-from .conversations.registry import Conversations
-from .conversations.transcripts import NO_FILE, Stat
-from .failure import SESSION_NOT_FOUND, VALIDATION_ERROR, AgentError
-from .sentence import sentence
+from ..agents.cli import AgentCli
+from ..failure import SESSION_NOT_FOUND, VALIDATION_ERROR, AgentError
+from ..sentence import sentence
+from .conversation import Conversation
+from .registry import Conversations
+from .transcripts import NO_FILE, Stat
 
 OTHER_AGENT = sentence("This conversation belongs to {cli}; begin another one for another agent.")
 
