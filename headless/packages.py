@@ -116,15 +116,11 @@ class Package:
         return [place for place in (self.folder, self.archive) if place]
 
     def plugin_names(self) -> List[str]:
-        """The root modules, alphabetically; a leading underscore hides one."""
-        found = {name[:-3] for name in self._root_names() if name.endswith(".py")}
-        return sorted(name for name in found if not name.startswith("_") or name == "__init__")
+        """The root modules, alphabetically."""
+        return sorted({name[:-3] for name in self._root_names() if name.endswith(".py")})
 
     def plugin_stamps(self) -> Dict[str, files.Stamp]:
-        """The root modules that are files in its folder, hidden ones too, and their state on disk.
-
-        A hidden one is loaded when it is written: UnitTesting relies on that.
-        """
+        """The root modules that are files in its folder, and their state on disk."""
         names = os.listdir(self.folder) if self.folder and os.path.isdir(self.folder) else []
         found = {
             name[:-3]: files.stamp(os.path.join(str(self.folder), name))

@@ -140,10 +140,13 @@ class _Two(sublime_plugin.EventListener):
 class Three(sublime_plugin.EventListener):
     def on_new(self, view): LOG.append("three")
 """,
-            _third='LOG.append("no plugin")\n',
         )
         self.window.new_file()
         self.assertEqual(self.log, ["two"])
+
+    def test_a_module_whose_name_begins_with_an_underscore_is_a_plugin_too(self) -> None:
+        self.loading("Under", "", _first='LOG.append("loaded")\n')
+        self.assertEqual(self.log, ["loaded"])
 
     def test_a_listener_of_a_submodule_gets_no_on_init_after_a_later_load(self) -> None:
         source = """
