@@ -16,7 +16,7 @@ import warnings
 from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PATHS = ("companion", "plugin.py", "headless")
+PATHS = ("companion", "plugin.py", "headless", "tools/terminal")
 OLDEST = (3, 8)
 GONE = "%s is deprecated or gone since %s"
 # It has no module that could be run.

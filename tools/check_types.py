@@ -70,7 +70,15 @@ def check(folder: str) -> bool:
     for name in ("companion", "headless", "tests", "tools"):
         os.symlink(os.path.join(ROOT, name), os.path.join(folder, name))
     package = ("-p", "GeminiCompanion.companion", "-m", "GeminiCompanion.plugin")
-    inside = (*package, "-p", "headless", "--exclude", "headless/tests/")
+    editor = (
+        "-p",
+        "headless",
+        "--exclude",
+        "headless/tests/",
+        "-p",
+        "GeminiCompanion.tools.terminal",
+    )
+    inside = (*package, *editor)
     folders = ("-p", "GeminiCompanion.tools", "-p", "GeminiCompanion.bench", "-p", "headless.tests")
     beside = (*folders, *tests(), *scripts())
     # As few runs as can be: each one reads the types of all libraries.
