@@ -26,6 +26,7 @@ from .world import World
 
 # The modules below the core that ask the system, too.
 BASE = (
+    "companion.base.file_content",
     "companion.base.private_files",
     "companion.base.file_replace",
     "companion.base.regular_file",
