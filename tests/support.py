@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any, AsyncContextManager, Awaitable, Callable, Iterator, Mapping, TypeVar
 from unittest import mock
 
-import aiohttp
 from GeminiCompanion.companion.ide import discovery
 from GeminiCompanion.companion.ide.editor import (
     YOURS,
@@ -44,21 +43,7 @@ JSON_HEADERS = {
     "Accept": "application/json, text/event-stream",
 }
 
-# One whose internals nobody has read.
-OTHER_RELEASE = "99.0"
-
 T = TypeVar("T")
-
-
-class AiohttpsOwnWay(unittest.TestCase):
-    """Before another test case: the same tests with a release of aiohttp that is not known."""
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        patch = mock.patch.object(aiohttp, "__version__", OTHER_RELEASE)
-        patch.start()
-        cls.addClassCleanup(patch.stop)
-        super().setUpClass()
 
 
 def patched(test: unittest.TestCase, patch: Any) -> Any:

@@ -1,7 +1,5 @@
-"""One connection of the HTTP server, with only what aiohttp documents: limits on what is read of it
-and when, on chunks that are too small, and its end if the client does not read the answer.
-
-`aiohttp_internals` has the faster one.
+"""One connection of the HTTP server: limits on what is read of it and when, on chunks that are too
+small, and its end if the client does not read the answer. Uses nothing private of aiohttp.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 import math
-from typing import Any, Callable, Iterator, TypeVar
+from typing import Any, Iterator
 
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
@@ -21,8 +19,6 @@ from aiohttp.web_server import Server
 
 from .connection_shares import ConnectionPlace
 from .log import logger
-
-T = TypeVar("T")
 
 # Seconds that a connection may idle between requests.
 IDLE = 75.0
@@ -39,6 +35,8 @@ CHUNKS_BESIDE, CHUNKS_SHARE = 64 * 1024, 0.2
 # Seconds within which a client must read some of an answer that waits for it. The kernel holds a
 # few megabytes and reports them only in large steps.
 STALLED = 60.0
+# Each head of a request ends with one of these.
+EMPTY_LINES = (b"\n\r\n", b"\n\n")
 # Rounds of the loop after which no parsed request can still be waiting if none has begun: from one
 # request to the next the library needs three.
 ROUNDS = 8
@@ -106,12 +104,13 @@ class Connection(RequestHandler):
     the data. Ends if its client does not read an answer.
 
     While parsed requests wait for their turn, nothing more is parsed: the rest stays with the
-    sender. `begin` and `end` say when each request is handled."""
+    sender. `begin` and `end` say when each request is handled. The library does not say how many
+    wait: each empty line that was parsed may have been the end of a head."""
 
-    def __init__(self, server: Server, not_http: tuple[bytes, str], loop: Any = None) -> None:
+    def __init__(self, server: Server, not_http: tuple[bytes, str]) -> None:
         super().__init__(
             server,
-            loop=loop or asyncio.get_running_loop(),
+            loop=asyncio.get_running_loop(),
             auto_decompress=False,
             access_log=None,  # type: ignore[arg-type]
             keepalive_timeout=IDLE,
@@ -123,16 +122,19 @@ class Connection(RequestHandler):
         self._must_resume = False
         self._unparsed = b""
         self._is_held = False
+        self._is_closing = False
         # Whether the library's parser is running: from inside it, it reports the end of a body.
         self._is_parsing = False
-        # Whether parsed requests may be waiting, and the next check for that.
-        self._may_wait = False
+        # The most parsed requests that may be waiting, and the last bytes that were parsed.
+        self._waiting = 0
+        self._last_bytes = b""
+        # The next check whether really none waits.
         self._next_round: asyncio.Handle | None = None
-        # The body of the request that began last.
+        # The body of the request that began last, and whether its handling has not ended.
         self._last_body: StreamReader = EMPTY_PAYLOAD
+        self._is_handling = False
         # Of the chunked body that is being read.
         self._chunk_limit: ChunkLimit | None = None
-        self.must_drain = False
         # The handler that is cancelled if the client leaves; None for other handlers.
         self.ends_with_client: asyncio.Task[Any] | None = None
         # None until a request with a token was admitted.
@@ -141,49 +143,49 @@ class Connection(RequestHandler):
     def begin(self, request: BaseRequest) -> None:
         """The handling of a request begins."""
         self._stop_looking()
-        self._may_wait = True
-        self._last_body = request.content
+        self._waiting = max(0, self._waiting - 1)
+        self._last_body, self._is_handling = request.content, True
         if "Upgrade" in request.headers:
             # What follows belongs to another protocol, which is refused: the library's older
             # releases keep all of it and then lose it.
             self.close()
         elif self._unparsed:
-            # The rest of the body.
+            # The rest of the body, or the next requests.
             self._parse()
 
     def end(self) -> None:
         """The request was handled."""
-        self._check_again()
+        self._is_handling = False
+        if self._waiting:
+            self._check_again()
 
     @property
     def has_more(self) -> bool:
         """Whether another request may wait for the end of the one that is being handled."""
-        return True
-
-    def examined(self, request: BaseRequest, examine: Callable[[BaseRequest], T]) -> T:
-        """The result of `examine` for the head of the request; `examine` is the same each time.
-        Raises what it raises."""
-        return examine(request)
+        return bool(self._waiting or self._unparsed)
 
     def data_received(self, data: bytes) -> None:
         is_usual = len(data) <= PARSED_AT_ONCE and self._chunk_limit is None and not self._unparsed
-        if is_usual and self._may_parse():
-            # The usual case; or the library's own call, to continue with the data that it has.
-            self._feed(data)
+        if self._is_closing:
             return
         if not data:
+            # The library's own call, to continue with the data that it has.
+            self._feed_library(data)
+            self._parse()
+        elif is_usual and self._may_parse():
             self._feed(data)
-        self._unparsed += data
-        self._parse()
+        else:
+            self._unparsed += data
+            self._parse()
 
     def _may_parse(self) -> bool:
         """The rest of a body may always be parsed, unless its reader has enough for now."""
-        return not self._must_resume and (not self._may_wait or not self._last_body.is_eof())
+        return not self._must_resume and (not self._waiting or not self._last_body.is_eof())
 
     def _feed(self, data: bytes) -> None:
-        if data and self._last_body.is_eof():
-            self._may_wait = True
-            self._check_again()
+        seen = self._last_bytes + data
+        self._waiting += sum(map(seen.count, EMPTY_LINES))
+        self._last_bytes = seen[-2:]
         self._feed_library(data)
 
     def _feed_library(self, data: bytes) -> None:
@@ -200,16 +202,15 @@ class Connection(RequestHandler):
     def _check_again(self, rounds: int = 2 * ROUNDS) -> None:
         """Continue to parse after some rounds of the loop, unless a request begins before."""
         self._stop_looking()
+        if not rounds:
+            self._waiting = 0
+            self._parse()
+            return
+        loop = asyncio.get_running_loop()
+        self._next_round = loop.call_soon(self._check_again, rounds - 1)
         if rounds == ROUNDS:
             # Newer releases stop after some requests, and some of them forget to continue.
             self._feed_library(b"")
-            self._parse()
-        if rounds:
-            loop = asyncio.get_running_loop()
-            self._next_round = loop.call_soon(self._check_again, rounds - 1)
-        else:
-            self._may_wait = False
-            self._parse()
 
     def _stop_looking(self) -> None:
         if self._next_round is not None:
@@ -231,6 +232,8 @@ class Connection(RequestHandler):
                 # Data after this is not read.
                 self.close()
         self._hold(bool(self._unparsed))
+        if self._unparsed and self._waiting and not self._is_handling and not self._next_round:
+            self._check_again()
 
     def _hold(self, is_held: bool) -> None:
         """Set whether the rest stays with the sender. Must be repeated while it does, because the
@@ -253,24 +256,32 @@ class Connection(RequestHandler):
         finally:
             self._chunk_limit = None
 
+    def close(self) -> None:
+        """The library reads nothing more after this. The data is dropped and does not stay with the
+        sender: otherwise the end of the connection could take the last answer with it."""
+        super().close()
+        self._is_closing, self._unparsed = True, b""
+        self._hold(False)
+
     def pause_reading(self) -> None:
         self._must_resume = True
         super().pause_reading()
 
     def resume_reading(self, *args: Any, **options: Any) -> None:
-        self._must_resume = False
-        super().resume_reading(*args, **options)
-        self._parse()
+        """Does nothing unless reading was paused. The library calls this for each body and would
+        feed its parser with nothing, which costs a tenth of a request."""
+        if self._must_resume:
+            self._must_resume = False
+            super().resume_reading(*args, **options)
+            self._parse()
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self.must_drain = True
         if self.transport is not None:
             self._stall_watch.begin(self.transport)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self.must_drain = False
         self._stall_watch.end()
 
     def connection_lost(self, exc: BaseException | None) -> None:

@@ -34,13 +34,12 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestPayloadError
 from aiohttp.web_request import BaseRequest
-from aiohttp.web_response import StreamResponse
+from aiohttp.web_response import Response, StreamResponse
 from aiohttp.web_server import Server
 
-from . import aiohttp_internals, socket_handover
-from .aiohttp_internals import FastConnection, QuickAnswer, head_of
+from . import socket_handover
 from .compressed import compressed
-from .connection import Connection, TooManyChunks
+from .connection import SERVER, Connection, TooManyChunks
 from .connection_shares import MAX_CONNECTIONS, ConnectionPlace, ConnectionShares, NoPlace
 from .jsonrpc import load
 from .large_json import PIECE, TRUNCATED_TO, LargeJson, TooManyValues
@@ -153,22 +152,18 @@ class HttpServer:
     """Serves from `start` to `stop`. Every request goes to `handle`, which must raise nothing. A
     handler continues if its client leaves, unless `end_with_client` says otherwise.
 
-    At most `unauthenticated` connections may wait at a time for a request with the token. With
-    `in_tasks` each request is handled in a task of its own, with its own context variables; without
-    it the one task of the connection does so, which is faster. Everything is faster if
-    `aiohttp_internals` knows aiohttp's internals. `shares` says how many connections each holder of
-    a token may have."""
+    At most `unauthenticated` connections may wait at a time for a request with the token. Each
+    request is handled in a task of its own, with its own context variables. `shares` says how many
+    connections each holder of a token may have."""
 
     def __init__(
         self,
         handle: Callable[[BaseRequest], Awaitable[StreamResponse]],
         not_http: tuple[bytes, str],
         unauthenticated: int,
-        in_tasks: bool = True,
         shares: ConnectionShares = ALL_FOR_ALL,
     ) -> None:
         self._handle = handle
-        self._in_tasks = in_tasks
         self._not_http = not_http
         self._unauthenticated = UnauthenticatedConnections(unauthenticated)
         self._shares = shares
@@ -182,10 +177,6 @@ class HttpServer:
         the end requests get `shutdown` seconds to finish. Raises OSError if the port is not
         available."""
         self._server = Server(self._handle_one)
-        self._difference = aiohttp_internals.difference(aiohttp_internals.installed())
-        if self._difference:
-            told = "served in aiohttp's own way, which is slower: its internals are not known (%s)"
-            logger.warning(told, self._difference)
         self._shutdown = shutdown
         listener = self._listener(address, port)
         if tls is None:
@@ -205,14 +196,11 @@ class HttpServer:
         try:
             answer = await self._handle(request)
         finally:
-            # The task may continue with the next request, which this client must not end.
             outlive_client(request)
             connection.end()
         if connection.has_more:
             # Other connections get their turn first.
             await asyncio.sleep(0)
-        if self._difference and isinstance(answer, QuickAnswer):
-            return answer.as_response()
         return answer
 
     async def _accept(self, listener: socket.socket) -> None:
@@ -274,10 +262,7 @@ class HttpServer:
         return [it.place for it in open_ones if it is not but and it.place is not None]
 
     def _connection(self) -> asyncio.Protocol:
-        if self._difference:
-            inner = Connection(self._server, self._not_http)
-        else:
-            inner = FastConnection(self._server, self._not_http, self._in_tasks)
+        inner = Connection(self._server, self._not_http)
         return UnauthenticatedProtocol(self._unauthenticated, inner)
 
     def _listener(self, address: str, port: int) -> socket.socket:
@@ -434,6 +419,14 @@ async def take(memory: MemoryShare, size: int) -> None:
         raise Refused(BUSY) from None
 
 
+def small_answer(status: int, headers: Mapping[str, str], body: bytes = b"") -> Response:
+    """An answer whose body is one piece."""
+    answer = Response(status=status, headers={**SERVER, **headers}, body=body)
+    if status in CLOSING:
+        answer.force_close()
+    return answer
+
+
 async def send(
     request: BaseRequest,
     status: int,
@@ -449,7 +442,7 @@ async def send(
     first = next(body, b"")
     second = next(body, b"")
     if not second:
-        return QuickAnswer(head_of(status, headers), first, status in CLOSING)
+        return small_answer(status, headers, first)
     response = StreamResponse(status=status, headers=headers)
     if status in CLOSING:
         response.force_close()

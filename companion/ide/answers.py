@@ -9,12 +9,11 @@ import asyncio
 from typing import Callable, TypeVar
 
 from aiohttp.web_request import BaseRequest
-from aiohttp.web_response import StreamResponse
+from aiohttp.web_response import Response, StreamResponse
 
 from ..base import http_server
-from ..base.aiohttp_internals import QuickAnswer, head_of
 from ..base.connection import SERVER
-from ..base.http_server import in_pieces
+from ..base.http_server import in_pieces, small_answer
 from ..base.large_json import PIECE, encode_in_pieces
 from .clis import Cli
 from .session import OutgoingEvents, StreamEnded, StreamEvent
@@ -31,8 +30,6 @@ JSON = {"Content-Type": http_server.JSON}
 TEXT = {"Content-Type": "text/plain; charset=utf-8"}
 EVENTS = "text/event-stream"
 STREAM = {**SERVER, "Content-Type": EVENTS, "Cache-Control": "no-cache, no-transform"}
-JSON_HEAD = head_of(200, JSON)
-ACCEPTED_HEAD = head_of(202, TEXT)
 # Clients skip it.
 COMMENT = b": keep-alive\n\n"
 
@@ -46,18 +43,17 @@ class HttpRefusal(Exception):
         self.sentence = sentence
         self.allow = allow
 
-    def answer(self) -> QuickAnswer:
+    def answer(self) -> Response:
         headers = {**TEXT, "Allow": self.allow} if self.allow else TEXT
-        body = (self.sentence + "\n").encode("utf-8")
-        return QuickAnswer(head_of(self.status, headers), body, self.status in http_server.CLOSING)
+        return small_answer(self.status, headers, (self.sentence + "\n").encode("utf-8"))
 
 
 async def sent(request: BaseRequest, body: bytes | None) -> StreamResponse:
     """The answer with that body; None needs none."""
     if body is None:
-        return QuickAnswer(ACCEPTED_HEAD)
+        return small_answer(202, TEXT)
     if len(body) <= PIECE:
-        return QuickAnswer(JSON_HEAD, body)
+        return small_answer(200, JSON, body)
     headers = {**JSON, **SERVER, "Content-Length": str(len(body))}
     return await http_server.send(request, 200, headers, in_pieces(body))
 

@@ -14,7 +14,6 @@ from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import StreamResponse
 
 from ..base import http_server
-from ..base.aiohttp_internals import QuickAnswer, head_of
 from ..base.jsonrpc import INVALID_PARAMS, Request, RpcError, encode_result, kind
 from ..base.large_json import encode_in_pieces
 from . import answers, mcp, stateless
@@ -73,7 +72,7 @@ class StatelessTransport:
             return await self._listen(request, cli, call, server)
         if asked.method not in server.methods:
             error = unknown_method(asked.method, (*server.methods, LISTEN), asked.id)
-            return QuickAnswer(head_of(404, answers.JSON), error.encode())
+            return http_server.small_answer(404, answers.JSON, error.encode())
         session = None
         if server.needs_session(asked):
             if call.asker is None:

@@ -10,15 +10,14 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any, AsyncIterator, Awaitable, Callable, NamedTuple, cast
+from typing import Any, AsyncIterator, Awaitable, Callable, NamedTuple
 
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
 
 from ..base import connection_shares, http_server
-from ..base.aiohttp_internals import QuickAnswer, head_of
-from ..base.connection import SERVER, Connection
-from ..base.http_server import Guard, HttpServer, Refused
+from ..base.connection import SERVER
+from ..base.http_server import Guard, HttpServer, Refused, small_answer
 from ..base.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -162,7 +161,7 @@ class Endpoint:
 
         Raises OSError if the port is not available.
         """
-        self._server = HttpServer(self._handle, _NOT_HTTP, MAX_UNAUTHENTICATED, in_tasks=False)
+        self._server = HttpServer(self._handle, _NOT_HTTP, MAX_UNAUTHENTICATED)
         port = await self._server.start(port, SHUTDOWN)
         try:
             tokens = [cli.token(self._token) for cli in CLIS]
@@ -200,7 +199,7 @@ class Endpoint:
             if request.path.startswith(extension_transport.PATH):
                 self._guard.check_place(request.raw_path, request.headers)
                 return await self._extension.answer(request, self._server, self._port)
-            found = cast(Connection, request.protocol).examined(request, self._examine)
+            found = self._examine(request)
             if request.method == "POST":
                 return await self._post(request, found)
             if request.method == "GET":
@@ -211,10 +210,10 @@ class Endpoint:
         except HttpRefusal as refusal:
             return refusal.answer()
         except RpcError as error:
-            return QuickAnswer(head_of(400, answers.JSON), error.encode())
+            return small_answer(400, answers.JSON, error.encode())
         except Exception:
             logger.exception("a request failed")
-            return QuickAnswer(head_of(500, answers.JSON), _internal_error().encode())
+            return small_answer(500, answers.JSON, _internal_error().encode())
 
     def _examine(self, request: BaseRequest) -> Examined:
         """Make all decisions that come before the body is read."""
@@ -295,12 +294,12 @@ class Endpoint:
             logger.exception("a message failed")
             return _internal_error(message.id).encode() if isinstance(message, Request) else None
 
-    def _initialize(self, request: Request, cli: Cli) -> QuickAnswer:
+    def _initialize(self, request: Request, cli: Cli) -> Response:
         version, result = mcp.negotiate(request)
         session = self._sessions.open(version, mcp.client_of(request.params.get("clientInfo")), cli)
         logger.info("%s connected (%s)", cli.name, session.client or "?")
-        head = head_of(200, {**answers.JSON, "Mcp-Session-Id": session.id})
-        return QuickAnswer(head, encode_result(request.id, encode(result)))
+        headers = {**answers.JSON, "Mcp-Session-Id": session.id}
+        return small_answer(200, headers, encode_result(request.id, encode(result)))
 
     async def _batch(self, messages: list[Message | RpcError], session: Session) -> bytes | None:
         if session.protocol_version != mcp.BATCH_VERSION:

@@ -17,8 +17,6 @@ from aiohttp.web_response import Response, StreamResponse
 from GeminiCompanion.companion.base.http_server import HttpServer, Refused, read_json
 from GeminiCompanion.companion.base.memory_budget import MemoryBudget, MemoryShare
 
-from ..support import AiohttpsOwnWay
-
 LIMIT = 64 * 1024 * 1024
 HEAD = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -90,10 +88,6 @@ class Bodies(unittest.IsolatedAsyncioTestCase):
         body = itertools.chain((b"2;a=",), itertools.repeat(b"b" * 4096, 4096))
         status, _text = await self.ask(body)
         self.assertIn(status, (400, 413))
-
-
-class BodiesAiohttpsOwnWay(AiohttpsOwnWay, Bodies):
-    """The same where its internals are not known."""
 
 
 class InPython(unittest.TestCase):

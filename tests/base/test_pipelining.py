@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+import tracemalloc
 import unittest
 from functools import partial
 from typing import cast
@@ -13,11 +14,10 @@ from unittest import mock
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import StreamResponse
-from GeminiCompanion.companion.base.aiohttp_internals import MAX_WAITING, QuickAnswer, head_of
 from GeminiCompanion.companion.base.connection import PARSED_AT_ONCE, Connection
-from GeminiCompanion.companion.base.http_server import HttpServer
+from GeminiCompanion.companion.base.http_server import HttpServer, small_answer
 
-from ..support import PATIENCE, AiohttpsOwnWay, until
+from ..support import PATIENCE, patched, until
 
 REQUEST = b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n"
 POST = b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%b"
@@ -27,22 +27,29 @@ MANY = 3000
 TURNS = 8
 
 
-def waiting(connection: Connection) -> int:
-    """Requests that were parsed and have not begun."""
-    return len(connection._messages)
-
-
 class Pipelining(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self) -> None:
         # It would remember where each of some thousand futures was made.
         asyncio.get_running_loop().set_debug(False)
-
-    async def serve(self, in_tasks: bool) -> None:
         self.may_go_on = asyncio.Event()
         self.requests: list[BaseRequest] = []
-        self.server = HttpServer(self.handle, (b"no HTTP", "text/plain"), 8, in_tasks)
+        self.server = HttpServer(self.handle, (b"no HTTP", "text/plain"), 8)
         self.port = await self.server.start(0, 0.1)
         self.addAsyncCleanup(self.server.stop)
+        # Requests that the library has got to parse.
+        self.parsed = 0
+        parse = RequestHandler.data_received
+
+        def received(connection: RequestHandler, data: bytes) -> None:
+            self.parsed += data.count(b"HTTP/1.1\r\n")
+            parse(connection, data)
+
+        patched(self, mock.patch.object(RequestHandler, "data_received", received))
+
+    @property
+    def waiting(self) -> int:
+        """Requests that may have been parsed and have not begun."""
+        return self.parsed - len(self.requests)
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """One that has shown the token."""
@@ -58,7 +65,7 @@ class Pipelining(unittest.IsolatedAsyncioTestCase):
         body = await request.read()
         if request.path == "/slow":
             await self.may_go_on.wait()
-        return QuickAnswer(head_of(200, {}), request.path.encode("ascii") + body)
+        return small_answer(200, {}, request.path.encode("ascii") + body)
 
     async def answered(self, reader: asyncio.StreamReader, *ends: bytes) -> None:
         for end in ends:
@@ -68,86 +75,93 @@ class Pipelining(unittest.IsolatedAsyncioTestCase):
     async def begun(self) -> Connection:
         """The connection whose slow request has begun."""
         await until(lambda: self.requests[-1].path == "/slow")
+        return self.connection()
+
+    def connection(self) -> Connection:
+        """That of the last request."""
         return cast(Connection, self.requests[-1].protocol)
 
     async def test_requests_after_a_body_that_came_late_are_all_answered(self) -> None:
-        for in_tasks in (False, True):
-            with self.subTest(in_tasks=in_tasks):
-                await self.serve(in_tasks)
-                reader, writer = await self.connect()
-                writer.write(b"POST /late HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n")
-                await until(lambda: self.requests[-1].path == "/late")
-                writer.write(b"ok")
-                await self.answered(reader, b"/lateok")
-                names = [b"/%d" % number for number in range(100, 100 + 3 * MAX_WAITING)]
-                writer.write(b"".join(REQUEST % name for name in names))
-                await self.answered(reader, *names)
+        reader, writer = await self.connect()
+        writer.write(b"POST /late HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n")
+        await until(lambda: self.requests[-1].path == "/late")
+        writer.write(b"ok")
+        await self.answered(reader, b"/lateok")
+        names = [b"/%d" % number for number in range(100, 200)]
+        writer.write(b"".join(REQUEST % name for name in names))
+        await self.answered(reader, *names)
 
     def is_paused_or_has(self, connection: Connection, count: int) -> bool:
         transport = connection.transport
         is_paused = transport is not None and not transport.is_reading()
-        return is_paused or waiting(connection) >= count
+        return is_paused or self.waiting >= count
 
     async def test_few_are_parsed_while_one_is_handled_and_the_rest_stays_with_the_sender(
         self,
     ) -> None:
         another = REQUEST % b"/"
-        most = MAX_WAITING + PARSED_AT_ONCE // len(another)
-        for in_tasks in (False, True):
-            with self.subTest(in_tasks=in_tasks):
-                await self.serve(in_tasks)
-                reader, writer = await self.connect()
-                writer.write(REQUEST % b"/slow" + another * MANY)
-                connection = await self.begun()
-                await until(partial(self.is_paused_or_has, connection, most + 1))
-                self.assertLessEqual(waiting(connection), most)
-                self.may_go_on.set()
-                await self.answered(reader, b"/slow", *[b"/"] * MANY)
+        most = PARSED_AT_ONCE // len(another) + 1
+        reader, writer = await self.connect()
+        writer.write(REQUEST % b"/slow" + another * MANY)
+        connection = await self.begun()
+        await until(partial(self.is_paused_or_has, connection, most + 1))
+        self.assertLessEqual(self.waiting, most)
+        self.may_go_on.set()
+        await self.answered(reader, b"/slow", *[b"/"] * MANY)
 
     async def test_few_are_parsed_where_each_comes_alone(self) -> None:
-        for in_tasks in (False, True):
-            with self.subTest(in_tasks=in_tasks):
-                await self.serve(in_tasks)
-                reader, writer = await self.connect()
-                writer.write(REQUEST % b"/slow")
-                connection = await self.begun()
-                for _ in range(10 * MAX_WAITING):
-                    connection.data_received(REQUEST % b"/")
-                self.assertLessEqual(waiting(connection), MAX_WAITING)
-                self.may_go_on.set()
-                await self.answered(reader, b"/slow", *[b"/"] * 10 * MAX_WAITING)
+        reader, writer = await self.connect()
+        writer.write(REQUEST % b"/slow")
+        connection = await self.begun()
+        for _ in range(300):
+            connection.data_received(REQUEST % b"/")
+        self.assertLessEqual(self.waiting, 1)
+        self.may_go_on.set()
+        await self.answered(reader, b"/slow", *[b"/"] * 300)
 
     async def test_a_request_of_another_client_waits_for_few_of_them(self) -> None:
-        for in_tasks in (False, True):
-            with self.subTest(in_tasks=in_tasks):
-                await self.serve(in_tasks)
-                other_reader, other = await self.connect()
-                _reader, writer = await self.connect()
-                writer.write(REQUEST % b"/slow" + (REQUEST % b"/") * MANY)
-                connection = await self.begun()
-                await until(partial(self.is_paused_or_has, connection, TURNS))
-                before = len(self.requests)
-                other.write(REQUEST % b"/other")
-                self.may_go_on.set()
-                await self.answered(other_reader, b"/other")
-                paths = [request.path for request in self.requests[before:]]
-                self.assertLess(paths.index("/other"), TURNS)
-                self.assertLess(len(paths), 2 * TURNS)
-                writer.transport.abort()
-                await until(lambda: self.server.connections == 1)
+        other_reader, other = await self.connect()
+        _reader, writer = await self.connect()
+        writer.write(REQUEST % b"/slow" + (REQUEST % b"/") * MANY)
+        connection = await self.begun()
+        await until(partial(self.is_paused_or_has, connection, TURNS))
+        before = len(self.requests)
+        other.write(REQUEST % b"/other")
+        self.may_go_on.set()
+        await self.answered(other_reader, b"/other")
+        paths = [request.path for request in self.requests[before:]]
+        self.assertLess(paths.index("/other"), TURNS)
+        self.assertLess(len(paths), 2 * TURNS)
+        writer.transport.abort()
+        await until(lambda: self.server.connections == 1)
 
     async def test_none_is_lost_and_no_body_is_anothers(self) -> None:
         chosen = random.Random(1)
-        for in_tasks in (False, True):
-            with self.subTest(in_tasks=in_tasks):
-                await self.serve(in_tasks)
-                reader, writer = await self.connect()
-                sizes = [0, 0, 0, 1, 100, 3 * PARSED_AT_ONCE, 200_000]
-                bodies = [b"%d" % n + b"a" * chosen.choice(sizes) for n in range(500)]
-                sent = b"".join(POST % (b"/", len(body), body) for body in bodies)
-                sending = asyncio.ensure_future(self.send(writer, sent, chosen))
-                await self.answered(reader, *[b"/" + body for body in bodies])
-                await sending
+        reader, writer = await self.connect()
+        sizes = [0, 0, 0, 1, 100, 3 * PARSED_AT_ONCE, 200_000]
+        bodies = [b"%d" % n + b"a" * chosen.choice(sizes) for n in range(500)]
+        sent = b"".join(POST % (b"/", len(body), body) for body in bodies)
+        sending = asyncio.ensure_future(self.send(writer, sent, chosen))
+        await self.answered(reader, *[b"/" + body for body in bodies])
+        await sending
+
+    async def test_empty_lines_in_bodies_and_before_requests_hold_nothing_up(self) -> None:
+        reader, writer = await self.connect()
+        for line in (b"\r\n", b"\n"):
+            body = b"[" + 3 * line + b"]" + 2 * line
+            request = POST % (b"/", len(body), body)
+            for sent in ([request], [request, request], [request[:-1], request[-1:] + request]):
+                with self.subTest(sent=sent):
+                    for piece in sent:
+                        writer.write(piece)
+                        await until(partial(self.has_parsed_all, self.connection()))
+                    count = b"".join(sent).count(b"POST")
+                    await self.answered(reader, *[b"/" + body] * count)
+        for _ in range(3):
+            writer.write(b"\r\n" * 3)
+            await until(lambda: self.waiting == 0)
+            writer.write(REQUEST % b"/")
+            await self.answered(reader, b"/")
 
     async def send(self, writer: asyncio.StreamWriter, data: bytes, chosen: random.Random) -> None:
         ends = sorted(chosen.sample(range(len(data)), 200))
@@ -171,31 +185,26 @@ class Pipelining(unittest.IsolatedAsyncioTestCase):
                 connection.resume_reading()
                 depth -= 1
 
-        for in_tasks in (False, True):
-            with self.subTest(in_tasks=in_tasks):
-                await self.serve(in_tasks)
-                await self.connect()
-                connection = cast(Connection, self.requests[-1].protocol)
-                with mock.patch.object(
-                    RequestHandler, "data_received", received
-                ), mock.patch.object(RequestHandler, "resume_reading"):
-                    connection.data_received(b"a" * 3 * PARSED_AT_ONCE)
-                    await until(partial(self.has_parsed_all, connection))
-                self.assertEqual(set(depths), {1})
+        await self.connect()
+        connection = self.connection()
+        with mock.patch.object(RequestHandler, "data_received", received), mock.patch.object(
+            RequestHandler, "resume_reading"
+        ):
+            connection.data_received(b"a" * 3 * PARSED_AT_ONCE)
+            await until(partial(self.has_parsed_all, connection))
+        self.assertEqual(set(depths), {1})
 
     async def test_what_follows_a_request_for_another_protocol_is_not_kept(self) -> None:
-        await self.serve(in_tasks=False)
         reader, writer = await self.connect()
         another = REQUEST % b"/"
         writer.write(UPGRADE)
         connection = await self.begun()
+        data = another * (PARSED_AT_ONCE // len(another))
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
         for _ in range(100):
-            connection.data_received(another * (PARSED_AT_ONCE // len(another)))
-        self.assertLessEqual(len(connection._message_tail), PARSED_AT_ONCE)
+            connection.data_received(data)
+        self.assertLess(tracemalloc.get_traced_memory()[0], 4 * PARSED_AT_ONCE)
         self.may_go_on.set()
         await self.answered(reader, b"/slow")
         self.assertEqual(await asyncio.wait_for(reader.read(), PATIENCE), b"")
-
-
-class PipeliningAiohttpsOwnWay(AiohttpsOwnWay, Pipelining):
-    """The same where its internals are not known."""

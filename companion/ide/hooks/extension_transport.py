@@ -12,11 +12,11 @@ from typing import Any, Awaitable, Callable, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from aiohttp.web_request import BaseRequest
+from aiohttp.web_response import Response
 
 from ...base import http_server
-from ...base.aiohttp_internals import QuickAnswer, head_of
 from ...base.connection import Connection
-from ...base.http_server import HttpServer
+from ...base.http_server import HttpServer, small_answer
 from ...base.jsonrpc import RpcError, encode, load
 from ...base.memory_budget import MemoryBudget, MemoryShare
 from .. import answers
@@ -59,7 +59,7 @@ class ExtensionTransport:
         self._limits = limits
         self._exchanges: WeakKeyDictionary[Connection, Handshake] = WeakKeyDictionary()
 
-    async def answer(self, request: BaseRequest, server: HttpServer, port: int) -> QuickAnswer:
+    async def answer(self, request: BaseRequest, server: HttpServer, port: int) -> Response:
         """The answer to a request for one of the paths. Raises Refused, HttpRefusal."""
         method = METHODS.get(request.path)
         if method is None:
@@ -77,15 +77,15 @@ class ExtensionTransport:
         server.admit(request)
         status, body = await self._reply(request, claim)
         headers = {**answers.JSON, PROOF_HEADER: exchange.answer(status, body)}
-        return QuickAnswer(head_of(status, headers), body, status in http_server.CLOSING)
+        return small_answer(status, headers, body)
 
-    def _greet(self, request: BaseRequest, connection: Connection, port: int) -> QuickAnswer:
+    def _greet(self, request: BaseRequest, connection: Connection, port: int) -> Response:
         nonce = request.headers.get(NONCE_HEADER, "")
         if not NONCE.fullmatch(nonce):
             raise HttpRefusal(400, f"Expected 32 digits of a nonce in {NONCE_HEADER}.")
         exchange = Handshake(self.key, port, nonce, secrets.token_hex(16))
         self._exchanges[connection] = exchange
-        return QuickAnswer(answers.JSON_HEAD, encode(exchange.greeting()))
+        return small_answer(200, answers.JSON, encode(exchange.greeting()))
 
     async def _reply(self, request: BaseRequest, claim: Claim) -> tuple[int, bytes]:
         """The status and the body of an answer that is signed."""
