@@ -359,7 +359,7 @@ class Layout(unittest.TestCase):
             " routes server serving/dispatch serving/once"
         )
         api = {f"api/{name}" for name in known.split()}
-        others = {"base/aiohttp_internals", "base/connection", "base/http_server"}
+        others = {"base/connection", "base/http_server"}
         others |= {"ide/answers", "ide/stateless_transport", "ide/transport"}
         others |= {"ide/hooks/extension_transport"}
         self.assertEqual(importers["aiohttp"], api | others)

@@ -42,7 +42,6 @@ API = (
     " routes server serving/dispatch serving/once"
 )
 USERS = {
-    "companion/base/aiohttp_internals.py": ("aiohttp",),
     "companion/base/connection.py": ("aiohttp",),
     "companion/base/http_server.py": ("aiohttp",),
     "companion/ide/answers.py": ("aiohttp",),

@@ -35,8 +35,6 @@ CHUNKS_BESIDE, CHUNKS_SHARE = 64 * 1024, 0.2
 # Seconds within which a client must read some of an answer that waits for it. The kernel holds a
 # few megabytes and reports them only in large steps.
 STALLED = 60.0
-# Each head of a request ends with one of these.
-EMPTY_LINES = (b"\n\r\n", b"\n\n")
 # Rounds of the loop after which no parsed request can still be waiting if none has begun: from one
 # request to the next the library needs three.
 ROUNDS = 8
@@ -143,7 +141,8 @@ class Connection(RequestHandler):
     def begin(self, request: BaseRequest) -> None:
         """The handling of a request begins."""
         self._stop_looking()
-        self._waiting = max(0, self._waiting - 1)
+        if self._waiting:
+            self._waiting -= 1
         self._last_body, self._is_handling = request.content, True
         if "Upgrade" in request.headers:
             # What follows belongs to another protocol, which is refused: the library's older
@@ -156,6 +155,7 @@ class Connection(RequestHandler):
     def end(self) -> None:
         """The request was handled."""
         self._is_handling = False
+        self.ends_with_client = None
         if self._waiting:
             self._check_again()
 
@@ -184,7 +184,7 @@ class Connection(RequestHandler):
 
     def _feed(self, data: bytes) -> None:
         seen = self._last_bytes + data
-        self._waiting += sum(map(seen.count, EMPTY_LINES))
+        self._waiting += seen.count(b"\n\r\n") + seen.count(b"\n\n")
         self._last_bytes = seen[-2:]
         self._feed_library(data)
 

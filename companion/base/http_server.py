@@ -196,7 +196,6 @@ class HttpServer:
         try:
             answer = await self._handle(request)
         finally:
-            outlive_client(request)
             connection.end()
         if connection.has_more:
             # Other connections get their turn first.

@@ -177,8 +177,10 @@ class Diffs(Desk):
             # It would have come back under its own name.
             return None
         others = self._book.of(OPEN, path=path)
+        if not others:
+            return None
         owners = {self._book[it].session_id for it in others + self._book.of(DECIDED, path=path)}
-        return others[-1] if others and len(owners) == 1 and self._is_gone(others[-1]) else None
+        return others[-1] if len(owners) == 1 and self._is_gone(others[-1]) else None
 
     def _is_gone(self, number: int) -> bool:
         """Whether its CLI may have come back as another session."""

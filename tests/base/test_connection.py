@@ -1,4 +1,4 @@
-"""Requests of one connection: their order, and what ends them."""
+"""Requests of one connection: their order, what ends them, and how they are answered."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import gc
 import traceback
 import unittest
+import zlib
 
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import StreamResponse
@@ -51,6 +52,10 @@ class Requests(unittest.IsolatedAsyncioTestCase):
             end_with_client(request)
         if "written" in request.path:
             outlive_client(request)
+        if "header" in request.path:
+            return small_answer(200, {"Companion": self.header})
+        if "body" in request.path:
+            return small_answer(200, {"Content-Type": "text/plain"}, await request.read())
         if "slow" in request.path:
             await self.may_go_on.wait()
             self.is_done.set()
@@ -110,6 +115,32 @@ class Requests(unittest.IsolatedAsyncioTestCase):
         await until(lambda: self.request is not None and self.request.path == "/slow")
         await self.server.stop()
         await until(lambda: self.ended == ["/slow"])
+
+    async def test_a_compressed_body_stays_as_it_was_sent(self) -> None:
+        reader, writer = await self.serve()
+        body = zlib.compress(b"the text")
+        head = b"POST /body HTTP/1.1\r\nHost: a\r\nContent-Encoding: deflate\r\n"
+        writer.write(head + b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE)
+        self.assertEqual(await reader.readexactly(len(body)), body)
+
+    async def test_an_answer_names_neither_the_library_nor_python(self) -> None:
+        reader, writer = await self.serve()
+        for request in (REQUEST % b"/body", b"no HTTP\r\n\r\n"):
+            writer.write(request)
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE)
+            self.assertIn(b"\r\nServer: GeminiCompanion\r\n", head)
+            self.assertNotRegex(head, b"(?i)aiohttp|python")
+
+    async def test_an_answer_with_a_line_break_in_a_header_is_not_sent(self) -> None:
+        for value in ("a\r\nSet-Cookie: b", "a\nb"):
+            with self.subTest(value):
+                reader, writer = await self.serve()
+                self.header = value
+                writer.write(REQUEST % b"/header")
+                answer = await asyncio.wait_for(reader.read(), PATIENCE)
+                self.assertNotIn(b"Set-Cookie", answer)
+                self.assertNotIn(b"200 OK", answer)
 
     async def test_many_requests_of_a_connection_pile_nothing_up(self) -> None:
         reader, writer = await self.serve()
