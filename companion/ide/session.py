@@ -66,7 +66,8 @@ class Session:
     the kind that its token shows. `since` is its beginning in seconds since the epoch; `opened_at`
     is the same by the loop's time, far in the past for a session from before a restart. `ordinal`
     counts the sessions of its window. `newest_then` is the highest ordinal of the sessions that had
-    existed for a while when the stream was lost: only later sessions may be this client, returned.
+    existed for a while when the stream was lost, or at all when the client sent something: only
+    later sessions may be this client, returned.
     `on_told` gets the number of each decision that was sent whole.
     """
 

@@ -143,6 +143,8 @@ class Sessions:
         if session is None or session.is_named:
             raise UnknownSession
         session.heard()
+        # Its client is here: it has not come back as any of the others.
+        session.newest_then = self._opened
         return session
 
     def find(self, id: str) -> Session | None:
@@ -165,7 +167,7 @@ class Sessions:
             return
         self._on_stream_lost(session, session.lose_stream(stream.ended_in_order))
         if self._sessions.get(session.id) is session:
-            session.newest_then = max(session.ordinal, _newest(self))
+            session.newest_then = max(session.newest_then, _newest(self))
             self._silence.begins(session)
         else:
             self._on_end(session)
@@ -185,7 +187,7 @@ class Sessions:
             self._on_end(session)
         else:
             # If all end, the others are not here any more once the stream is gone.
-            session.newest_then = max(session.ordinal, _newest(self))
+            session.newest_then = max(session.newest_then, _newest(self))
             # What waits is still sent on the stream; `detach` handles what was not.
             session.stream.end()
 

@@ -359,6 +359,19 @@ class AllSessions(InLoop):
         self.assertEqual(self.ended, [sessions[2]])
         self.assertEqual(len(self.sessions), MAX_SESSIONS)
 
+    async def test_a_session_whose_client_was_heard_beside_another_one_is_not_that_client(
+        self,
+    ) -> None:
+        session = self.sessions.open(VERSION)
+        stream = session.attach(None)
+        other = self.sessions.open(VERSION)
+        # Just now, as a client that lost its connection opens one.
+        self.sessions.detach(session, stream)
+        self.assertLess(session.newest_then, other.ordinal)
+        self.sessions.get(session.id)
+        self.sessions.detach(session, session.attach(None))
+        self.assertEqual(session.newest_then, other.ordinal)
+
     async def test_where_all_have_streams_the_oldest_makes_room_all_the_same(self) -> None:
         clock = Clock()
         streams = []

@@ -63,9 +63,9 @@ class Cli:
         """What it gives, None if the connection fails."""
         await asyncio.sleep(self._world.parts.delay())
         endpoint = Endpoint.open.get(self.port)
-        session = endpoint.sessions.find(self._session) if endpoint is not None else None
-        if endpoint is None or session is None or self.is_dead:
+        if endpoint is None or endpoint.sessions.find(self._session) is None or self.is_dead:
             return None
+        session = endpoint.sessions.get(self._session)
         request = Request(1, "tools/call", {"name": name, "arguments": arguments})
         work = endpoint.begin(mcp.handle(request, endpoint.desk, session))
         try:
