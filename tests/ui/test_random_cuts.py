@@ -135,6 +135,8 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
         self.running().history.add(Edit(id, path, before, NEW, "A", now, turn="t", prompt="do"))
 
     def reject_first(self) -> Steps:
+        # Its link is there once the sheet has the file.
+        yield from self.until_drawn(self.sheet_view)
         self.decide(self.sheet_view, "reject_file", self.id(self.waiting()[0]))
         yield lambda: self.sheet(self.sheet_view).marking.undoable
 
