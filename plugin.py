@@ -241,7 +241,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
             _host.running.diffs.activated(view)
             _host.running.scrolling.activated(view)
             _host.running.status.activated(view)
-            _host.running.editor.messages.activated(view)
+            _host.running.messages.unseen.activated(view)
             _host.running.notices.activated()
             _host.running.next_edit.activated(view)
             _host.running.sheets.activated(view)
@@ -258,7 +258,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
 
     def on_reload(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.editor.edit_diagnostics.loaded(view)
+            _host.running.edit_diagnostics.loaded(view)
             _host.running.chats.context.loaded(view)
 
     def on_post_save(self, view: sublime.View) -> None:

@@ -94,8 +94,8 @@ def _rows(place: str, home: str, node: List[str], shell: List[str]) -> Iterator[
 @contextmanager
 def _companion(folder: str) -> Iterator[_Editor]:
     editor = _Editor()
-    companion = Companion(editor, os.getpid())
-    started(companion, folder)
+    companion = Companion(os.getpid())
+    started(companion, editor, folder)
     try:
         _wait_until(lambda: bool(os.listdir(os.path.join(folder, "gemini", "ide"))))
         yield editor

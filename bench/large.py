@@ -105,8 +105,8 @@ def _servers(folder: str) -> Iterator[Dict[str, Any]]:
     launch = Launch((os.path.join(folder, "no program"),))
     server = Server(ServerSettings(state_folder.options(state, launch), [workspace], port=0), state)
     asyncio.run_coroutine_threadsafe(server.start(), loop).result(PATIENCE)
-    companion = Companion(FakeEditor(), os.getpid())
-    variables = started(companion, workspace)
+    companion = Companion(os.getpid())
+    variables = started(companion, FakeEditor(), workspace)
     try:
         yield {
             "file": file,

@@ -48,9 +48,9 @@ def _delays() -> List[float]:
 @contextmanager
 def _companion(folder: str) -> Iterator[Tuple[Companion, Peer]]:
     """A companion of this process and a session with it; its discovery file is in the folder."""
-    companion = Companion(FakeEditor(), os.getpid())
+    companion = Companion(os.getpid())
     with mock.patch.dict(os.environ, TMPDIR=folder):
-        variables = started(companion, folder)
+        variables = started(companion, FakeEditor(), folder)
     try:
         port = int(variables["GEMINI_CLI_IDE_SERVER_PORT"])
         yield companion, initialized(port, variables["GEMINI_CLI_IDE_AUTH_TOKEN"])

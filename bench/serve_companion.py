@@ -6,6 +6,7 @@ import os
 import sys
 import time
 
+from companion.ide.editor import Editor
 from companion.ide.events import WindowsChanged
 from companion.ide.service import Companion
 
@@ -17,12 +18,12 @@ PATIENCE = 60.0
 LOOK = 0.005
 
 
-def started(companion: Companion, folder: str) -> "dict[str, str]":
-    """Start it with one window on the folder; the variables that lead to its server.
+def started(companion: Companion, editor: Editor, folder: str) -> "dict[str, str]":
+    """Start it for the editor with one window on the folder; the variables that lead to its server.
 
     Raises TimeoutError."""
     companion.post(WindowsChanged({WINDOW: (folder,)}))
-    companion.start()
+    companion.start(editor)
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         if WINDOW in companion.environments:
@@ -32,8 +33,8 @@ def started(companion: Companion, folder: str) -> "dict[str, str]":
 
 
 if __name__ == "__main__":
-    _companion = Companion(FakeEditor(), os.getpid())
-    _variables = started(_companion, os.getcwd())
+    _companion = Companion(os.getpid())
+    _variables = started(_companion, FakeEditor(), os.getcwd())
     print(_variables["GEMINI_CLI_IDE_SERVER_PORT"], _variables["GEMINI_CLI_IDE_AUTH_TOKEN"])
     sys.stdout.flush()
     sys.stdin.read()

@@ -37,11 +37,6 @@ UPWARD = {
     ("ui/texts", "ui/review/open_diffs"),
     # The engine sees files through the chat's tabs.
     ("ui/engines", "ui/chat/open_tabs"),
-    # The adapter is also what these tell the user with, and where their stories run.
-    ("ui/chat/edit_reviews", "ui/sublime_editor"),
-    ("ui/review/actions", "ui/sublime_editor"),
-    ("ui/review/returned", "ui/sublime_editor"),
-    ("ui/review/written_reviews", "ui/sublime_editor"),
 }
 # The modules of a room that other rooms may import: of `agent` all that stand beside its folders.
 FRONTS = {
@@ -74,7 +69,7 @@ BOUNDARIES = {
     "agent/turn/call_tracker": 1, "agent/turn/file_reads": 1,
     "agent/engine": 1, "chat/chat_service": 1, "chat/chat_work": 1,
     "api/serving/dispatch": 1,
-    "ui/stories": 3, "ui/sublime_editor": 1, "ui/chat/open_tabs": 1,
+    "ui/stories": 3, "ui/loop_calls": 1, "ui/chat/open_tabs": 1,
 }  # fmt: skip
 
 # Prints what the host says that plugin.py imports, and what it does import.

@@ -117,8 +117,8 @@ def starting() -> Dict[str, Any]:
 def login() -> Dict[str, Any]:
     """The agent keeps the key for editors to come."""
     sublime.active_window().run_command("gemini_companion_new_chat", {"agent": _agent()})
-    _wait(lambda: _chats()._service is not None)
-    service = cast(ChatService, _chats()._service)
+    _wait(lambda: _chats().access.service is not None)
+    service = cast(ChatService, _chats().access.service)
     answer = service.ask(Configure("gemini", Credentials(API_KEY, "the-key")))
     _wait(lambda: answer.is_there)
     answer.result()

@@ -37,8 +37,9 @@ ENDED = "It has stopped meanwhile; try again."
 
 
 class Companion:
-    """The inbound port. `pid` is the editor's process. `state_path` is a file of this user for the
-    state that is kept over a restart, None if nothing is kept.
+    """The inbound port of the editor with which it is started. `pid` is the editor's process.
+    `state_path` is a file of this user for the state that is kept over a restart, None if nothing
+    is kept.
 
     Every method may be called from any thread and returns at once, except that `stop` waits for as
     long as it is told. After the end the methods do nothing. `environments` holds, by window id,
@@ -46,15 +47,16 @@ class Companion:
     any thread may read it.
     """
 
+    # From the start on.
+    _editor: Editor
+
     def __init__(
         self,
-        editor: Editor,
         pid: int,
         state_path: str | None = None,
         reach: Reach = LOOPBACK,
     ) -> None:
         self.environments: Mapping[int, Mapping[str, str]] = {}
-        self._editor = editor
         self._pid = pid
         self._state_path = state_path
         self._reach = reach
@@ -62,8 +64,10 @@ class Companion:
         self._asked: dict[Answer[Any], asyncio.Future[Any] | None] = {}
         self._thread: LoopThread[Windows] = LoopThread(NAME, self._serve, STOPPED, self._over)
 
-    def start(self) -> None:
-        """Start the thread. It first waits for an earlier companion that is still ending."""
+    def start(self, editor: Editor) -> None:
+        """Start the thread, which serves this editor. It first waits for an earlier companion that
+        is still ending."""
+        self._editor = editor
         self._thread.start()
 
     def post(self, event: Event) -> None:

@@ -9,7 +9,7 @@ import sublime
 from ..ide.events import FileAdded, FileClosed, FileFocused, SelectionChanged
 from ..ide.service import Companion
 from . import queues, views
-from .sublime_editor import SublimeEditor
+from .keyboard import Keyboard
 
 # Tabs that are read at a time, so that a window with thousands does not block the UI thread.
 CHUNK = 20
@@ -18,13 +18,13 @@ CHUNK = 20
 class Files:
     """Reports to one companion. On the UI thread, unless a method says otherwise."""
 
-    def __init__(self, companion: Companion, editor: SublimeEditor) -> None:
+    def __init__(self, companion: Companion, keyboard: Keyboard) -> None:
         self._companion = companion
-        self._editor = editor
+        self._keyboard = keyboard
 
     def activated(self, view: sublime.View) -> None:
         """The view has got the keyboard."""
-        before = self._editor.keyboard
+        before = self._keyboard.view
         # When a preview replaces another, the close of the older one is not always reported
         # (docs/sublime.md 4.8).
         if before is not None and not before.is_valid():
@@ -32,7 +32,7 @@ class Files:
         element = view.element()
         # The palette has the keyboard only for a moment; a terminal's panel keeps it.
         if element is None or element.endswith(":output"):
-            self._editor.keyboard = view
+            self._keyboard.move_to(view)
         window, file = view.window(), views.describe(view)
         if window is not None and file is not None:
             self._companion.post(FileFocused(window.id(), file))

@@ -7,6 +7,7 @@ imported on the worker and then started.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Mapping, MutableMapping
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from .chat.drafts import Drafts
     from .engines import Engines
     from .running import Running
-    from .sublime_editor import SublimeEditor
     from .unseen_messages import UnseenMessages
 
 
@@ -96,20 +96,21 @@ class Host:
         if not self._wanted:
             return
         from .api_server import Api
-        from .chat.drafts import Drafts
+        from .chat.drafts import DRAFTS, Drafts
         from .engines import Engines
         from .running import Running
         from .unseen_messages import UnseenMessages
 
+        messages = self.messages = self.messages or UnseenMessages()
         if self.api is None or self.engines is None:
             self.engines = Engines()
             self.api = Api(self.tell, self.warn, self.engines)
         if self.drafts is None:
             self.drafts = Drafts.in_cache(sublime.cache_path())
-        if self.messages is None:
-            self.messages = UnseenMessages()
+            self.drafts.refusals.subscribe(partial(self.warn, about=DRAFTS))
+            self.drafts.recoveries.subscribe(partial(messages.withdraw, DRAFTS))
         if self.running is None:
-            self.running = Running(self.engines, self.drafts, self.messages)
+            self.running = Running(self.engines, self.drafts, messages)
             self.running.start()
 
     def stop(self) -> None:
@@ -142,10 +143,6 @@ class Host:
         return self.running.companion if self.running is not None else None
 
     @property
-    def editor(self) -> SublimeEditor | None:
-        return self.running.editor if self.running is not None else None
-
-    @property
     def log(self) -> RecentLines | None:
         return self.running.log if self.running is not None else None
 
@@ -156,14 +153,14 @@ class Host:
     def tell(self, sentence: str) -> None:
         """Show for a moment what comes of something that the user has just done."""
         if self.running is not None:
-            self.running.editor.answer(sentence)
+            self.running.messages.answer(sentence)
         else:
             sublime.status_message("Gemini Companion: " + sentence)
 
-    def warn(self, sentence: str) -> None:
-        """Show the sentence until the user has seen it."""
+    def warn(self, sentence: str, about: str = "") -> None:
+        """Show the sentence until the user has seen it, or what it is `about` is withdrawn."""
         if self.running is not None:
-            self.running.editor.tell(sentence)
+            self.running.messages.tell(sentence, about)
         else:
             self.tell(sentence)
 

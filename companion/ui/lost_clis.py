@@ -11,6 +11,7 @@ from typing import Callable
 import sublime
 
 from ..base.private_files import is_running
+from ..base.signal import Signal
 from ..ide.doctor.checks import Failed
 from ..ide.editor import Status
 from ..ide.service import Companion
@@ -27,19 +28,13 @@ LOST = (
 
 
 class LostClis:
-    """The lost CLIs of all windows. `tell` shows a sentence; `changed` is called when they
-    change."""
+    """The lost CLIs of all windows. `tell` shows a sentence; `changes` says that there are
+    others."""
 
-    def __init__(
-        self,
-        companion: Companion,
-        stories: Stories,
-        tell: Callable[[str], None],
-        changed: Callable[[], None],
-    ) -> None:
+    def __init__(self, companion: Companion, stories: Stories, tell: Callable[[str], None]) -> None:
         self._examiner = Examiner(companion, stories, self._found)
         self._tell = tell
-        self._changed = changed
+        self.changes = Signal()
         # By window id: names by the id of the process; and the connected and missing CLIs as they
         # were last reported.
         self._lost: dict[int, dict[int, str]] = {}
@@ -81,7 +76,7 @@ class LostClis:
     def _have(self, window_id: int, lost: dict[int, str]) -> None:
         if lost != self._lost.get(window_id, {}):
             self._lost[window_id] = lost
-            self._changed()
+            self.changes.emit()
 
 
 def _lost(found: Examinations) -> dict[int, str]:

@@ -24,14 +24,19 @@ from .changes.undoing import Undoing
 from .chat.chat_actions import ChatActions
 from .chat.chat_unasked import ChatUnasked
 from .chat.composing import CONTEXTS
-from .chat.drafts import Drafts
+from .chat.drafts import DRAFTS, Drafts
 from .chat.edit_reviews import EditReviews
+from .chat.service_access import ServiceAccess
 from .chat.told_context import ToldContext
 from .chat.turn_actions import TurnActions
+from .code.sublime_code import SublimeCode
+from .edit_diagnostics import EditDiagnostics
 from .engines import Engines
 from .extension_setup import ExtensionSetup
 from .files import Files
 from .found_agents import FoundAgents
+from .keyboard import Keyboard
+from .loop_calls import LoopCalls
 from .lost_clis import LostClis
 from .notices import Notices
 from .pages import doctor, welcome
@@ -48,6 +53,7 @@ from .review.history import EditHistory
 from .review.next_edit import NextEdit
 from .review.notes import Notes
 from .review.owners import CliSessions, Owners, WordsToClis
+from .review.proposal_opener import ProposalOpener
 from .review.queue import ReviewQueue
 from .review.record import DiffRecord
 from .review.resting import Resting
@@ -61,61 +67,102 @@ from .review.unasked import Unasked
 from .review.written_reviews import WrittenReviews
 from .sharing_settings import is_paused
 from .status_bar import StatusBar
-from .sublime_editor import SublimeEditor
+from .stories import Stories
+from .sublime_editor import ClosedByClis, SublimeEditor
 from .terminals import terminus
 from .unseen_messages import UnseenMessages
+from .user_messages import UserMessages
 from .window_watch import WindowWatch
 
 # The context that key bindings ask for.
 DIFF_WAITS = "gemini_companion_diff_waits"
-# What sentences about the unsent texts of chats are about.
-DRAFTS = "drafts"
 
 
 class Running:
     """One companion, and the parts that report the editor to it from `start` on. On the UI
     thread."""
 
-    def __init__(self, engines: Engines, drafts: Drafts, messages: UnseenMessages) -> None:
+    def __init__(self, engines: Engines, drafts: Drafts, unseen: UnseenMessages) -> None:
         self.log = log.start(settings.of().log_level)
         self._cache = os.path.join(sublime.cache_path(), "GeminiCompanion")
         state_path = os.path.join(self._cache, "state.json")
         self._is_first = welcome.is_first_start(self._cache, state_path)
-        self.editor = SublimeEditor(messages)
         self.reach = _reach()
-        self.companion = Companion(self.editor, os.getppid(), state_path, self.reach)
-        self.files = Files(self.companion, self.editor)
-        tell, warn = told = self.editor.answer, self.editor.tell
-        self.stories = self.editor.stories
-        self.reviews = self.editor.reviews = Reviews(self.stories, tell)
+        self.companion = Companion(os.getppid(), state_path, self.reach)
+        self.calls = LoopCalls()
+        self.keyboard = Keyboard()
+        self.messages = UserMessages(unseen)
+        tell, warn = told = self.messages.answer, self.messages.tell
+        self.stories = Stories(warn)
+        self.files = Files(self.companion, self.keyboard)
+        self.edit_diagnostics = EditDiagnostics(self.calls.run)
+        self.notices = Notices(self.stories)
+        self.reviews = Reviews(self.stories, tell)
+        self.scrolling = Scrolling(self.reviews)
         self.resting = Resting(self.reviews)
         self.history = EditHistory(self.companion, *told, os.path.join(self._cache, "edits"))
         self.conflicts = Conflicts(self.companion, self.stories, self.reviews, tell)
-        self.editor.terminal_decisions = TerminalDecisions(self.stories, self.history, warn)
-        words = self.editor.words = WordsToClis(self.companion, self.stories, *told)
-        both = self.companion, self.editor
-        self.turn_edits = TurnEdits()
-        books = EditBooks((self.history, self.turn_edits))
-        self.written = WrittenReviews(*both, self.reviews, books)
-        self.owners = self._owners(words, engines)
-        self.diffs = Actions(*both, self.reviews, self.owners, self.written)
+        self.next_edit = NextEdit(tell)
+        self._add_reviews(engines)
         self.changes = SingleChanges(self.reviews, tell, self.diffs.reject)
         self.accepting = Accepting(self.reviews, self.diffs, self.conflicts, self.history, *told)
         self.unasked = Unasked(self.history, self.written, tell)
         self.sheet_commands = self._change_sheets(tell)
         self.sheets = self.sheet_commands.sheets
         self.queue = ReviewQueue(self.reviews, tell)
-        self.next_edit = self.editor.next_edit = NextEdit(tell)
         self.notes = Notes(self.reviews, warn, self.diffs.reject_in_turn)
-        self.scrolling = self.editor.scrolling = Scrolling(self.reviews)
         self.edits = Edits(self._save)
-        self.lost_clis = LostClis(self.companion, self.stories, tell, lambda: self.status.look())
-        self.status = self._status_bar(self.editor.mention)
-        self.editor.on_status = self._show_status
-        self.notices = self.editor.notices = Notices(self.stories)
+        self.lost_clis = LostClis(self.companion, self.stories, tell)
+        self.status = self._status_bar(self.messages.mention)
+        self.lost_clis.changes.subscribe(self.status.look)
         self._add_pages(tell)
         self.chats = self._chat_actions(engines, drafts, tell)
-        self.windows = WindowWatch(*both, self.files, self.reviews, self._looks())
+        self.windows = WindowWatch(
+            self.companion, self.messages, self.files, self.reviews, self._looks()
+        )
+        self.editor = self._sublime_editor()
+
+    def _add_reviews(self, engines: Engines) -> None:
+        self.opener = ProposalOpener(
+            self.reviews,
+            self.scrolling,
+            self.next_edit,
+            self.notices,
+            self.keyboard,
+            self.messages,
+        )
+        messages = self.messages
+        self.words = WordsToClis(self.companion, self.stories, messages.answer, messages.tell)
+        self.turn_edits = TurnEdits()
+        self.written = WrittenReviews(
+            self.companion,
+            self.stories,
+            self.messages,
+            self.keyboard,
+            self.reviews,
+            self.scrolling,
+            self.words,
+            EditBooks((self.history, self.turn_edits)),
+        )
+        self.owners = self._owners(engines)
+        self.diffs = Actions(
+            self.companion, self.messages, self.keyboard, self.reviews, self.owners, self.written
+        )
+
+    def _sublime_editor(self) -> SublimeEditor:
+        decisions = TerminalDecisions(self.stories, self.history, self.messages.tell)
+        return SublimeEditor(
+            self.calls,
+            self.messages,
+            self.keyboard,
+            SublimeCode(self.calls.run, self.stories, self.keyboard.in_window),
+            self.edit_diagnostics,
+            self.reviews,
+            self.opener,
+            ClosedByClis(self.words, self._save, decisions),
+            self._show_status,
+            self.unasked.gather,
+        )
 
     def _add_pages(self, tell: Callable[[str], None]) -> None:
         self.shared_sheets = SharedSheets(self.companion, self.stories)
@@ -130,13 +177,15 @@ class Running:
         self.extension_setup = ExtensionSetup(tell, self._look_again)
         self.remedies = Remedies(self.companion, tell, self._look_again)
 
-    def _owners(self, words: WordsToClis, engines: Engines) -> Owners:
+    def _owners(self, engines: Engines) -> Owners:
         typed = Drafts.in_cache(sublime.cache_path(), "edits.json")
-        self.chat_edits = EditReviews(self.editor, typed, engines.open_tabs)
-        self.chat_edits.has_old_turns = engines.is_there
-        self.chat_edits.accept = lambda window, view: self.accepting.accept(window, view)
-        self.returned = Returned(self.editor, self.reviews, words)
-        return Owners(CliSessions(self.companion, words), self.chat_edits, self.returned)
+        parts = self.stories, self.messages, self.keyboard, self.reviews
+        self.chat_access = ServiceAccess(engines, self.messages.answer)
+        self.chat_edits = EditReviews(
+            *parts, self.opener, self.chat_access, typed, engines.open_tabs, engines.is_there
+        )
+        self.returned = Returned(*parts, self.words)
+        return Owners(CliSessions(self.companion, self.words), self.chat_edits, self.returned)
 
     def _change_sheets(self, tell: Callable[[str], None]) -> SheetCommands:
         undoing = Undoing(self.history, self.reviews.presses, tell)
@@ -149,30 +198,42 @@ class Running:
             TurnChanges(self.reviews, self.written, self.turn_edits),
         )
         sheets = ChangeSheets(sources, undoing, self.stories, tell)
-        self.reviews.on_change = self.history.on_change = sheets.changed
+        self.reviews.changes.subscribe(sheets.changed)
+        self.history.changes.subscribe(sheets.changed)
         return SheetCommands(sheets, deciding, keeping, self.reviews, self.stories, tell)
 
     def _chat_actions(
         self, engines: Engines, drafts: Drafts, tell: Callable[[str], None]
     ) -> ChatActions:
-        drafts.on_refused = partial(self.editor.tell, about=DRAFTS)
-        drafts.on_accepted = partial(self.editor.withdraw, DRAFTS)
         context = ToldContext(self.companion)
-        engines.open_tabs.on_replace = context.loaded
+        self._forget_tabs = engines.open_tabs.replacements.subscribe(context.loaded)
         chats = ChatActions(
-            engines, drafts, self.stories, tell, self.editor.tell, self.chat_edits, context
+            engines,
+            drafts,
+            self.stories,
+            tell,
+            self.messages.tell,
+            self.chat_access,
+            self.chat_edits,
+            ChatUnasked(self.stories, self.unasked.gather),
+            context,
+            self.notices.show,
+            self.accepting.accept,
         )
-        chats.questions.on_change = self.status.look
-        chats.questions.notify = self.notices.show
-        chats.on_unasked = ChatUnasked(self.stories, self.unasked.gather).heard
-        self.turns = TurnActions(chats, self.turn_edits, self.history, self.sheets.show, tell)
+        chats.questions.changes.subscribe(self.status.look)
+        self.turns = TurnActions(
+            chats, self.turn_edits, self.history, self.sheets.show, self.written.open, tell
+        )
         self.shown_turns = ShownTurns(
-            self.turn_edits, self.sheets, self.turns.fetch, self.stories, self.editor.tell
+            self.turn_edits,
+            self.sheets,
+            self.turns.fetch,
+            self.stories,
+            self.messages.tell,
+            self.written.resume,
         )
-        self.shown_turns.back = self.written.resume
-        self.written.taken_back = self.turns.taken_back
-        self.written.noted = self.turns.noted
-        self.turns.open_review = self.written.open
+        self.written.chat_edits_changed.subscribe(self.turns.tell_change)
+        self.written.words_to_chats.subscribe(lambda noted: self.turns.put_words(*noted))
         return chats
 
     def _status_bar(self, mention: Callable[[str], None]) -> StatusBar:
@@ -196,7 +257,7 @@ class Running:
             self.lost_clis.look,
             self.chats.questions.look,
             self.status.look,
-            self.editor.messages.look,
+            self.messages.unseen.look,
             self.scrolling.look,
             self.shared_sheets.look,
             self.sheets.look,
@@ -205,10 +266,9 @@ class Running:
 
     def start(self) -> None:
         """Must be called where `stop` can still be called if something fails."""
-        self.editor.messages.start()
-        self.reviews.on_end = lambda id: self.editor.withdraw(about_diff(id))
-        self.editor.on_unasked, self.editor.on_edited = self.unasked.gather, self._save
-        self.companion.start()
+        self.messages.unseen.start()
+        self.reviews.ends.subscribe(lambda id: self.messages.withdraw(about_diff(id)))
+        self.companion.start(self.editor)
         self.stories.begin(self._load())
         self.stories.begin(self.extension_setup.renew())
         self.windows.start()
@@ -222,13 +282,14 @@ class Running:
         """Leave diffs as they are for the next start."""
         self.stories.stop()
         self.chats.stop()
+        self._forget_tabs()
         self.windows.stop()
         self.shared_sheets.stop()
         self.sheets.stop()
         self.welcome.stop()
         self.doctor.stop()
         self.status.stop()
-        self.editor.messages.stop(_outlives)
+        self.messages.unseen.stop(_outlives)
         self.scrolling.stop()
         self.next_edit.stop()
         self.reviews.stop()
@@ -236,7 +297,7 @@ class Running:
         for window in sublime.windows():
             self.edits.save_all(window)
         self.chat_edits.stop()
-        self.editor.stop()
+        self.calls.stop()
         # This thread does not wait; the next companion does, on its own thread.
         self.companion.stop(join=0)
 
@@ -258,7 +319,7 @@ class Running:
         """The editor quits and its API no longer works."""
         self.chats.quit()
         self.chat_edits.quit()
-        self.editor.stop()
+        self.calls.stop()
         self.companion.quit()
 
     def environment(self, window: sublime.Window) -> Mapping[str, str]:

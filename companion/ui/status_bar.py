@@ -12,6 +12,7 @@ from ..ide import live_words
 from ..ide.editor import Status
 from . import settings
 from .review.open_diffs import diffs
+from .status_texts import set_status, show_status
 
 KEY = "gemini_companion"
 OFF, NO_CLI, CONNECTED, PAUSED = "Gemini: off", "Gemini: no CLI", "Gemini", "Gemini: paused"
@@ -125,20 +126,3 @@ class StatusBar:
         if not status.connected:
             return NO_CLI
         return CONNECTED if status.connected == 1 else f"{CONNECTED} {status.connected}"
-
-
-def show_status(window: sublime.Window, key: str, text: str) -> None:
-    """Show the text in the status bar of all views of the window that can be seen."""
-    for group in range(window.num_groups()):
-        set_status(window.active_view_in_group(group), key, text)
-    set_status(window.active_view(), key, text)
-
-
-def set_status(view: sublime.View | None, key: str, text: str) -> None:
-    """Show the text in the view's status bar, or nothing if it is empty."""
-    if view is None or view.get_status(key) == text:
-        return
-    if text:
-        view.set_status(key, text)
-    else:
-        view.erase_status(key)

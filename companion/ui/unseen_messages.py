@@ -13,7 +13,7 @@ import sublime
 
 from ..base.shown_text import shown_line
 from . import panels
-from .status_bar import set_status, show_status
+from .status_texts import set_status, show_status
 
 # After the key of the state: the status bar shows texts by their keys.
 KEY = "gemini_companion_messages"
@@ -26,7 +26,7 @@ TITLE = "Messages; close this list, and they are gone"
 class UnseenMessages:
     """The messages that the user has not seen, oldest first, with their times; also those of
     earlier companions. A message is kept once. Only visible views have the text, as in
-    `status_bar`, and only while a companion runs."""
+    `status_texts`, and only while a companion runs."""
 
     def __init__(self) -> None:
         self._is_shown = False

@@ -15,7 +15,7 @@ from . import queues, settings, sharing_settings, views
 from .files import Files
 from .review import restoring
 from .review.reviews import Reviews
-from .sublime_editor import SublimeEditor
+from .user_messages import UserMessages
 
 # Milliseconds between checks: not every closed window has an event, and changed folders have none
 # (docs/sublime.md 4.6).
@@ -32,13 +32,13 @@ class WindowWatch:
     def __init__(
         self,
         companion: Companion,
-        editor: SublimeEditor,
+        messages: UserMessages,
         files: Files,
         reviews: Reviews,
         looks: Sequence[Callable[[], None]],
     ) -> None:
         self._companion = companion
-        self._editor = editor
+        self._messages = messages
         self._files = files
         self._reviews = reviews
         self._looks = looks
@@ -101,12 +101,12 @@ class WindowWatch:
             return
         for problem in sorted(problems - self._problems):
             logger.warning("%s", problem)
-        self._editor.withdraw(INVALID)
+        self._messages.withdraw(INVALID)
         if problems:
             # What the user has written just now comes first.
             first, *rest = sorted(problems, key=lambda it: (it in self._problems, it))
             more = f" The log has {len(rest)} more." if rest else ""
-            self._editor.tell(first + more, INVALID)
+            self._messages.tell(first + more, INVALID)
         self._problems = problems
 
     def _poll(self) -> None:

@@ -51,7 +51,7 @@ class Asked(unittest.TestCase):
 
     def setUp(self) -> None:
         self.editor = FakeEditor()
-        self.companion = Companion(self.editor, PID)
+        self.companion = Companion(PID)
         self.addCleanup(self.companion.stop)
 
     def sentence(self, answer: Answer[Any]) -> str:
@@ -64,19 +64,19 @@ class Asked(unittest.TestCase):
     def test_a_question_before_the_start_is_answered_after_it(self) -> None:
         answer = self.companion.ask(WindowStatuses())
         self.assertFalse(answer.is_there)
-        self.companion.start()
+        self.companion.start(self.editor)
         wait_for(lambda: answer.is_there)
         self.assertEqual(answer.result(), ())
 
     def test_a_question_that_fails_is_logged_with_its_traceback_and_left_unanswered(self) -> None:
-        self.companion.start()
+        self.companion.start(self.editor)
         for question in (Failing(), FailingLater()):
             with self.assertLogs(log.logger, "ERROR") as logs:
                 self.assertEqual(self.sentence(self.companion.ask(question)), service.FAILED)
             self.assertRegex(logs.output[0], "(?s)Failing.*Traceback.*the reason")
 
     def test_what_is_asked_when_the_companion_ends_is_left_unanswered(self) -> None:
-        self.companion.start()
+        self.companion.start(self.editor)
         answer = self.companion.ask(NeverAnswered())
         early = self.companion.ask(WindowStatuses())
         wait_for(lambda: early.is_there)
@@ -84,7 +84,7 @@ class Asked(unittest.TestCase):
         self.assertEqual(self.sentence(answer), service.ENDED)
 
     def test_what_is_asked_after_the_end_is_left_unanswered_at_once(self) -> None:
-        self.companion.start()
+        self.companion.start(self.editor)
         self.companion.stop(PATIENCE)
         answer = self.companion.ask(WindowStatuses())
         self.assertTrue(answer.is_there)
@@ -94,7 +94,7 @@ class Asked(unittest.TestCase):
         broken = mock.patch.object(Windows, "run", side_effect=ZeroDivisionError("the reason"))
         with self.assertLogs(log.logger, "ERROR"), broken:
             answer = self.companion.ask(WindowStatuses())
-            self.companion.start()
+            self.companion.start(self.editor)
             self.assertEqual(self.sentence(answer), service.STOPPED)
 
     def test_each_question_of_many_threads_is_answered_while_it_stops(self) -> None:
@@ -109,7 +109,7 @@ class Asked(unittest.TestCase):
         threads = [threading.Thread(target=ask) for _ in range(3)]
         for thread in threads:
             thread.start()
-        self.companion.start()
+        self.companion.start(self.editor)
         together.wait(PATIENCE)
         self.companion.stop(PATIENCE)
         for thread in threads:

@@ -67,12 +67,12 @@ class ServiceTestCase(unittest.TestCase):
         self.companion = self.make()
 
     def make(self, state_path: str | None = None) -> Companion:
-        companion = Companion(self.editor, PID, state_path)
+        companion = Companion(PID, state_path)
         self.addCleanup(companion.stop)
         return companion
 
     def start(self, *windows: int) -> None:
-        self.companion.start()
+        self.companion.start(self.editor)
         self.companion.post(WindowsChanged({it: (f"/{it}",) for it in windows}))
         wait_for(lambda: set(self.companion.environments) == set(windows))
 
@@ -177,12 +177,12 @@ class StartAndStop(ServiceTestCase):
 
     def test_a_companion_that_was_never_started_can_be_stopped(self) -> None:
         self.companion.stop(PATIENCE)
-        self.companion.start()
+        self.companion.start(self.editor)
         wait_for(lambda: not self.threads())
         self.assertEqual(self.files(), [])
 
     def test_a_stop_right_after_the_start_ends_it_all_the_same(self) -> None:
-        self.companion.start()
+        self.companion.start(self.editor)
         self.companion.post(WindowsChanged({1: ()}))
         self.companion.stop(10)
         self.assertEqual((self.threads(), self.files()), ([], []))
@@ -302,7 +302,7 @@ class Failures(ServiceTestCase):
     def test_a_failure_of_the_thread_is_logged_and_told_with_what_to_do(self) -> None:
         broken = mock.patch.object(discovery, "sweep", side_effect=ZeroDivisionError("the reason"))
         with self.assertLogs(log.logger, "ERROR") as logs, broken:
-            self.companion.start()
+            self.companion.start(self.editor)
             # From 3.13 on a thread counts as alive for a moment after it is listed no longer.
             wait_for(lambda: not self.companion.is_running)
         self.assertRegex(logs.output[0], "(?s)Traceback.*ZeroDivisionError: the reason")
@@ -333,9 +333,9 @@ class Teller(Editor):
     def tell(self, sentence, about=""): print("told:", sentence)
     def withdraw(self, about): pass
 recent = log.start("info")
-companion = Companion(Teller(), 1)
+companion = Companion(1)
 companion.post(WindowsChanged({1: ()}))
-companion.start()
+companion.start(Teller())
 for thread in threading.enumerate():
     if thread.name == "GeminiCompanion":
         thread.join(60)

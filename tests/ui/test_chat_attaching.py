@@ -17,7 +17,7 @@ from GeminiCompanion.companion.chat.attached import (
 from GeminiCompanion.companion.ui import application, sharing_settings
 from GeminiCompanion.companion.ui.chat import attaching
 from GeminiCompanion.companion.ui.prompt import sending
-from GeminiCompanion.companion.ui.sublime_editor import PREFIX
+from GeminiCompanion.companion.ui.user_messages import PREFIX
 
 from .reviewing import Steps
 from .test_chat_composer import ComposerCase

@@ -7,7 +7,7 @@ from typing import Any, Generator
 import sublime
 from GeminiCompanion.companion.chat.rendered import Patch, Rendered
 from GeminiCompanion.companion.ui.chat import code_taking
-from GeminiCompanion.companion.ui.sublime_editor import PREFIX
+from GeminiCompanion.companion.ui.user_messages import PREFIX
 
 from .adapter import text_of
 from .reviewing import Steps

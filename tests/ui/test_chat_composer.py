@@ -24,7 +24,7 @@ from GeminiCompanion.companion.ui.chat import above, drafts
 from GeminiCompanion.companion.ui.chat.chat_actions import NO_WORDS, NOTHING
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION, ChatView
 from GeminiCompanion.companion.ui.chat.said_before import SAID_BEFORE
-from GeminiCompanion.companion.ui.sublime_editor import PREFIX
+from GeminiCompanion.companion.ui.user_messages import PREFIX
 
 from .reviewing import Steps
 from .test_chat_tabs import ChatCase, running
@@ -56,7 +56,7 @@ class ComposerCase(ChatCase):
 
     def press(self, view: sublime.View, link: str) -> None:
         self.assertIn(f'href="{link}"', self.above(view))
-        self.chats.tabs.on_pressed(self.of(view), link)
+        self.chats.tabs.presses.emit((self.of(view), link))
 
     def asked_last(self) -> Any:
         return self.service.asked[-1][0]

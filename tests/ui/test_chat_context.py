@@ -104,7 +104,7 @@ class Context(ChatCase):
         yield from self.update(view, state=WORKING, queue=Queue((message,), False))
         chat = self.chats.tabs.of(view)
         assert chat is not None
-        self.chats.tabs.on_pressed(chat, link)
+        self.chats.tabs.presses.emit((chat, link))
         yield lambda: isinstance(self.service.asked[-1][0], TakeBack)
         self.service.asked[-1][1].give(message)
         yield from self.until_turn()

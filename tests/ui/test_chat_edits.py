@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import unittest
+from copy import copy
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Coroutine, Generator, Sequence, TypeVar
@@ -30,12 +31,12 @@ from GeminiCompanion.companion.ui import sharing_settings
 from GeminiCompanion.companion.ui.chat import asked_edits, edit_reviews, open_tabs
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.drafts import Drafts
-from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, KEPT, OVER, EditReviews
+from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, KEPT, OVER
 from GeminiCompanion.companion.ui.chat.turn_actions import NO_EDIT
 from GeminiCompanion.companion.ui.chat.waiting_questions import WaitingQuestion
 from GeminiCompanion.companion.ui.review import comments, ending, head, record, restoring
 from GeminiCompanion.companion.ui.review.turn_edits import turn_id
-from GeminiCompanion.companion.ui.sublime_editor import PREFIX
+from GeminiCompanion.companion.ui.user_messages import PREFIX
 
 from ..support import PATIENCE
 from .adapter import text_of
@@ -174,7 +175,8 @@ class Deciding(EditCase):
         yield from self.asked_right()
         running = self.running().chat_edits
         ((key, asked),) = running._asked.items()
-        own = EditReviews(running._editor, running._typed, running._tabs)
+        own = copy(running)
+        own._was_on_top = set()
         own._asked = {key: replace(asked, seen=set())}
         in_front = {(key, self.path)}
         for looks, is_unseen in ((1, True), (2, False)):
@@ -279,7 +281,7 @@ class WithACommand(EditCase):
         async def fails(window: sublime.Window, view: sublime.View) -> bool:
             raise Unanswered("It failed.")
 
-        self.replace(self.running().chat_edits, "accept", fails)
+        self.replace(self.chats.answering._replies, "_accept", fails)
         self.allow()
         yield lambda: f"{PREFIX}It failed." in self.sentences
         yield from self.command(right, "accept_diff")

@@ -42,7 +42,7 @@ from GeminiCompanion.companion.ui.chat.conversation_list import (
 )
 from GeminiCompanion.companion.ui.chat.drafts import folder_of
 from GeminiCompanion.companion.ui.chat.option_panels import CURRENT, NOT_YET
-from GeminiCompanion.companion.ui.sublime_editor import PREFIX
+from GeminiCompanion.companion.ui.user_messages import PREFIX
 
 from .adapter import text_of
 from .reviewing import Steps

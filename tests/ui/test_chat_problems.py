@@ -143,7 +143,7 @@ class Problems(ChatCase):
         yield from self.update(self.view, state=WORKING, queue=Queue((message,), False))
         chat = self.chats.tabs.of(self.view)
         assert chat is not None
-        self.chats.tabs.on_pressed(chat, "take_back 1")
+        self.chats.tabs.presses.emit((chat, "take_back 1"))
         self.service.asked[-1][1].give(message)
         yield from self.until_turn()
         self.assertEqual(len((yield from self.sent())), 1)

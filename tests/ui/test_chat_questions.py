@@ -155,7 +155,7 @@ class InSight(QuestionCase):
 
     def test_the_desktop_is_told_of_each_question_once(self) -> Steps:
         told: list[str] = []
-        self.replace(self.chats.questions, "notify", lambda window, words: told.append(words))
+        self.replace(self.chats.questions, "_notify", lambda window, words: told.append(words))
         view = yield from self.chat()
         yield from self.asks(view, command="make\nall")
         yield from self.tell(view, Content("more"))

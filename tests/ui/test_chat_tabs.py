@@ -36,7 +36,7 @@ from GeminiCompanion.companion.ui.chat.chat_tabs import CLICK
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION, LEFT, UNSENT
 from GeminiCompanion.companion.ui.chat.link_actions import A_FOLDER, NO_FILE
 from GeminiCompanion.companion.ui.chat.state_line import KEY
-from GeminiCompanion.companion.ui.sublime_editor import PREFIX
+from GeminiCompanion.companion.ui.user_messages import PREFIX
 from unittesting import AWAIT_WORKER
 
 from .adapter import text_of
@@ -86,7 +86,7 @@ class ChatCase(ReviewCase):
         self.service = Service()
         self.replace(chat_service, "ChatService", lambda engine, heard: self.service)
         self.chats: ChatActions = self.running().chats
-        self.replace(self.chats, "_service", None)
+        self.replace(self.chats.access, "service", None)
         self.sentences = self.told()
 
     def tearDown(self) -> Generator[Any, Any, None]:

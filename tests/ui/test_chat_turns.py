@@ -273,7 +273,7 @@ class AfterRestart(SheetCase):
         sublime.run_command("gemini_companion_restart_companion")
         yield lambda: plugin._host.is_running and plugin._host.running.chats is not self.chats
         self.chats = self.running().chats
-        self.replace(self.chats, "_service", self.service)
+        self.replace(self.chats.access, "service", self.service)
         yield from self.until_turn()
 
     def test_the_sheet_has_the_edits_of_the_turn_again(self) -> Steps:

@@ -96,20 +96,20 @@ class Context(AdapterTestCase):
 
     def test_the_palette_has_no_keyboard_of_its_own_and_a_terminals_panel_has(self) -> Steps:
         view = yield from self.open("a.py", "a\n")
-        yield lambda: plugin._host.running.editor.keyboard == view
+        yield lambda: plugin._host.running.keyboard.view == view
         listener = plugin.GeminiCompanionListener()
         for element, keeps in (("command_palette:input", True), ("terminal:output", False)):
             other = mock.Mock(**{"element.return_value": element, "window.return_value": None})
             other.file_name.return_value = None
             other.settings.return_value.get.return_value = None
             listener.on_activated(other)
-            self.assertEqual(plugin._host.running.editor.keyboard, view if keeps else other)
+            self.assertEqual(plugin._host.running.keyboard.view, view if keeps else other)
         listener.on_activated(view)
 
     def test_a_preview_that_another_one_replaced_is_told_to_be_closed(self) -> Steps:
         view = yield from self.open("a.py", "a\n")
         gone = sublime.View(987654)
         with mock.patch.object(plugin._host.companion, "post") as post:
-            plugin._host.running.editor.keyboard = gone
+            plugin._host.running.keyboard.view = gone
             plugin.GeminiCompanionListener().on_activated(view)
         self.assertIn(mock.call(FileClosed(gone.id())), post.mock_calls)

@@ -173,7 +173,7 @@ class Diffs(DeskCase):
         "the layout is remembered": lambda t: setattr(t, "before_it", t.window.layout()),
         "the layout comes back at the end": layout_comes_back,
         "the companion knows that (.+) has it": lambda t, name: t.until_equal(
-            lambda: plugin._host.running.editor.keyboard, t.view(name)
+            lambda: plugin._host.running.keyboard.view, t.view(name)
         ),
         "the user moves the dividers": move_dividers,
         "the user makes a group": make_group,

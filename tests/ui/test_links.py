@@ -85,7 +85,7 @@ class Names(AdapterTestCase):
     def test_an_id_that_nobody_knows_is_told_and_nothing_happens(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
-        with mock.patch.object(plugin._host.editor, "answer") as answer:
+        with mock.patch.object(plugin._host.running.messages, "answer") as answer:
             for id in ("0" * 32, "", 7):
                 for action in ("accept", "reject", "release"):
                     answer.reset_mock()

@@ -9,7 +9,7 @@ import sublime
 from GeminiCompanion.companion.ui import presses
 from GeminiCompanion.companion.ui.changes import deciding
 from GeminiCompanion.companion.ui.review import accepting, reviews
-from GeminiCompanion.companion.ui.sublime_editor import PREFIX
+from GeminiCompanion.companion.ui.user_messages import PREFIX
 
 from .adapter import text_of
 from .reviewing import ReviewCase, Steps

@@ -297,7 +297,12 @@ class Schema(unittest.TestCase):
 class Changing(AdapterTestCase):
     def set(self, key: str, value: Any) -> None:
         stored = sublime.load_settings(settings.FILE)
-        self.addCleanup(stored.set, key, stored.get(key))
+        before = stored.get(key)
+        if before is None:
+            # A test before has erased it.
+            self.addCleanup(stored.erase, key)
+        else:
+            self.addCleanup(stored.set, key, before)
         stored.set(key, value)
 
     def set_project(self, ours: Any) -> None:
@@ -307,7 +312,7 @@ class Changing(AdapterTestCase):
 
     def test_a_bad_value_is_told_once_for_each_change_and_stands_in_the_log(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
-        with mock.patch.object(plugin._host.editor, "tell") as tell:
+        with mock.patch.object(plugin._host.running.messages, "tell") as tell:
             self.set("focus_diff", 7)
             yield lambda: tell.called
             plugin._host.running.windows.look()
@@ -331,7 +336,7 @@ class Changing(AdapterTestCase):
         yield lambda: plugin._host.environment(self.window)
         # Those of a test before may be known until the next look.
         yield lambda: not plugin._host.running.windows._problems
-        with mock.patch.object(plugin._host.editor, "tell") as tell:
+        with mock.patch.object(plugin._host.running.messages, "tell") as tell:
             self.set_project({"diffs": 1, "focus_diff": 2, "is_trusted": 3})
             plugin._host.running.windows.look()
             yield lambda: tell.called
@@ -417,7 +422,7 @@ class Changing(AdapterTestCase):
 
     def test_a_map_that_makes_no_sense_costs_that_setting_only_and_is_told(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
-        with mock.patch.object(plugin._host.editor, "tell") as tell:
+        with mock.patch.object(plugin._host.running.messages, "tell") as tell:
             self.set_project({"focus_diff": True, "path_maps": [{"local": "a", "remote": "/b"}]})
             plugin._host.running.windows.look()
             yield lambda: tell.called

@@ -180,7 +180,7 @@ class Changing(SharingTestCase):
     def test_a_pattern_that_cannot_be_read_holds_back_all_and_is_told(self) -> Steps:
         yield from self.open("a.py", "x\n")
         cli = yield from self.connect()
-        with mock.patch.object(plugin._host.editor, "tell") as tell:
+        with mock.patch.object(plugin._host.running.messages, "tell") as tell:
             self.set("exclude", ["*.pem", "keys/[a-"])
             yield from self.until_equal(lambda: self.paths(cli), [])
             yield lambda: tell.called

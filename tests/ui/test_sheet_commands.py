@@ -417,8 +417,8 @@ class Many(CommandCase):
         rights = yield from self.propose_files(*((OLD, NEW) for _ in range(count)))
         path = self.write("more.py", OLD)
         looked: list[int] = []
-        editor = self.running().editor
-        show = editor.show_proposal
+        opener = self.running().opener
+        show = opener.open_review
 
         def counted(view: sublime.View) -> DiffRecord | None:
             looked.append(view.id())
@@ -428,7 +428,7 @@ class Many(CommandCase):
             with mock.patch.object(record, "read", counted):
                 show(*arguments)
 
-        self.replace(editor, "show_proposal", watched)
+        self.replace(opener, "open_review", watched)
         yield from self.diff(self.cli, path, NEW)
         # The one that was in front is drawn as well.
         usual = sorted(looked.count(it.id()) for it in rights)[count // 2]

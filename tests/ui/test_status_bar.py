@@ -42,12 +42,8 @@ class Lost(unittest.TestCase):
         self.changes: list[tuple[str, ...]] = []
         self.stories = StepsAtOnce()
         self.addCleanup(self.stories.stop)
-        self.clis = LostClis(
-            mock.Mock(),
-            self.stories,
-            self.told.append,
-            lambda: self.changes.append(self.names()),
-        )
+        self.clis = LostClis(mock.Mock(), self.stories, self.told.append)
+        self.clis.changes.subscribe(lambda: self.changes.append(self.names()))
         # Each examination as it was asked for.
         self.asked: list[Answer[Any]] = []
         patched(self, mock.patch.object(examinations, "examine", self.examine))
@@ -148,8 +144,8 @@ class WhatItSays(AdapterTestCase):
         # What is told meanwhile is shown afterwards.
         missed: list[Any] = []
         editor = plugin._host.running.editor
-        self.addCleanup(lambda: [editor.on_status(each) for each in missed])
-        patched(self, mock.patch.object(editor, "on_status", missed.append))
+        self.addCleanup(lambda: [editor._show_statuses(each) for each in missed])
+        patched(self, mock.patch.object(editor, "_show_statuses", missed.append))
         self.addCleanup(vars(self.bar).update, vars(self.bar).copy())
         self.lost: tuple[str, ...] = ()
         self.unseen, self.asked = 0, ""
@@ -307,7 +303,7 @@ class InTheEditor(AdapterTestCase):
         yield from self.until_equal(lambda: view.get_status(KEY), "Gemini: no CLI")
 
     def test_a_cli_that_leaves_is_not_said_over_what_was_told_a_moment_ago(self) -> Steps:
-        editor = plugin._host.editor
+        editor = plugin._host.running.messages
         with mock.patch.object(sublime, "status_message") as shown:
             editor.tell("Your decision waits.")
             yield lambda: shown.called

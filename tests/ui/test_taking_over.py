@@ -16,7 +16,7 @@ from GeminiCompanion.companion.ui.chat.taking_over import (
     NONE,
     UNTITLED,
 )
-from GeminiCompanion.companion.ui.sublime_editor import PREFIX
+from GeminiCompanion.companion.ui.user_messages import PREFIX
 
 from .reviewing import Steps
 from .test_chat_list import ListCase

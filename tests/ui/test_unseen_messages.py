@@ -14,9 +14,9 @@ from .reviewing import ReviewCase, Steps
 class Unseen(ReviewCase):
     def setUp(self) -> None:
         super().setUp()
-        self.running().editor.messages._unseen.clear()
-        self.addCleanup(self.running().editor.messages.look)
-        self.addCleanup(self.running().editor.messages._unseen.clear)
+        self.running().messages.unseen._unseen.clear()
+        self.addCleanup(self.running().messages.unseen.look)
+        self.addCleanup(self.running().messages.unseen._unseen.clear)
 
     def shown(self) -> str:
         view = self.window.active_view()
@@ -24,10 +24,10 @@ class Unseen(ReviewCase):
 
     def test_it_stays_until_the_list_was_open(self) -> Steps:
         yield from self.open("a.txt", "a\n")
-        self.running().editor.tell("The first one.")
-        self.running().editor.tell("The second one.")
+        self.running().messages.tell("The first one.")
+        self.running().messages.tell("The second one.")
         yield from self.until_equal(self.shown, "Show Messages (2): The second one.")
-        self.running().editor.answer("Something else.")
+        self.running().messages.answer("Something else.")
         yield from self.open("b.txt", "b\n")
         yield from self.until_equal(self.shown, "Show Messages (2): The second one.")
         asked = self.panels()
@@ -36,7 +36,7 @@ class Unseen(ReviewCase):
         self.assertEqual(
             [it.trigger for it in asked[0]["items"]], ["The second one.", "The first one."]
         )
-        self.running().editor.tell("The third one.")
+        self.running().messages.tell("The third one.")
         yield from self.until_turn()
         asked[0]["on_select"](-1)
         yield from self.until_equal(self.shown, "Show Messages (1): The third one.")
@@ -51,12 +51,12 @@ class Unseen(ReviewCase):
     def test_one_that_is_told_twice_is_there_once(self) -> Steps:
         yield from self.open("a.txt", "a\n")
         for sentence in ("It is so.", "Else.", "It is so."):
-            self.running().editor.tell(sentence)
+            self.running().messages.tell(sentence)
         yield from self.until_equal(self.shown, "Show Messages (2): It is so.")
 
     def test_one_that_is_not_true_any_more_goes_and_others_stay(self) -> Steps:
         yield from self.open("a.txt", "a\n")
-        editor = self.running().editor
+        editor = self.running().messages
         for sentence, about in (("It waits.", "one"), ("It waits.", "two"), ("It stays.", "")):
             editor.tell(sentence, about)
         editor.withdraw("one")
@@ -69,7 +69,7 @@ class Unseen(ReviewCase):
 
     def test_what_is_about_unsent_texts_or_a_diff_outlives_the_companion(self) -> Steps:
         yield from self.open("a.txt", "a\n")
-        messages = self.running().editor.messages
+        messages = self.running().messages.unseen
         for about in ("server 1", running.DRAFTS, accepting.about_diff("1")):
             messages.add(f"About {about}.", about)
         messages.stop(running._outlives)
@@ -83,10 +83,10 @@ class Unseen(ReviewCase):
         self.cli.close()
         yield self.cli.stream_ended.is_set
         self.run_command("reject_diff")
-        yield lambda: AWAY in self.running().editor.messages._unseen
+        yield lambda: AWAY in self.running().messages.unseen._unseen
         later = yield from self.connect()
         yield lambda: later.received("ide/diffRejected")
-        yield lambda: AWAY not in self.running().editor.messages._unseen
+        yield lambda: AWAY not in self.running().messages.unseen._unseen
 
     def test_a_diff_that_is_closed_while_it_is_being_accepted_is_told_so(self) -> Steps:
         right = yield from self.propose("old\n", "new\n")
@@ -96,7 +96,7 @@ class Unseen(ReviewCase):
         yield lambda: asked
         right.close()
         expected = accepting.CLOSED.format("file.txt") + accepting.IN_TAB
-        yield lambda: expected in self.running().editor.messages._unseen
+        yield lambda: expected in self.running().messages.unseen._unseen
         yield from self.until_rejected()
 
     def test_what_a_restart_has_kept_from_being_accepted_stands_there_until_it_is_decided(
@@ -105,8 +105,8 @@ class Unseen(ReviewCase):
         yield from self.open("a.txt", "a\n")
         right = yield from self.propose("old\n", "new\n")
         expected = accepting.NOT_ACCEPTED.format("file.txt")
-        self.running().editor.tell("It stays.")
-        self.running().editor.tell("The companion of before says so.", "its own")
+        self.running().messages.tell("It stays.")
+        self.running().messages.tell("The companion of before says so.", "its own")
         yield from self.until_turn()
         self.run_command("accept_diff")
         plugin._host.stop()
@@ -114,13 +114,13 @@ class Unseen(ReviewCase):
         plugin._host.start()
         yield lambda: plugin._host.environment(self.window)
         yield from self.until_equal(
-            lambda: [*self.running().editor.messages._unseen], ["It stays.", expected]
+            lambda: [*self.running().messages.unseen._unseen], ["It stays.", expected]
         )
         yield from self.until_equal(self.shown, f"Show Messages (2): {expected}")
         self.run_command("reject_diff")
         yield lambda: not right.is_valid()
-        yield lambda: expected not in self.running().editor.messages._unseen
-        self.assertIn("It stays.", self.running().editor.messages._unseen)
+        yield lambda: expected not in self.running().messages.unseen._unseen
+        self.assertIn("It stays.", self.running().messages.unseen._unseen)
 
     def test_bad_values_are_told_until_they_are_mended(self) -> Steps:
         yield from self.open("a.txt", "a\n")
@@ -144,4 +144,4 @@ class Unseen(ReviewCase):
         self.run_command("reject_diff")
         yield lambda: not right.is_valid()
         asked[0]("why")
-        yield lambda: notes.DECIDED in self.running().editor.messages._unseen
+        yield lambda: notes.DECIDED in self.running().messages.unseen._unseen

@@ -7,6 +7,7 @@ from typing import Callable, Sequence
 
 import sublime
 
+from ...base.signal import ValueSignal
 from .. import queues, settings
 from ..review import open_diffs
 from ..stories import Stories
@@ -34,8 +35,8 @@ class ChangeSheets:
         self._stories = stories
         self._tell = tell
         self._sheets: dict[int, ChangeSheet] = {}
-        # Called with the view of each sheet that is new here.
-        self.on_adopted: Callable[[sublime.View], None] = lambda view: None
+        # The view of a sheet that is new here.
+        self.adoptions = ValueSignal[sublime.View]()
 
     def show(self, window: sublime.Window) -> None:
         """Bring the window's sheet to the front, or open one."""
@@ -128,7 +129,7 @@ class ChangeSheets:
         sheet = ChangeSheet(view, self._sources, self._stories, self._tell)
         self._sheets[view.buffer_id()] = sheet
         sheet.refresh()
-        self.on_adopted(view)
+        self.adoptions.emit(view)
 
 
 def _is_sheet(view: sublime.View) -> bool:

@@ -22,8 +22,8 @@ Fetch = Callable[[sublime.Window, ShownTurn], Coroutine[Any, Any, Sequence[Edit]
 
 
 class ShownTurns:
-    """Those of one companion. `fetch` gives the edits of a turn, or raises Unanswered; `back` is
-    called when some have come back."""
+    """Those of one companion. `fetch` gives the edits of a turn, or raises Unanswered; `come_back`
+    is called when some have come back."""
 
     def __init__(
         self,
@@ -32,16 +32,18 @@ class ShownTurns:
         fetch: Fetch,
         stories: Stories,
         tell: Callable[[str], None],
+        come_back: Callable[[], None],
     ) -> None:
         self._edits = edits
         self._sheets = sheets
         self._fetch = fetch
         self._stories = stories
         self._tell = tell
-        self.back: Callable[[], None] = lambda: None
+        self._come_back = come_back
         # Those that are still to come back, with the ids of their windows.
         self._missing: list[tuple[int, ShownTurn]] = []
-        edits.on_change, sheets.on_adopted = self.changed, self.adopted
+        edits.changes.subscribe(self.changed)
+        sheets.adoptions.subscribe(self.adopted)
 
     def changed(self) -> None:
         """There are other edits."""
@@ -70,7 +72,7 @@ class ShownTurns:
         # A story that is cut leaves it in the view for the next start.
         self._missing.remove((window.id(), shown))
         self._edits.show(found)
-        self.back()
+        self._come_back()
 
     def _note(self, view: sublime.View) -> None:
         window = view.window()

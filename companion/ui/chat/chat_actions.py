@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Callable, Iterable, TypeVar
+from typing import TYPE_CHECKING, Callable, TypeVar
 
 import sublime
 
@@ -17,13 +17,15 @@ from . import chat_places, link_actions
 from .answering import Answering
 from .chat_drawing import ChatDrawing
 from .chat_tabs import ChatTabs
+from .chat_unasked import ChatUnasked
 from .chat_view import CONVERSATION, ChatView
 from .composing import Composing
 from .drafts import Drafts, folder_of
-from .edit_reviews import EditReviews
+from .edit_reviews import Accept, EditReviews
 from .link_actions import Followed
 from .message_sending import MessageSending
 from .replies import Replies
+from .service_access import ServiceAccess
 from .told_context import ToldContext
 from .waiting_questions import WaitingQuestions
 
@@ -40,11 +42,11 @@ NAME = "Chat"
 NOTHING = "There is nothing to send: write a message at the end of the chat."
 NO_WORDS = "Write a message first: what is attached is sent with it."
 ON_ITS_WAY = "Your last message is still on its way; send this one in a moment."
-NO_LIBRARIES = "The chat cannot start: {}."
 
 
 class ChatActions:
-    """`service` is None until a chat is looked at: many editors never have one."""
+    """`access` leads to the service. `edits` and `unasked` hear what agents want to edit, and have
+    edited, `notify` gets a sentence for the desktop and its window. `accept` accepts a review."""
 
     def __init__(
         self,
@@ -53,8 +55,12 @@ class ChatActions:
         stories: Stories,
         tell: Callable[[str], None],
         warn: Callable[[str], None],
+        access: ServiceAccess,
         edits: EditReviews,
+        unasked: ChatUnasked,
         context: ToldContext,
+        notify: Callable[[sublime.Window, str], None],
+        accept: Accept,
     ) -> None:
         self.engines = engines
         self.drafts = drafts
@@ -62,23 +68,24 @@ class ChatActions:
         self.stories = self._stories = stories
         self._tell = tell
         self.tabs = ChatTabs(drafts, self.seen, self.left, self._follow)
-        self.questions = WaitingQuestions(self.tabs)
-        replies = Replies(stories, tell, warn, self.needed, edits)
+        self.questions = WaitingQuestions(self.tabs, notify)
+        self.access, self.needed = access, access.needed
+        replies = Replies(stories, tell, warn, access.needed, edits, accept)
         self.answering = Answering(self.questions, replies, stories, tell)
         self.drawing = ChatDrawing(
             lambda: self.tabs.chats, stories.begin, self._updated, (self.left, self.seen)
         )
-        self.tabs.on_clone, self.tabs.on_closing = self.drawing.finish, self._closing
+        access.updates.subscribe(self.drawing.updated)
+        access.failures.subscribe(self._fail)
+        self.tabs.views_added.subscribe(self.drawing.finish)
+        self.tabs.closings.subscribe(self._closing)
         self.composing = Composing(
             self.tabs, self._followed, context.taken_back, drafts, stories, tell
         )
         shown = self.tabs, self._followed, self.composing
         self._sending = MessageSending(*shown, context, drafts, stories)
-        self._edits, edits.needed = edits, self.needed
-        edits.show_question = self.answering.show_call
-        # Called with each update, and the window of its tab.
-        self.on_unasked: Callable[[sublime.Window, ChatUpdate], None] = lambda window, update: None
-        self._service: ChatService | None = None
+        self._edits, self._unasked = edits, unasked
+        edits.wanted_questions.subscribe(lambda key: self.answering.show_call(*key))
         # The conversations that are open in the service.
         self._opened: set[str] = set()
 
@@ -89,8 +96,8 @@ class ChatActions:
         """Leave the tabs as they are for the next start."""
         self.tabs.stop()
         self.drafts.save()
-        if self._service is not None:
-            self._service.stop()
+        if self.access.service is not None:
+            self.access.service.stop()
 
     def quit(self) -> None:
         """The editor quits and its API no longer works."""
@@ -173,15 +180,15 @@ class ChatActions:
     def left(self, chat: ChatView) -> None:
         """It is not shown any more, until it is `seen` again."""
         self._opened.discard(chat.conversation)
-        if self._service is not None:
-            self._service.close(chat.conversation)
+        if self.access.service is not None:
+            self.access.service.close(chat.conversation)
 
     def _updated(self, chat: ChatView) -> None:
         window = chat.views[0].window()
         if window is not None and chat.told is not None:
             self.context.heard(chat.told)
             self._edits.heard(window, chat.told)
-            self.on_unasked(window, chat.told)
+            self._unasked.heard(window, chat.told)
         self.answering.updated(chat)
 
     def _closing(self, chat: ChatView) -> None:
@@ -190,21 +197,11 @@ class ChatActions:
         self._edits.closed(chat.conversation)
         self.context.closed(chat.conversation)
 
-    async def needed(self) -> ChatService | None:
-        """The service; None if a library is missing, which the user is told."""
-        if self._service is None:
-            try:
-                engine = await self.engines.needed()
-            except ImportError as error:
-                problem = NO_LIBRARIES.format(error)
-                self._tell(problem)
-                _fail(self.tabs.chats, problem)
-                return None
-            from ...chat.chat_service import ChatService
-
-            if self._service is None:
-                self._service = ChatService(engine, self.drawing.updated)
-        return self._service
+    def _fail(self, problem: str) -> None:
+        """There is no service: say so in the chats of which nothing else is known."""
+        for chat in self.tabs.chats:
+            if chat.told is None or chat.told.state == FAILED:
+                chat.update(ChatUpdate(chat.conversation, FAILED, problem))
 
     # Messages
 
@@ -232,7 +229,7 @@ class ChatActions:
         """End the turn that runs in the chat of the window."""
         view = self.tabs.in_window(window)
         chat = self.tabs.of(view) if view is not None else None
-        if chat is not None and self._service is not None:
+        if chat is not None and self.access.service is not None:
             from ...chat.requests import Stop
 
             story = self.ask(chat, Stop(chat.conversation))
@@ -268,10 +265,3 @@ class ChatActions:
 def new_id() -> str:
     """Of a conversation that does not exist yet, as the engine makes them."""
     return secrets.token_hex(16)
-
-
-def _fail(chats: Iterable[ChatView], problem: str) -> None:
-    """There is no service: say so in the chats of which nothing else is known."""
-    for chat in chats:
-        if chat.told is None or chat.told.state == FAILED:
-            chat.update(ChatUpdate(chat.conversation, FAILED, problem))

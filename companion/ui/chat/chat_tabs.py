@@ -7,10 +7,11 @@ Sublime brings tabs back by itself; a view with the setting of a chat is one, wh
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, Tuple
 
 import sublime
 
+from ...base.signal import ValueSignal
 from ...chat.question import ChatQuestion
 from ...chat.rendered import Link
 from .. import queues
@@ -32,8 +33,9 @@ CLICK = 200
 
 class ChatTabs:
     """`seen` is called when a chat is looked at, `left` when its last tab is closed, `follow` with
-    a link that the user follows. `on_typed` hears of each change of an unsent text, `on_pressed` of
-    a link above a composer."""
+    a link that the user follows. `typings` tells each change of an unsent text, `presses` a
+    link above a composer. `views_added` tells a chat that has another view now, `closings` one
+    whose last view the user closes."""
 
     def __init__(
         self,
@@ -44,13 +46,12 @@ class ChatTabs:
     ) -> None:
         self._drafts = drafts
         self._seen, self._left, self._follow = seen, left, follow
-        self.on_typed: Callable[[ChatView], None] = lambda chat: None
-        self.on_pressed: Callable[[ChatView, str], None] = lambda chat, link: None
+        self.typings = ValueSignal[ChatView]()
+        self.presses = ValueSignal[Tuple[ChatView, str]]()
+        self.views_added = ValueSignal[ChatView]()
+        self.closings = ValueSignal[ChatView]()
         # By the ids of their buffers.
         self._chats: dict[int, ChatView] = {}
-        # Called with a chat that has another view now, and when the user closes its last one.
-        self.on_clone: Callable[[ChatView], None] = _ignore
-        self.on_closing: Callable[[ChatView], None] = _ignore
 
     def start(self) -> None:
         """Adopt the tabs that are there already."""
@@ -100,7 +101,7 @@ class ChatTabs:
                 conversation,
                 draft,
                 self._typed,
-                lambda *it: self.on_pressed(*it),
+                lambda *press: self.presses.emit(press),
                 self._drafts.at(conversation),
             )
             self._chats[view.buffer_id()] = chat
@@ -135,7 +136,7 @@ class ChatTabs:
         chat = self.of(view)
         if chat is not None:
             chat.decorate(view)
-            self.on_clone(chat)
+            self.views_added.emit(chat)
 
     def closing(self, view: sublime.View) -> None:
         """The user closes a view. What is unsent in it is a draft."""
@@ -150,7 +151,7 @@ class ChatTabs:
         if any(it.conversation == chat.conversation for it in self.chats):
             # A tab that a project brought back shows it, too.
             return
-        self.on_closing(chat)
+        self.closings.emit(chat)
         if not (chat.composer.text.strip() or chat.above.attached):
             self._drafts.forget(chat.conversation)
         self._left(chat)
@@ -159,7 +160,7 @@ class ChatTabs:
         window = chat.views[0].window() if chat.views else None
         folder = folder_of(window) if window is not None else ""
         self._drafts.put(chat.conversation, chat.composer.known_text, folder, chat.above.attached)
-        self.on_typed(chat)
+        self.typings.emit(chat)
 
     # What the user does in them
 
@@ -225,10 +226,6 @@ def _in_sight(window: sublime.Window) -> list[sublime.View]:
     groups = sorted(range(window.num_groups()), key=lambda group: group != active)
     shown = map(window.active_view_in_group, groups)
     return [it for it in shown if it is not None]
-
-
-def _ignore(_chat: ChatView) -> None:
-    """For whoever has nothing to do then."""
 
 
 def _link_at_caret(chat: ChatView, view: sublime.View) -> Link | None:

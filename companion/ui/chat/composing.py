@@ -48,11 +48,11 @@ class Composing:
         self._lists = ProjectLists()
         self._attaching = Attaching(self.texts, self._lists, tell)
         self.completing = Completing(tabs, self._lists, stories)
-        tabs.on_typed = self.completing.typed
+        tabs.typings.subscribe(self.completing.typed)
         self._code = CodeTaking(self.texts, tell)
         self.history = InputHistory(followed, stories)
         self.queued = Queued(followed, self.history.keep, untold, drafts.saved, stories, tell)
-        tabs.on_pressed = self.queued.pressed
+        tabs.presses.subscribe(lambda press: self.queued.pressed(*press))
         # The questions about messages, by the conversation.
         self._panels: dict[str, Panel] = {}
 

@@ -20,12 +20,15 @@ import sublime
 from ...base import private_files
 from ...base.answer import Answer
 from ...base.log import logger
+from ...base.signal import Signal, ValueSignal
 from ...base.write_behind import WriteBehind
 from ...chat.attached import Attached, from_json
 from .. import queues, views
 
 # Milliseconds after a change within which it is given to the writer.
 SOON = 400
+# What sentences about them are about.
+DRAFTS = "drafts"
 REFUSED = (
     "What you have written in chats cannot be saved: {}. It stays in its tabs; make room on the"
     " disk before you quit Sublime Text."
@@ -62,10 +65,10 @@ class Drafts:
         # What the writer has to write; replaced, never changed.
         self._saved: Mapping[str, Draft] = {}
         self._is_due = False
-        # Called with a sentence when they cannot be written, once until they can be again.
-        self.on_refused: Callable[[str], None] = lambda sentence: None
-        # Called when they can be written again after that.
-        self.on_accepted: Callable[[], None] = lambda: None
+        # They cannot be written, with a sentence; emitted once until they can be again.
+        self.refusals = ValueSignal[str]()
+        # They can be written again after that.
+        self.recoveries = Signal()
         self._is_refused = False
 
     @classmethod
@@ -155,7 +158,7 @@ class Drafts:
             private_files.write(self._path, data)
             if self._is_refused:
                 self._is_refused = False
-                queues.on_ui_thread(lambda: self.on_accepted())
+                queues.on_ui_thread(self.recoveries.emit)
         except FileNotFoundError:
             # Somebody removes the folder just now; the next text makes it anew.
             logger.debug("unsent texts are not saved: their folder is being removed")
@@ -166,7 +169,7 @@ class Drafts:
     def _refuse(self, sentence: str) -> None:
         if not self._is_refused:
             self._is_refused = True
-            queues.on_ui_thread(lambda: self.on_refused(sentence))
+            queues.on_ui_thread(lambda: self.refusals.emit(sentence))
 
 
 def _read(path: str) -> dict[str, Draft]:

@@ -9,32 +9,33 @@ from __future__ import annotations
 import os
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Coroutine, Sequence
+from typing import Any, Callable, Coroutine, Sequence
 
 import sublime
 
 from ...agent.turn_events import CANCEL, MODIFY, ONCE
 from ...base.answer import Answer, Unanswered
+from ...base.signal import ValueSignal
 from ...chat.chat_update import STARTING, ChatUpdate
 from ...chat.question import PERMISSION
 from ...ide.editor import Proposal
 from .. import file_reading, queues, texts
+from ..keyboard import Keyboard
 from ..presses import Presses
 from ..review import ending, large
 from ..review.ending import ClaimedDiff
 from ..review.open_diffs import is_on_top
 from ..review.owners import Owner
+from ..review.proposal_opener import ProposalOpener
 from ..review.record import DiffRecord, Origin
 from ..review.restoring import show_newer
-from ..stories import computed
-from ..sublime_editor import SublimeEditor
+from ..review.reviews import Reviews
+from ..stories import Stories, computed
+from ..user_messages import UserMessages
 from .asked_edits import AskedCall, Key, Shown, go, is_special, keep, key_of, reviews, whole
 from .drafts import Drafts
 from .open_tabs import OpenTabs, unsaved_text
-
-if TYPE_CHECKING:
-    # Imported with the first engine, because many editors never have one.
-    from ...chat.chat_service import ChatService
+from .service_access import ServiceAccess
 
 # The name of a tab for the text of a review whose question is over.
 OVER = "your edits of a chat's proposal"
@@ -46,29 +47,42 @@ NO_SERVICE = "The chat is not there."
 AS_LEFT = "The edits are allowed as you left them in the review."
 COMMAND_TOO = "The agent wants to do more than these edits: allow or deny all of it in the chat."
 
-Needed = Callable[[], Coroutine[Any, Any, "ChatService | None"]]
 Accept = Callable[[sublime.Window, sublime.View], Coroutine[Any, Any, bool]]
 
 
 class EditReviews(Owner):
     """Those of one companion. `typed_texts` keeps what the user types, by the ids of the diffs.
-    `tabs` hears which unsaved texts an edit may replace. `needed` gives the service of chats,
-    `accept` accepts a review."""
+    `tabs` hears which unsaved texts an edit may replace. `access` leads to the service of
+    chats."""
 
-    def __init__(self, editor: SublimeEditor, typed_texts: Drafts, tabs: OpenTabs) -> None:
+    def __init__(
+        self,
+        stories: Stories,
+        messages: UserMessages,
+        keyboard: Keyboard,
+        shown_reviews: Reviews,
+        opener: ProposalOpener,
+        access: ServiceAccess,
+        typed_texts: Drafts,
+        tabs: OpenTabs,
+        has_old_turns: bool,
+    ) -> None:
+        self._stories = stories
+        self._messages = messages
+        self._keyboard = keyboard
+        self._reviews = shown_reviews
+        self._opener = opener
+        self._access = access
         self._tabs = tabs
-        self._editor = editor
         self._typed = typed_texts
         # By the conversation and the call.
         self._asked: dict[Key, AskedCall] = {}
         # What was in front when it was looked at last.
         self._was_on_top: set[tuple[Key, str]] = set()
-        self.needed: Needed = _nothing
         # Whether turns from before the last start may still run, and be heard of again.
-        self.has_old_turns = False
-        # Shows the question about a call of a conversation.
-        self.show_question: Callable[[str, str], None] = lambda chat, call: None
-        self.accept: Accept = _not_accepted
+        self.has_old_turns = has_old_turns
+        # The question about a call is to be shown in its chat.
+        self.wanted_questions = ValueSignal[Key]()
 
     # What the chats tell.
 
@@ -88,7 +102,7 @@ class EditReviews(Owner):
             key = update.conversation_id, id
             if key not in self._asked:
                 asked = self._asked[key] = AskedCall(window, question, update.agent_name)
-                self._editor.stories.begin(self._open(key, asked), window)
+                self._stories.begin(self._open(key, asked), window)
 
     def closed(self, conversation: str) -> None:
         """The last tab of the chat is gone, and with it the questions."""
@@ -133,12 +147,12 @@ class EditReviews(Owner):
     def typed(self, record: DiffRecord, text: str) -> None:
         self._typed.put(record.id, text, record.path)
 
-    async def allow(self, chat: str, call: str) -> bool:
+    async def allow(self, chat: str, call: str, accept: Accept) -> bool:
         """The user allows the call in the chat. If they have typed or decided in its reviews, or a
-        file has unsaved changes in its tab, each review is accepted as it is, with its doubts.
+        file has unsaved changes in its tab, each review is accepted as it is, with its doubts, by
+        `accept`.
         False if there is nothing of that, and the call is still to be allowed."""
-        if self._editor.reviews is not None:
-            await _wait_for_presses(self._editor.reviews.presses, (chat, call))
+        await _wait_for_presses(self._reviews.presses, (chat, call))
         asked = self._asked.get((chat, call))
         views = [view for view, record in reviews() if key_of(record) == (chat, call)]
         if asked is None or not (asked.decided or any(map(is_special, views))):
@@ -146,10 +160,10 @@ class EditReviews(Owner):
         if not asked.is_allowed:
             asked.is_allowed = True
             try:
-                accepted = [await self.accept(asked.window, view) for view in views]
+                accepted = [await accept(asked.window, view) for view in views]
                 if all(accepted):
                     self._send_if_decided((chat, call), asked)
-                    self._editor.answer(AS_LEFT)
+                    self._messages.answer(AS_LEFT)
             finally:
                 # What they allow later they have to allow then.
                 asked.is_allowed = False
@@ -192,7 +206,7 @@ class EditReviews(Owner):
             session = f"{key[0]}/{key[1]}"
             proposal = Proposal(session, path, text, client=asked.client, opened_at=time.time())
             origin = Origin(chat=key[0], call=key[1], unsaved_digest=shown.unsaved_digest)
-            self._editor.show_proposal(asked.window.id(), proposal, original, digest, origin)
+            self._opener.open_review(asked.window.id(), proposal, original, digest, origin)
 
     # Decisions.
 
@@ -205,7 +219,7 @@ class EditReviews(Owner):
             self._typed.forget(record.id)
         if asked is None or path not in asked.shown:
             if is_accepted:
-                self._editor.tell(TOO_LATE.format(os.path.basename(path)))
+                self._messages.tell(TOO_LATE.format(os.path.basename(path)))
                 _give_back(asked, path, text)
             return
         asked.decided[path] = None
@@ -218,13 +232,13 @@ class EditReviews(Owner):
         asked.words += [words] if words else []
         self._send_if_decided(key, asked)
         if asked.is_decided and not asked.is_sent:
-            self._editor.answer(COMMAND_TOO)
-            self.show_question(*key)
+            self._messages.answer(COMMAND_TOO)
+            self.wanted_questions.emit(key)
 
     def _send_if_decided(self, key: Key, asked: AskedCall) -> None:
         if asked.is_enough and not asked.is_sent:
             asked.is_sent = True
-            self._editor.stories.begin(self._send(key, asked))
+            self._stories.begin(self._send(key, asked))
 
     async def _send(self, key: Key, asked: AskedCall) -> None:
         """The answer to the agent, when all of its edits are decided."""
@@ -238,7 +252,7 @@ class EditReviews(Owner):
         missing = [it.path for it in changed]
         try:
             note = "\n\n".join(asked.words)
-            service = await self.needed()
+            service = await self._access.needed()
             if service is None:
                 raise Unanswered(NO_SERVICE)
             request = DecideEdits(*key, outcome, told, note, asked.question.revision)
@@ -252,7 +266,7 @@ class EditReviews(Owner):
             self._forget_typed(asked)
             for edit in changed:
                 if edit.path in missing:
-                    self._editor.tell(NOT_WRITTEN.format(os.path.basename(edit.path)))
+                    self._messages.tell(NOT_WRITTEN.format(os.path.basename(edit.path)))
                     _give_back(asked, edit.path, edit.new_text)
 
     def _over(self, key: Key) -> None:
@@ -284,21 +298,19 @@ class EditReviews(Owner):
         name = os.path.basename(record.path)
         if record.is_whole:
             keep(view, record)
-            self._editor.tell(KEPT.format(record.proposer, name))
+            self._messages.tell(KEPT.format(record.proposer, name))
         else:
             self._put_away(view)
-            self._editor.tell(LOST.format(name))
-        if self._editor.reviews is not None:
-            self._editor.reviews.drawing.head(view)
+            self._messages.tell(LOST.format(name))
+        self._reviews.drawing.head(view)
 
     def _put_away(self, view: sublime.View) -> None:
         claimed = ending.claim(view)
         if claimed is None:
             return
-        keyboard = self._editor.keyboard_in(claimed.window)
+        keyboard = self._keyboard.in_window(claimed.window)
         queues.on_ui_thread(partial(ending.put_away, claimed, keyboard, OVER))
-        if self._editor.reviews is not None:
-            self._editor.reviews.forget_soon()
+        self._reviews.forget_soon()
 
 
 async def _wait_for_presses(presses: Presses, key: Key) -> None:
@@ -311,14 +323,6 @@ def _give_back(asked: AskedCall | None, path: str, text: str | None) -> None:
     window = asked.window if asked is not None else sublime.active_window()
     if text is not None:
         texts.return_text(window, path, text, OVER)
-
-
-async def _nothing() -> None:
-    return None
-
-
-async def _not_accepted(window: sublime.Window, view: sublime.View) -> bool:
-    return False
 
 
 def _on_top(views: Sequence[tuple[sublime.View, DiffRecord]]) -> set[tuple[Key, str]]:

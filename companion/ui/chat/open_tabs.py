@@ -15,6 +15,7 @@ from ...agent.open_files import NeedsUser, NotSaved, OpenFiles, Saved, Withheld
 from ...base.agent_rules import AgentRules
 from ...base.background import in_thread
 from ...base.log import logger
+from ...base.signal import ValueSignal
 from ...base.text_digest import text_digest
 from .. import application, file_reading, queues, settings, sharing_settings, texts
 
@@ -34,8 +35,8 @@ class OpenTabs(OpenFiles):
         # By the path of an edit, the digests of the unsaved texts that the user lets it replace, by
         # the names of their tabs. UI thread only.
         self._accepted: dict[str, dict[str, str]] = {}
-        # Called with a tab whose text is about to be replaced. UI thread only.
-        self.on_replace: Callable[[sublime.View], None] = lambda view: None
+        # A tab whose text is about to be replaced. UI thread only.
+        self.replacements = ValueSignal[sublime.View]()
 
     def accept(self, path: str) -> None:
         """The user has accepted an edit of the file, with what is unsaved in its tab now. Which of
@@ -77,7 +78,7 @@ class OpenTabs(OpenFiles):
         before = texts.text_of(view)
         if accepted.get(name) != text_digest(before):
             raise NeedsUser
-        self.on_replace(view)
+        self.replacements.emit(view)
         if view.is_read_only() or not texts.replace_theirs(view, text):
             raise NotSaved
         view.run_command("save", {"async": False})

@@ -16,7 +16,7 @@ from ..panels import Panel
 from ..stories import Stories
 from . import asked_edits, forms
 from .chat_view import ChatView
-from .edit_reviews import EditReviews
+from .edit_reviews import Accept, EditReviews
 from .question_places import Key, key_of
 from .waiting_questions import WaitingQuestion
 from .whole_texts import WholeTexts
@@ -40,7 +40,8 @@ FullKey = Tuple[str, Key]
 
 
 class Replies:
-    """`needed` gives the service; None if it cannot be had, which the user was told then."""
+    """`needed` gives the service; None if it cannot be had, which the user was told then. `accept`
+    accepts a review."""
 
     def __init__(
         self,
@@ -49,12 +50,14 @@ class Replies:
         warn: Callable[[str], None],
         needed: Callable[[], Coroutine[Any, Any, ChatService | None]],
         edits: EditReviews,
+        accept: Accept,
     ) -> None:
         self._stories = stories
         self._tell = tell
         self._warn = warn
         self._needed = needed
         self._edits = edits
+        self._accept = accept
         # Those whose answer is on its way, and the panels that are open for others.
         self._answered: set[FullKey] = set()
         self._panels: dict[FullKey, Panel] = {}
@@ -100,7 +103,7 @@ class Replies:
         from ...chat.requests import Decide
 
         chat, call = asked.chat.conversation, asked.question.id
-        if option.outcome != CANCEL and await self._edits.allow(chat, call):
+        if option.outcome != CANCEL and await self._edits.allow(chat, call, self._accept):
             return True
         request = Decide(chat, call, option.outcome, revision=asked.question.revision)
         return await self._reply(asked, request, SAID.format(asked.question.title, option.label))

@@ -59,7 +59,8 @@ OpenReview = Callable[[sublime.Window, Edit], Coroutine[Any, Any, None]]
 
 
 class TurnActions:
-    """`show_changes` opens the sheet of a window, which shows the `unasked` edits as well."""
+    """`show_changes` opens the sheet of a window, which shows the `unasked` edits as well.
+    `open_review` shows an edit of a turn beside what the file was before."""
 
     def __init__(
         self,
@@ -67,6 +68,7 @@ class TurnActions:
         edits: TurnEdits,
         unasked: EditBook,
         show_changes: Callable[[sublime.Window], None],
+        open_review: OpenReview,
         tell: Callable[[str], None],
     ) -> None:
         self._chats = chats
@@ -74,8 +76,7 @@ class TurnActions:
         self._unasked = unasked
         self._show_changes = show_changes
         self._tell = tell
-        # Shows an edit of a turn beside what the file was before.
-        self.open_review: OpenReview = _no_review
+        self._open_review = open_review
         # Answered when the last undoing that was begun is over.
         self._over: Answer[None] = Answer()
         self._over.give(None)
@@ -172,7 +173,7 @@ class TurnActions:
         ]
         for edit in unasked or edits:
             self._edits.add([] if unasked else [edit])
-            await self.open_review(window, edit)
+            await self._open_review(window, edit)
         if edits:
             return
         refusal = await in_time(partial(refused, path), SILENT)
@@ -193,20 +194,14 @@ class TurnActions:
         edits = _edits(window, shown.turn, shown.client, await answer)
         return [it for it in edits if it.path in shown.paths]
 
-    def taken_back(self, edit: Edit) -> bool:
+    def tell_change(self, edit: Edit) -> None:
         """The user has changed what an agent of a chat wrote, which it is told with the next
-        message; False for an edit of a CLI."""
-        conversation = conversation_of(edit)
-        if conversation:
-            self._chats.stories.begin(self._tell_agent(conversation, edit.path))
-        return bool(conversation)
+        message."""
+        self._chats.stories.begin(self._tell_agent(conversation_of(edit), edit.path))
 
-    def noted(self, window: sublime.Window, edit: Edit, words: str) -> bool:
-        """The user's words about what an agent of a chat wrote: they stand in its composer then.
-        False for an edit of a CLI."""
+    def put_words(self, window: sublime.Window, edit: Edit, words: str) -> None:
+        """The user's words about what an agent of a chat wrote stand in its composer then."""
         id = conversation_of(edit)
-        if not id:
-            return False
         chat = next((it for it in self._chats.tabs.chats if it.conversation == id), None)
         if chat is not None:
             chat.composer.insert(chat.views[0], words)
@@ -215,7 +210,6 @@ class TurnActions:
             parts = filter(None, (drafts.text(id), words))
             drafts.put(id, "\n".join(parts), folder_of(window), drafts.attached(id))
         self._tell(NOTED)
-        return True
 
     async def _tell_agent(self, conversation: str, path: str) -> None:
         from ...chat.edit_requests import TellChanged
@@ -248,10 +242,6 @@ class TurnActions:
             view = texts.open_tab(window, "undo.diff", text)
             view.set_name("not undone.diff")
             view.set_scratch(True)
-
-
-async def _no_review(window: sublime.Window, edit: Edit) -> None:
-    return None
 
 
 def _to_undo(found: Sequence[Checkpoint]) -> str:

@@ -8,6 +8,7 @@ from typing import Callable
 
 import sublime
 
+from ...base.signal import Signal
 from ...chat.question import ChatQuestion
 from ..review.open_diffs import is_on_top
 from . import question_words
@@ -44,13 +45,13 @@ class WaitingQuestion:
 
 
 class WaitingQuestions:
-    """`on_change` is called when others wait than before, `notify` with a sentence for the desktop
-    and its window; both can be set later."""
+    """`notify` is called with a sentence for the desktop and its window; `changes` says that others
+    wait than before."""
 
-    def __init__(self, tabs: ChatTabs) -> None:
+    def __init__(self, tabs: ChatTabs, notify: Callable[[sublime.Window, str], None]) -> None:
         self._tabs = tabs
-        self.on_change: Callable[[], None] | None = None
-        self.notify: Callable[[sublime.Window, str], None] | None = None
+        self._notify = notify
+        self.changes = Signal()
         self.sight = Sight()
         # Those that the user was told of, by the conversations.
         self._known: dict[str, frozenset[Key]] = {}
@@ -68,16 +69,12 @@ class WaitingQuestions:
             self.sight.moved([(chat.conversation, it) for it in keys])
         self.sight.keep([it.key for it in self.all])
         self._tell(chat, keys - known)
-        self._look_changed()
+        self.changes.emit()
 
     def closed(self, chat: ChatView) -> None:
         """The last view of the chat is gone."""
         self._known.pop(chat.conversation, None)
-        self._look_changed()
-
-    def _look_changed(self) -> None:
-        if self.on_change is not None:
-            self.on_change()
+        self.changes.emit()
 
     def look(self) -> None:
         """To be called about once a second: what the user has scrolled to, and the time that passes
@@ -152,8 +149,8 @@ class WaitingQuestions:
         window = chat.views[0].window() if chat.views else None
         name = chat.told.agent_name if chat.told is not None else ""
         for question in chat.waiting:
-            if window is not None and self.notify is not None and key_of(question) in keys:
-                self.notify(window, question_words.on_desktop(name, question))
+            if window is not None and key_of(question) in keys:
+                self._notify(window, question_words.on_desktop(name, question))
 
 
 def _is_at_caret(asked: WaitingQuestion, window: sublime.Window) -> bool:

@@ -133,5 +133,5 @@ class GeminiCompanionShowMessagesCommand(GeminiCompanionRunningCommand):
     """List what the user has to know and has not seen yet."""
 
     def act(self, running: Running) -> None:
-        editor = running.editor
-        running.stories.begin(editor.messages.show(self.window, editor.answer), self.window)
+        messages = running.messages
+        running.stories.begin(messages.unseen.show(self.window, messages.answer), self.window)

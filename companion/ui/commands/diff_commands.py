@@ -54,7 +54,7 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
 
         view = open_diffs.meant(self.window) if id is None else open_diffs.with_id(id)
         if view is None:
-            running.editor.answer(NO_DIFF)
+            running.messages.answer(NO_DIFF)
         elif id is not None or self._show(running, view) or not self.decides:
             self.act(running, view)
 
@@ -75,7 +75,7 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
         before."""
         from ..review import open_diffs, pair
 
-        keyboard = running.editor.keyboard_in(self.window)
+        keyboard = running.keyboard.in_window(self.window)
         was_in_sight = open_diffs.is_on_top(view.window() or self.window, view)
         if was_in_sight and keyboard in (view, open_diffs.partner(view)):
             return True
@@ -83,7 +83,7 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
         words = self.name().split("_")[2:]
         caption = " ".join(it if it in SMALL else it.capitalize() for it in words)
         more = "" if was_in_sight or not self.decides else OUT_OF_SIGHT
-        running.editor.answer(f"{caption}: {open_diffs.name_of(view)}{more}")
+        running.messages.answer(f"{caption}: {open_diffs.name_of(view)}{more}")
         return was_in_sight
 
 
@@ -168,7 +168,7 @@ class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
         from ..stories import sleep
 
         name, was_written = name_of(view), is_written(view)
-        has_keyboard = running.editor.keyboard_in(window) in (view, partner(view))
+        has_keyboard = running.keyboard.in_window(window) in (view, partner(view))
         if await running.accepting.accept(window, view):
             # The diff's views close first.
             await sleep()

@@ -10,7 +10,8 @@ import sublime
 
 from ...ide.service import Companion
 from .. import queues, settings
-from ..sublime_editor import SublimeEditor
+from ..keyboard import Keyboard
+from ..user_messages import UserMessages
 from . import comments, ending, pair
 from .ending import ClaimedDiff
 from .open_diffs import name_of, partner
@@ -30,13 +31,15 @@ class Actions:
     def __init__(
         self,
         companion: Companion,
-        editor: SublimeEditor,
+        messages: UserMessages,
+        keyboard: Keyboard,
         reviews: Reviews,
         owners: Owners,
         written: WrittenReviews,
     ) -> None:
         self._companion = companion
-        self._editor = editor
+        self._messages = messages
+        self._keyboard = keyboard
         self._reviews = reviews
         self._owners = owners
         self.written = written
@@ -72,11 +75,11 @@ class Actions:
         by then. Gives whether it was done."""
         record = waiting(view)
         if record is None:
-            self._editor.tell(OVER.format(name_of(view)))
+            self._messages.tell(OVER.format(name_of(view)))
             return False
         async with self._reviews.presses.turn(record.id):
             if waiting(view) is None:
-                self._editor.tell(OVER.format(name_of(view)))
+                self._messages.tell(OVER.format(name_of(view)))
                 return False
             if record.edit_id:
                 window = view.window() or sublime.active_window()
@@ -87,11 +90,11 @@ class Actions:
         """Release it after what the user has pressed before."""
         record = waiting(view)
         if record is None:
-            self._editor.tell(OVER.format(name_of(view)))
+            self._messages.tell(OVER.format(name_of(view)))
             return
         async with self._reviews.presses.turn(record.id):
             if waiting(view) is None:
-                self._editor.tell(OVER.format(name_of(view)))
+                self._messages.tell(OVER.format(name_of(view)))
             else:
                 self.release(view)
 
@@ -106,7 +109,7 @@ class Actions:
         if claimed is None:
             return
         self._owners.of(claimed.record).rejected(claimed, words)
-        keyboard = self._editor.keyboard_in(claimed.window)
+        keyboard = self._keyboard.in_window(claimed.window)
         queues.on_ui_thread(partial(ending.release, claimed, keyboard))
 
     def closing(self, view: sublime.View) -> None:
@@ -153,7 +156,7 @@ class Actions:
         else:
             owner.rejected(claimed, words)
             close = partial(ending.put_away, name=ending.REJECTED)
-        keyboard = self._editor.keyboard_in(claimed.window)
+        keyboard = self._keyboard.in_window(claimed.window)
         # Closing views during the close event of a view may close others (docs/sublime.md 4.5).
         queues.on_ui_thread(partial(close, claimed, keyboard))
         self._reviews.forget_soon()
@@ -162,7 +165,7 @@ class Actions:
     def can_decide(self) -> bool:
         """Whether the companion can receive the decision; if not, the user is told."""
         if not self._companion.is_running:
-            self._editor.answer(STOPPED)
+            self._messages.answer(STOPPED)
         return self._companion.is_running
 
     def _claim(self, view: sublime.View) -> ClaimedDiff | None:
@@ -171,5 +174,5 @@ class Actions:
         if claimed is None or claimed.window.is_valid():
             return claimed
         queues.on_ui_thread(partial(ending.release, claimed, None))
-        self._editor.tell(WINDOW_CLOSED)
+        self._messages.tell(WINDOW_CLOSED)
         return None

@@ -17,6 +17,7 @@ from ...base.answer import Answer, Unanswered
 from ...base.comparison import compare
 from ...base.file_content import Original
 from ...base.log import logger
+from ...base.signal import Signal
 from ...base.unified import unified
 from ...ide import accepted_edits
 from ...ide.accepted_edits import Edit
@@ -70,8 +71,8 @@ class EditHistory:
         self._may_save = False
         self._is_stopped = False
         self._problem = ""
-        # Called when there are other edits.
-        self.on_change: Callable[[], None] = lambda: None
+        # There are other edits.
+        self.changes = Signal()
 
     async def load(self) -> None:
         """Load the edits that earlier runs of the editor saved, once the folder is this one's."""
@@ -161,7 +162,7 @@ class EditHistory:
         return next((it for it in self._edits if it.id == id), None)
 
     def _save(self) -> None:
-        self.on_change()
+        self.changes.emit()
         if self._may_save and not self._is_stopped:
             self._picture = _with_rules(self._edits)
             accepted_edits.writer.soon(self._write)

@@ -14,8 +14,9 @@ import sublime
 from ...base.digest import Digest
 from ...ide.editor import Proposal
 from .. import file_reading, texts
-from ..stories import computed
-from ..sublime_editor import SublimeEditor
+from ..keyboard import Keyboard
+from ..stories import Stories, computed
+from ..user_messages import UserMessages
 from . import large, opening, written_files
 from .ending import ClaimedDiff
 from .owners import Owner, WordsToClis
@@ -65,8 +66,17 @@ def rejected(view: sublime.View, reviews: Reviews) -> Rejected | None:
 class Returned(Owner):
     """Those of one companion."""
 
-    def __init__(self, editor: SublimeEditor, reviews: Reviews, words: WordsToClis) -> None:
-        self._editor = editor
+    def __init__(
+        self,
+        stories: Stories,
+        messages: UserMessages,
+        keyboard: Keyboard,
+        reviews: Reviews,
+        words: WordsToClis,
+    ) -> None:
+        self._stories = stories
+        self._messages = messages
+        self._keyboard = keyboard
         self._reviews = reviews
         self._words = words
 
@@ -83,7 +93,7 @@ class Returned(Owner):
         if digest is not None and not self._reviews.has_room_for(digest):
             digest = None
         proposal = Proposal("", it.path, text, client=it.client, opened_at=time.time())
-        keyboard, is_digest = self._editor.keyboard_in(window), digest is not None
+        keyboard, is_digest = self._keyboard.in_window(window), digest is not None
         shown = large.shown(proposal, present, digest)
         view, _note = opening.open_diff(window, *shown, keyboard, False, is_digest, it.origin)
         self._reviews.begin(view, present.text, digest)
@@ -93,9 +103,9 @@ class Returned(Owner):
         self._words.give(claimed.record, words, is_accepted=None)
         window, path, text = claimed.window, claimed.record.path, claimed.accepted
         if text is None:
-            self._editor.tell(NOT_KNOWN.format(os.path.basename(path)))
+            self._messages.tell(NOT_KNOWN.format(os.path.basename(path)))
         else:
-            self._editor.stories.begin(self._write(window, path, text, before))
+            self._stories.begin(self._write(window, path, text, before))
 
     def rejected(self, claimed: ClaimedDiff, words: str) -> None:
         self._words.give(claimed.record, words, is_accepted=None)
@@ -113,11 +123,11 @@ class Returned(Owner):
         def on_written() -> None:
             nonlocal is_written
             is_written = True
-            self._editor.answer(WRITTEN.format(name))
+            self._messages.answer(WRITTEN.format(name))
 
         try:
             problem = await written_files.put(window, path, text, before, on_written)
         finally:
             if not is_written:
-                self._editor.tell(problem + IN_TAB)
+                self._messages.tell(problem + IN_TAB)
                 texts.return_text(window, path, text, ACCEPTED)

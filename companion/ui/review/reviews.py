@@ -15,6 +15,7 @@ import sublime
 from ...base.answer import Answer
 from ...base.comparison import Comparison, compare
 from ...base.digest import Compared, Digest
+from ...base.signal import Signal, ValueSignal
 from .. import file_reading, queues, texts
 from ..presses import Presses
 from ..stories import Stories, computed
@@ -47,10 +48,10 @@ class Reviews:
         # Hundreds can be decided together.
         self.forget_soon = queues.Once(lambda: self.forget_ended())
         self.drawing = Drawing(self.of)
-        # Called when there are other changes, or other notes about them.
-        self.on_change: Callable[[], None] = lambda: None
-        # Called with the id of each diff that is not there any more.
-        self.on_end: Callable[[str], None] = lambda id: None
+        # There are other changes, or other notes about them.
+        self.changes = Signal()
+        # The diff with this id is not there any more.
+        self.ends = ValueSignal[str]()
 
     def begin(self, right: sublime.View, original: str, digest: Digest | None = None) -> None:
         """Review the proposal against this text from now on. For large texts the views show the
@@ -71,7 +72,7 @@ class Reviews:
             self._compute(right, review)
         else:
             self.drawing.comments(right)
-            self.on_change()
+            self.changes.emit()
 
     def stop(self) -> None:
         """Stop all reviews. The next start draws everything again; the phantoms between the lines
@@ -88,9 +89,9 @@ class Reviews:
         ended = ended and ended - ids_anywhere()
         for id in ended:
             del self._reviews[id]
-            self.on_end(id)
+            self.ends.emit(id)
         if ended:
-            self.on_change()
+            self.changes.emit()
 
     def has_room_for(self, digest: Digest) -> bool:
         """Whether the texts of one more large diff can be kept."""
@@ -161,13 +162,13 @@ class Reviews:
             review.notes[subject] = sentence
             self._tell(sentence)
         self.drawing.head(view)
-        self.on_change()
+        self.changes.emit()
 
     def set_seen(self, view: sublime.View, keys: Iterable[str]) -> None:
         """The user wants the changes of these keys, and has not seen the others."""
         set_seen(view, keys)
         self.drawing.head(view)
-        self.on_change()
+        self.changes.emit()
 
     def has_digest(self, view: sublime.View) -> bool:
         """Whether the view has only the changed parts of texts that are known."""
@@ -189,7 +190,7 @@ class Reviews:
             review.dropped -= {key}
             self.refresh(view)
             self.drawing.head(view)
-            self.on_change()
+            self.changes.emit()
 
     def _compute(self, right: sublime.View, review: Review) -> Answer[bool]:
         """Compute the changes, unless that is being done. Gives False if it fails; if it succeeds,
@@ -229,7 +230,7 @@ class Reviews:
         review.comparison, review.change_count, review.text = comparison, count, text
         if review.is_current(right):
             self.drawing.all(right, review, comparison)
-            self.on_change()
+            self.changes.emit()
 
 
 def _work(right: sublime.View, review: Review) -> Callable[[], Compared]:

@@ -4,10 +4,11 @@ only as long as the editor runs. UI thread only."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Callable, Iterable, Sequence
+from typing import Iterable, Sequence
 
 import sublime
 
+from ...base.signal import Signal
 from ...ide.accepted_edits import Edit
 
 # In front of the id of a turn: it is one of a chat.
@@ -30,8 +31,8 @@ class TurnEdits:
         self._edits: dict[str, Edit] = {}
         # The paths of the turns that were shown, in their order.
         self._order: dict[str, list[str]] = {}
-        # Called when there are other edits.
-        self.on_change: Callable[[], None] = lambda: None
+        # There are other edits.
+        self.changes = Signal()
 
     def show(self, edits: Sequence[Edit]) -> None:
         """These instead of those of the same turn."""
@@ -39,13 +40,13 @@ class TurnEdits:
         self._order.update((turn, [it.path for it in edits if it.turn == turn]) for turn in turns)
         kept = {id: it for id, it in self._edits.items() if it.turn not in turns}
         self._edits = {**kept, **{it.id: it for it in edits}}
-        self.on_change()
+        self.changes.emit()
 
     def add(self, edits: Sequence[Edit]) -> None:
         """These as well; one that is there already stays what it is."""
         if any(it.id not in self._edits for it in edits):
             self._edits = {**{it.id: it for it in edits}, **self._edits}
-            self.on_change()
+            self.changes.emit()
 
     def forget(self, turn: str, paths: Iterable[str]) -> None:
         """The turn was undone in these files."""
@@ -53,7 +54,7 @@ class TurnEdits:
         kept = [it for it in self._edits.values() if it.turn != turn or it.path not in gone]
         if len(kept) < len(self._edits):
             self._edits = {it.id: it for it in kept}
-            self.on_change()
+            self.changes.emit()
 
     def shown(self, window: sublime.Window) -> list[ShownTurn]:
         """The turns of which the window shows edits."""
@@ -76,13 +77,13 @@ class TurnEdits:
         after = (at for at, it in enumerate(edits) if it.turn == edit.turn and it.path in below)
         edits.insert(next(after, len(edits)), edit)
         self._edits = {it.id: it for it in edits}
-        self.on_change()
+        self.changes.emit()
 
     def replace(self, edit: Edit, by: Edit | None) -> None:
         if edit.id in self._edits:
             now = (by if it.id == edit.id else it for it in self._edits.values())
             self._edits = {it.id: it for it in now if it is not None}
-            self.on_change()
+            self.changes.emit()
 
 
 def turn_id(conversation: str, turn: str) -> str:

@@ -8,25 +8,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Callable
+from typing import Callable, Tuple
 from uuid import uuid4
 
 import sublime
 
 from ...base.file_content import Original
+from ...base.signal import ValueSignal
 from ...ide.accepted_edits import Edit
 from ...ide.editor import Proposal
 from ...ide.events import EditTakenBack
 from ...ide.service import Companion
 from .. import file_reading, queues, texts
-from ..stories import computed
-from ..sublime_editor import SublimeEditor
+from ..keyboard import Keyboard
+from ..stories import Stories, computed
+from ..user_messages import UserMessages
 from . import comments, ending, large, opening, pair, written_files
 from .edit_book import EditBook
 from .open_diffs import diffs, name_of, partner
+from .owners import WordsToClis
 from .queue import show
 from .record import DiffRecord, Origin, update, waiting
 from .reviews import OVER, Reviews
+from .scrolling import Scrolling
+from .turn_edits import conversation_of
 
 YOURS = "your edits"
 NOT_KNOWN = "The edit of {} is not known any more: close the tab, and change the file itself."
@@ -43,19 +48,31 @@ _put_away = partial(ending.put_away, name=YOURS)
 
 
 class WrittenReviews:
-    """The reviews of one companion; `book` keeps the edits."""
+    """The reviews of one companion; `book` keeps the edits, and `words` gets what the user wrote
+    about them. `scrolling` is told of each view."""
 
     def __init__(
-        self, companion: Companion, editor: SublimeEditor, reviews: Reviews, book: EditBook
+        self,
+        companion: Companion,
+        stories: Stories,
+        messages: UserMessages,
+        keyboard: Keyboard,
+        reviews: Reviews,
+        scrolling: Scrolling,
+        words: WordsToClis,
+        book: EditBook,
     ) -> None:
         self._companion = companion
-        self._editor = editor
+        self._stories = stories
+        self._messages = messages
+        self._keyboard = keyboard
         self._reviews = reviews
+        self._scrolling = scrolling
+        self._words = words
         self._book = book
-        # Whether somebody has told the model that the user changed the edit.
-        self.taken_back: Callable[[Edit], bool] = lambda edit: False
-        # Whether somebody has taken the user's words about the edit.
-        self.noted: Callable[[sublime.Window, Edit, str], bool] = lambda window, edit, words: False
+        # The user has changed what the agent of a chat wrote; their words about it, with a window.
+        self.chat_edits_changed = ValueSignal[Edit]()
+        self.words_to_chats = ValueSignal[Tuple[sublime.Window, Edit, str]]()
         # The ids of the diffs that are being decided on.
         self._pressed: set[str] = set()
 
@@ -67,7 +84,7 @@ class WrittenReviews:
                 show(there)
             return
         if edit.problem:
-            self._editor.answer(edit.problem)
+            self._messages.answer(edit.problem)
             self._book.replace(edit, replace(edit, is_seen=True))
             return
         present = await file_reading.content(edit.path)
@@ -79,7 +96,7 @@ class WrittenReviews:
             digest = None
         proposal = Proposal("", edit.path, edit.after or "", client=edit.client, opened_at=edit.at)
         shown = large.shown(proposal, edit.before, digest)
-        keyboard = self._editor.keyboard_in(window)
+        keyboard = self._keyboard.in_window(window)
         is_digest = digest is not None
         origin = Origin(edit_id=edit.id)
         view, _note = opening.open_diff(window, *shown, keyboard, take_focus, is_digest, origin)
@@ -88,8 +105,7 @@ class WrittenReviews:
             is_same = written_files.is_text(present, edit.after or "")
             update(view, record, file_digest=present.digest if is_same else OTHER)
         self._reviews.begin(view, edit.before.text, digest)
-        if self._editor.scrolling is not None:
-            self._editor.scrolling.follow(view)
+        self._scrolling.follow(view)
 
     async def keep(self, window: sublime.Window, view: sublime.View) -> bool:
         """Keep what the right side shows, and write it if the user has changed it. Gives whether
@@ -98,7 +114,7 @@ class WrittenReviews:
         if record is None or edit is None:
             return False
         if record.id in self._pressed:
-            self._editor.answer(UNDER_WAY.format(name_of(view)))
+            self._messages.answer(UNDER_WAY.format(name_of(view)))
             return False
         self._pressed.add(record.id)
         try:
@@ -111,13 +127,13 @@ class WrittenReviews:
         text = await self._text(view, edit)
         if text is None or waiting(view) is None:
             if waiting(view) is None:
-                self._editor.tell(OVER.format(name_of(view)))
+                self._messages.tell(OVER.format(name_of(view)))
             return False
         problem = ""
         if text != edit.after:
             problem = await written_files.write(window, edit, text, name_of(view))
         if problem:
-            self._editor.answer(problem)
+            self._messages.answer(problem)
             return False
         self.seen(window, edit, text)
         return self._kept(window, edit, view, text)
@@ -125,13 +141,13 @@ class WrittenReviews:
     def begin_undo(self, view: sublime.View, note: str = "") -> bool:
         """Begin to undo the edit of the review."""
         window = view.window() or sublime.active_window()
-        self._editor.stories.begin(self.undo_shown(window, view, note), window)
+        self._stories.begin(self.undo_shown(window, view, note), window)
         return True
 
     async def undo_and_tell(self, window: sublime.Window, edit: Edit) -> bool:
         """Make the file what it was before the edit; gives whether that was done."""
         problem = await self.undo(window, edit)
-        self._editor.answer(problem or UNDONE.format(written_files.name(edit.path)))
+        self._messages.answer(problem or UNDONE.format(written_files.name(edit.path)))
         return not problem
 
     async def undo(self, window: sublime.Window, edit: Edit) -> str:
@@ -162,7 +178,7 @@ class WrittenReviews:
         """Close the review without a decision; what the user typed stays as a tab."""
         claimed = ending.claim(view)
         if claimed is not None:
-            keyboard = self._editor.keyboard_in(claimed.window)
+            keyboard = self._keyboard.in_window(claimed.window)
             queues.on_ui_thread(partial(close, claimed, keyboard))
             self._reviews.forget_soon()
 
@@ -224,10 +240,10 @@ class WrittenReviews:
         if record is None:
             return False
         if record.is_whole and texts.text_of(view) != text:
-            self._editor.answer(TYPED.format(name_of(view)))
+            self._messages.answer(TYPED.format(name_of(view)))
             return False
         words = comments.words(view, self._reviews.of(view))
-        self._editor.answer(KEPT.format(name_of(view)))
+        self._messages.answer(KEPT.format(name_of(view)))
         self.leave(view, ending.close)
         self._give(window, edit, words)
         return True
@@ -235,12 +251,14 @@ class WrittenReviews:
     def _give(self, window: sublime.Window, edit: Edit, words: str) -> None:
         """The user's words about the edit go to a CLI, or into a chat."""
         home = _home(window, edit)
-        is_taken = bool(words) and self.noted(home, edit, words)
-        if self._editor.words is not None and not is_taken:
-            self._editor.words.give_on_unasked(home, edit, words)
+        if words and conversation_of(edit):
+            self.words_to_chats.emit((home, edit, words))
+        else:
+            self._words.give_on_unasked(home, edit, words)
 
     def _tell_model(self, window: sublime.Window, edit: Edit, is_whole: bool) -> None:
-        if self.taken_back(edit):
+        if conversation_of(edit):
+            self.chat_edits_changed.emit(edit)
             return
         id = _home(window, edit).id()
         self._companion.post(EditTakenBack(id, edit.turn, edit.client, edit.path, is_whole))
@@ -252,7 +270,7 @@ class WrittenReviews:
             return None
         found = self._book.find(record.edit_id)
         if found is None or found.problem:
-            self._editor.answer(NOT_KNOWN.format(name_of(view)))
+            self._messages.answer(NOT_KNOWN.format(name_of(view)))
             return None
         return found
 
