@@ -80,7 +80,7 @@ def _only_names(body: ToolConfirmation) -> bool:
 def is_edit(body: ToolConfirmation) -> bool:
     """Whether it would only make its edits."""
     return bool(body.diffs) and body.command == " ".join(
-        [body.name, *(it.path for it in body.diffs)]
+        [body.name, *(diff.path for diff in body.diffs)]
     )
 
 
@@ -89,11 +89,11 @@ def _is_in_edits(value: object, name: str, body: ToolConfirmation) -> bool:
     if not isinstance(value, str):
         return False
     if name in OF_FILE:
-        return any(value == it.path for it in body.diffs)
+        return any(value == diff.path for diff in body.diffs)
     if name not in OF_EDIT:
         return False
     both = [text for diff in body.diffs for text in (diff.old_text, diff.new_text)]
-    return any(_plain(value) in _plain(it) for it in both)
+    return any(_plain(value) in _plain(text) for text in both)
 
 
 def _plain(text: str) -> str:

@@ -61,7 +61,10 @@ class Attachments:
 
     def _add(self, name: str, data: bytes) -> Attachment:
         found = self.all()
-        if len(found) >= MAX_COUNT or sum(it.size for it in found) + len(data) > MAX_ALL:
+        if (
+            len(found) >= MAX_COUNT
+            or sum(attachment.size for attachment in found) + len(data) > MAX_ALL
+        ):
             told = sentence(
                 "A conversation has at most {count} attachments with {size} bytes in all.",
                 count=MAX_COUNT,
@@ -97,7 +100,7 @@ class Attachments:
             if name.endswith(".json"):
                 with suppress(AgentError):
                     found.append(self.get(name[: -len(".json")]))
-        return sorted(found, key=lambda it: (it.name, it.id))
+        return sorted(found, key=lambda attachment: (attachment.name, attachment.id))
 
     def get(self, id: str) -> Attachment:
         try:
@@ -140,23 +143,25 @@ class Attachments:
     def parts(self, ids: Sequence[str], admitted: AgentCapabilities) -> Parts:
         """The attachments as parts of a message, for an agent with these capabilities."""
         found = [self.get(id) for id in ids]
-        if sum(it.size for it in found) > MAX_MESSAGE:
+        if sum(attachment.size for attachment in found) > MAX_MESSAGE:
             told = sentence("The attachments of a message have at most {n} bytes.", n=MAX_MESSAGE)
             raise AgentError(VALIDATION_ERROR, told)
-        return Parts(tuple(found), tuple(self._part(it, admitted) for it in found))
+        return Parts(tuple(found), tuple(self._part(attachment, admitted) for attachment in found))
 
-    def _part(self, it: Attachment, admitted: AgentCapabilities) -> messages.Block:
-        data = base64.b64encode(self.read(it.id)).decode("ascii")
+    def _part(self, attachment: Attachment, admitted: AgentCapabilities) -> messages.Block:
+        data = base64.b64encode(self.read(attachment.id)).decode("ascii")
         if admitted.embedded_context:
             # Images as well: beside another resource or a file, the CLI drops those that are sent
             # as images (docs/gemini-cli-acp.md 11.67).
-            return messages.resource_block("file:///" + it.name, it.media_type, blob=data)
-        if admitted.image and it.media_type != PDF:
-            return messages.image_block(it.media_type, data)
+            return messages.resource_block(
+                "file:///" + attachment.name, attachment.media_type, blob=data
+            )
+        if admitted.image and attachment.media_type != PDF:
+            return messages.image_block(attachment.media_type, data)
         told = sentence(
             "The agent does not accept {type}, the type of {name}.",
-            type=it.media_type,
-            name=it.name,
+            type=attachment.media_type,
+            name=attachment.name,
         )
         raise AgentError(VALIDATION_ERROR, told)
 

@@ -58,7 +58,9 @@ class Field:
             return isinstance(value, kinds) and not isinstance(value, bool) and self._fits(value)
         known = {each.value for each in self.choices}
         if self.kind == CHOICES:
-            is_list = isinstance(value, (list, tuple)) and all(isinstance(it, str) for it in value)
+            is_list = isinstance(value, (list, tuple)) and all(
+                isinstance(text, str) for text in value
+            )
             return is_list and known.issuperset(value) and self._fits(len(value))
         if not isinstance(value, str):
             return False
@@ -161,8 +163,8 @@ def _choices(told: Mapping[str, Any], name: str) -> tuple[OptionChoice, ...]:
     """With titles in the member of this name, or without in `enum`."""
     values = told.get("enum")
     plain = values if isinstance(values, list) else []
-    titled = [(string(it, "const"), _title(it)) for it in objects(told, name)]
-    found = [*((it, it) for it in plain if isinstance(it, str)), *titled]
+    titled = [(string(choice, "const"), _title(choice)) for choice in objects(told, name)]
+    found = [*((text, text) for text in plain if isinstance(text, str)), *titled]
     return tuple(
         OptionChoice(value, title or value) for value, title in found[:MOST_CHOICES] if value
     )

@@ -187,11 +187,11 @@ class _Run:
         try:
             while not bell.is_quitting:
                 users = self._following(self, bool(served))
-                served |= {asyncio.ensure_future(self._serve_user(it, agent)) for it in users}
+                served |= {asyncio.ensure_future(self._serve_user(user, agent)) for user in users}
                 if not served:
                     return
                 await asyncio.wait({ringing, *served}, return_when=asyncio.FIRST_COMPLETED)
-                served = {it for it in served if not it.done()}
+                served = {task for task in served if not task.done()}
                 if ringing.done():
                     ringing = asyncio.ensure_future(bell.wait())
             self._is_quitting = True

@@ -58,5 +58,5 @@ def restored(value: Any) -> Words:
     if isinstance(value, str):
         return value
     values = value["values"].items()
-    known = {name: restored(it) if isinstance(it, dict) else it for name, it in values}
+    known = {name: restored(value) if isinstance(value, dict) else value for name, value in values}
     return Sentence(str(value["template"]), known)

@@ -118,12 +118,18 @@ class ConfigOptions:
 
     def renewed(self, told: ConfigOptions) -> ConfigOptions:
         """The options that the agent tells now, and those of before that it cannot tell."""
-        made = (it for it in self.options if it.is_made and not told.of_category(it.category))
+        made = (
+            option
+            for option in self.options
+            if option.is_made and not told.of_category(option.category)
+        )
         return ConfigOptions((*told.options, *made))
 
     def choosing(self, id: str, value: str | bool) -> ConfigOptions:
         """With another current value of one option."""
-        changed = (replace(it, current=value) if it.id == id else it for it in self.options)
+        changed = (
+            replace(option, current=value) if option.id == id else option for option in self.options
+        )
         return ConfigOptions(tuple(changed))
 
 

@@ -46,7 +46,7 @@ def read(given: Sequence[Mapping[str, Any]]) -> tuple[ToolServer, ...]:
 def check(servers: Sequence[ToolServer], capabilities: AgentCapabilities) -> None:
     """Raises AgentError if an agent with these capabilities cannot use one of the servers."""
     takes_http = capabilities.mcp_http
-    refused = next((it for it in servers if it.kind == HTTP and not takes_http), None)
+    refused = next((server for server in servers if server.kind == HTTP and not takes_http), None)
     if refused is not None:
         told = sentence(
             "This agent cannot use tool servers over HTTP, such as {name}.", name=refused.name
@@ -60,8 +60,8 @@ def together(
     """A conversation's own servers, and of the lent ones those that an agent with these
     capabilities can use, and whose names are free."""
     names = {each.name for each in own}
-    usable = [it for it in lent if it.kind != HTTP or capabilities.mcp_http]
-    return (*own, *(it for it in usable if it.name not in names))
+    usable = [server for server in lent if server.kind != HTTP or capabilities.mcp_http]
+    return (*own, *(server for server in usable if server.name not in names))
 
 
 def as_text(servers: Sequence[ToolServer]) -> str:

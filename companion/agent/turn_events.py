@@ -382,7 +382,7 @@ class PastTurn:
     @property
     def said(self) -> str:
         """The user's message, and the names of the attachments."""
-        names = ", ".join(it.name for it in self.attachments)
+        names = ", ".join(attachment.name for attachment in self.attachments)
         text = self.text or ("" if self.is_whole else LOST)
         return f"{text}\n[Attached: {names}]" if names else text
 

@@ -71,7 +71,7 @@ class TurnUndo:
 
     def files(self, turn: str) -> list[FileChange]:
         """What the turn changed. Raises OSError."""
-        return [self._told(it) for it in self._store.changes(turn)]
+        return [self._told(change) for change in self._store.changes(turn)]
 
     def undo(self, turn: str) -> list[FileChange]:
         """Restore the files that are still as the turn left them, and leave the others alone. Gives
@@ -81,7 +81,7 @@ class TurnUndo:
         for change in changes:
             if self._state(change) == AS_LEFT:
                 self._put(change.path, change.before)
-        return [self._told(it) for it in changes]
+        return [self._told(change) for change in changes]
 
     def redo(self, turn: str) -> list[FileChange]:
         """The inverse: what the turn made of the files that are as they were before it."""
@@ -89,14 +89,14 @@ class TurnUndo:
         for change in changes:
             if self._state(change) == UNDONE and change.after != MISSING:
                 self._put(change.path, change.after)
-        return [self._told(it) for it in changes]
+        return [self._told(change) for change in changes]
 
     def texts(self, turn: str) -> list[FileTexts]:
         """What the turn changed, with the texts. Raises OSError."""
-        return [self._texts(it) for it in self._store.changes(turn)]
+        return [self._texts(change) for change in self._store.changes(turn)]
 
     def _texts(self, change: NetChange) -> FileTexts:
-        before, after = (self._store.text(it) for it in (change.before, change.after))
+        before, after = (self._store.text(digest) for digest in (change.before, change.after))
         pairs = ((before, change.before), (after, change.after))
         is_whole = all(text is not None or digest == MISSING for text, digest in pairs)
         return FileTexts(self._told(change), before, after, is_whole)

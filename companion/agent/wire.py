@@ -218,7 +218,9 @@ def display_result(body: events.ToolResult, language: str) -> str:
     if not body.success:
         phrase = REJECTED if body.rejected else STATUSES[events.FAILED]
     subjects = (body.args.get(name) for name in SUBJECTS)
-    subject = next((it for it in subjects if isinstance(it, str) and it), body.name)
+    subject = next(
+        (subject for subject in subjects if isinstance(subject, str) and subject), body.name
+    )
     return said(phrase.filled(subject=subject, tool=body.name), language)
 
 
@@ -252,12 +254,12 @@ def _error(body: events.Error, language: str) -> dict[str, Any]:
 def _plan(body: Plan, language: str) -> dict[str, Any]:
     entries = [
         {
-            "content": it.content,
-            "priority": it.priority,
-            "status": it.status,
-            "shown": {"content": shown.lines(it.content, language)},
+            "content": entry.content,
+            "priority": entry.priority,
+            "status": entry.status,
+            "shown": {"content": shown.lines(entry.content, language)},
         }
-        for it in body.entries
+        for entry in body.entries
     ]
     return {"entries": entries}
 
@@ -356,13 +358,13 @@ def command(value: SlashCommand) -> dict[str, Any]:
 def queue(body: events.Queue, language: str) -> dict[str, Any]:
     messages = [
         {
-            "queueId": it.id,
-            "time": timestamp(it.time),
-            "text": it.text,
-            "files": list(it.files),
-            "attachments": [attachment(each) for each in it.attachments],
+            "queueId": message.id,
+            "time": timestamp(message.time),
+            "text": message.text,
+            "files": list(message.files),
+            "attachments": [attachment(each) for each in message.attachments],
         }
-        for it in body.messages
+        for message in body.messages
     ]
     problem = said(body.problem, language)
     return {

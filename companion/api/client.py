@@ -253,7 +253,7 @@ class Terminal:
             elif kind == "tool_confirmation":
                 self._client.confirm(event, self._decide(data))
             elif kind == "elicitation":
-                self._note("\n".join(data["shown"][it] for it in ("message", "url", "host")))
+                self._note("\n".join(data["shown"][name] for name in ("message", "url", "host")))
                 content = self._fill(data["fields"])
                 self._client.answer(event, "cancel" if content is None else "accept", content)
             elif kind == "tool_result":

@@ -132,7 +132,9 @@ class Service(User):
             raise Unavailable(NO_FOLDER.format(wanted.roots[0]))
         roots = [os.path.realpath(root) for root in wanted.roots if os.path.isdir(root)]
         page = {
-            name: it for name, it in wanted.page().items() if os.path.splitext(name)[1] in TYPES
+            name: content
+            for name, content in wanted.page().items()
+            if os.path.splitext(name)[1] in TYPES
         }
         settings = ServerSettings(
             agent, roots, wanted.port, page=page, shows_chats=wanted.shows_chats

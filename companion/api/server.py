@@ -135,7 +135,9 @@ class Server:
         if self._settings.access.has_read_only_token:
             files[READ_ONLY] = state_folder.READ_ONLY_FILE
         is_new = self._settings.new_tokens
-        return {name: state_folder.token_of(self._folder, it, is_new) for name, it in files.items()}
+        return {
+            name: state_folder.token_of(self._folder, file, is_new) for name, file in files.items()
+        }
 
     async def _listen(self) -> None:
         """Raises PortRefused."""

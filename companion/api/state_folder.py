@@ -99,9 +99,11 @@ def _is_ours(folder: str) -> bool:
     """Whether the folder has no other files, or else has a token with the permissions that only
     this module sets."""
     names = os.listdir(folder)
-    known = {*OURS, *(it + LOCK for it in OURS)}
+    known = {*OURS, *(file + LOCK for file in OURS)}
     strange = [
-        it for it in names if it not in known and not it.startswith(private_files.UNFINISHED)
+        name
+        for name in names
+        if name not in known and not name.startswith(private_files.UNFINISHED)
     ]
     return not strange or _kept(os.path.join(folder, TOKEN_FILE)) != ""
 

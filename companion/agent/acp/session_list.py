@@ -40,7 +40,9 @@ def list_sessions(folder: str, cursor: str = "") -> OutgoingRequest[SessionPage]
 
 def _page(result: Mapping[str, Any]) -> SessionPage:
     found = (_session(each) for each in objects(result, "sessions"))
-    return SessionPage(tuple(it for it in found if it.id), string(result, "nextCursor"))
+    return SessionPage(
+        tuple(session for session in found if session.id), string(result, "nextCursor")
+    )
 
 
 def _session(told: Mapping[str, Any]) -> ListedSession:

@@ -107,5 +107,5 @@ class ClaudeAgent(AgentCli):
         own = told.meta.get("claudeCode")
         name = str(own.get("toolName") or "") if isinstance(own, dict) else ""
         told = with_output(told)
-        told = replace(told, texts=tuple(TAGGED.sub(r"\1\2\3", it) for it in told.texts))
+        told = replace(told, texts=tuple(TAGGED.sub(r"\1\2\3", text) for text in told.texts))
         return tool_call.read(told, name or told.kind or "tool", told.raw_input or {})

@@ -177,7 +177,7 @@ class AgentCli:
 
     def trusts(self, workspace: str) -> bool:
         """Whether it may use this workspace's own settings. Blocks."""
-        return self.trusted or any(is_within(workspace, it) for it in self.trusted_folders)
+        return self.trusted or any(is_within(workspace, folder) for folder in self.trusted_folders)
 
     # The process.
 

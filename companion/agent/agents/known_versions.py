@@ -25,7 +25,7 @@ class KnownVersions:
 
     @property
     def all(self) -> tuple[str, ...]:
-        return tuple(it for it in (self.oldest, self.newest) if it)
+        return tuple(version for version in (self.oldest, self.newest) if version)
 
     def warning(self, program: str, version: str) -> Words:
         """What the user should know of the `program`, which says that it has this version; "" if it
@@ -42,5 +42,5 @@ def _counted(numbers: str) -> tuple[int, ...]:
     >>> _counted("0.101.0") > _counted("0.49.0")
     True
     """
-    counted = [int(it) for it in numbers.split(".")]
+    counted = [int(number) for number in numbers.split(".")]
     return (*counted, *[0] * (4 - len(counted)))

@@ -141,7 +141,9 @@ class OpenCode(AgentCli):
         """It names a file in the arguments only. Where it asks about an edit, it tells that twice:
         as content, and once more as a text among the arguments."""
         call = super().read_call(told)
-        args = {name: it for name, it in call.args.items() if name != "diff" or not call.diffs}
+        args = {
+            name: value for name, value in call.args.items() if name != "diff" or not call.diffs
+        }
         return replace(call, args=args, path=call.path or str(args.get("filePath") or ""))
 
     @property

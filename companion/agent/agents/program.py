@@ -72,7 +72,10 @@ class Program:
         files = [f"{self.package}/{self.file}"]
         if self.native:
             files.append(self.native.format(machine=_machine()))
-        return [real, *(os.path.join(it, *file.split("/")) for it in places for file in files)]
+        return [
+            real,
+            *(os.path.join(place, *file.split("/")) for place in places for file in files),
+        ]
 
 
 def _machine() -> str:

@@ -64,7 +64,7 @@ class Choices:
         """Use a "model", a "mode" or both from now on. Raises AgentError; VALIDATION_ERROR if the
         agent does not offer one of them."""
         options = self._state.options
-        found = {what: _checked(options.of_category(what), it) for what, it in wanted.items()}
+        found = {what: _checked(options.of_category(what), value) for what, value in wanted.items()}
         for what, option in found.items():
             await self._set(session, option, wanted[what])
             # Each at once: the agent may refuse the next one.
@@ -155,6 +155,6 @@ def _unknown(category: str) -> ConfigOption:
 def _checked(option: ConfigOption | None, value: str | bool) -> ConfigOption:
     """Raises AgentError if the value cannot be chosen."""
     values = () if option is None else option.values
-    if option is None or not any(it == value and type(it) is type(value) for it in values):
-        raise failure.not_among([str(it) for it in values], str(value))
+    if option is None or not any(known == value and type(known) is type(value) for known in values):
+        raise failure.not_among([str(known) for known in values], str(value))
     return option

@@ -224,7 +224,7 @@ class Conversation:
                 work = self.edits.redo if again else self.edits.undo
                 files = await on_disk(partial(work, turn), None)
                 wanted = AS_LEFT if again else UNDONE
-                self.record.tell_changed([it.path for it in files if it.state == wanted])
+                self.record.tell_changed([file.path for file in files if file.state == wanted])
         finally:
             self.reservation.release()
         self.undone(turn, files)
@@ -294,7 +294,7 @@ class Conversation:
         record, session = self.record, self.session
         undone = "\n".join(record.state.undone)
         undid = UNDID.format(undone) if undone else ""
-        reminders = [it for it in (session.reminder, undid, *agent.notes) if it]
+        reminders = [reminder for reminder in (session.reminder, undid, *agent.notes) if reminder]
         capabilities = agent.session.client.capabilities
         first = as_resources(reminders, capabilities) if reminders else []
         turn.start([*first, *said.parts], session.take_warnings())

@@ -118,7 +118,7 @@ def queue_of(text: str) -> tuple[QueuedMessage, ...]:
         with suppress(KeyError, TypeError, ValueError):
             time, texts = datetime.fromisoformat(each["time"]), ("given", "files")
             files = {name: tuple(map(str, each[name])) for name in texts}
-            attached = tuple(Attachment(**it) for it in each["attachments"])
+            attached = tuple(Attachment(**values) for values in each["attachments"])
             id, said = str(each["id"]), str(each["text"])
             added = additions_of(each)
             messages.append(
@@ -130,7 +130,10 @@ def queue_of(text: str) -> tuple[QueuedMessage, ...]:
 def additions_of(stored: Mapping[str, Any]) -> tuple[Addition, ...]:
     """Those of a message from a file. Raises KeyError, TypeError, ValueError."""
     found = stored.get("additions", ())
-    return tuple(Addition(str(it["kind"]), str(it["name"]), int(it["size"])) for it in found)
+    return tuple(
+        Addition(str(addition["kind"]), str(addition["name"]), int(addition["size"]))
+        for addition in found
+    )
 
 
 def queue_text(messages: Sequence[QueuedMessage]) -> str:

@@ -82,5 +82,8 @@ def _attachments(line: bytes) -> list[str]:
     """The ids of those that a message has."""
     if line.startswith(MESSAGE[1:]) and b'"attachments":[{' in line:
         with suppress(*DAMAGED):
-            return [str(it["id"]) for it in json.loads(line.decode("utf-8"))["attachments"]]
+            return [
+                str(attachment["id"])
+                for attachment in json.loads(line.decode("utf-8"))["attachments"]
+            ]
     return []

@@ -116,10 +116,10 @@ class Index:
             return None
         self._looked = loop.time()
         there = await in_thread(self._transcripts.stats)
-        for id in [it for it in self.summaries if it not in there and it not in used]:
+        for id in [id for id in self.summaries if id not in there and id not in used]:
             self.remove(id)
         known = {**self._unusable, **self.stats}
-        changed = [it for it in there if it not in used and known.get(it) != there[it]]
+        changed = [id for id in there if id not in used and known.get(id) != there[id]]
         self._unread.update((id, there[id]) for id in changed)
         for at in range(0, len(changed), BATCH):
             await self._take(changed[at : at + BATCH])

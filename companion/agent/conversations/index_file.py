@@ -96,18 +96,18 @@ class IndexFile:
             raise ValueError("it is damaged")
 
 
-def _values(it: ConversationSummary) -> list[Any]:
-    by_model = None if it.usage.by_model is None else dict(it.usage.by_model)
+def _values(summary: ConversationSummary) -> list[Any]:
+    by_model = None if summary.usage.by_model is None else dict(summary.usage.by_model)
     return [
-        it.id,
-        it.workspace,
-        it.created.isoformat(),
-        it.last_used.isoformat(),
-        it.title,
-        it.turns,
-        [it.usage.input_tokens, it.usage.output_tokens, by_model],
-        it.state.changes_since(ConversationState()),
-        sorted(it.unfinished),
+        summary.id,
+        summary.workspace,
+        summary.created.isoformat(),
+        summary.last_used.isoformat(),
+        summary.title,
+        summary.turns,
+        [summary.usage.input_tokens, summary.usage.output_tokens, by_model],
+        summary.state.changes_since(ConversationState()),
+        sorted(summary.unfinished),
     ]
 
 

@@ -112,7 +112,11 @@ class Listing:
             order = self._order(place, listed)
             reader = self._conversations.readers()
             looked, found = await in_thread(partial(_search, order, reader, words, limit))
-        there = [it for it in order if it.id in found and it.id in self._conversations]
+        there = [
+            summary
+            for summary in order
+            if summary.id in found and summary.id in self._conversations
+        ]
         return self._page(place, order, looked, there, found)
 
     def _page(
@@ -134,13 +138,16 @@ class Listing:
 
     def _order(self, cursor: PageCursor | None, listed: Listed) -> list[ConversationSummary]:
         """All that come after the cursor."""
-        them = [(_place(it), it) for it in filter(listed, self._conversations.summaries())]
+        them = [
+            (_place(summary), summary)
+            for summary in filter(listed, self._conversations.summaries())
+        ]
         if cursor is None:
-            return [it for _at, it in sorted(them, key=_first, reverse=True)]
+            return [summary for _at, summary in sorted(them, key=_first, reverse=True)]
         below = [pair for pair in them if pair[0] < cursor.last <= cursor.began]
         above = [pair for pair in them if pair[0] > max(cursor)]
         below.sort(key=_first, reverse=True)
-        return [it for _at, it in below + sorted(above, key=_first)]
+        return [summary for _at, summary in below + sorted(above, key=_first)]
 
     @staticmethod
     def _is_below(chosen: list[ConversationSummary], limit: int, cursor: PageCursor | None) -> bool:

@@ -93,7 +93,7 @@ class MessageQueue:
         others = [each for each in self.messages if each.id != id]
         others.insert(position, moved)
         # What is on its way stays the first one.
-        self._set(tuple(sorted(others, key=lambda it: it.id != self.sending)))
+        self._set(tuple(sorted(others, key=lambda message: message.id != self.sending)))
 
     def remove(self, id: str) -> None:
         """Take one back. Raises AgentError."""
@@ -138,7 +138,9 @@ class MessageQueue:
 
     def _set(self, messages: tuple[QueuedMessage, ...]) -> None:
         """Raises AgentError."""
-        size, before = (sum(len(it.text) for it in each) for each in (messages, self.messages))
+        size, before = (
+            sum(len(message.text) for message in each) for each in (messages, self.messages)
+        )
         is_more = len(messages) > len(self.messages) or size > before
         if is_more and (len(messages) > MAX_MESSAGES or size > MAX_CHARACTERS):
             told = TOO_MANY.filled(count=MAX_MESSAGES, characters=MAX_CHARACTERS)

@@ -83,7 +83,11 @@ class Conversations:
     def summaries(self) -> Iterator[ConversationSummary]:
         """All that are known so far, in no order; temporary ones are left out."""
         # A conversation that does not have a session yet is not in the index.
-        others = [it.record.summary for it in self if it.id not in self.index.summaries]
+        others = [
+            conversation.record.summary
+            for conversation in self
+            if conversation.id not in self.index.summaries
+        ]
         for each in chain(self.index.summaries.values(), others):
             if not each.state.is_temporary:
                 yield each
@@ -94,7 +98,10 @@ class Conversations:
 
     def readers(self) -> Callable[[str], TranscriptReader]:
         """Gives the reader of each conversation, in another thread, too."""
-        held = {it.id: it.record.transcript.reader for it in self._held.values()}
+        held = {
+            conversation.id: conversation.record.transcript.reader
+            for conversation in self._held.values()
+        }
         return lambda id: held.get(id) or self._transcripts.of(id).reader
 
     def known(self, session_id: str) -> Conversation:
@@ -123,12 +130,16 @@ class Conversations:
     def open_to_all(self, folder: str, cli: AgentCli) -> Conversation | None:
         """The last used one of the folder with this CLI that belongs to nobody."""
         # Also those that somebody is about to begin, whose summaries name no agent yet.
-        new = [it for it in self._held.values() if it.cli is cli and not it.record.has_begun]
-        told = [it for it in self.summaries() if agent_of(it) == cli.id]
+        new = [
+            conversation
+            for conversation in self._held.values()
+            if conversation.cli is cli and not conversation.record.has_begun
+        ]
+        told = [summary for summary in self.summaries() if agent_of(summary) == cli.id]
         fitting = [
-            it
-            for it in (*told, *(it.record.summary for it in new))
-            if it.workspace == folder and not it.state.is_owned
+            summary
+            for summary in (*told, *(conversation.record.summary for conversation in new))
+            if summary.workspace == folder and not summary.state.is_owned
         ]
         return self.known(max(fitting, key=last_used).id) if fitting else None
 
@@ -208,7 +219,7 @@ class Conversations:
         """Let go of those that were not used for long, so that only their summaries stay."""
         if len(self._used) <= MAX_AT_REST:
             return
-        resting = [it for it in self if _is_at_rest(it)]
+        resting = [conversation for conversation in self if _is_at_rest(conversation)]
         for each in resting[: len(self._used) - MAX_AT_REST]:
             # With what the last turn has used.
             summary = each.record.summary._replace(usage=each.info.usage)

@@ -92,7 +92,7 @@ class RepeatedTurns:
         if self._count > MAX_TURNS:
             self._turns[0].log.add(Thought(WARNING, OLDER))
         for turn in self._turns:
-            for call in [it for id, it in turn.calls.items() if id not in turn.over]:
+            for call in [call for id, call in turn.calls.items() if id not in turn.over]:
                 self._introduce(turn, call)
             if turn is self._turns[-1]:
                 turn.log.add(Thought(WARNING, TAKEN_OVER if is_shown else NOT_SHOWN))
@@ -103,7 +103,7 @@ class RepeatedTurns:
         self._count += 1
         past = PastTurn("", self._time, "")
         log = EventLog(
-            self._conversation, lambda it: past.events.append(replace(it, time=self._time))
+            self._conversation, lambda event: past.events.append(replace(event, time=self._time))
         )
         past.id = log.turn_id
         self._turns.append(_Turn(log, past))

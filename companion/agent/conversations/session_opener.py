@@ -70,7 +70,7 @@ class SessionOpener:
         exist even if this fails. `last` is the id of the session before. Raises AgentError."""
         tool_servers.check(self.servers, client.capabilities)
         hides = not self._cli.shows_headers
-        lent = [it for it in self.lent if hides or not it.has_headers]
+        lent = [server for server in self.lent if hides or not server.has_headers]
         self._used = tool_servers.together(self.servers, lent, client.capabilities)
         self._meta = await in_thread(partial(self._cli.session_meta, self._workspace))
         if turns is not None:

@@ -34,7 +34,9 @@ async def look_at_all(conversations: Conversations) -> None:
     that cannot be read stays as it was."""
     there: Mapping[str, Stat] | None = None
     with suppress(OSError):
-        there = await conversations.index.refresh({it.id for it in conversations})
+        there = await conversations.index.refresh(
+            {conversation.id for conversation in conversations}
+        )
     if there is None:
         return
     for each in conversations:

@@ -35,7 +35,9 @@ DAMAGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 SENTENCES = frozenset({"description", "display_result", "error", "message"})
 # The beginning of an event's line, and parts of those that count for a summary.
 EVENT = b'{"type":"event",'
-COUNTING = tuple(b'"body":{"type":"%b"' % it for it in (b"complete", b"error", b"message_added"))
+COUNTING = tuple(
+    b'"body":{"type":"%b"' % kind for kind in (b"complete", b"error", b"message_added")
+)
 # The beginning of the first line of a turn, after the end of the line before.
 MESSAGE = b'\n{"type":"message",'
 # Bytes that are read at a time from the end of a file towards its beginning.
@@ -214,7 +216,7 @@ class TranscriptReader:
 
 def title_of(text: str) -> str:
     """The first line of a message, shortened."""
-    line = next((it.strip() for it in text.splitlines() if it.strip()), "")
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rstrip() + "…"
 
 
@@ -394,7 +396,8 @@ def _body(value: dict[str, Any]) -> Body:
         given[name] = given[name] and restored(given[name])
     if kind is events.ToolConfirmation:
         given["options"] = tuple(
-            events.Option(it["outcome"], restored(it["label"])) for it in given["options"]
+            events.Option(option["outcome"], restored(option["label"]))
+            for option in given["options"]
         )
         given["diff"] = events.Diff(**given["diff"]) if given.get("diff") else None
         given["more"] = _diffs(given.get("more"))

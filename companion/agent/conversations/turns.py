@@ -34,7 +34,13 @@ class Turns:
         self._conversations = conversations
 
     def __iter__(self) -> Iterator[Turn]:
-        return iter([it.turn for it in self._conversations if it.turn is not None])
+        return iter(
+            [
+                conversation.turn
+                for conversation in self._conversations
+                if conversation.turn is not None
+            ]
+        )
 
     @property
     def are_busy(self) -> bool:
@@ -92,7 +98,11 @@ class Turns:
         """End the turn of a conversation, or those of all that are `meant`; gives their number. A
         message that waits for the agent's start counts as a turn and is never sent. Raises
         AgentError, code SESSION_NOT_FOUND."""
-        wanted = [it for it in self._conversations if session_id in (None, it.id) and meant(it.id)]
+        wanted = [
+            conversation
+            for conversation in self._conversations
+            if session_id in (None, conversation.id) and meant(conversation.id)
+        ]
         if session_id is not None and session_id not in self._conversations:
             raise failure.no_session(session_id)
         busy = [each for each in wanted if each.is_busy]
@@ -125,7 +135,7 @@ class Turns:
 
     async def end_attended(self) -> None:
         """The same for those alone that end where nobody reads them."""
-        running = [it for it in self if not (it.is_over or it.is_detached)]
+        running = [turn for turn in self if not (turn.is_over or turn.is_detached)]
         for turn in running:
             turn.cancel()
         await _until(lambda: all(turn.is_over for turn in running), ENDING)

@@ -18,7 +18,8 @@ _FOLDED = (
     sentence("{count} spaces and tabs"),
 )
 REMARKS = {
-    language: Remarks(*(said(it, language) for it in _FOLDED)) for language in (CHINESE, ENGLISH)
+    language: Remarks(*(said(text, language) for text in _FOLDED))
+    for language in (CHINESE, ENGLISH)
 }
 
 
@@ -57,7 +58,9 @@ def _texts(value: Any, language: str) -> Any:
     if isinstance(value, str):
         return lines(value, language)
     if isinstance(value, Mapping):
-        return {line(str(name), language): _texts(it, language) for name, it in value.items()}
+        return {
+            line(str(name), language): _texts(member, language) for name, member in value.items()
+        }
     if isinstance(value, (list, tuple)):
-        return [_texts(it, language) for it in value]
+        return [_texts(member, language) for member in value]
     return value

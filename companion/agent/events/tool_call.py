@@ -179,7 +179,7 @@ class Record:
 def read(told: ToolCallUpdate, name: str = "", args: Mapping[str, Any] | None = None) -> Call:
     """`name` and `args` are given if the agent sends them."""
     name = name or name_of(told.id)
-    diffs = tuple(Diff(it.path, it.old_text, it.new_text) for it in told.diffs)
+    diffs = tuple(Diff(diff.path, diff.old_text, diff.new_text) for diff in told.diffs)
     text = "\n".join(told.texts)
     path = next(filter(None, told.paths), "")
     if args is None:

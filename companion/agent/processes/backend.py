@@ -189,7 +189,7 @@ class Backends:
 
     def taking(self, kind: str) -> Backend:
         """The first CLI for credentials of this kind. Raises AgentError, code AGENT_NOT_FOUND."""
-        found = next((it for it in self if kind in it.cli.kinds), None)
+        found = next((backend for backend in self if kind in backend.cli.kinds), None)
         # Otherwise one that is not offered; the error then names it.
         return found or self[next((id for id, cli in CLIS.items() if kind in cli.kinds), kind)]
 
@@ -202,23 +202,27 @@ class Backends:
         """The user waits no longer for the agent's session of this conversation: a process that
         does not open it is ended, unless a turn runs in it."""
         place = self[conversation.cli.id].pool.place_of(conversation)
-        others = (it for it in place if it is not conversation)
-        if conversation.session.is_opening and not any(it.is_busy for it in others):
+        others = (other for other in place if other is not conversation)
+        if conversation.session.is_opening and not any(other.is_busy for other in others):
             if place.runner.running is not None:
                 place.runner.running.give_up()
 
     def infos(self) -> tuple[AgentInfo, ...]:
         """Starts no process."""
-        return tuple(it.info(it.cli.id == self.usual) for it in self)
+        return tuple(backend.info(backend.cli.id == self.usual) for backend in self)
 
     @property
     def processes(self) -> tuple[ProcessInfo, ...]:
         """All running processes."""
-        return tuple(each for it in self for each in it.pool.running)
+        return tuple(each for backend in self for each in backend.pool.running)
 
     @property
     def can_start(self) -> bool:
         """Whether each CLI runs, or its program exists and can be started. Those that are looked
         for when they are needed may be missing, but for the usual one."""
-        needed = [it for it in self if it.launch.look is None or it.cli.id == self.usual]
+        needed = [
+            backend
+            for backend in self
+            if backend.launch.look is None or backend.cli.id == self.usual
+        ]
         return all(backend.can_start for backend in needed)

@@ -78,7 +78,7 @@ class GoogleLogin(Listener):
             raise AgentError(OAUTH_INIT_FAILED, told)
         self._request = asyncio.ensure_future(client.request(asked))
         # Whoever brings the code gets the result; an error without a code need not be reported.
-        self._request.add_done_callback(lambda it: it.cancelled() or it.exception())
+        self._request.add_done_callback(lambda request: request.cancelled() or request.exception())
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(LIFETIME, lambda: asyncio.ensure_future(self.abandon()))
         self._expires = datetime.now(timezone.utc) + timedelta(seconds=LIFETIME)

@@ -54,9 +54,13 @@ async def listed(
     await conversations.index.waited()
     known = set(_known(conversations, backend.cli))
     # Some list those of other folders as well.
-    there = await in_thread(lambda: [it for it in told if _real(it.folder) == _real(folder)])
-    found = {it.id: it for it in there if it.id not in known}
-    return tuple(sorted(found.values(), key=lambda it: it.updated or NEVER, reverse=True)[:MOST])
+    there = await in_thread(
+        lambda: [session for session in told if _real(session.folder) == _real(folder)]
+    )
+    found = {session.id: session for session in there if session.id not in known}
+    return tuple(
+        sorted(found.values(), key=lambda session: session.updated or NEVER, reverse=True)[:MOST]
+    )
 
 
 async def take_over(
@@ -96,7 +100,7 @@ async def _pages(client: AcpClient, folder: str) -> list[ListedSession]:
         told = await client.request(list_sessions(folder, cursor), LISTING)
         found += told.sessions
         # Codex filters each page by itself, which may leave nothing of it; others do not filter.
-        is_enough = sum(it.folder == folder for it in found) >= MOST
+        is_enough = sum(session.folder == folder for session in found) >= MOST
         if not told.next or told.next == cursor or is_enough:
             break
         cursor = told.next
@@ -127,7 +131,9 @@ async def _repeat(backend: Backend, folder: str, session: str, turns: RepeatedTu
 
 def _known(conversations: Conversations, cli: AgentCli) -> Iterator[str]:
     """The sessions of the agent that are conversations here."""
-    used: Iterable[str] = (it.session.id or "" for it in conversations if it.cli is cli)
+    used: Iterable[str] = (
+        conversation.session.id or "" for conversation in conversations if conversation.cli is cli
+    )
     yield from used
     for summary in conversations.index.summaries.values():
         if agent_of(summary) == cli.id:

@@ -42,8 +42,8 @@ NO_VERDICT = Verdict()
 def verdict_of(call: Call, rules: AgentRules, workspace: str, coverage: Coverage) -> Verdict:
     """`coverage` is that of lasting answers: without any, nothing is allowed. Asks the disk."""
     names = _names(call)
-    places = [absolute(call, it, workspace) for it in files_of(call)]
-    paths = [it for place in places for it in _spellings(place)]
+    places = [absolute(call, file, workspace) for file in files_of(call)]
+    paths = [spelling for place in places for spelling in _spellings(place)]
     for decision, those in ((DENY, rules.deny), (ASK, rules.ask)):
         for rule in those:
             if _fits(rule, call, names, paths, workspace):
@@ -61,16 +61,16 @@ def verdict_of_write(
     """Of a write about which the agent does not ask, while these calls run. Where the agent names
     no tool, it may be any but a server's, which writes by itself."""
     writes = [
-        Call("", it.name, kind=EDIT, path=path)
-        for it in running
-        if it.path == path and may_write(it)
+        Call("", call.name, kind=EDIT, path=path)
+        for call in running
+        if call.path == path and may_write(call)
     ]
-    is_told = bool(writes) and not any(it.name in (EDIT, *UNNAMED) for it in writes)
+    is_told = bool(writes) and not any(call.name in (EDIT, *UNNAMED) for call in writes)
     writes = writes or [Call("", "", kind=EDIT, path=path)]
-    found = [verdict_of(it, rules, workspace, NOTHING) for it in writes]
+    found = [verdict_of(call, rules, workspace, NOTHING) for call in writes]
     if not is_told:
-        found += [Verdict(ASK, it) for it in (*rules.deny, *rules.ask) if _is_of_own_tool(it)]
-    return min(found, key=lambda it: (DENY, ASK, "").index(it.decision))
+        found += [Verdict(ASK, rule) for rule in (*rules.deny, *rules.ask) if _is_of_own_tool(rule)]
+    return min(found, key=lambda verdict: (DENY, ASK, "").index(verdict.decision))
 
 
 def _fits(
@@ -78,14 +78,14 @@ def _fits(
 ) -> bool:
     kind, pattern = parted(rule)
     if kind == TOOL:
-        return any(is_like(it.casefold(), pattern.casefold()) for it in names)
+        return any(is_like(name.casefold(), pattern.casefold()) for name in names)
     if kind == COMMAND:
         return call.is_command and is_named(call.shell_line, pattern)
     is_meant = kind in OF_PATHS and _may(kind, call)
     roots = (workspace, _real(workspace))
     # Each may be a folder.
-    places = [os.path.join(it, "") for it in paths]
-    return is_meant and any(is_matched(it, roots, (pattern,), True) for it in places)
+    places = [os.path.join(path, "") for path in paths]
+    return is_meant and any(is_matched(place, roots, (pattern,), True) for place in places)
 
 
 def _may_fit(rule: str, call: Call) -> bool:
@@ -122,25 +122,29 @@ def may_write(call: Call) -> bool:
 
 def _allowing(call: Call, rules: Sequence[str], places: Sequence[str], workspace: str) -> list[str]:
     """The rules by which all of the call is allowed; none if a part of it is not."""
-    by_kind = {kind: [it for it in rules if parted(it)[0] == kind] for kind in (TOOL, COMMAND)}
+    by_kind = {
+        kind: [rule for rule in rules if parted(rule)[0] == kind] for kind in (TOOL, COMMAND)
+    }
     if call.is_command:
         # Where the agent tells more of it, it is more than its line.
         is_plain = set(call.args) <= KNOWN and _says_nothing(call)
-        found = [it for it in by_kind[COMMAND] if is_allowed(call.shell_line, parted(it)[1])]
+        found = [rule for rule in by_kind[COMMAND] if is_allowed(call.shell_line, parted(rule)[1])]
         return found[:1] if is_plain else []
     if call.kind == tool_call.EDIT or (call.kind in READING and places):
         kind = EDIT if call.kind == tool_call.EDIT else READ
-        patterns = [it for it in rules if parted(it)[0] == kind]
-        fitting = [_first(patterns, _real(it), workspace) for it in places]
+        patterns = [rule for rule in rules if parted(rule)[0] == kind]
+        fitting = [_first(patterns, _real(place), workspace) for place in places]
         if all(fitting):
             return fitting
     if call.kind == tool_call.EDIT or call.name in UNNAMED:
         return []
-    return [it for it in by_kind[TOOL] if is_like(call.name, parted(it)[1])][:1]
+    return [rule for rule in by_kind[TOOL] if is_like(call.name, parted(rule)[1])][:1]
 
 
 def _first(rules: Sequence[str], path: str, workspace: str) -> str:
-    found = (it for it in rules if is_matched(path, (workspace,), (parted(it)[1],), IGNORE_CASE))
+    found = (
+        rule for rule in rules if is_matched(path, (workspace,), (parted(rule)[1],), IGNORE_CASE)
+    )
     return next(found, "")
 
 

@@ -138,14 +138,14 @@ class FileWrites:
                 with suppress(OSError, asyncio.TimeoutError):
                     found = await in_thread(partial(read_file, path), WRITING)
                     self._before[call.id, path] = Before(found)
-        await self._ask_for_rules(it for it in paths if again or it not in self._excludes)
+        await self._ask_for_rules(path for path in paths if again or path not in self._excludes)
         return self._replacing(call)
 
     async def excludes(self, paths: Iterable[str]) -> bool:
         """Whether the user excludes any of them; also if that is not known."""
         wanted = list(paths)
         await self._ask_for_rules(wanted)
-        return any(self._excludes.get(it, True) for it in wanted)
+        return any(self._excludes.get(path, True) for path in wanted)
 
     def decide(self, call: Call, text: str | None) -> None:
         """The user approved the call; `text` is what they want written instead."""
@@ -155,12 +155,12 @@ class FileWrites:
 
     def is_asked(self, path: str) -> bool:
         """Whether the user has approved an edit of the file in a call that still runs."""
-        return any(it.diff.path == path for it in self._seen.values())
+        return any(edit.diff.path == path for edit in self._seen.values())
 
     async def write(self, path: str, content: str) -> Words:
         """The agent asks us to write. Gives what it has to be told, "" if all went as it wanted.
         Raises NeedsUser."""
-        seen = next((it for it in self._seen.values() if it.diff.path == path), None)
+        seen = next((edit for edit in self._seen.values() if edit.diff.path == path), None)
         noted: list[bytes | None] = []
 
         def note(path: str, before: bytes | None, after: bytes) -> None:
@@ -187,18 +187,18 @@ class FileWrites:
         """Write what the user wants in the place of edits that were refused. The agent has to be
         told what is told here."""
         self._forget(call)
-        await self._ask_for_rules(it.path for it in edits)
+        await self._ask_for_rules(edit.path for edit in edits)
         # What the agent writes there later is its own.
-        works = [partial(write_instead, it, self._note) for it in edits]
-        puts = [(it.path, partial(_in_thread, work)) for it, work in zip(edits, works)]
+        works = [partial(write_instead, edit, self._note) for edit in edits]
+        puts = [(edit.path, partial(_in_thread, work)) for edit, work in zip(edits, works)]
         done = [(await self._put(*each))[0] for each in puts]
-        wanted = {it.path for it in edits}
-        others = dict.fromkeys(it.path for it in call.diffs if it.path not in wanted)
+        wanted = {edit.path for edit in edits}
+        others = dict.fromkeys(diff.path for diff in call.diffs if diff.path not in wanted)
         left = [LEFT_OUT.filled(path=path) for path in others]
-        told: Sequence[Words] = [*(it.told for it in done), *left]
+        told: Sequence[Words] = [*(end.told for end in done), *left]
         words = told[0] if len(told) == 1 else "\n".join(map(str, told))
-        changed = tuple(it.path for it, its in zip(edits, done) if its.success)
-        return Ended(all(it.success for it in done), words, changed=changed)
+        changed = tuple(edit.path for edit, its in zip(edits, done) if its.success)
+        return Ended(all(end.success for end in done), words, changed=changed)
 
     async def end(self, call: Call, success: bool) -> Ended:
         """The agent reports the call as over; `success` is what it says of that."""
@@ -211,8 +211,8 @@ class FileWrites:
             success = written.success
         if success:
             # Some agents name a file only now.
-            paths = [it.path for it in diffs]
-            await self._ask_for_rules(it for it in paths if it not in self._excludes)
+            paths = [diff.path for diff in diffs]
+            await self._ask_for_rules(path for path in paths if path not in self._excludes)
         else:
             await self.keep_left(call)
         others = await self._others(call, diffs) if success else ()
@@ -232,10 +232,10 @@ class FileWrites:
         asked = self._asked.get(call.id)
         if asked is None or not asked.diffs or self.is_cancelled:
             return False
-        places = [(it, self._before.get((call.id, it.path))) for it in asked.diffs]
+        places = [(diff, self._before.get((call.id, diff.path))) for diff in asked.diffs]
         with suppress(OSError, asyncio.TimeoutError):
             for _ in range(LOOKS):
-                if await in_thread(lambda: all(_is_written(*it) for it in places), WRITING):
+                if await in_thread(lambda: all(_is_written(*place) for place in places), WRITING):
                     return True
                 await asyncio.sleep(BETWEEN)
         return False
@@ -269,8 +269,8 @@ class FileWrites:
 
     def _replacing(self, call: Call) -> Call:
         """With what its files held: some agents tell each text that they write as a new file."""
-        pairs = [(it, self._before.get((call.id, it.path))) for it in call.diffs]
-        return replace(call, diffs=tuple(_replacing(*it) for it in pairs))
+        pairs = [(diff, self._before.get((call.id, diff.path))) for diff in call.diffs]
+        return replace(call, diffs=tuple(_replacing(*pair) for pair in pairs))
 
     async def _untold(self, call: Call) -> tuple[Diff, ...]:
         """What became of the file of an edit whose texts the agent does not tell. Both texts are
@@ -315,8 +315,10 @@ class FileWrites:
                 self._agent.distrust()
             return () if found is None else (found,)
         places = [(diff, self._before.get((call.id, diff.path))) for diff in diffs]
-        looked = [await self._seen_on_disk(partial(_checked, *it, self._note)) for it in places]
-        return tuple(it for it in looked if it is not None)
+        looked = [
+            await self._seen_on_disk(partial(_checked, *place, self._note)) for place in places
+        ]
+        return tuple(seen for seen in looked if seen is not None)
 
     async def _seen_on_disk(self, look: Callable[[], Diff | None]) -> Diff | None:
         with suppress(OSError, asyncio.TimeoutError):
@@ -326,7 +328,7 @@ class FileWrites:
     def _forget(self, call: Call) -> None:
         self._asked.pop(call.id, None)
         self._seen.pop(call.id, None)
-        for key in [it for it in self._before if it[0] == call.id]:
+        for key in [key for key in self._before if key[0] == call.id]:
             del self._before[key]
 
 

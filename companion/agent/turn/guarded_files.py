@@ -64,7 +64,7 @@ def inner_file(path: str, workspace: str) -> str:
         return ""
     # A link of such a name may be read by it, wherever it leads.
     names = (os.path.abspath(path), real)
-    return "" if any(_is_guarded(_below(it, root)) for it in names) else real
+    return "" if any(_is_guarded(_below(name, root)) for name in names) else real
 
 
 def inner_folder(path: str, workspace: str) -> str:
@@ -85,18 +85,18 @@ def _below(path: str, root: str) -> str:
 
 def _is_plain(path: str) -> bool:
     """U+FFFD stands for what could not be read of a name."""
-    return "\ufffd" not in path and not any(unicodedata.category(it) in UNSHOWN for it in path)
+    return "\ufffd" not in path and not any(unicodedata.category(char) in UNSHOWN for char in path)
 
 
 def _is_guarded(path: str) -> bool:
-    parts = [_name(it) for it in path.replace("\\", "/").split("/")]
+    parts = [_name(name) for name in path.replace("\\", "/").split("/")]
     return not {*parts}.isdisjoint(REPOSITORIES) or is_matched("/".join(parts), (), STARTING, True)
 
 
 def _name(part: str) -> str:
     """A part of a path as the most careless file system knows it: without case, invisible
     characters, a stream's name, and blanks and dots at its end."""
-    seen = "".join(it for it in unicodedata.normalize("NFKC", part) if _is_seen(it))
+    seen = "".join(char for char in unicodedata.normalize("NFKC", part) if _is_seen(char))
     return seen.casefold().partition(":")[0].rstrip(" .")
 
 

@@ -95,7 +95,9 @@ class HeldWrites:
 
     def _call(self, path: str) -> Call:
         """The one that writes the file; one of our own if the agent tells of none."""
-        found = next((it for it in self._calls.running if it.path == path and may_write(it)), None)
+        found = next(
+            (call for call in self._calls.running if call.path == path and may_write(call)), None
+        )
         if found is not None:
             return found
         self._made += 1

@@ -84,7 +84,7 @@ def files_of(call: Call) -> tuple[str, ...]:
     """The paths of all files that a call names, as it names them, and of the folders that it
     reads."""
     names = (*FILES, *FOLDERS) if call.kind in READING else FILES
-    told = (*(it.path for it in call.diffs), *call.locations, call.path, *_named(call, names))
+    told = (*(diff.path for diff in call.diffs), *call.locations, call.path, *_named(call, names))
     return tuple(dict.fromkeys(filter(None, told)))
 
 
@@ -93,10 +93,10 @@ def coverage_of(call: Call, workspace: str) -> Coverage:
     if call.is_attachment or call.kind in ONE_BY_ONE:
         return NOTHING
     named = (*call.locations, *_named(call, FOLDERS)) if call.is_command else files_of(call)
-    places = tuple(absolute(call, it, workspace) for it in named)
+    places = tuple(absolute(call, path, workspace) for path in named)
     is_of_folder = call.is_command or call.kind in READING
     look = inner_folder if is_of_folder else inner_file
-    files = [look(it, workspace) for it in places]
+    files = [look(place, workspace) for place in places]
     return replace(_inner_coverage(call, files, workspace), files=places) if all(files) else NOTHING
 
 
@@ -116,15 +116,15 @@ def _inner_coverage(call: Call, files: Sequence[str], workspace: str) -> Coverag
 
 def _edits(files: Sequence[str], workspace: str) -> Coverage:
     """One answer for the files, one for all in the folder that has them."""
-    top = os.path.commonpath([os.path.dirname(it) for it in files])
+    top = os.path.commonpath([os.path.dirname(file) for file in files])
     inner = os.path.relpath(top, workspace).replace(os.sep, "/")
     name = WORKSPACE if top == workspace else _shortened(inner) + "/"
     label = THIS_FILE if len(set(files)) == 1 else THESE_FILES
     answers = {
-        ALWAYS: Lasting(label, tuple(("file", it) for it in files)),
+        ALWAYS: Lasting(label, tuple(("file", file) for file in files)),
         ALWAYS_TOOL: Lasting(ALL_FILES.filled(folder=name), (("folder", top),)),
     }
-    needs = (frozenset([("file", it), *_folders(it, workspace)]) for it in files)
+    needs = (frozenset([("file", file), *_folders(file, workspace)]) for file in files)
     return Coverage(answers, tuple(needs))
 
 
@@ -138,7 +138,7 @@ def _folders(file: str, workspace: str) -> Iterable[Scope]:
 def _is_told_whole(call: Call) -> bool:
     """Whether the agent tells what it writes into each of the files. A file that is moved is named
     by its old name, and its edit by the new one."""
-    return len({it.path for it in call.diffs}) >= len(set(call.locations))
+    return len({diff.path for diff in call.diffs}) >= len(set(call.locations))
 
 
 def _of_server(call: Call) -> Coverage:
@@ -152,7 +152,7 @@ def _of_server(call: Call) -> Coverage:
 
 def _exactly(call: Call, label: Words) -> Coverage:
     """The same call again, and no other. Its title counts, unless it has the command once more."""
-    args = {name: it for name, it in call.args.items() if name not in SAYING}
+    args = {name: value for name, value in call.args.items() if name not in SAYING}
     title = "" if call.is_command and call.title.startswith(call.shell_line) else call.title
     text = "" if call.text in map(call.args.get, SAYING) else call.text
     told = [call.kind, call.name, call.shell_line, title, text, args, files_of(call)]
@@ -162,7 +162,9 @@ def _exactly(call: Call, label: Words) -> Coverage:
 
 def _coverage(answers: Mapping[str, Lasting]) -> Coverage:
     """Each of the answers covers all of the call."""
-    return Coverage(answers, (frozenset(it for each in answers.values() for it in each.scopes),))
+    return Coverage(
+        answers, (frozenset(scope for each in answers.values() for scope in each.scopes),)
+    )
 
 
 def _named(call: Call, names: Sequence[str]) -> Iterable[str]:

@@ -70,12 +70,14 @@ def choices_of(
     An option is chosen before others of its outcome if it is known, if it is no rejection for good,
     and if it comes first."""
     chosen: dict[str, PermissionOption] = {}
-    ranked = sorted(options, key=lambda it: (not is_known(it, known), it.kind == REJECT_ALWAYS))
+    ranked = sorted(
+        options, key=lambda option: (not is_known(option, known), option.kind == REJECT_ALWAYS)
+    )
     for option in ranked:
         chosen.setdefault(_outcome_of(option, known, call), option)
     return {
         outcome: option
-        for outcome, option in sorted(chosen.items(), key=lambda it: options.index(it[1]))
+        for outcome, option in sorted(chosen.items(), key=lambda choice: options.index(choice[1]))
         if outcome
     }
 
@@ -116,8 +118,10 @@ class PendingPermission:
 
     @property
     def offered(self) -> tuple[events.Option, ...]:
-        options = [events.Option(outcome, it.name) for outcome, it in self.choices.items()]
-        lasting = [events.Option(it, each.label) for it, each in self.coverage.answers.items()]
+        options = [events.Option(outcome, option.name) for outcome, option in self.choices.items()]
+        lasting = [
+            events.Option(outcome, each.label) for outcome, each in self.coverage.answers.items()
+        ]
         # Behind the answer that counts once, without which there are none.
         at = list(self.choices).index(ONCE) + 1 if lasting else 0
         change = [events.Option(MODIFY, EDIT)] if self.is_changeable else []

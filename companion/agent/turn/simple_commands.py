@@ -42,7 +42,7 @@ def simple(line: str) -> str:
     if not words or ASSIGNED.match(words[0]):
         return ""
     # So that two words never look like one, nor one like two.
-    return " ".join(f'"{it}"' if " " in it or not it else it for it in words)
+    return " ".join(f'"{word}"' if " " in word or not word else word for word in words)
 
 
 def parts(line: str) -> list[str]:
@@ -53,34 +53,34 @@ def parts(line: str) -> list[str]:
         for piece in BETWEEN.split(BLANK.sub(" ", text))
     ]
     # A line that has nothing to be parted at is its only piece.
-    return [" ".join(_words(it)) for it in dict.fromkeys((line, *pieces)) if it.strip()]
+    return [" ".join(_words(piece)) for piece in dict.fromkeys((line, *pieces)) if piece.strip()]
 
 
 def is_allowed(line: str, pattern: str) -> bool:
     """Whether the pattern matches one simple command, all of it; `*` stands for any text, and with
     a blank before it at the end also for none."""
     command = simple(line)
-    return bool(command) and any(is_like(command, it) for it in _spellings(pattern))
+    return bool(command) and any(is_like(command, spelling) for spelling in _spellings(pattern))
 
 
 def is_named(line: str, pattern: str) -> bool:
     """Whether the pattern matches any part of a line, with whatever stands before it: a path, an
     assignment, another program that is to run it."""
-    texts = [it.casefold() for it in parts(line)]
+    texts = [text.casefold() for text in parts(line)]
     patterns = _spellings(_plain(pattern))
-    return any(_ends_like(text, it) for text in texts for it in patterns)
+    return any(_ends_like(text, ending) for text in texts for ending in patterns)
 
 
 def may_be(line: str, pattern: str) -> bool:
     """Whether the line could do what the pattern matches, spelled otherwise: the words of the
     pattern stand there in their order, or not all of the line's words are plain."""
-    blanks = line.translate({ord(it): " " for it in "\t\r\n"})
+    blanks = line.translate({ord(blank): " " for blank in "\t\r\n"})
     if UNCLEAR.search(line) or _has_other_blank(blanks) or not _is_closed(line):
         return True
     apart = BETWEEN.sub(" ", line)
-    plain, unquoted = (NOTHING.sub("", it) for it in (apart, GLUED_QUOTE.sub(" ", apart)))
-    wanted = [_tidied(it) for it in _plain(pattern).split() if it != "*"]
-    return any(_has_in_order(it, wanted) for it in {plain, unquoted, GLUED.sub(" ", plain)})
+    plain, unquoted = (NOTHING.sub("", text) for text in (apart, GLUED_QUOTE.sub(" ", apart)))
+    wanted = [_tidied(word) for word in _plain(pattern).split() if word != "*"]
+    return any(_has_in_order(text, wanted) for text in {plain, unquoted, GLUED.sub(" ", plain)})
 
 
 def is_like(text: str, pattern: str) -> bool:
@@ -102,7 +102,7 @@ def _ends_like(text: str, pattern: str) -> bool:
     """The same of an end of the text that begins with a word."""
     first, star, _rest = pattern.partition("*")
     if not star:
-        return text == pattern or text.endswith(tuple(it + pattern for it in " /\\"))
+        return text == pattern or text.endswith(tuple(separator + pattern for separator in " /\\"))
     found = re.search(rf"(?:^|(?<=[ /\\])){re.escape(first)}", text)
     # Where an earlier end does not fit, no later one does.
     return found is not None and is_like(text[found.start() :], pattern)
@@ -121,7 +121,7 @@ def _may_be_word(word: str, wanted: str) -> bool:
     if len(parts_of_path) > MOST_PARTS:
         return True
     ends = ("/".join(parts_of_path[at:]) for at in range(len(parts_of_path)))
-    return any(_may_be_name(it, wanted) or _may_be_name(f"{it}/", wanted) for it in ends)
+    return any(_may_be_name(end, wanted) or _may_be_name(f"{end}/", wanted) for end in ends)
 
 
 def _may_be_name(name: str, wanted: str) -> bool:
@@ -166,4 +166,4 @@ def _is_closed(line: str) -> bool:
 
 def _has_other_blank(text: str) -> bool:
     # Of a long text there are few different signs.
-    return any(unicodedata.category(it)[0] in "CZ" for it in {*text} - {" "})
+    return any(unicodedata.category(char)[0] in "CZ" for char in {*text} - {" "})

@@ -156,7 +156,7 @@ def _description(route: Route[Any]) -> str:
     told = inspect.getdoc(route.handler) or route.summary
     if route.is_open:
         return told
-    more = "".join(f" `{name}` also needs {it}." for name, it in route.narrower.items())
+    more = "".join(f" `{name}` also needs {scope}." for name, scope in route.narrower.items())
     return f"{told}\n\nThe token's scope: {route.scope}.{more}"
 
 
@@ -236,7 +236,9 @@ def _body(route: Route[Any]) -> Schema:
     schema, in_path = route.form.schema, _in_path(route)
     if not in_path:
         return schema
-    properties = {name: it for name, it in schema["properties"].items() if name not in in_path}
+    properties = {
+        name: field for name, field in schema["properties"].items() if name not in in_path
+    }
     required = [name for name in schema.get("required", ()) if name not in in_path]
     return {
         "type": "object",
@@ -248,7 +250,11 @@ def _body(route: Route[Any]) -> Schema:
 def _in_query(schema: Schema) -> dict[str, Any]:
     """A query cannot contain null."""
     type = schema["type"]
-    choices = {"enum": [it for it in schema["enum"] if it is not None]} if "enum" in schema else {}
+    choices = (
+        {"enum": [value for value in schema["enum"] if value is not None]}
+        if "enum" in schema
+        else {}
+    )
     return {**schema, "type": type if isinstance(type, str) else type[0], **choices}
 
 

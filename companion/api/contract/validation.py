@@ -99,6 +99,6 @@ def _of_chosen(problem: ValidationError) -> ValidationError:
         alternatives.setdefault(each.relative_schema_path[0], []).append(each)
     for excluding in (("const", "enum"), ("const",)):
         for them in alternatives.values():
-            if not any(it.validator in excluding for it in them):
+            if not any(error.validator in excluding for error in them):
                 return them[0]
     return problem.context[0]

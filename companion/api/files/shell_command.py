@@ -124,7 +124,9 @@ def _environment() -> dict[str, str]:
     known = {name: os.environ[name] for name in INHERITED if name in os.environ}
     # A proxy's address may contain a password before the "@".
     return {
-        name: it for name, it in known.items() if "@" not in it or not name.upper().endswith(PROXY)
+        name: value
+        for name, value in known.items()
+        if "@" not in value or not name.upper().endswith(PROXY)
     }
 
 

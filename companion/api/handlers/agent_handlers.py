@@ -10,7 +10,9 @@ from .handler_types import HandlerAnswer, Inputs, Services
 async def agents(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The CLIs for conversations: what each can do, and its running processes. Starts none."""
     infos = services.agent.backends.infos()
-    return HandlerAnswer("agents_told", {"agents": [_as_json(it, inputs.language) for it in infos]})
+    return HandlerAnswer(
+        "agents_told", {"agents": [_as_json(info, inputs.language) for info in infos]}
+    )
 
 
 def _as_json(info: AgentInfo, language: str) -> dict[str, object]:

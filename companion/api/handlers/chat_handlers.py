@@ -114,8 +114,12 @@ def _asking(services: Services, fields: Mapping[str, Any]) -> str | None:
     id = fields.get("sessionId")
     if id is not None:
         return str(id)
-    asking = [it for it in services.agent.turns.confirmations if _call_id(it) == fields["callId"]]
-    seen = [it.session_id for it in asking if services.visible.has(it.session_id)]
+    asking = [
+        question
+        for question in services.agent.turns.confirmations
+        if _call_id(question) == fields["callId"]
+    ]
+    seen = [question.session_id for question in asking if services.visible.has(question.session_id)]
     if asking and not seen:
         raise failure.no_call(fields["callId"])
     return seen[0] if len(seen) == 1 else None

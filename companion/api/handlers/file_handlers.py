@@ -29,8 +29,8 @@ async def list_directory(services: Services, inputs: Inputs) -> HandlerAnswer:
     await http_server.take(inputs.memory, LISTING)
     real, items, is_cut = await _told(path, lambda: served_files.listing(services.roots, path))
     told = [
-        {"name": it.name, "type": "directory" if it.is_folder else "file", "path": it.path}
-        for it in items
+        {"name": item.name, "type": "directory" if item.is_folder else "file", "path": item.path}
+        for item in items
     ]
     body = {"path": served_files.readable(real), "items": told, "truncated": is_cut}
     if is_cut:

@@ -60,7 +60,7 @@ async def _wanted(services: Services, fields: Mapping[str, Any]) -> WantedAnswer
     agents = [each.id for each in services.agent.backends.infos()]
     reading = partial(read, fields, agents)
     # To check a schema can take long, and so can to read pictures.
-    has_parts = any(isinstance(it.get("content"), list) for it in fields["messages"])
+    has_parts = any(isinstance(message.get("content"), list) for message in fields["messages"])
     return await in_thread(reading) if has_parts or "response_format" in fields else reading()
 
 

@@ -85,9 +85,9 @@ async def commands(services: Services, inputs: Inputs) -> HandlerAnswer:
     found = await services.agent.commands(id)
     cli = services.agent.conversations.known(id).cli
     told = []
-    for it in found:
-        is_allowed = it.is_allowed and may_send(inputs.caller, cli, "/" + it.name)
-        told.append(wire.command(dataclasses.replace(it, is_allowed=is_allowed)))
+    for command in found:
+        is_allowed = command.is_allowed and may_send(inputs.caller, cli, "/" + command.name)
+        told.append(wire.command(dataclasses.replace(command, is_allowed=is_allowed)))
     return HandlerAnswer("commands_told", {"commands": told})
 
 
@@ -260,7 +260,7 @@ def _without_pieces(story: Sequence[TurnEvent]) -> Iterator[TurnEvent]:
 
 def _whole(run: Sequence[TurnEvent]) -> Iterator[TurnEvent]:
     if run:
-        said = "".join(it.body.text for it in run if isinstance(it.body, events.Content))
+        said = "".join(event.body.text for event in run if isinstance(event.body, events.Content))
         yield dataclasses.replace(run[-1], body=events.Content(said, is_partial=False))
 
 

@@ -14,7 +14,7 @@ from .handler_types import HandlerAnswer, Inputs, Services
 async def tokens(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The named tokens with their scopes, never the tokens themselves."""
     await services.tokens.refresh()
-    return HandlerAnswer("tokens_told", {"tokens": [_as_json(it) for it in services.tokens]})
+    return HandlerAnswer("tokens_told", {"tokens": [_as_json(token) for token in services.tokens]})
 
 
 async def give(services: Services, inputs: Inputs) -> HandlerAnswer:

@@ -34,7 +34,7 @@ async def undo(services: Services, inputs: Inputs) -> HandlerAnswer:
     finally:
         # What somebody has sent meanwhile had to wait for it.
         services.agent.outbox.go_on(conversation)
-    is_whole = all(it["state"] == UNDONE for it in told)
+    is_whole = all(file["state"] == UNDONE for file in told)
     return HandlerAnswer("turn_undone" if is_whole else "turn_undone_partly", {"files": told})
 
 
@@ -44,10 +44,10 @@ def _told(found: Sequence[FileChange] | None, turn: str) -> list[dict[str, Any]]
         raise Refusal(TURN_NOT_FOUND, turn=turn[:100])
     return [
         {
-            "path": readable(it.path),
-            "change": it.change,
-            "state": it.state,
-            "shown": {"path": shown_line(it.path)},
+            "path": readable(change.path),
+            "change": change.change,
+            "state": change.state,
+            "shown": {"path": shown_line(change.path)},
         }
-        for it in found
+        for change in found
     ]

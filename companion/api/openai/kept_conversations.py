@@ -114,7 +114,7 @@ class KeptConversations:
         return _Kept(id, turns, loop.call_later(self._kept_for, self._expire, id))
 
     def _expire(self, id: str) -> None:
-        self._waiting = {digest: it for digest, it in self._waiting.items() if it.id != id}
+        self._waiting = {digest: kept for digest, kept in self._waiting.items() if kept.id != id}
         if self._spare is not None and self._spare[1].id == id:
             self._spare = None
         self._in_background(self._remove(id))

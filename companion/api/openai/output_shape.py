@@ -66,7 +66,7 @@ class OutputShape:
         words = OBJECT
         if schema is not None:
             # It names the language of the whole, which is always this one.
-            schema = {name: it for name, it in schema.items() if name != "$schema"}
+            schema = {name: value for name, value in schema.items() if name != "$schema"}
             written = json.dumps(schema, ensure_ascii=False)
             if len(written) > MAX_SCHEMA:
                 raise Refusal(VALIDATION_ERROR, "field_long", field=FIELD, limit=MAX_SCHEMA)

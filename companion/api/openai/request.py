@@ -77,19 +77,24 @@ class WantedAnswer:
     @property
     def has_parts(self) -> bool:
         """Whether files may stand in the messages."""
-        return any(isinstance(it.get("content"), list) for it in (*self.known, *self.new))
+        return any(isinstance(message.get("content"), list) for message in (*self.known, *self.new))
 
     def files(self, is_known: bool) -> list[InlineFile]:
         """Those that go with the message."""
         messages = self.new if is_known else (*self.known, *self.new)
-        return [it for at, each in enumerate(messages) for it in _files(each, at)]
+        return [file for at, each in enumerate(messages) for file in _files(each, at)]
 
     def digest(self, owner: str, answer: str | None = None) -> bytes:
         """Stands for the memory of a conversation: whose it is, with whom, and what was said in
         it, up to the last answer; with `answer`, up to that one."""
-        said = [[it["role"], _content(it, 0), *_addresses(it)] for it in self.known]
+        said = [
+            [message["role"], _content(message, 0), *_addresses(message)] for message in self.known
+        ]
         if answer is not None:
-            said += [[it["role"], _content(it, 0), *_addresses(it)] for it in self.new]
+            said += [
+                [message["role"], _content(message, 0), *_addresses(message)]
+                for message in self.new
+            ]
             said.append(["assistant", answer])
         shape = None if self.shape is None else self.shape.instructions
         whole = [owner, self.user, self.target.agent, self.target.model, shape, said]
@@ -110,7 +115,7 @@ def read(fields: Mapping[str, Any], agents: Sequence[str]) -> WantedAnswer:
     stops = (stop,) if isinstance(stop, str) else tuple(stop)
     if stops and shape is not None:
         raise Refusal(UNSUPPORTED_PARAMETER, "openai_stop_shape", field="stop")
-    answers = [index for index, it in enumerate(messages) if it["role"] == "assistant"]
+    answers = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
     parted = answers[-1] + 1 if answers else 0
     return WantedAnswer(
         _target(fields["model"], agents),
@@ -143,7 +148,7 @@ def _refuse_unsupported(fields: Mapping[str, Any]) -> None:
 
 def _text(messages: Sequence[Message]) -> str:
     """All messages as one text."""
-    told = [(ROLES[it["role"]], _content(it, 0)) for it in messages]
+    told = [(ROLES[message["role"]], _content(message, 0)) for message in messages]
     if len(told) == 1:
         return told[0][1]
     return "\n\n".join(f"{role}: {text}" for role, text in told)

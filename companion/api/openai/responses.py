@@ -78,7 +78,10 @@ def said(fields: Mapping[str, Any], found: Found) -> list[Message]:
     before = found(previous, "previous_response_id") if previous else ()
     given = fields["input"]
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
-    return [*before, *(it for at, each in enumerate(items) for it in _messages(each, at, found))]
+    return [
+        *before,
+        *(message for at, each in enumerate(items) for message in _messages(each, at, found)),
+    ]
 
 
 def _messages(item: Mapping[str, Any], at: int, found: Found) -> Iterator[Message]:

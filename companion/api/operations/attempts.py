@@ -86,7 +86,7 @@ class Attempts:
         self._sweep()
         known = self._by_name.get((owner, key))
         if known is None or known.is_void:
-            running = sum(not it.is_over for it in self._by_name.values())
+            running = sum(not attempt.is_over for attempt in self._by_name.values())
             if running >= MAX_RUNNING:
                 raise Refusal(TOO_MANY, "busy")
             self._by_name.pop((owner, key), None)
@@ -110,13 +110,17 @@ class Attempts:
         excess = sum(map(weight, self._by_name.values())) - limit
         if excess <= 0:
             return
-        over = {name: weight(it) for name, it in self._by_name.items() if it.is_over and weight(it)}
+        over = {
+            name: weight(attempt)
+            for name, attempt in self._by_name.items()
+            if attempt.is_over and weight(attempt)
+        }
         shares: Counter[str] = Counter()
         for (owner, _key), each in over.items():
             shares[owner] += each
         while excess > 0 and over:
-            owner = max(shares, key=lambda it: shares[it])
-            name = next(it for it in over if it[0] == owner)
+            owner = max(shares, key=lambda owner: shares[owner])
+            name = next(name for name in over if name[0] == owner)
             del self._by_name[name]
             excess -= over[name]
             shares[owner] -= over.pop(name)

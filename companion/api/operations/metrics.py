@@ -121,6 +121,6 @@ class Metrics:
         starts = core.CounterMetricFamily("gemini_cli_starts", "Their starts.", labels=labels)
         for each in agent.backends.infos():
             running.add_metric([each.id], len(each.processes))
-            memory.add_metric([each.id], sum(it.memory for it in each.processes))
+            memory.add_metric([each.id], sum(process.memory for process in each.processes))
             starts.add_metric([each.id], each.starts)
         yield from (running, memory, starts)

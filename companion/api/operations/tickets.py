@@ -27,8 +27,8 @@ class Tickets:
     def give(self, path: str, caller: Caller) -> tuple[str, datetime]:
         """A ticket for a GET of the path by this caller, and the end of its time."""
         now = time.monotonic()
-        self._out = {digest: it for digest, it in self._out.items() if now < it[2]}
-        own = [digest for digest, it in self._out.items() if it[1].id == caller.id]
+        self._out = {digest: ticket for digest, ticket in self._out.items() if now < ticket[2]}
+        own = [digest for digest, ticket in self._out.items() if ticket[1].id == caller.id]
         if len(own) >= MAX_TICKETS:
             del self._out[own[0]]
         ticket = secrets.token_urlsafe(32)

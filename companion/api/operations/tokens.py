@@ -161,7 +161,7 @@ class Tokens:
         """Raises OSError."""
         try:
             with open(self._path, encoding="utf-8") as file:
-                return {it.digest: it for it in map(_read, json.load(file))}
+                return {token.digest: token for token in map(_read, json.load(file))}
         except FileNotFoundError:
             return {}
         except (ValueError, TypeError, KeyError):
@@ -179,7 +179,7 @@ class Tokens:
 
     def has(self, caller: Caller) -> bool:
         """Whether the caller's token is one of these, and still as it was."""
-        return any(it.caller == caller for it in self)
+        return any(token.caller == caller for token in self)
 
     @contextmanager
     def answering(self, caller: Caller, end: Callable[[], None]) -> Iterator[None]:
@@ -200,7 +200,7 @@ class Tokens:
         giver.check(*scopes)
         async with self._changing():
             known = list(self)
-            is_taken = name in self._taken or any(it.name == name for it in known)
+            is_taken = name in self._taken or any(token.name == name for token in known)
             if is_taken or len(known) >= MAX_TOKENS:
                 raise Refusal(TOKEN_EXISTS, name=name, limit=MAX_TOKENS)
             ordered = tuple(each for each in GRANTED if each in scopes)
@@ -217,7 +217,7 @@ class Tokens:
             before = self._named(name)
             giver.check(*before.scopes)
             token, made = _made(before)
-            await self._write([made if it is before else it for it in self])
+            await self._write([made if known is before else known for known in self])
         self._end(before, own)
         return made, token
 
@@ -226,17 +226,17 @@ class Tokens:
         Raises Refusal; if the disk failed, the token works again after a restart."""
         await self.refresh()
         before = self._named(name)
-        self._by_digest = {it.digest: it for it in self if it is not before}
+        self._by_digest = {token.digest: token for token in self if token is not before}
         self._end(before, own)
         async with self._changing():
             # Another server may have renewed it meanwhile.
-            renewed = [it for it in self if it.name == name]
-            await self._write([it for it in self if it.name != name])
+            renewed = [token for token in self if token.name == name]
+            await self._write([token for token in self if token.name != name])
         for each in renewed:
             self._end(each, own)
 
     def _named(self, name: str) -> NamedToken:
-        found = next((it for it in self if it.name == name), None)
+        found = next((token for token in self if token.name == name), None)
         if found is None:
             raise Refusal(TOKEN_NOT_FOUND, name=name[:100])
         return found
@@ -248,9 +248,9 @@ class Tokens:
 
     async def _write(self, tokens: Sequence[NamedToken]) -> None:
         """Raises OSError."""
-        data = json.dumps([asdict(it) for it in tokens]).encode("ascii")
+        data = json.dumps([asdict(token) for token in tokens]).encode("ascii")
         await in_thread(partial(private_files.write, self._path, data, lasting=True))
-        self._by_digest = {it.digest: it for it in tokens}
+        self._by_digest = {token.digest: token for token in tokens}
 
 
 def _made(before: NamedToken) -> tuple[str, NamedToken]:
@@ -268,7 +268,7 @@ def _read(value: Mapping[str, Any]) -> NamedToken:
     """Raises ValueError, TypeError, KeyError."""
     texts = [value[name] for name in ("id", "name", "created", "digest")]
     scopes = tuple(value["scopes"])
-    if not all(isinstance(it, str) for it in texts) or not set(scopes) <= set(GRANTED):
+    if not all(isinstance(text, str) for text in texts) or not set(scopes) <= set(GRANTED):
         raise ValueError("not a token")
     id, name, created, digest = texts
     return NamedToken(id, name, scopes, created, digest)

@@ -57,7 +57,7 @@ class Certificate:
     def _stamp(self) -> tuple[Any, ...]:
         with suppress(OSError):
             looked = [os.stat(path) for path in (self._path, self._key)]
-            return tuple((it.st_mtime_ns, it.st_ino, it.st_size) for it in looked)
+            return tuple((status.st_mtime_ns, status.st_ino, status.st_size) for status in looked)
         return ()
 
     def _load(self) -> ssl.SSLContext:
@@ -71,7 +71,7 @@ class Certificate:
             raise BadCertificate(self._sentence(error)) from error
         except OSError as error:
             # The error does not say which of the two files it is.
-            missing = next((it for it in (self._path, self._key) if not _is_readable(it)), "")
+            missing = next((path for path in (self._path, self._key) if not _is_readable(path)), "")
             where = missing or self._path
             raise BadCertificate(f"{where} cannot be read: {error.strerror}.") from error
         return context

@@ -54,7 +54,7 @@ class ApiGuard(http_server.Guard):
         # The header counts for all ports of a name, and other servers on this machine share its
         # loopback names.
         encrypted = hosts if access.certificate is not None else ()
-        self._encrypted = {it for it in encrypted if not it.startswith(NAMES)}
+        self._encrypted = {host for host in encrypted if not host.startswith(NAMES)}
         self._allows_any = ANY in origins
 
     async def caller_of(self, headers: Mapping[str, str]) -> Caller:
