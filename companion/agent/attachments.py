@@ -83,14 +83,14 @@ class Attachments:
         private_files.write(self._path(added.id) + ".json", json.dumps(asdict(added)).encode())
 
     def copy(self, ids: Iterable[str], target: Attachments) -> None:
-        """Those that are still there."""
+        """Copy those of the attachments that are still there to the `target`."""
         for id in ids:
             with suppress(AgentError):
                 target._put(self.get(id), self.read(id))
 
     def all(self) -> list[Attachment]:
-        """In the order of their names; without those whose description is damaged or was just
-        deleted."""
+        """The attachments in the order of their names; without those whose description is damaged
+        or was just deleted."""
         try:
             names = os.listdir(self._folder)
         except FileNotFoundError:

@@ -49,7 +49,8 @@ class Credentials:
 
     @classmethod
     def like_openai(cls, environment: Mapping[str, str]) -> Credentials | None:
-        """Those of the variables that programs for OpenAI's API use; None if there is no key."""
+        """The credentials in the variables that programs for OpenAI's API use; None if there is no
+        key."""
         key, url, model = (
             environment.get(f"OPENAI_{name}", "").strip()
             for name in ("API_KEY", "BASE_URL", "MODEL")

@@ -70,7 +70,7 @@ def _tool(body: events.ToolResult, language: str) -> str:
 
 
 def _fenced(text: str, kind: str) -> str:
-    """With a fence that is longer than every one in the text."""
+    """The text within a fence that is longer than every one in it."""
     longest = max((len(fence) for fence in FENCE.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{kind}\n{text.rstrip()}\n{fence}\n\n"

@@ -160,7 +160,7 @@ def _kind(told: Mapping[str, Any]) -> tuple[str, tuple[OptionChoice, ...]]:
 
 
 def _choices(told: Mapping[str, Any], name: str) -> tuple[OptionChoice, ...]:
-    """With titles in the member of this name, or without in `enum`."""
+    """The choices: those with titles in the member of this name, those without in `enum`."""
     values = told.get("enum")
     plain = values if isinstance(values, list) else []
     titled = [(string(choice, "const"), _title(choice)) for choice in objects(told, name)]
@@ -171,7 +171,7 @@ def _choices(told: Mapping[str, Any], name: str) -> tuple[OptionChoice, ...]:
 
 
 def _title(told: Mapping[str, Any]) -> str:
-    """Of a choice, with what it means: some agents write that into the title themselves."""
+    """The choice's title with what it means: some agents write that into the title themselves."""
     title, meaning = string(told, "title") or string(told, "const"), string(told, "description")
     return f"{title} — {meaning}" if meaning else title
 

@@ -150,7 +150,7 @@ class _Run:
 
     @property
     def pids(self) -> list[int]:
-        """Those of the CLIs."""
+        """The process ids of the CLIs."""
         agent = self._agent
         return [] if agent is None else [each.pid for each in agent.backends.processes]
 

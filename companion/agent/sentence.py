@@ -27,7 +27,7 @@ class Sentence:
         return said(self, ENGLISH)
 
     def filled(self, **values: Any) -> Sentence:
-        """The same sentence with additional values."""
+        """This sentence with additional values."""
         return Sentence(self.template, {**self.values, **values})
 
 
@@ -54,7 +54,7 @@ def said(words: Words, language: str) -> str:
 
 
 def restored(value: Any) -> Words:
-    """From the result of `dataclasses.asdict`. Raises KeyError, TypeError."""
+    """Makes the words again from the result of `dataclasses.asdict`. Raises KeyError, TypeError."""
     if isinstance(value, str):
         return value
     values = value["values"].items()

@@ -45,7 +45,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Cost:
-    """Of the whole session. `currency` is a code of ISO 4217."""
+    """What the whole session cost so far. `currency` is a code of ISO 4217."""
 
     amount: float
     currency: str
@@ -126,7 +126,7 @@ class ConfigOptions:
         return ConfigOptions((*told.options, *made))
 
     def choosing(self, id: str, value: str | bool) -> ConfigOptions:
-        """With another current value of one option."""
+        """The options with another current value of one of them."""
         changed = (
             replace(option, current=value) if option.id == id else option for option in self.options
         )
@@ -241,7 +241,7 @@ def _option(told: Mapping[str, Any]) -> ConfigOption | None:
 
 
 def _choices(told: Mapping[str, Any]) -> Iterator[OptionChoice]:
-    """Of a list, or of a list of groups."""
+    """The choices of an option, whose `options` are a list of them, or a list of groups."""
     for each in objects(told, "options")[:MOST]:
         if "value" not in each:
             for one in objects(each, "options")[:MOST]:

@@ -349,7 +349,7 @@ class TurnEvent:
 
     @property
     def id(self) -> str:
-        """Of no other event of any turn."""
+        """The event's id, which no other event of any turn has."""
         return f"{self.turn_id}.{self.number}"
 
     @property

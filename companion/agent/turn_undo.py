@@ -32,8 +32,8 @@ class FileChange:
 
 @dataclass(frozen=True)
 class FileTexts:
-    """The same with the bytes of the file `before` the turn and `after` it: None if there was no
-    file. It `is_whole` if they are all stored."""
+    """The `change` of a file by a turn, with the bytes of the file `before` the turn and `after`
+    it: None if there was no file. It `is_whole` if they are all stored."""
 
     change: FileChange
     before: bytes | None

@@ -354,7 +354,8 @@ def reopen_session(
 
 
 def prompt(session: str, blocks: Sequence[Block]) -> OutgoingRequest[TurnEnd]:
-    """In version 1 of the protocol, the answer is the end of the turn."""
+    """The request that begins a turn; in version 1 of the protocol, its answer is the turn's
+    end."""
     return OutgoingRequest("session/prompt", {"sessionId": session, "prompt": blocks}, _turn_end)
 
 
@@ -404,7 +405,7 @@ def image_block(media_type: str, data: str) -> Block:
 def resource_block(
     uri: str, media_type: str, *, text: str | None = None, blob: str | None = None
 ) -> Block:
-    """With a text, or with bytes in base64."""
+    """A block with a resource, which is a text, or bytes in base64."""
     content = {"blob": blob} if text is None else {"text": text}
     return {"type": "resource", "resource": {"uri": uri, "mimeType": media_type, **content}}
 
@@ -603,4 +604,4 @@ def _turn_end(result: Mapping[str, Any]) -> TurnEnd:
 
 
 def _nothing(result: Mapping[str, Any]) -> None:
-    """For an answer that only says that it was done."""
+    """Reads nothing of an answer that only says that it was done."""

@@ -130,8 +130,8 @@ class AgentProcess:
         self._drain.cancel()
 
     async def kill_unread(self) -> None:
-        """As `kill`, for whoever reads no more lines: those that are left would hold its pipe
-        open."""
+        """Do what `kill` does, for whoever reads no more lines: those that are left would hold its
+        pipe open."""
         dropping = asyncio.ensure_future(self._drop_lines())
         await self.kill()
         await asyncio.wait({dropping}, timeout=DRAINING)

@@ -33,7 +33,8 @@ class SessionPage:
 
 
 def list_sessions(folder: str, cursor: str = "") -> OutgoingRequest[SessionPage]:
-    """Those of a folder. Only for an agent that `lists`; which page is up to it."""
+    """The request for the sessions of a folder. Only for an agent that `lists`; which page is up to
+    it."""
     params = {"cwd": folder, **({"cursor": cursor} if cursor else {})}
     return OutgoingRequest("session/list", params, _page)
 

@@ -52,7 +52,7 @@ class Resumption:
 
 
 class NoRecording:
-    """For a CLI whose protocol gives everything."""
+    """Reads no recording: the CLI's protocol gives everything."""
 
     def skip(self) -> None:
         """Skip what was recorded before this turn. A call of an earlier turn may have the same id
@@ -65,7 +65,7 @@ class NoRecording:
 
 
 class NoGoogleLogin:
-    """For a CLI without a login with Google."""
+    """The login with Google of a CLI that has none."""
 
     is_offered = False
 
@@ -88,7 +88,7 @@ class NoGoogleLogin:
 
 
 def with_output(told: messages.ToolCallUpdate) -> messages.ToolCallUpdate:
-    """With the tool's own result as its text, if the agent gives no other."""
+    """The update with the tool's own result as its text, if the agent gives no other."""
     if told.is_over and not told.texts and isinstance(told.raw_output, str):
         return replace(told, texts=(told.raw_output,))
     return told
@@ -196,7 +196,7 @@ class AgentCli:
             self.prepare_home(credentials, more)
 
     def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
-        """The same for credentials that it keeps in our home, which exists."""
+        """Write its settings in our home, which exists, for credentials that it keeps there."""
 
     def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
         """The whole environment of the process; `more` takes precedence. With the user's own login
@@ -208,11 +208,11 @@ class AgentCli:
         return found if self.trusted else without_git_programs(found)
 
     def home_variables(self, credentials: Credentials) -> Mapping[str, str]:
-        """Those that lead it to our home, and to the model."""
+        """The variables that lead it to our home, and to the model."""
         return {}
 
     def own_variables(self) -> Mapping[str, str]:
-        """Those by which it asks before it writes, whatever the user's own settings say."""
+        """The variables by which it asks before it writes, whatever the user's own settings say."""
         return {}
 
     def retry(self, line: str) -> Retry | None:

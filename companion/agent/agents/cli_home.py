@@ -32,7 +32,7 @@ def path_uri(path: str) -> str:
 
 
 def inherited() -> dict[str, str]:
-    """Those of these variables that are set."""
+    """The variables in INHERITED that are set."""
     return {name: os.environ[name] for name in INHERITED if name in os.environ}
 
 

@@ -182,7 +182,7 @@ class GeminiCli(AgentCli):
         return tool_call.read(told)
 
     def usage(self, meta: messages.Meta) -> Usage:
-        """From `quota`, which comes with the end of a turn."""
+        """The tokens in `quota`, which comes with the end of a turn."""
         quota = meta.get("quota")
         if not isinstance(quota, dict):
             return Usage()

@@ -17,8 +17,9 @@ NEWER = sentence(
 
 @dataclass(frozen=True)
 class KnownVersions:
-    """As npm counts them. `oldest` is the oldest that is supported, empty if the newest is the only
-    one; both are empty for an agent of which only its command is known."""
+    """The versions of an agent, as npm counts them. `oldest` is the oldest that is supported, empty
+    if the newest is the only one; both are empty for an agent of which only its command is
+    known."""
 
     newest: str = ""
     oldest: str = ""
@@ -37,7 +38,7 @@ class KnownVersions:
 
 
 def _counted(numbers: str) -> tuple[int, ...]:
-    """For comparisons.
+    """The numbers of a version, so that two versions can be compared.
 
     >>> _counted("0.101.0") > _counted("0.49.0")
     True

@@ -130,7 +130,8 @@ def _settings(workspace: str) -> Iterator[tuple[str, str]]:
 
 
 def _keys(folder: str, scope: str) -> list[str]:
-    """In lower case, but for the names in between. No file that they include is read."""
+    """The keys of the settings in this scope, in lower case but for the names in between. No file
+    that the settings include is read."""
     told = _output(folder, "config", scope, "--no-includes", "--name-only", "--list", "-z")
     return told.decode("utf-8", "replace").split("\0")
 

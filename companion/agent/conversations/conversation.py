@@ -133,7 +133,7 @@ class Conversation:
         self.reservation.take()
 
     async def own(self) -> None:
-        """From now on it belongs to somebody, who uses it by its id. Raises AgentError."""
+        """Make it belong to somebody from now on, who uses it by its id. Raises AgentError."""
         if not self.record.state.is_owned:
             async with self.hold.held():
                 self.record.own()

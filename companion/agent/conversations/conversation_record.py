@@ -37,7 +37,7 @@ class ConversationRecord:
 
     @property
     def summary(self) -> ConversationSummary:
-        """As it is now."""
+        """The summary as it is now."""
         return ConversationSummary(
             self.id,
             self.workspace,

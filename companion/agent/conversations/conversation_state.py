@@ -47,7 +47,8 @@ class ConversationState:
 
     @classmethod
     def of(cls, changes: Mapping[str, str]) -> ConversationState:
-        """From the last changes of each kind in a file; kinds of a later release are skipped."""
+        """The state after the last changes of each kind in a file; kinds of a later release are
+        skipped."""
         texts = ("title", "agent", "model", "mode", "session", "loading", "agent_title")
         return cls(
             **{name: changes.get(name, "") for name in texts},
@@ -128,7 +129,7 @@ def queue_of(text: str) -> tuple[QueuedMessage, ...]:
 
 
 def additions_of(stored: Mapping[str, Any]) -> tuple[Addition, ...]:
-    """Those of a message from a file. Raises KeyError, TypeError, ValueError."""
+    """The additions of a message from a file. Raises KeyError, TypeError, ValueError."""
     found = stored.get("additions", ())
     return tuple(
         Addition(str(addition["kind"]), str(addition["name"]), int(addition["size"]))

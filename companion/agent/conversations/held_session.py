@@ -107,7 +107,7 @@ class HeldSession:
         return await slash_commands.offered(self._session(), self._cli.text_for)
 
     def as_commands(self, told: AvailableCommands) -> Commands:
-        """The same as they are offered here."""
+        """The commands that the agent told, as they are offered here."""
         return slash_commands.as_offered(told.commands, self._cli.text_for)
 
     def take_warnings(self) -> tuple[Words, ...]:

@@ -163,7 +163,8 @@ class Index:
         await self._take([id for id, _at in zip(self._unread, range(BATCH))])
 
     async def _take(self, ids: Iterable[str]) -> None:
-        """To the end, even if the request that wants them is cancelled: others wait, too."""
+        """Read these, to the end even if the request that wants them is cancelled: others wait,
+        too."""
         stats = {id: self._unread[id] for id in ids if id in self._unread}
         rows = {id: self._rows.pop(id) for id in stats if id in self._rows}
         if stats:

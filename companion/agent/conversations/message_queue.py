@@ -69,8 +69,8 @@ class MessageQueue:
         attachments: Sequence[Attachment],
         additions: tuple[Addition, ...] = (),
     ) -> QueuedMessage:
-        """At the end. `given`, `files` and `additions` are as in QueuedMessage. Raises
-        AgentError."""
+        """Add a message at the end. `given`, `files` and `additions` are as in QueuedMessage.
+        Raises AgentError."""
         now, id = datetime.now(timezone.utc), secrets.token_hex(8)
         added = QueuedMessage(
             id, text, now, tuple(given), tuple(files), tuple(attachments), additions
@@ -88,7 +88,7 @@ class MessageQueue:
         self._set(tuple(changed))
 
     def move(self, id: str, position: int) -> None:
-        """To this place, 0 for the next one. Raises AgentError."""
+        """Move a message to this place, 0 for the next one. Raises AgentError."""
         moved = self._loose(id)
         others = [each for each in self.messages if each.id != id]
         others.insert(position, moved)

@@ -148,7 +148,8 @@ class TranscriptReader:
             return self._noted(_read(file, size, self._id, lambda line: True))
 
     def summary(self) -> ConversationSummary | None:
-        """The same without what was said; needs little time and no memory."""
+        """The conversation as `read` gives it, without what was said; needs little time and no
+        memory."""
         with self._opened() as (file, size):
             history = self._noted(_read(file, size, self._id, _counts))
         return None if history is None else history.summary

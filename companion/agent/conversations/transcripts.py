@@ -274,7 +274,7 @@ class Transcripts:
         self._limit = UnwrittenLimit(MAX_UNWRITTEN)
 
     def stats(self) -> dict[str, Stat]:
-        """Those of all transcripts, by their ids."""
+        """The states of the files of all transcripts, by their ids."""
         found = {}
         for entry in os.scandir(self.folder):
             # Reading a pipe would wait for ever.

@@ -134,7 +134,7 @@ class Turns:
         await self.finish(ENDING)
 
     async def end_attended(self) -> None:
-        """The same for those alone that end where nobody reads them."""
+        """Cancel the turns alone that end where nobody reads them, and wait for their ends."""
         running = [turn for turn in self if not (turn.is_over or turn.is_detached)]
         for turn in running:
             turn.cancel()

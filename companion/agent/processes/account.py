@@ -162,7 +162,7 @@ class Account:
             self._is_refused, self._is_verified = False, True
 
     def learn_error(self, code: str) -> None:
-        """The same from an error of the agent, by its code."""
+        """Learn from the code of an agent's error whether the credentials are valid."""
         if code in (failure.AUTH_REQUIRED, failure.ACCESS_DENIED):
             self._is_refused, self._is_verified = True, False
 

@@ -105,8 +105,8 @@ class Backend:
         return False
 
     async def credentials(self) -> Credentials:
-        """Those in use. Raises AgentError; if there are none, of a program that is looked for and
-        not found first: nobody logs in to what is not installed."""
+        """The credentials in use. Raises AgentError; if there are none, of a program that is looked
+        for and not found first: nobody logs in to what is not installed."""
         try:
             return self.account.credentials
         except AgentError:
@@ -161,8 +161,8 @@ class Backends:
         self.offer(launches)
 
     def offer(self, launches: Sequence[Launch]) -> None:
-        """These, too, from now on, the usual one first. One that is offered already is started in
-        this way from its next process on."""
+        """Offer these CLIs, too, from now on, the usual one first. One that is offered already is
+        started in this way from its next process on."""
         for each in launches:
             known = self._by_id.get(each.agent)
             if known is None:

@@ -43,7 +43,7 @@ class Login:
 
 
 class GoogleLogin(Listener):
-    """From `begin` until it `is_over`."""
+    """One login with Google, from `begin` until it `is_over`."""
 
     def __init__(self, pool: Pool, cli: AgentCli, credentials: Credentials) -> None:
         self._pool = pool

@@ -42,8 +42,8 @@ TAKEN = sentence("This session is a conversation here already.")
 async def listed(
     backend: Backend, conversations: Conversations, folder: str
 ) -> tuple[ListedSession, ...]:
-    """Those of the folder (a real path) that are no conversations here, the last used ones first;
-    of an agent with very many, only the newest are looked at. Raises AgentError."""
+    """The CLI's sessions of the folder (a real path) that are no conversations here, the last used
+    ones first; of an agent with very many, only the newest are looked at. Raises AgentError."""
     # Some agents run what a workspace names as soon as they look at it.
     await in_thread(partial(backend.cli.session_meta, folder))
     await backend.account.refresh()
@@ -108,8 +108,8 @@ async def _pages(client: AcpClient, folder: str) -> list[ListedSession]:
 
 
 async def _repeat(backend: Backend, folder: str, session: str, turns: RepeatedTurns) -> None:
-    """In a process apart, so that nobody hears of it twice: the conversation opens the session
-    again in its own. Raises AgentError."""
+    """Let the agent repeat the session in a process apart, so that nobody hears of it twice: the
+    conversation opens the session again in its own. Raises AgentError."""
     cli = backend.cli
     meta = await in_thread(partial(cli.session_meta, folder))
     listener = _Repeating(session, turns)

@@ -157,8 +157,8 @@ class ProcessPlace(Listener):
 
 
 class Pool:
-    """As many places as `launch` says, whose processes share a home; `lock` is the path of a lock
-    beside that. All methods are called on one loop."""
+    """The processes of one CLI: as many places as `launch` says, whose processes share a home;
+    `lock` is the path of a lock beside that. All methods are called on one loop."""
 
     def __init__(self, launch: Launch, cli: AgentCli, lock: str) -> None:
         opening = HomeLock(lock)

@@ -12,9 +12,9 @@ from .lasting_answers import Approvals
 
 
 class AgentSession:
-    """With a session the agent forgets what was approved in it, and so does this. `state` is what
-    the agent has told of it. `notes` are texts that the model has to read, in order; they go with
-    the next message."""
+    """One session of the agent, and what was approved in it: the agent forgets that with the
+    session, and so does this. `state` is what the agent has told of the session. `notes` are texts
+    that the model has to read, in order; they go with the next message."""
 
     def __init__(self, session: AcpSession, cli: AgentCli, state: AgentState) -> None:
         self.session = session

@@ -38,7 +38,7 @@ class CallQuestions:
 
     @property
     def events(self) -> tuple[TurnEvent, ...]:
-        """Those by which the user is asked."""
+        """The events by which the user is asked."""
         events = (pending.event for pending in self._pending.values())
         return tuple(event for event in events if event is not None)
 

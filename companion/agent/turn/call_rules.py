@@ -58,8 +58,8 @@ def verdict_of(call: Call, rules: AgentRules, workspace: str, coverage: Coverage
 def verdict_of_write(
     path: str, running: Iterable[Call], rules: AgentRules, workspace: str
 ) -> Verdict:
-    """Of a write about which the agent does not ask, while these calls run. Where the agent names
-    no tool, it may be any but a server's, which writes by itself."""
+    """What the rules say of a write about which the agent does not ask, while these calls run.
+    Where the agent names no tool, it may be any but a server's, which writes by itself."""
     writes = [
         Call("", call.name, kind=EDIT, path=path)
         for call in running

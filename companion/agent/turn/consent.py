@@ -21,7 +21,7 @@ from .outcomes import Choices, is_known
 
 
 class Consent:
-    """That of one session, in one of its turns."""
+    """The consent to what one session does, in one of its turns."""
 
     def __init__(self, agent: AgentSession, writes: FileWrites) -> None:
         self._agent = agent
@@ -39,7 +39,7 @@ class Consent:
         return verdict, NOTHING if verdict.decision == ASK else coverage
 
     async def verdict_on_write(self, path: str, running: Iterable[Call]) -> Verdict:
-        """The same of a write about which the agent does not ask, while these calls run."""
+        """What is said about a write about which the agent does not ask, while these calls run."""
         folder = self._agent.session.folder
         return await self._verdict(lambda rules: verdict_of_write(path, running, rules, folder))
 

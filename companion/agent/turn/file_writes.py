@@ -268,7 +268,8 @@ class FileWrites:
         await asyncio.gather(*map(ask, dict.fromkeys(paths)))
 
     def _replacing(self, call: Call) -> Call:
-        """With what its files held: some agents tell each text that they write as a new file."""
+        """The call with what its files held: some agents tell each text that they write as a new
+        file."""
         pairs = [(diff, self._before.get((call.id, diff.path))) for diff in call.diffs]
         return replace(call, diffs=tuple(_replacing(*pair) for pair in pairs))
 
@@ -333,7 +334,7 @@ class FileWrites:
 
 
 def _nothing(path: str, before: bytes | None, after: bytes) -> None:
-    """For writes that nobody follows."""
+    """Takes no note, for writes that nobody follows."""
 
 
 def write(
@@ -356,9 +357,9 @@ def write(
 async def write_open(
     path: str, content: str, seen: DecidedEdit | None, note: Note, files: OpenFiles
 ) -> tuple[bytes, Words] | None:
-    """The same through the file's tab, if that has unsaved changes; None if it has none, and
-    nothing was written. The state before is that of the tab, so that undoing the edit leaves what
-    the user typed. Raises NeedsUser, NotWritten, OSError."""
+    """Write the file through its tab, if that has unsaved changes, and give what `write` gives;
+    None if it has none, and nothing was written. The state before is that of the tab, so that
+    undoing the edit leaves what the user typed. Raises NeedsUser, NotWritten, OSError."""
     text = _wanted(path, content, seen)
     before = await in_thread(partial(read_file, path), WRITING)
     try:

@@ -68,7 +68,8 @@ def inner_file(path: str, workspace: str) -> str:
 
 
 def inner_folder(path: str, workspace: str) -> str:
-    """The same for a folder, which may be the workspace itself."""
+    """The folder that an absolute path leads to, under the conditions of `inner_file`; it may be
+    the workspace itself."""
     try:
         if _is_plain(path) and os.path.realpath(path) == os.path.realpath(workspace):
             return os.path.realpath(workspace)

@@ -35,7 +35,8 @@ TellEnd = Callable[[Call, Optional[Call], Optional[Record], Ended], None]
 
 
 class HeldWrites:
-    """Those of one turn, on its loop. `ask` asks the user; `tell_end` tells the end of a call."""
+    """The held writes of one turn, on its loop. `ask` asks the user; `tell_end` tells the end of a
+    call."""
 
     def __init__(
         self,

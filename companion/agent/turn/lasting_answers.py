@@ -101,7 +101,7 @@ def coverage_of(call: Call, workspace: str) -> Coverage:
 
 
 def _inner_coverage(call: Call, files: Sequence[str], workspace: str) -> Coverage:
-    """Of a call that names only these files."""
+    """What lasting answers to a call cover that names only these files."""
     if call.is_command:
         return _exactly(call, THIS_COMMAND)
     if call.kind == EDIT:
@@ -129,7 +129,7 @@ def _edits(files: Sequence[str], workspace: str) -> Coverage:
 
 
 def _folders(file: str, workspace: str) -> Iterable[Scope]:
-    """Those that have the file, up to the workspace."""
+    """The folders that have the file, up to the workspace."""
     while len(file) > len(workspace):
         file = os.path.dirname(file)
         yield "folder", file
@@ -151,7 +151,8 @@ def _of_server(call: Call) -> Coverage:
 
 
 def _exactly(call: Call, label: Words) -> Coverage:
-    """The same call again, and no other. Its title counts, unless it has the command once more."""
+    """Covers the very same call again, and no other. Its title counts, unless it has the command
+    once more."""
     args = {name: value for name, value in call.args.items() if name not in SAYING}
     title = "" if call.is_command and call.title.startswith(call.shell_line) else call.title
     text = "" if call.text in map(call.args.get, SAYING) else call.text

@@ -16,7 +16,8 @@ LEFT_OUT = "\n… {:,} characters are left out here …\n"
 
 
 class LiveOutput:
-    """Of one call; `tell` gets its end as it is now, the first time at once."""
+    """The output of one call while it runs; `tell` gets the end of the output as it is now, the
+    first time at once."""
 
     def __init__(self, call_id: str, tell: Callable[[ToolOutput], None]) -> None:
         self._call_id = call_id

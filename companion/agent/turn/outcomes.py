@@ -46,10 +46,10 @@ Choices = Mapping[str, PermissionOption]
 
 @dataclass(frozen=True)
 class CallDecision:
-    """Of the user, on a call that waits. With the outcome MODIFY, `new_text` is written in the
-    place of the agent's own text; or those of the call's `edits` that the user wants, each with the
-    texts of the whole file. The model gets the `note` when it has done what it does now. `revision`
-    is the id of the event by which the user was asked, or empty if that is not known."""
+    """The user's decision on a call that waits. With the outcome MODIFY, `new_text` is written in
+    the place of the agent's own text; or those of the call's `edits` that the user wants, each with
+    the texts of the whole file. The model gets the `note` when it has done what it does now.
+    `revision` is the id of the event by which the user was asked, or empty if that is not known."""
 
     outcome: str
     new_text: str | None = None
@@ -65,10 +65,10 @@ class CallDecision:
 def choices_of(
     options: Sequence[PermissionOption], known: Mapping[str, str], call: Call
 ) -> Choices:
-    """In the agent's order. `known` are the outcomes of the options that are known to be harmless,
-    by their ids. None is chosen that lasts: what it would change, its label alone cannot show.
-    An option is chosen before others of its outcome if it is known, if it is no rejection for good,
-    and if it comes first."""
+    """The options by their outcomes, in the agent's order. `known` are the outcomes of the options
+    that are known to be harmless, by their ids. None is chosen that lasts: what it would change,
+    its label alone cannot show. An option is chosen before others of its outcome if it is known, if
+    it is no rejection for good, and if it comes first."""
     chosen: dict[str, PermissionOption] = {}
     ranked = sorted(
         options, key=lambda option: (not is_known(option, known), option.kind == REJECT_ALWAYS)

@@ -99,7 +99,7 @@ def is_like(text: str, pattern: str) -> bool:
 
 
 def _ends_like(text: str, pattern: str) -> bool:
-    """The same of an end of the text that begins with a word."""
+    """Whether the pattern matches an end of the text that begins with a word."""
     first, star, _rest = pattern.partition("*")
     if not star:
         return text == pattern or text.endswith(tuple(separator + pattern for separator in " /\\"))
@@ -133,12 +133,13 @@ def _may_be_name(name: str, wanted: str) -> bool:
 
 
 def _tidied(path: str) -> str:
-    """Without what leads nowhere: `a/b` for `./a//c/../b/`."""
+    """The path without what leads nowhere: `a/b` for `./a//c/../b/`."""
     return posixpath.normpath(path)
 
 
 def _plain(pattern: str) -> str:
-    """As the parts of lines are: without quotes, with single blanks, in small letters."""
+    """The pattern as the parts of lines are: without quotes, with single blanks, in small
+    letters."""
     return " ".join(NOTHING.sub("", pattern.casefold()).split())
 
 

@@ -19,7 +19,7 @@ def pair(held: str, text: str) -> tuple[str, str]:
 
 
 def clean(value: Any) -> Any:
-    """The same JSON value with pairs joined; halves without their other half become U+FFFD."""
+    """The JSON value with its pairs joined; halves without their other half become U+FFFD."""
     if isinstance(value, str):
         if value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value):
             return value

@@ -59,7 +59,8 @@ class Roots:
         return real
 
     def folder(self, path: str) -> str:
-        """As `resolve`, for an existing folder. Raises Refusal."""
+        """The real path of an existing folder, under the conditions of `resolve`. Raises
+        Refusal."""
         real = self.resolve(path)
         with _refusals(path):
             if not stat.S_ISDIR(os.stat(real).st_mode):
@@ -110,7 +111,7 @@ def read(roots: Roots, path: str, at_most: int = MAX_FILE) -> tuple[str, bytes |
 
 
 def _contents(descriptor: int, at_most: int) -> bytes:
-    """At most `at_most` + 1 bytes, so that the caller sees if there are more."""
+    """The file's first `at_most` + 1 bytes at most, so that the caller sees if there are more."""
     with os.fdopen(descriptor, "rb", closefd=False) as file:
         return file.read(at_most + 1)
 

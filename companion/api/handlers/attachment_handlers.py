@@ -57,7 +57,7 @@ async def remove(services: Services, inputs: Inputs) -> HandlerAnswer:
 
 
 def _attachments(services: Services, inputs: Inputs) -> Attachments:
-    """Those of the conversation that is asked about. Raises AgentError."""
+    """The attachments of the conversation that is asked about. Raises AgentError."""
     return services.agent.conversations.known(inputs.fields["sessionId"]).attachments
 
 

@@ -42,7 +42,7 @@ async def export(services: Services, inputs: Inputs) -> HandlerAnswer | web.Stre
 
 
 def _joined(texts: Iterator[str]) -> Iterator[bytes]:
-    """In pieces that are worth sending."""
+    """Joins the texts to pieces that are worth sending."""
     batch, size = [], 0
     for text in texts:
         batch.append(text)

@@ -52,9 +52,9 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
 
 
 async def responses(services: Services, inputs: Inputs) -> web.StreamResponse:
-    """The same as `/v1/chat/completions` in the form of the Responses API: `input` is a text, or a
-    list of messages. Answers are remembered for an hour, for requests of the same token that name
-    them by `previous_response_id` or refer to their messages, unless `store` is false."""
+    """Answers what `/v1/chat/completions` does, in the form of the Responses API: `input` is a
+    text, or a list of messages. Answers are remembered for an hour, for requests of the same token
+    that name them by `previous_response_id` or refer to their messages, unless `store` is false."""
     owner, fields = inputs.caller.id, inputs.fields
     chat = as_chat(fields, partial(services.responses.find, owner))
     write = partial(_write_response, services, inputs)

@@ -29,10 +29,10 @@ TOGETHER = 200
 
 
 async def sessions(services: Services, inputs: Inputs) -> HandlerAnswer:
-    """Without any field, all conversations, the last used one last. With one, a page of `limit`,
-    usually 20, the last used one first; `nextCursor` is the `cursor` of the next page, missing if
-    there is none. A conversation that is used while pages are read comes again at the end, so that
-    none is left out.
+    """The conversations: without any field all of them, the last used one last; with one, a page of
+    `limit`, usually 20, the last used one first. `nextCursor` is the `cursor` of the next page,
+    missing if there is none. A conversation that is used while pages are read comes again at the
+    end, so that none is left out.
 
     With `q`, the conversations with these words in the title, or in what the user or the agent said
     (`excerpt`). Such a page may have fewer than `limit` of them, or none, although more follow."""

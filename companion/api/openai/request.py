@@ -80,7 +80,7 @@ class WantedAnswer:
         return any(isinstance(message.get("content"), list) for message in (*self.known, *self.new))
 
     def files(self, is_known: bool) -> list[InlineFile]:
-        """Those that go with the message."""
+        """The files that go with the message."""
         messages = self.new if is_known else (*self.known, *self.new)
         return [file for at, each in enumerate(messages) for file in _files(each, at)]
 

@@ -211,7 +211,7 @@ class ResponseObject:
 
 
 def _characters(value: object) -> int:
-    """Those of all texts in it."""
+    """The number of characters of all texts in the value."""
     if isinstance(value, str):
         return len(value)
     parts = value.values() if isinstance(value, Mapping) else value
