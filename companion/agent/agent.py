@@ -129,7 +129,7 @@ class Agent:
         launches = (options.launch, *options.others)
         self.turns = self.conversations.turns
         self.backends = Backends(launches, clis, options.state, self.turns)
-        self.conversations.rests = self.backends.leave
+        self.conversations.releases.subscribe(self.backends.leave)
 
     async def load(self) -> None:
         """Load the conversations that are on disk; must come before everything else, if at all.

@@ -15,6 +15,7 @@ from typing import Callable, Iterator, Mapping
 from weakref import WeakValueDictionary
 
 from ...base.background import in_thread
+from ...base.signal import ValueSignal
 from .. import failure
 from ..agents.cli import AgentCli
 from ..events.event_feed import EventFeed
@@ -60,8 +61,8 @@ class Conversations:
         self._used: dict[str, Conversation] = {}
         # Everything that somebody still holds, so that there are never two of one id.
         self._held: WeakValueDictionary[str, Conversation] = WeakValueDictionary()
-        # Called with a conversation that is let go of.
-        self.rests: Callable[[Conversation], None] = lambda conversation: None
+        # A conversation is let go of.
+        self.releases = ValueSignal[Conversation]()
         # Called with the id of a conversation that was deleted, here or by another server.
         self.dropped: Callable[[str], None] = lambda id: None
         self.refusals, self.turns = Refusals(self), Turns(self)
@@ -195,7 +196,7 @@ class Conversations:
             self.removed_chats.add(session_id)
         self.index.remove(session_id)
         if found is not None:
-            self.rests(found)
+            self.releases.emit(found)
         self.dropped(session_id)
 
     async def end(self) -> None:
@@ -225,7 +226,7 @@ class Conversations:
             summary = each.record.summary._replace(usage=each.info.usage)
             self.index.summaries[each.id] = summary
             del self._used[each.id]
-            self.rests(each)
+            self.releases.emit(each)
 
     def _conversation(
         self, summary: ConversationSummary, cli: AgentCli, seen: Stat | None
