@@ -22,7 +22,7 @@ class Chats:
         self._open: dict[str, OpenChat] = {}
         # Those that are being closed.
         self._closing: dict[str, asyncio.Future[None]] = {}
-        agent.conversations.dropped = self._dropped
+        self._unsubscribe = agent.conversations.removals.subscribe(self._dropped)
 
     @property
     def are_used(self) -> bool:
@@ -67,6 +67,7 @@ class Chats:
             await asyncio.shield(closing)
 
     async def close_all(self) -> None:
+        self._unsubscribe()
         for id in list(self._open):
             self._close(id)
         await asyncio.gather(*self._closing.values())

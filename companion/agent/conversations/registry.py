@@ -63,8 +63,8 @@ class Conversations:
         self._held: WeakValueDictionary[str, Conversation] = WeakValueDictionary()
         # A conversation is let go of.
         self.releases = ValueSignal[Conversation]()
-        # Called with the id of a conversation that was deleted, here or by another server.
-        self.dropped: Callable[[str], None] = lambda id: None
+        # A conversation was deleted, here or by another server: its id.
+        self.removals = ValueSignal[str]()
         self.refusals, self.turns = Refusals(self), Turns(self)
         # The ids of those of a chat that were deleted: events of them may be told later.
         self.removed_chats: set[str] = set()
@@ -197,7 +197,7 @@ class Conversations:
         self.index.remove(session_id)
         if found is not None:
             self.releases.emit(found)
-        self.dropped(session_id)
+        self.removals.emit(session_id)
 
     async def end(self) -> None:
         """Write everything so far to the disk, then let other servers have the conversations. The
