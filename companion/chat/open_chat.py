@@ -49,6 +49,7 @@ class OpenChat:
         self._last = wanted.first_update
         self._timer: asyncio.TimerHandle | None = None
         self._not_before = 0.0
+        self._stop_hearing_undos: Callable[[], None] | None = None
 
     @property
     def has_session(self) -> bool:
@@ -110,6 +111,7 @@ class OpenChat:
         if self._following is not None:
             self._following.cancel()
         self.conversation = self.unsaid = None
+        self._hear_undos(None)
         self.fail(problems.DELETED, SESSION_NOT_FOUND)
 
     def sending(self) -> AsyncContextManager[Callable[[], None]]:
@@ -126,6 +128,7 @@ class OpenChat:
     async def close(self) -> None:
         """Tell nothing any more. A turn that runs goes on."""
         self._is_closed = True
+        self._hear_undos(None)
         if self._timer is not None:
             self._timer.cancel()
         await self._tasks.end()
@@ -158,10 +161,21 @@ class OpenChat:
         found = await finding.find(self._agent, wanted)
         self.unsaid = Unsaid(found)
         found.session.lend(wanted.tools)
-        found.undone = self._document.undo
+        self._hear_undos(found)
         await self._follow(found)
         _detach(found)
         return found
+
+    def _hear_undos(self, conversation: Conversation | None) -> None:
+        """Subscribe to the undos of this conversation alone, or of none."""
+        if self._stop_hearing_undos is not None:
+            self._stop_hearing_undos()
+        document = self._document
+        self._stop_hearing_undos = (
+            None
+            if conversation is None
+            else conversation.undos.subscribe(lambda undone: document.undo(*undone))
+        )
 
     async def _follow(self, conversation: Conversation) -> None:
         """From now on; a disk that could not be read may have ended it before. Raises

@@ -7,9 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
-from typing import Callable, Mapping, Sequence
+from typing import Callable, Mapping, Sequence, Tuple
 
 from ...base.background import in_thread
+from ...base.signal import ValueSignal
 from .. import failure, session_state
 from .. import turn_events as events
 from ..acp import messages
@@ -98,8 +99,8 @@ class Conversation:
         self.attachments = Attachments(transcript.folder)
         self.edits = TurnUndo(transcript.folder)
         self._told, self._changed, self._last_use = told, changed, last_use
-        # Called with the files of a turn that was undone or redone, whoever asked for that.
-        self.undone: Callable[[str, Sequence[FileChange]], None] = lambda turn, files: None
+        # A turn was undone or redone, whoever asked for that: its id, and its files.
+        self.undos = ValueSignal[Tuple[str, Sequence[FileChange]]]()
         self.reservation = Reservation()
         self.log: EventLog | None = None
         # The turn that reported that the disk refuses.
@@ -227,7 +228,7 @@ class Conversation:
                 self.record.tell_changed([file.path for file in files if file.state == wanted])
         finally:
             self.reservation.release()
-        self.undone(turn, files)
+        self.undos.emit((turn, files))
         return files if files or await self.past.since(turn) else None
 
     async def remove(self) -> None:
