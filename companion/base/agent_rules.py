@@ -24,7 +24,7 @@ class AgentRules:
     allow: Rules = ()
 
 
-NAMES = tuple(it.name for it in fields(AgentRules))
+NAMES = tuple(field.name for field in fields(AgentRules))
 NO_RULES = AgentRules()
 # Where nobody knows what the user wants.
 ASK_ALL = AgentRules(ask=(f"{TOOL}:*",))
@@ -46,7 +46,7 @@ def problem_of_rule(rule: object) -> str:
         return "is not a text"
     kind, pattern = parted(rule)
     if kind not in KINDS or ":" not in rule:
-        *others, last = (f'"{it}:"' for it in KINDS)
+        *others, last = (f'"{kind}:"' for kind in KINDS)
         return f"does not begin with {', '.join(others)} or {last}"
     if kind in OF_PATHS:
         return 'begins with "!"' if pattern.startswith("!") else problem_of(pattern)
@@ -58,7 +58,7 @@ def are_rules(value: object) -> bool:
     if not isinstance(value, Mapping) or not set(value) <= set(NAMES):
         return False
     lists = value.values()
-    return all(isinstance(it, list) and not any(map(problem_of_rule, it)) for it in lists)
+    return all(isinstance(rules, list) and not any(map(problem_of_rule, rules)) for rules in lists)
 
 
 def rules_of(value: Mapping[str, list[str]]) -> AgentRules:

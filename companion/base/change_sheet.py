@@ -148,7 +148,7 @@ class Section:
 
     @cached_property
     def _run_starts(self) -> Sequence[int]:
-        return [it.start for it in self.runs]
+        return [run.start for run in self.runs]
 
 
 class RowPlace(NamedTuple):
@@ -190,22 +190,22 @@ class Sheet:
 
     @cached_property
     def text(self) -> str:
-        return "".join([it.text for it in self.sections])
+        return "".join([section.text for section in self.sections])
 
     @cached_property
     def rows(self) -> Sequence[int]:
         """The row at which each section begins, and the number of all."""
-        return list(accumulate((len(it.rows) for it in self.sections), initial=0))
+        return list(accumulate((len(section.rows) for section in self.sections), initial=0))
 
     @cached_property
     def points(self) -> Sequence[int]:
         """The same in code points."""
-        return list(accumulate((it.starts[-1] for it in self.sections), initial=0))
+        return list(accumulate((section.starts[-1] for section in self.sections), initial=0))
 
     @cached_property
     def numbers(self) -> dict[str, int]:
         """The number of each section, by the id of its file."""
-        return {it.file.id: number for number, it in enumerate(self.sections)}
+        return {section.file.id: number for number, section in enumerate(self.sections)}
 
     @cached_property
     def change_starts(self) -> Sequence[ChangeStart]:
@@ -317,11 +317,11 @@ class Sheet:
         old = self.sections[at]
         return [
             (
-                start + old.starts[it.old_start],
-                start + old.starts[it.old_end],
-                "".join(section.rows[it.new_start : it.new_end]),
+                start + old.starts[change.old_start],
+                start + old.starts[change.old_end],
+                "".join(section.rows[change.new_start : change.new_end]),
             )
-            for it in changes_between(old.rows, section.rows)
+            for change in changes_between(old.rows, section.rows)
         ]
 
 
@@ -329,7 +329,7 @@ def _together(parts: Sequence[Part]) -> tuple[Part, ...]:
     """The same, with texts that come to one place joined to one."""
     return tuple(
         (start, end, "".join([text for _, _, text in some]))
-        for (start, end), found in groupby(parts, lambda it: it[:2])
+        for (start, end), found in groupby(parts, lambda part: part[:2])
         for some in [list(found)]
     )
 

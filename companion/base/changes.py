@@ -106,7 +106,7 @@ def changes_between(old: Sequence[str], new: Sequence[str]) -> list[Change]:
                 work += _gaps_between(part, anchors)
             else:
                 found += _compared(old, new, part)
-    return _joined(sorted(found, key=lambda it: (it.old_start, it.new_start)))
+    return _joined(sorted(found, key=lambda change: (change.old_start, change.new_start)))
 
 
 def with_changes(old: Sequence[str], new: Sequence[str], chosen: Iterable[Change]) -> str:
@@ -118,7 +118,7 @@ def with_changes(old: Sequence[str], new: Sequence[str], chosen: Iterable[Change
         parts += new[change.new_start : change.new_end]
         at = change.old_end
     parts += old[at:]
-    return "".join(["".join(parts[it : it + ROWS]) for it in range(0, len(parts), ROWS)])
+    return "".join(["".join(parts[at : at + ROWS]) for at in range(0, len(parts), ROWS)])
 
 
 def changed_characters(
@@ -245,7 +245,7 @@ def _pairs(old: Sequence[str], new: Sequence[str], change: Change) -> list[tuple
     old_rows = range(change.old_start, change.old_end)
     new_rows = range(change.new_start, change.new_end)
     if change.removed == change.added <= MAX_ROW_PAIRS:
-        return [it for it in zip(old_rows, new_rows) if _are_alike(old[it[0]], new[it[1]])]
+        return [pair for pair in zip(old_rows, new_rows) if _are_alike(old[pair[0]], new[pair[1]])]
     if change.removed * change.added > MAX_ROW_PAIRS:
         return []
     alike = [(i, j) for i in old_rows for j in reversed(new_rows) if _are_alike(old[i], new[j])]

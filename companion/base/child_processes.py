@@ -78,7 +78,7 @@ def run(
             process.kill()
             return None
         return EndedProgram(
-            process.returncode, *(it.decode("utf-8", "replace") for it in (output, errors))
+            process.returncode, *(stream.decode("utf-8", "replace") for stream in (output, errors))
         )
 
 
@@ -104,7 +104,8 @@ def groups_below(*pids: int) -> set[int]:
     children = _children()
     # Another process may have the number by now, and a table may be that of another container.
     ours = children.get(os.getpid(), [])
-    return _groups(children, [it for it in ours if it[0] in pids and it[0] == it[1]]) - set(pids)
+    leaders = [(child, group) for child, group in ours if child in pids and child == group]
+    return _groups(children, leaders) - set(pids)
 
 
 def groups_of_commands(pid: int) -> set[int]:

@@ -44,7 +44,7 @@ class Rows(Sequence[str]):
     def __getitem__(self, at: int | slice) -> str | list[str]:
         text, starts = self._text, self._starts
         if isinstance(at, slice):
-            return [text[starts[it] : starts[it + 1]] for it in range(len(self))[at]]
+            return [text[starts[number] : starts[number + 1]] for number in range(len(self))[at]]
         row = range(len(self))[at]
         return text[starts[row] : starts[row + 1]]
 
@@ -72,7 +72,7 @@ class Side:
         """The number of the row in the larger text, or else of the next shown row that has one."""
         below = islice(self.numbers, row, None)
         above = reversed(self.numbers[:row])
-        return next((it for it in chain(below, above) if it is not None), row)
+        return next((neighbour for neighbour in chain(below, above) if neighbour is not None), row)
 
 
 @dataclass(frozen=True)
@@ -101,23 +101,23 @@ class Comparison:
         """The changes that are not dropped."""
         if not self.dropped:
             return self.changes
-        return [it for it, key in zip(self.changes, self.keys) if key not in self.dropped]
+        return [change for change, key in zip(self.changes, self.keys) if key not in self.dropped]
 
     # Computed once: each step of scrolling uses these.
     @cached_property
     def old_starts(self) -> Sequence[int]:
         """The old row at which each change begins."""
-        return [it.old_start for it in self.changes]
+        return [change.old_start for change in self.changes]
 
     @cached_property
     def new_starts(self) -> Sequence[int]:
         """The same on the new side."""
-        return [it.new_start for it in self.changes]
+        return [change.new_start for change in self.changes]
 
     @cached_property
     def new_ends(self) -> Sequence[int]:
         """The new row before which each change ends."""
-        return [it.new_end for it in self.changes]
+        return [change.new_end for change in self.changes]
 
     @cached_property
     def counts(self) -> tuple[int, int]:
@@ -127,16 +127,24 @@ class Comparison:
     def regions(self, of_new: bool) -> list[Region]:
         """The regions of the added rows on the new side, or of the removed ones on the old side."""
         if of_new:
-            return [self.new.region(it.new_start, it.new_end) for it in self.in_force if it.added]
-        return [self.old.region(it.old_start, it.old_end) for it in self.in_force if it.removed]
+            return [
+                self.new.region(change.new_start, change.new_end)
+                for change in self.in_force
+                if change.added
+            ]
+        return [
+            self.old.region(change.old_start, change.old_end)
+            for change in self.in_force
+            if change.removed
+        ]
 
     def fillers(self, numbers: slice = slice(None)) -> tuple[list[Filler], list[Filler]]:
         """The room that the old and the new side need at these changes to keep equal rows at equal
         heights."""
-        changes = [(it, it.added - it.removed) for it in self.changes[numbers]]
+        changes = [(change, change.added - change.removed) for change in self.changes[numbers]]
         return (
-            [Filler(it.old_end, rows) for it, rows in changes if rows > 0],
-            [Filler(it.new_end, -rows) for it, rows in changes if rows < 0],
+            [Filler(change.old_end, rows) for change, rows in changes if rows > 0],
+            [Filler(change.new_end, -rows) for change, rows in changes if rows < 0],
         )
 
     def anchor(self, row: int, from_new: bool) -> tuple[int, int] | None:
@@ -180,7 +188,9 @@ class Comparison:
 
     def previous_change(self, row: int) -> int | None:
         """The number of the last change that ends above the row of the new side."""
-        above = [it for it in self.changes if max(it.new_end, it.new_start + 1) <= row]
+        above = [
+            change for change in self.changes if max(change.new_end, change.new_start + 1) <= row
+        ]
         return len(above) - 1 if above else None
 
     def number_at(self, place: Region, key: str) -> int | None:
@@ -265,4 +275,4 @@ def _starts(rows: Sequence[str]) -> Sequence[int]:
 
 
 def _regions(spans: Sequence[Span], starts: Sequence[int]) -> list[Region]:
-    return [(starts[it.row] + it.start, starts[it.row] + it.end) for it in spans]
+    return [(starts[span.row] + span.start, starts[span.row] + span.end) for span in spans]

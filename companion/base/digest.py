@@ -71,7 +71,7 @@ class Digest:
         if not dropped:
             return self.shown, self.new_text if self.is_merged else None
         whole = self.whole
-        chosen = [it for it, key in zip(whole.changes, whole.keys) if key not in dropped]
+        chosen = [change for change, key in zip(whole.changes, whole.keys) if key not in dropped]
         text = with_changes(whole.old.rows, whole.new.rows, chosen)
         return _with_dropped(self.shown, dropped), text
 

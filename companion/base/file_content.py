@@ -227,7 +227,7 @@ def of_bytes(data: bytes) -> Original:
 
 
 def _decode(data: bytes, whole: bool) -> Original:
-    mark, encoding = next((it for it in _MARKS if data.startswith(it[0])), (b"", "utf-8"))
+    mark, encoding = next((row for row in _MARKS if data.startswith(row[0])), (b"", "utf-8"))
     try:
         # UTF-8's mark stays the first character, as it does for the CLI (docs/protocol.md 2.17).
         start = 0 if encoding == "utf-8" else len(mark)

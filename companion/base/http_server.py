@@ -258,7 +258,11 @@ class HttpServer:
     def _taken(self, but: Connection | None = None) -> list[ConnectionPlace]:
         """The places of all other connections."""
         open_ones = cast("list[Connection]", self._server.connections)
-        return [it.place for it in open_ones if it is not but and it.place is not None]
+        return [
+            connection.place
+            for connection in open_ones
+            if connection is not but and connection.place is not None
+        ]
 
     def _connection(self) -> asyncio.Protocol:
         inner = Connection(self._server, self._not_http)

@@ -177,7 +177,7 @@ class LargeJson:
             is_mark = value.startswith(self._mark)
             return self._texts[int(value[len(self._mark) :])] if is_mark else value
         if isinstance(value, dict):
-            return {self._with_texts(it): self._with_texts(value[it]) for it in value}
+            return {self._with_texts(name): self._with_texts(value[name]) for name in value}
         if isinstance(value, list):
             return [self._with_texts(member) for member in value]
         return value

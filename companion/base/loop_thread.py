@@ -72,7 +72,9 @@ class LoopThread(Generic[T]):
         return self._thread.is_alive()
 
     def start(self) -> None:
-        self._predecessors = [it for it in threading.enumerate() if it.name == self._name]
+        self._predecessors = [
+            thread for thread in threading.enumerate() if thread.name == self._name
+        ]
         self._states.append(State.RUNNING)
         with self._beginning:
             self._thread.start()

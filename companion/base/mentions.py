@@ -22,7 +22,7 @@ def mentioned(text: str, find: Callable[[str], str | None]) -> list[str]:
     for number, candidates in enumerate(_mentions(text)):
         if number == MAX_COUNT:
             break
-        first = next((it for it in map(find, candidates) if it is not None), None)
+        first = next((file for file in map(find, candidates) if file is not None), None)
         if first is not None:
             found[first] = None
     return list(found)
@@ -35,4 +35,4 @@ def _mentions(text: str) -> Iterator[list[str]]:
         path = quoted or re.sub(r"\\(.)", r"\1", plain)
         if len(path) <= MAX_LENGTH:
             shorter = path if quoted else path.rstrip(MARKS)
-            yield list(dict.fromkeys(it for it in (path, shorter) if it))
+            yield list(dict.fromkeys(spelling for spelling in (path, shorter) if spelling))

@@ -87,7 +87,7 @@ def _groups(
     Changes of two sides meet if they overlap or touch."""
     marked = sorted(
         ((change, which) for which, changes in enumerate(sides) for change in changes),
-        key=lambda it: (it[0].old_start, it[0].old_end),
+        key=lambda pair: (pair[0].old_start, pair[0].old_end),
     )
     groups: list[tuple[int, int, tuple[list[Change], list[Change]]]] = []
     for change, which in marked:

@@ -76,9 +76,9 @@ def _row_edits(sheet: Sheet, text: str, caret: int | None) -> list[RowEdit]:
         last += 1
     new = rows_of(found)
     return [
-        RowEdit(first + it.old_start, first + it.old_end, new[it.new_start : it.new_end])
+        RowEdit(first + part.old_start, first + part.old_end, new[part.new_start : part.new_end])
         for change in changes_between(sheet.rows_between(first, last), new)
-        for it in _row_by_row(change)
+        for part in _row_by_row(change)
     ]
 
 
@@ -87,7 +87,9 @@ def _row_by_row(change: Change) -> list[Change]:
     old, new = change.old_start, change.new_start
     if change.added != change.removed:
         return [change]
-    return [Change(old + it, old + it + 1, new + it, new + it + 1) for it in range(change.added)]
+    return [
+        Change(old + row, old + row + 1, new + row, new + row + 1) for row in range(change.added)
+    ]
 
 
 def equal_ends(old: str, new: str, caret: int | None = None) -> tuple[int, int]:

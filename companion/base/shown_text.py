@@ -161,8 +161,8 @@ def _spelled_parts(text: str, kept: str, more: str) -> Iterator[tuple[int, int, 
 def _parts(text: str, kept: str, more: str) -> Iterator[tuple[int, int]]:
     """The places of these parts, from and to."""
     letters = sorted(set(text))
-    hidden = [it not in kept and is_hidden(it) for it in letters]
-    marks = [not is_hid and _is_mark(it) for it, is_hid in zip(letters, hidden)]
+    hidden = [letter not in kept and is_hidden(letter) for letter in letters]
+    marks = [not is_hid and _is_mark(letter) for letter, is_hid in zip(letters, hidden)]
     pattern = _pattern(_letters_of_class(letters, hidden), _letters_of_class(letters, marks), more)
     at, found = 0, pattern.search(text)
     while found is not None:
@@ -201,7 +201,7 @@ def is_hidden(letter: str) -> bool:
 
 def is_unseen(text: str) -> bool:
     """Whether a reader sees nothing of the text, and no plain space."""
-    return all(is_hidden(it) or _is_mark(it) for it in text)
+    return all(is_hidden(letter) or _is_mark(letter) for letter in text)
 
 
 def _is_in(code: int, ranges: Iterable[tuple[int, int]]) -> bool:
@@ -285,7 +285,7 @@ def _each(text: str, spelling: _Spelling) -> str:
 
 def _lookalike(remarks: Sequence[str] = ()) -> str:
     """A pattern of text that begins like the inserted remarks."""
-    known = (re.escape(it).replace(re.escape("{count}"), r"\d+") for it in remarks)
+    known = (re.escape(remark).replace(re.escape("{count}"), r"\d+") for remark in remarks)
     return f"<(?=(?:{'|'.join([_SPELLED, *known])})>)"
 
 

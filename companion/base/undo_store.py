@@ -112,7 +112,11 @@ class UndoStore:
                 known = found.get(edit.path)
                 first = NetChange(edit.path, edit.before, edit.after)
                 found[edit.path] = first if known is None else known.then(edit)
-        return [it for it in found.values() if it.before != it.after or it.after == UNKNOWN]
+        return [
+            change
+            for change in found.values()
+            if change.before != change.after or change.after == UNKNOWN
+        ]
 
     def text(self, digest: str) -> bytes | None:
         """None for MISSING, and if the text is not kept or is damaged."""
@@ -128,11 +132,13 @@ class UndoStore:
         now. Also removes all unknown files in the folder. `details` gives the new details of an
         edit that is kept."""
         with self._working:
-            kept = [it for it in self._edits() if is_kept(it)]
-            edits = [replace(it, details=details(it)) for it in kept]
+            kept = [edit for edit in self._edits() if is_kept(edit)]
+            edits = [replace(edit, details=details(edit)) for edit in kept]
             # Before the list, which a full disk may refuse: the texts have to go in any case.
             self._make_room(edits)
-            self._put_aside(it for it in self._lines().splitlines() if it and _edit(it) is None)
+            self._put_aside(
+                line for line in self._lines().splitlines() if line and _edit(line) is None
+            )
             lines = b"".join(map(_line, edits))
             if lines != self._lines():
                 private_files.write(self._list.path, lines, lasting=True)
@@ -146,13 +152,13 @@ class UndoStore:
         """The edits of which a text is not there, oldest first: most were removed to make room."""
         with self._working:
             there = {MISSING, *self._sizes()}
-            return [it for it in self._edits() if not {it.before, it.after} <= there]
+            return [edit for edit in self._edits() if not {edit.before, edit.after} <= there]
 
     def store_again(self, *texts: bytes) -> bool:
         """Store texts again that were removed to make room, if there is room for all of them by
         now; gives whether there is."""
         with self._working:
-            new = {digest_of(it): it for it in texts if self._text(digest_of(it)) is None}
+            new = {digest_of(text): text for text in texts if self._text(digest_of(text)) is None}
             has_room = sum(self._sizes().values()) + sum(map(len, new.values())) <= self._limit
             for digest, text in new.items() if has_room else ():
                 private_files.write(self._path(digest), text, lasting=True)
@@ -168,7 +174,7 @@ class UndoStore:
         Windows a file that another program has open stays until the next time."""
         sizes = self._sizes()
         unkept = set(sizes) - set(_newest(edits, sizes, self._limit))
-        wanted = {name for it in edits for name in (it.before, it.after)}
+        wanted = {name for edit in edits for name in (edit.before, edit.after)}
         dropped = len(unkept & wanted)
         if dropped:
             logger.info("%d stored texts of older edits make room for newer ones", dropped)
@@ -182,22 +188,22 @@ class UndoStore:
         """The sizes of all files except the lists, by name. Programs that synchronize or show
         folders may put one of theirs here."""
         with suppress(FileNotFoundError):
-            found = [it for it in os.scandir(self._folder) if it.name not in (LIST, DAMAGED)]
-            found = [it for it in found if not it.is_dir(follow_symlinks=False)]
-            return {it.name: it.stat(follow_symlinks=False).st_size for it in found}
+            found = [file for file in os.scandir(self._folder) if file.name not in (LIST, DAMAGED)]
+            found = [file for file in found if not file.is_dir(follow_symlinks=False)]
+            return {file.name: file.stat(follow_symlinks=False).st_size for file in found}
         return {}
 
     def _edits(self) -> list[StoredEdit]:
-        found = [_edit(it) for it in self._lines().splitlines() if it]
+        found = [_edit(line) for line in self._lines().splitlines() if line]
         damaged = found.count(None)
         if damaged > self._logged:
             logger.warning("%d lines of the list of edits are damaged", damaged)
         self._logged = damaged
-        return [it for it in found if it is not None]
+        return [edit for edit in found if edit is not None]
 
     def _put_aside(self, lines: Iterable[bytes]) -> None:
         """Append the lines to those that were damaged, as long as there are few."""
-        path, data = os.path.join(self._folder, DAMAGED), b"".join(it + b"\n" for it in lines)
+        path, data = os.path.join(self._folder, DAMAGED), b"".join(line + b"\n" for line in lines)
         if not data or len(data) + self._size(path) > MAX_DAMAGED:
             return
         LineFile(path).append(data, is_new=True, is_lasting=False)

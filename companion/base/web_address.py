@@ -84,14 +84,14 @@ def _host(name: str) -> str:
     """In ASCII; empty if it is not clear what it stands for."""
     if name.startswith("["):
         return _address6(name[1:-1])
-    labels = [_label(it) for it in name.split(".")]
+    labels = [_label(label) for label in name.split(".")]
     host = ".".join(labels)
     if not all(labels) or len(host) > MAX_HOST or not _runs_one_way(labels):
         return ""
     if not _NUMBER.fullmatch(labels[-1]):
         return host
     try:
-        return str(IPv4Address(host)) if all(it == str(int(it)) for it in labels) else ""
+        return str(IPv4Address(host)) if all(label == str(int(label)) for label in labels) else ""
     except (AddressValueError, ValueError):
         # Shorter forms and other bases.
         return ""
@@ -132,21 +132,24 @@ def _is_plain(label: str) -> bool:
         and label == label.lower() == label.casefold() == unicodedata.normalize("NFKC", label)
         and len(_ENCODED + label.encode("punycode").decode("ascii")) <= MAX_LABEL
         and unicodedata.category(label[0])[0] in "LN"
-        and all(unicodedata.category(it)[0] in "LMN" or it == "-" for it in label)
+        and all(unicodedata.category(letter)[0] in "LMN" or letter == "-" for letter in label)
         and not (label.startswith("-") or label.endswith("-") or label[2:4] == "--")
-        and (not _is_from_right(label) or {unicodedata.bidirectional(it) for it in label} <= _RIGHT)
+        and (
+            not _is_from_right(label)
+            or {unicodedata.bidirectional(letter) for letter in label} <= _RIGHT
+        )
     )
 
 
 def _is_from_right(label: str) -> bool:
-    return any(unicodedata.bidirectional(it) in _FROM_RIGHT for it in label)
+    return any(unicodedata.bidirectional(letter) in _FROM_RIGHT for letter in label)
 
 
 def _runs_one_way(labels: Sequence[str]) -> bool:
     """Beside a label that is read from the right, one of digits would be seen in another place."""
-    letters = [_letters(it) for it in labels]
+    letters = [_letters(label) for label in labels]
     return not any(map(_is_from_right, letters)) or not any(
-        it[0] in "0123456789_" for it in letters
+        label[0] in "0123456789_" for label in letters
     )
 
 

@@ -49,7 +49,9 @@ class WriteBehind:
         if self._has_thread:
             self._changed.notify_all()
             return
-        others = [it for it in threading.enumerate() if self._waits and it.name == self._name]
+        others = [
+            thread for thread in threading.enumerate() if self._waits and thread.name == self._name
+        ]
         thread = threading.Thread(target=self._run, args=(others,), name=self._name, daemon=True)
         try:
             thread.start()

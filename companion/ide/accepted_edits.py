@@ -123,7 +123,7 @@ def load(folder: str) -> list[Edit]:
         # The next `save` tells the user what is wrong with a folder that is none.
         with suppress(NotADirectoryError):
             found += _loaded(store)
-    return sorted((it for it in found if it.is_recent), key=lambda it: it.at)
+    return sorted((edit for edit in found if edit.is_recent), key=lambda edit: edit.at)
 
 
 def _loaded(store: UndoStore) -> list[Edit]:
@@ -143,9 +143,9 @@ def save(folder: str, edits: Iterable[Edit]) -> str:
     """Save these edits, as far as they may be saved and fit; remove all others. Gives a sentence
     for the user if something went wrong. Calls have to come one after the other."""
     try:
-        oldest, stores = sorted(edits, key=lambda it: it.at), _stores(folder)
+        oldest, stores = sorted(edits, key=lambda edit: edit.at), _stores(folder)
         told = [
-            _save(store, (it for it in oldest if bool(it.turn) is is_unasked))
+            _save(store, (edit for edit in oldest if bool(edit.turn) is is_unasked))
             for is_unasked, store in stores.items()
         ]
         return next(filter(None, told), "")
@@ -164,8 +164,8 @@ def _stores(folder: str) -> Mapping[bool, UndoStore]:
 def _save(store: UndoStore, oldest: Iterable[Edit]) -> str:
     """Gives a sentence for the user about the newest edit that is not saved. Raises OSError,
     NotPrivate."""
-    wanted = {it.id: it for it in oldest if it.is_recent}
-    there = {it.group for it in store.edits() if _is_kept(it, wanted)}
+    wanted = {edit.id: edit for edit in oldest if edit.is_recent}
+    there = {edit.group for edit in store.edits() if _is_kept(edit, wanted)}
     # First, for this makes room.
     store.keep(
         lambda stored: _is_kept(stored, wanted),
@@ -233,7 +233,7 @@ def _target(path: str) -> str:
 def _is_held_back(edit: Edit, *paths: str) -> bool:
     """Whether the user's rules keep a file with one of these names from the CLIs."""
     rules = replace(edit.rules or Sharing(), paused=False, only_project_files=False)
-    return any(rules.reason(it, edit.folders) for it in paths)
+    return any(rules.reason(path, edit.folders) for path in paths)
 
 
 def _restored(store: UndoStore, stored: StoredEdit) -> Edit:
@@ -244,7 +244,7 @@ def _restored(store: UndoStore, stored: StoredEdit) -> Edit:
     problem = details.get("problem", "")
     client, *folders = texts = [details["client"], *details["folders"]]
     texts += [turn, prompt, problem]
-    if not all(isinstance(it, str) for it in texts):
+    if not all(isinstance(text, str) for text in texts):
         raise TypeError("expected texts")
     found, at = Original("", exists=stored.before != MISSING), float(details["at"])
     is_seen = details.get("is_seen") is True

@@ -42,11 +42,11 @@ def connected_clis(workspace: Workspace) -> tuple[ConnectedCli, ...]:
     alone, with an empty `session_id`."""
     live = workspace.hooks.live.all()
     by_session = {each.mcp_session: each for each in live}
-    connected = [it for it in workspace.sessions if it.stream is not None]
-    known = {it.id for it in connected}
+    connected = [session for session in workspace.sessions if session.stream is not None]
+    known = {session.id for session in connected}
     return tuple(
-        [_connected(workspace, it, by_session.get(it.id)) for it in connected]
-        + [_live(workspace, it) for it in live if it.mcp_session not in known]
+        [_connected(workspace, session, by_session.get(session.id)) for session in connected]
+        + [_live(workspace, cli) for cli in live if cli.mcp_session not in known]
     )
 
 

@@ -55,7 +55,7 @@ class Settled:
         self._on_known()
         loop = asyncio.get_running_loop()
         now = loop.time()
-        self._at = {it: at for it, at in self._at.items() if now - at < SETTLED}
+        self._at = {number: at for number, at in self._at.items() if now - at < SETTLED}
         if self._at:
             self._timer = loop.call_later(max(self._at.values()) + SETTLED - now, self._look)
 
@@ -282,7 +282,7 @@ class Delivery:
         has written. If `told` is given, texts that a CLI was told count only if they are in it."""
         found = [(number, entry) for number, entry in self._book if self._is_unwritten(number)]
         if told is not None:
-            found = [it for it in found if it[1].state != TOLD or it[0] in told]
+            found = [each for each in found if each[1].state != TOLD or each[0] in told]
         return tuple(dict.fromkeys((entry.path, entry.text) for _, entry in found if entry.text))
 
     def _is_unwritten(self, number: int) -> bool:
@@ -317,9 +317,9 @@ class Delivery:
             self._queue(number, session)
         if session is not None or is_asker(entry.session_id):
             return
-        waiting = [self._book[it] for it in self._book.of(DECIDED, path=entry.path)]
-        owners = {it.session_id for it in waiting}
-        is_sure = len(owners) == 1 or all(it.text is None for it in waiting)
+        waiting = [self._book[number] for number in self._book.of(DECIDED, path=entry.path)]
+        owners = {entry.session_id for entry in waiting}
+        is_sure = len(owners) == 1 or all(entry.text is None for entry in waiting)
         # After folders have changed, another book may still have the same proposal.
         elsewhere = self._asking(entry.path) - {entry.session_id}
         is_open = self._book.of(OPEN, path=entry.path) or elsewhere

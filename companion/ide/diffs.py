@@ -127,7 +127,11 @@ class Diffs(Desk):
         session has ended."""
         if may_have_waited:
             self._delivery.supersede(session, proposal.path)
-        older = [it for it in self._book.of(OPEN, session.id, proposal.path) if it < number]
+        older = [
+            earlier
+            for earlier in self._book.of(OPEN, session.id, proposal.path)
+            if earlier < number
+        ]
         try:
             await self._editor.open_diff(self._window_id, proposal)
         except (EditorError, asyncio.CancelledError):
@@ -136,12 +140,12 @@ class Diffs(Desk):
                 self._book.forget(number)
             raise
         if all(map(self._book.is_open, older)):
-            for it in older:
-                self._book.forget(it)
+            for earlier in older:
+                self._book.forget(earlier)
         else:
             await self._close_needless(number)
-        for it in self._book.of(OPEN, path=proposal.path):
-            owner = self._book[it].session_id
+        for other in self._book.of(OPEN, path=proposal.path):
+            owner = self._book[other].session_id
             if owner != session.id and owner not in proposal.live_sessions:
                 self.reject(owner, proposal.path)
         self._on_change()
@@ -179,7 +183,9 @@ class Diffs(Desk):
         others = self._book.of(OPEN, path=path)
         if not others:
             return None
-        owners = {self._book[it].session_id for it in others + self._book.of(DECIDED, path=path)}
+        owners = {
+            self._book[number].session_id for number in others + self._book.of(DECIDED, path=path)
+        }
         return others[-1] if len(owners) == 1 and self._is_gone(others[-1]) else None
 
     def _is_gone(self, number: int) -> bool:

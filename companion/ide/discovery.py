@@ -184,7 +184,7 @@ def places(extra: str = "") -> list[DiscoveryFolder]:
     user_home = os.path.expanduser("~")
     found = []
     for cli in CLIS:
-        homes = [it for it in cli.possible_homes(os.environ, user_home) if os.path.isdir(it)]
+        homes = [home for home in cli.possible_homes(os.environ, user_home) if os.path.isdir(home)]
         if cli.discovery is not None and (homes or cli == GEMINI_CLI):
             roots = homes if cli.discovery.in_home else temp_folders()
             roots = [*roots, extra] if extra and os.path.isdir(extra) else roots
@@ -230,7 +230,7 @@ class Publication:
     def renew(self) -> None:
         """Write the files again if one is missing: temp folders are cleaned, a full disk has space
         again, or the user has installed another CLI."""
-        paths = [it for path in self.paths for it in (path, self._beside(path))]
+        paths = [file for path in self.paths for file in (path, self._beside(path))]
         is_whole = all(map(os.path.exists, paths)) and places(self._extra) == self._places
         if self.problem or not is_whole:
             self._write()
@@ -318,7 +318,7 @@ def _files(extra: str) -> Iterator[tuple[str, int, int]]:
                 owner = place.owner(entry)
                 if owner is not None:
                     found.append((entry.path, *owner))
-    yield from sorted(found, key=lambda it: it[0].endswith(server_file.SUFFIX))
+    yield from sorted(found, key=lambda file: file[0].endswith(server_file.SUFFIX))
 
 
 def sweep(own_pid: int, extra: str = "") -> list[str]:

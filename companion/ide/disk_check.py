@@ -82,7 +82,7 @@ class DiskCheck:
 
     async def look(self) -> None:
         """To be called from time to time."""
-        looks = (self._look_at(it, it in self._overdue) for it in self._book.of(TOLD))
+        looks = (self._look_at(number, number in self._overdue) for number in self._book.of(TOLD))
         await asyncio.gather(*looks)
         # Other texts may have been told meanwhile; what was seen of their files counts.
         numbers = self._book.of(TOLD)
@@ -189,5 +189,5 @@ def is_in(text: str, present: file_content.Original) -> bool:
 def _digests(text: str) -> set[str]:
     """The digests of a file with the text, as `file_content` makes them."""
     ends = (text, text.replace("\n", "\r\n"))
-    datas = [(mark + it).encode("utf-8", "surrogatepass") for it in ends for mark in ("", MARK)]
+    datas = [(mark + end).encode("utf-8", "surrogatepass") for end in ends for mark in ("", MARK)]
     return {hashlib.sha256(data).hexdigest() for data in datas}

@@ -112,11 +112,11 @@ class EditorTools:
         found = await _in_time(self._code.selection(self._window_id, active.view_id))
         ranges = [
             {
-                "start": {"line": it.line, "column": it.column},
-                "end": {"line": it.end_line, "column": it.end_column},
-                "text": it.text,
+                "start": {"line": selection.line, "column": selection.column},
+                "end": {"line": selection.end_line, "column": selection.end_column},
+                "text": selection.text,
             }
-            for it in found.selections
+            for selection in found.selections
         ]
         return _result({"path": self._remote(active.path), "selections": ranges})
 

@@ -68,8 +68,8 @@ class LiveClis:
         """A hook ran."""
         if event.replaces and event.pid:
             # The hook of its end may be lost, and the process goes on.
-            its = [it for it in self._known.values() if it.pid == event.pid]
-            self.forget([it for it in its if it.session_id != event.session_id])
+            its = [cli for cli in self._known.values() if cli.pid == event.pid]
+            self.forget([cli for cli in its if cli.session_id != event.session_id])
         known = self._known.pop(_key(event), None)
         if event.moment is not Moment.ENDED:
             before = known or self._new(event)

@@ -27,7 +27,7 @@ def state(live: Iterable[LiveCli], now: float) -> str:
         return ASKS
     if Activity.WORKING in activities:
         return WORKING
-    done = [it for it in known if it.activity is Activity.DONE and now - it.since < DONE_SHOWN]
+    done = [cli for cli in known if cli.activity is Activity.DONE and now - cli.since < DONE_SHOWN]
     return DONE if done else ""
 
 

@@ -114,12 +114,14 @@ class Examinations(Question["tuple[Examination, ...]"]):
             workspace.since,
             workspace.problem,
             dict(publication.unwritten) if publication is not None else {},
-            frozenset(it.stream.peer for it in workspace.sessions if it.stream is not None),
+            frozenset(
+                session.stream.peer for session in workspace.sessions if session.stream is not None
+            ),
             told.path_maps.separator,
             told.path_maps.unmapped(told.folders),
             dict(workspace.connected_before),
             {id: at for id, (_, at) in workspace.hooks.heard_of.items()},
-            frozenset(it.id for it in workspace.hooks.outdated),
+            frozenset(cli.id for cli in workspace.hooks.outdated),
         )
         return ExaminedScope(
             self.cli,
@@ -175,7 +177,7 @@ class FilesTold(Question["tuple[str, ...]"]):
         if workspace is None:
             return ()
         gate = workspace.context.gate()
-        return in_thread(lambda: tuple(it for it in self.paths if not gate.reason(it)))
+        return in_thread(lambda: tuple(path for path in self.paths if not gate.reason(path)))
 
 
 @dataclass(frozen=True)

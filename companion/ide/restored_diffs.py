@@ -94,7 +94,7 @@ class RestoredDiffs:
             return
         entry = self._book[number]
         # No CLI counts as gone yet, so no other diff has to make way.
-        all_ids = frozenset(self._book[it].session_id for it in self._book.of(OPEN))
+        all_ids = frozenset(self._book[number].session_id for number in self._book.of(OPEN))
         proposal = Proposal(
             entry.session_id,
             entry.path,

@@ -102,7 +102,9 @@ class Session:
         id."""
         if passing:
             self._events = deque(
-                it for it in self._events if not (it.passing and type(it.value) is type(value))
+                event
+                for event in self._events
+                if not (event.passing and type(event.value) is type(value))
             )
         self._last_id += 1
         self._events.append(StreamEvent(self._last_id, value, passing, number))
@@ -121,7 +123,9 @@ class Session:
         self.stream = Stream(self, position, wake)
         # The client has seen these events, so they were delivered, even if their stream broke off.
         self.delivered(position)
-        self._unconfirmed = [it for it in self._unconfirmed if it[1].id > position]
+        self._unconfirmed = [
+            delivery for delivery in self._unconfirmed if delivery[1].id > position
+        ]
         return self.stream
 
     def after(self, id: int) -> StreamEvent | None:
@@ -135,7 +139,7 @@ class Session:
         while len(self._events) > MAX_REPLAY and self._events[0].id <= self._delivered:
             self._events.popleft()
         now = asyncio.get_running_loop().time()
-        self._unconfirmed = [it for it in self._unconfirmed if it[0] > now - READ]
+        self._unconfirmed = [delivery for delivery in self._unconfirmed if delivery[0] > now - READ]
         for event in told:
             self._unconfirmed.append((now, event))
             self._on_told(event.number)
@@ -176,12 +180,12 @@ class Session:
         ]
 
     def _waiting(self) -> list[StreamEvent]:
-        return [it for it in self._events if it.id > self._delivered and not it.passing]
+        return [event for event in self._events if event.id > self._delivered and not event.passing]
 
     def is_told_of(self, number: int) -> bool:
         """Whether the decision is being sent at this moment. If that fails, it waits."""
         position = self.stream.position if self.stream is not None else self._delivered
-        return any(it.number == number and it.id <= position for it in self._waiting())
+        return any(event.number == number and event.id <= position for event in self._waiting())
 
     def replace(self, number: int, value: Notifiable) -> None:
         """Put another decision in the place of one that waits."""

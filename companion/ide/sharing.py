@@ -89,5 +89,5 @@ def _reason(sharing: Sharing, path: str, folders: tuple[str, ...]) -> str:
     if not sharing.only_project_files:
         return ""
     name = comparable(path, sharing.ignore_case)
-    roots = (comparable(it, sharing.ignore_case).rstrip("/") + "/" for it in folders)
+    roots = (comparable(folder, sharing.ignore_case).rstrip("/") + "/" for folder in folders)
     return "" if any(map(name.startswith, roots)) else OUTSIDE

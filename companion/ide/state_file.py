@@ -82,13 +82,13 @@ def _young(found: list[SavedWorkspace]) -> tuple[list[SavedWorkspace], bool]:
     age counts from the newest one, because a clock that is ahead must not remove any. Tokens expire
     by the clock."""
     now, young, is_all = time.time(), [], True
-    newest = min(now, max((it.saved_at for it in found), default=now))
-    for it in found:
-        if newest - it.saved_at < DAY * (MAX_TEXT_AGE if it.has_texts else MAX_AGE):
-            is_known = now - it.saved_at < DAY * MAX_AGE
-            young.append(it if is_known else replace(it, token=""))
+    newest = min(now, max((workspace.saved_at for workspace in found), default=now))
+    for workspace in found:
+        if newest - workspace.saved_at < DAY * (MAX_TEXT_AGE if workspace.has_texts else MAX_AGE):
+            is_known = now - workspace.saved_at < DAY * MAX_AGE
+            young.append(workspace if is_known else replace(workspace, token=""))
         else:
-            is_all = is_all and not it.has_texts
+            is_all = is_all and not workspace.has_texts
     return young, is_all
 
 
@@ -101,8 +101,10 @@ def _mark_outdated(path: str) -> None:
 
 def save(path: str, workspaces: list[SavedWorkspace]) -> str:
     """Write the workspaces; gives a sentence for the user if that went wrong."""
-    newest = sorted(workspaces, key=lambda it: (it.has_texts, it.saved_at), reverse=True)
-    with_texts = sum(it.has_texts for it in newest)
+    newest = sorted(
+        workspaces, key=lambda workspace: (workspace.has_texts, workspace.saved_at), reverse=True
+    )
+    with_texts = sum(workspace.has_texts for workspace in newest)
     lines, is_all = _fitting(newest[: with_texts + MAX_WORKSPACES])
     try:
         private_files.make_parents(os.path.dirname(path))
@@ -120,9 +122,13 @@ def save(path: str, workspaces: list[SavedWorkspace]) -> str:
 def _put_aside(path: str) -> str:
     """Keep the file under a second name, because the next save replaces the first. Gives a sentence
     for the user about the result."""
-    names = (f"{path}{UNREAD}-{it}" if it > 1 else path + UNREAD for it in itertools.count(1))
+    names = (
+        f"{path}{UNREAD}-{number}" if number > 1 else path + UNREAD for number in itertools.count(1)
+    )
     try:
-        aside = next(it for it in names if not os.path.exists(it) or os.path.samefile(it, path))
+        aside = next(
+            name for name in names if not os.path.exists(name) or os.path.samefile(name, path)
+        )
         with suppress(FileExistsError):
             _name_twice(path, aside)
     except OSError as error:
@@ -173,10 +179,10 @@ def _without_open_text(
     workspace: SavedWorkspace, is_unwanted: Callable[[str], bool]
 ) -> SavedWorkspace:
     proposals = tuple(
-        it._replace(text=None)
-        if it.state == OPEN and it.text is not None and is_unwanted(it.text)
-        else it
-        for it in workspace.proposals
+        proposal._replace(text=None)
+        if proposal.state == OPEN and proposal.text is not None and is_unwanted(proposal.text)
+        else proposal
+        for proposal in workspace.proposals
     )
     is_same = proposals == workspace.proposals
     return workspace if is_same else replace(workspace, proposals=proposals)
@@ -186,7 +192,7 @@ def _without_decisions(workspace: SavedWorkspace) -> Iterator[SavedWorkspace]:
     """With one decision less each time; first without those that a CLI was told."""
     less = workspace
     for state in (TOLD, DECIDED, OPEN):
-        for entry in [it for it in workspace.proposals if it.state == state]:
+        for entry in [entry for entry in workspace.proposals if entry.state == state]:
             proposals = list(less.proposals)
             proposals.remove(entry)
             less = replace(less, proposals=tuple(proposals))

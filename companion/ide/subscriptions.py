@@ -109,7 +109,7 @@ class Subscriptions:
         if subscription.session is None or subscription.stream is None:
             return None
         self._detach(subscription.session, subscription.stream)
-        heirs = [it for it in self._open if it.session_id == subscription.session_id]
+        heirs = [heir for heir in self._open if heir.session_id == subscription.session_id]
         session = self._find(subscription.session_id)
         is_free = session is not None and session.stream is None
         return self.carry(heirs[-1]) if heirs and is_free else None

@@ -75,7 +75,7 @@ def _flatpak(machine: Machine) -> Surrounding | None:
         return None
     name = "Sublime Text is a Flatpak"
     granted = re.search(r"(?m)^filesystems=(.*)$", info)
-    folders = {it.partition(":")[0] for it in (granted.group(1) if granted else "").split(";")}
+    folders = {part.partition(":")[0] for part in (granted.group(1) if granted else "").split(";")}
     if "/tmp" in folders or machine.extra_folder:
         return Surrounding(name)
     known = re.search(r"(?m)^name=(\S+)$", info)
@@ -107,11 +107,11 @@ def _snap(machine: Machine) -> Surrounding | None:
 
 def _wsl_outside(machine: Machine) -> Surrounding | None:
     """The editor is a Windows program, and the folder is one of a Linux system in WSL."""
-    inside = [it for it in machine.folders if it.lower().startswith(WSL_FOLDERS)]
+    inside = [folder for folder in machine.folders if folder.lower().startswith(WSL_FOLDERS)]
     if machine.platform != "win32" or not inside:
         return None
     name = "The folder is in the Windows Subsystem for Linux"
-    if any(machine.path_maps.to_remote(it) == it for it in inside):
+    if any(machine.path_maps.to_remote(folder) == folder for folder in inside):
         return Surrounding(
             name,
             f"{name}, where CLIs use another path for it than Sublime Text on Windows, so they"

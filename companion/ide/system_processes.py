@@ -162,7 +162,8 @@ def ports_to(pid: int, port: int) -> frozenset[int] | None:
         found = re.findall(rf":(\d+)->\S+:{port}$", told, re.M)
         return frozenset(map(int, found)) if told else None
     rows = windows_processes.connections()
-    return frozenset(it.own for it in rows if (it.pid, it.other) == (pid, port)) if rows else None
+    own = frozenset(row.own for row in rows if (row.pid, row.other) == (pid, port))
+    return own if rows else None
 
 
 def of_hook(pid: int) -> int:

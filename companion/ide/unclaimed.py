@@ -38,7 +38,7 @@ class Unclaimed:
     def asking(self, path: str) -> set[str]:
         """The sessions whose proposals for the path wait for the user in one of the windows."""
         entries = (entry for saved in self._saved for entry in saved.proposals)
-        return {it.session_id for it in entries if (it.state, it.path) == (OPEN, path)}
+        return {entry.session_id for entry in entries if (entry.state, entry.path) == (OPEN, path)}
 
     def decisions_within(self, folders: tuple[str, ...]) -> tuple[Entry, ...]:
         """Take the decisions on files in the folders, and texts typed into open diffs of them. For

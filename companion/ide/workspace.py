@@ -236,10 +236,10 @@ class Workspace:
             clients,
             away=away,
             live=tuple(
-                replace(it, is_in_editor=bool(self.book.of(OPEN, it.mcp_session)))
-                for it in self.hooks.live.all()
+                replace(cli, is_in_editor=bool(self.book.of(OPEN, cli.mcp_session)))
+                for cli in self.hooks.live.all()
             ),
-            outdated=tuple(sorted(it.name for it in self.hooks.outdated)),
+            outdated=tuple(sorted(cli.name for cli in self.hooks.outdated)),
         )
 
     async def look_after(self) -> None:
@@ -269,9 +269,11 @@ class Workspace:
         self.diffs.mark(session.id, orphaned=True)
         self._on_change()
         later = [
-            it
-            for it in self.sessions
-            if it.stream is not None and it.ordinal > session.newest_then and not it.is_named
+            other
+            for other in self.sessions
+            if other.stream is not None
+            and other.ordinal > session.newest_then
+            and not other.is_named
         ]
         if later and not session.is_named and self.sessions.is_absent(session):
             # It did not come back to its stream; one of the other sessions may be its CLI.

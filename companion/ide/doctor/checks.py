@@ -351,7 +351,7 @@ def proxy(facts: Facts) -> Ok | Failed | None:
     """CLIs bypass proxies for 127.0.0.1, but not all do for the host of their container
     (docs/protocol.md 5.51)."""
     names = ("http_proxy", "HTTP_PROXY")
-    asked = next((facts.environment[it] for it in names if facts.environment.get(it)), "")
+    asked = next((facts.environment[name] for name in names if facts.environment.get(name)), "")
     if not asked:
         return Ok("none in the way")
     passed = [each.strip() for each in facts.environment.get("NO_PROXY", "").split(",")]

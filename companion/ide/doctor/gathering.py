@@ -187,7 +187,7 @@ def _facts(
 def _container_marks(process: SystemProcess | None) -> frozenset[str]:
     """The marks that the CLI sees: it may run in a container while the editor does not."""
     root = system_processes.root_of(process)
-    return frozenset(it for it in lookup.CONTAINER_MARKS if os.path.exists(root + it))
+    return frozenset(mark for mark in lookup.CONTAINER_MARKS if os.path.exists(root + mark))
 
 
 def _is_connected(process: SystemProcess | None, window: Window) -> bool | None:

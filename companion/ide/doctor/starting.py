@@ -42,7 +42,9 @@ def temp_folder(facts: Facts) -> list[str]:
         return []
     tail = facts.paths.join("", *form.folder)
     folders = map(facts.paths.dirname, facts.window.discovery_paths)
-    roots = [it[: -len(tail) - 1] for it in folders if it.endswith(facts.paths.sep + tail)]
+    roots = [
+        folder[: -len(tail) - 1] for folder in folders if folder.endswith(facts.paths.sep + tail)
+    ]
     name = "TEMP" if facts.platform == WINDOWS else "TMPDIR"
     # The last folder is that of the settings, for CLIs outside the editor's sandbox.
     if not roots:

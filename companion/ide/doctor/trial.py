@@ -74,7 +74,9 @@ def _failure(path: str, environment: Mapping[str, str], home: str) -> str:
         return f"it cannot be started ({error.strerror})"
     if ended is None or ended.status == 0:
         return ""
-    lines = [it.strip() for it in (ended.errors + "\n" + ended.output).splitlines() if it.strip()]
+    lines = [
+        line.strip() for line in (ended.errors + "\n" + ended.output).splitlines() if line.strip()
+    ]
     words = f": {shown_line(lines[0])[:MOST]}" if lines else ""
     return f"its exit status is {ended.status}{words}"
 

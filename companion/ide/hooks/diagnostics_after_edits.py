@@ -38,7 +38,7 @@ class DiagnosticsAfterEdits:
         self._watched: set[str] = set()
 
     async def heard(self, event: HookEvent, session: Session | None) -> HookAnswer:
-        paths = {self._context.path_maps.to_local(it) for it in event.paths()}
+        paths = {self._context.path_maps.to_local(path) for path in event.paths()}
         if self.is_on and event.moment is Moment.TOOL_BEGINS:
             for path in paths:
                 await self._watch(path)
@@ -77,7 +77,9 @@ class DiagnosticsAfterEdits:
     def _text(self, path: str, found: Sequence[str]) -> str:
         if not found:
             return ""
-        lines = [it if len(it) <= MAX_LINE else it[:MAX_LINE] + "..." for it in found[:MAX_LINES]]
+        lines = [
+            line if len(line) <= MAX_LINE else line[:MAX_LINE] + "..." for line in found[:MAX_LINES]
+        ]
         more = [MORE.format(len(found) - MAX_LINES)] if len(found) > MAX_LINES else []
         name = self._context.path_maps.to_remote(path)
         return "\n".join([HEADING.format(name), *lines, *more])

@@ -52,7 +52,7 @@ class EditMakers:
     def forget(self, session: tuple[str, str]) -> None:
         """It has ended."""
         self._expected.pop(session, None)
-        ended = [it for it, made in self._turns.items() if _session(made) == session]
+        ended = [turn for turn, made in self._turns.items() if _session(made) == session]
         for turn in ended:
             del self._turns[turn]
         if ended:

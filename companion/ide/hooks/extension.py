@@ -164,8 +164,8 @@ def _server(form: ExtensionForm) -> dict[str, Any]:
 def _row(cli: Cli, form: ExtensionForm) -> dict[str, Any]:
     """What the program needs to know about the CLI."""
     found = _discovery(cli)
-    limits = {event: LIMITS[it] for event, it in form.moments.items() if it in LIMITS}
-    answers = {event: hook_answers.parts(form, it) for event, it in form.moments.items()}
+    limits = {event: LIMITS[moment] for event, moment in form.moments.items() if moment in LIMITS}
+    answers = {event: hook_answers.parts(form, moment) for event, moment in form.moments.items()}
     return {
         "id": cli.id,
         "version": VERSION,

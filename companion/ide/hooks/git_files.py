@@ -138,13 +138,13 @@ def _others(root: str) -> frozenset[str] | None:
     if listed is None:
         return None
     # One that ends with a slash is a work tree in this one.
-    names = (it for it in listed.split(b"\0") if it and not it.endswith(b"/"))
-    return frozenset(os.path.join(root, os.fsdecode(it)) for it in names)
+    names = (name for name in listed.split(b"\0") if name and not name.endswith(b"/"))
+    return frozenset(os.path.join(root, os.fsdecode(name)) for name in names)
 
 
 def _files(paths: Iterable[str]) -> list[str]:
     """Without links, which lead to other files or to folders."""
-    return list(islice((it for it in sorted(paths) if not os.path.islink(it)), MAX_CHANGED))
+    return list(islice((path for path in sorted(paths) if not os.path.islink(path)), MAX_CHANGED))
 
 
 def _index(root: str) -> str:

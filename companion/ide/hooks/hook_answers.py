@@ -32,9 +32,10 @@ class HookAnswer:
     def with_more(self, other: HookAnswer) -> HookAnswer:
         """Both answers as one. If the other's text does not fit any more, and somebody is to know
         whether it went out, it is left out as a whole, and they are told so."""
-        texts, more = "\n\n".join(it for it in (self.context, other.context) if it), other.settle
+        texts = "\n\n".join(text for text in (self.context, other.context) if text)
+        more = other.settle
         if len(texts) > MAX_CONTEXT and self.context and more:
-            texts, more = self.context, tuple(partial(_left_out, it) for it in more)
+            texts, more = self.context, tuple(partial(_left_out, settle) for settle in more)
         asks, message = self.asks or other.asks, self.message or other.message
         return HookAnswer(asks, message, texts, self.settle + more)
 

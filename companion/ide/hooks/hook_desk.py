@@ -84,7 +84,7 @@ class HookDesk:
         self._local |= running({event.pid} - {0})
         session = await self.session_of(event)
         known = self.live.find(event)
-        self._elsewhere = [it for it in self._elsewhere if it != known]
+        self._elsewhere = [cli for cli in self._elsewhere if cli != known]
         if event.only_connected and session is None:
             self._elsewhere += [known] if known is not None else []
             raise NotConnected
@@ -115,14 +115,18 @@ class HookDesk:
         """The MCP session of the hook's CLI, found by its process's connection to this window, or
         by its proposal if the system does not know the process; None if it has none, or if nobody
         can tell."""
-        peers = {it.stream.peer: it for it in self._sessions if it.stream and it.cli == event.cli}
+        peers = {
+            session.stream.peer: session
+            for session in self._sessions
+            if session.stream and session.cli == event.cli
+        }
         ports = await self._ports_of(event.pid, peers) if event.pid else None
         if ports is None:
             id = self._proposer(event)
-            return next((it for it in peers.values() if it.id == id), None)
+            return next((session for session in peers.values() if session.id == id), None)
         found = [peers[port] for port in ports if port in peers]
         # A CLI that connects again has two sessions for a moment.
-        return max(found, key=lambda it: it.ordinal) if found else None
+        return max(found, key=lambda session: session.ordinal) if found else None
 
     def _proposer(self, event: HookEvent) -> str:
         """The id of the MCP session that proposes the edit about which a CLI asks, and from then on
@@ -160,14 +164,14 @@ class HookDesk:
         known = self.live.all()
         pids = {each.pid for each in known} & self._local
         gone = pids - await in_thread(partial(running, pids)) if pids else set()
-        ended = [it for it in known if it.pid in gone]
-        self.live.forget([*ended, *(it for it in known if self._has_left(it))])
+        ended = [cli for cli in known if cli.pid in gone]
+        self.live.forget([*ended, *(cli for cli in known if self._has_left(cli))])
         self._elsewhere = []
         live = {(each.cli_id, each.session_id) for each in self.live.all()}
         self._were_connected &= live
         if len(self._local) > MAX_LOCAL:
             self._local &= {each.pid for each in self.live.all()}
-        return [it for it in ended if (it.cli_id, it.session_id) not in live]
+        return [cli for cli in ended if (cli.cli_id, cli.session_id) not in live]
 
     def _has_left(self, cli: LiveCli) -> bool:
         """Whether it went to another window; or, of one whose process this system does not know,
@@ -176,9 +180,9 @@ class HookDesk:
             return True
         if cli.pid in self._local:
             return False
-        present = [it for it in self._sessions if not self._sessions.is_absent(it)]
+        present = [session for session in self._sessions if not self._sessions.is_absent(session)]
         key, its = (cli.cli_id, cli.session_id), cli.mcp_session
-        if any(it.id == its if its else it.cli.id == cli.cli_id for it in present):
+        if any(session.id == its if its else session.cli.id == cli.cli_id for session in present):
             self._were_connected.add(key)
             return False
         is_silent = time.time() - self.heard_of[cli.cli_id][1] > SILENT

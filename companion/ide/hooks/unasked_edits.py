@@ -77,7 +77,7 @@ class _Turn:
     def size(self, subject: str) -> int:
         """The bytes that are kept for the tool, about."""
         files, tree = self.before.get(subject, {}).values(), self.trees.get(subject)
-        found = sum(len(it.text) + len(it.data or b"") for it in files)
+        found = sum(len(file.text) + len(file.data or b"") for file in files)
         return found + (TREE_FILE * (len(tree.stamps) + len(tree.others)) if tree else 0)
 
     def forget(self, subject: str) -> None:
@@ -177,14 +177,14 @@ class UnaskedEdits:
 
     def _telling(self, event: HookEvent) -> HookAnswer:
         """What the user took back, for the model."""
-        found = [it for it in self._to_tell if self._is_for(event, *it[:2])]
+        found = [remark for remark in self._to_tell if self._is_for(event, *remark[:2])]
         if not found or not takes_context(event):
             return NOTHING
-        sizes = accumulate(len(it[2]) + 1 for it in found)
+        sizes = accumulate(len(remark[2]) + 1 for remark in found)
         # The others go along with the next prompt.
         found = found[: max(1, sum(size <= MAX_CONTEXT for size in sizes))]
-        self._to_tell = [it for it in self._to_tell if it not in found]
-        text = "\n".join(dict.fromkeys(it[2] for it in found))
+        self._to_tell = [remark for remark in self._to_tell if remark not in found]
+        text = "\n".join(dict.fromkeys(remark[2] for remark in found))
         return HookAnswer(context=text, settle=(partial(self._told, found),))
 
     def _told(self, found: list[tuple[str, str, str]], went_out: bool) -> None:
@@ -209,7 +209,7 @@ class UnaskedEdits:
         kept: list[tuple[tuple[str, str], str, str]] = []
         held = 0
         # The newest first, so that the oldest are dropped.
-        for tool in [newest, *(it for it in reversed(self._running) if it != newest)]:
+        for tool in [newest, *(tool for tool in reversed(self._running) if tool != newest)]:
             key, id, subject = tool
             other = self._turns.get(key)
             if other is None or other.id != id or other.is_done_with(subject):
@@ -228,7 +228,7 @@ class UnaskedEdits:
             paths: Sequence[str] = (self._path(event),)
             _add(turn.paths, paths[0], None)
         else:
-            written = (it for it in reversed(turn.paths) if it not in self._context.paths())
+            written = (path for path in reversed(turn.paths) if path not in self._context.paths())
             paths = list(islice(chain(self._context.paths(), written), MAX_FILES))
             paths += await self._dirty(event, turn)
         return await self._read_files(paths)

@@ -64,7 +64,7 @@ class WordsForModel:
         """Take words of the user for the CLI with that MCP session, about its proposal for the
         editor's path; `is_accepted` is None where the CLI's terminal knows how they decided. False
         if nobody hears it by hooks, or if the words are too many: then they stay with the user."""
-        found = [it for it in self._live.all() if mcp_session and it.mcp_session == mcp_session]
+        found = [cli for cli in self._live.all() if mcp_session and cli.mcp_session == mcp_session]
         if not found:
             return False
         # What is accepted has a result; a rejection ends the turn, and the path does not matter.
@@ -78,8 +78,8 @@ class WordsForModel:
         without asking; it has its result already. If its session has ended, they go to the next one
         of its kind that was heard last, as what was undone does. False as in `take`."""
         live = self._live.all()
-        found = [it for it in live if (it.cli_id, it.session_id) == session]
-        found = found or [it for it in live if session is None and it.name == client]
+        found = [cli for cli in live if (cli.cli_id, cli.session_id) == session]
+        found = found or [cli for cli in live if session is None and cli.name == client]
         return bool(found) and self._take(found[-1], path, HEADINGS[None], text, "")
 
     def _take(self, live: LiveCli, path: str, heading: str, text: str, goes_with: str) -> bool:
@@ -150,14 +150,16 @@ class WordsForModel:
     async def _lost(self) -> list[tuple[int, SavedWords]]:
         """Those whose CLI has ended."""
         live = {(each.cli_id, each.session_id) for each in self._live.all()}
-        gone = {it for it, each in self._waiting.items() if _key(each) not in live}
-        pids = {self._waiting[it].pid for it in gone if self._is_expected(self._waiting[it])}
+        gone = {number for number, each in self._waiting.items() if _key(each) not in live}
+        pids = {
+            self._waiting[number].pid for number in gone if self._is_expected(self._waiting[number])
+        }
         # Of a process of another system (0) nobody can tell.
         present = {0} | (await in_thread(partial(running, pids - {0})) if pids else set())
         return [
-            (it, words)
-            for it, words in self._waiting.items()
-            if it in gone and it not in self._under_way
+            (number, words)
+            for number, words in self._waiting.items()
+            if number in gone and number not in self._under_way
             if words.pid not in present or not self._is_expected(words)
         ]
 
@@ -166,7 +168,9 @@ class WordsForModel:
 
     def _of(self, key: tuple[str, str]) -> list[int]:
         known = self._waiting.items()
-        return [it for it, each in known if _key(each) == key and it not in self._under_way]
+        return [
+            number for number, each in known if _key(each) == key and number not in self._under_way
+        ]
 
     def _comparable(self, path: str) -> str:
         return _normal(self.path_maps.to_local(path))
