@@ -62,5 +62,5 @@ def are_rules(value: object) -> bool:
 
 
 def rules_of(value: Mapping[str, list[str]]) -> AgentRules:
-    """Of a value that can be read."""
+    """The rules in a value that can be read."""
     return AgentRules(**{name: tuple(rules) for name, rules in value.items()})

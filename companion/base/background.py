@@ -37,8 +37,8 @@ def start(work: Callable[[], T]) -> Answer[T]:
 
 
 async def in_thread(work: Callable[[], T], seconds: float | None = None) -> T:
-    """The same for an asyncio loop. Raises what the work raises, and asyncio.TimeoutError after
-    `seconds`; the work itself continues."""
+    """Work in a thread of its own while an asyncio loop goes on. Raises what the work raises, and
+    asyncio.TimeoutError after `seconds`; the work itself continues."""
     return await awaited(start(work), seconds)
 
 

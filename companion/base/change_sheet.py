@@ -129,7 +129,8 @@ class Section:
         return _text_of(self.rows[run.start : run.end], run)
 
     def with_rows(self, number: int, rows: Sequence[str]) -> Section:
-        """The same with other rows in this added run: what is below moves, in the new text, too."""
+        """The section with other rows in this added run: what is below moves, in the new text,
+        too."""
         run = self.runs[number]
         more = len(rows) - (run.end - run.start)
         all_rows = (*self.rows[: run.start], *rows, *self.rows[run.end :])
@@ -143,7 +144,7 @@ class Section:
         return replace(self, rows=all_rows, runs=tuple(runs), is_typed=True)
 
     def _index(self, row: int) -> int:
-        """Of runs without rows, the one below is meant."""
+        """The number of the run that has the row; where some have no rows, the run below them."""
         return max(bisect_right(self._run_starts, row) - 1, 0)
 
     @cached_property
@@ -199,7 +200,7 @@ class Sheet:
 
     @cached_property
     def points(self) -> Sequence[int]:
-        """The same in code points."""
+        """The code point at which each section begins, and the number of all."""
         return list(accumulate((section.starts[-1] for section in self.sections), initial=0))
 
     @cached_property
@@ -224,7 +225,7 @@ class Sheet:
         return found
 
     def place(self, row: int) -> RowPlace:
-        """Of the row behind the last one: the place of the last one."""
+        """The place of the row; behind the last row, that of the last one."""
         number = bisect_right(self.rows, min(max(row, 0), self.rows[-1] - 1)) - 1
         section, within = self.sections[number], row - self.rows[number]
         run = section.run_at(min(max(within, 0), len(section.rows) - 1))
@@ -277,7 +278,7 @@ class Sheet:
                 yield at + first, at + last
 
     def with_section(self, number: int, section: Section) -> Sheet:
-        """The same with another section in this place."""
+        """The sheet with another section in this place."""
         return Sheet((*self.sections[:number], section, *self.sections[number + 1 :]))
 
     def toward(self, wanted: Sequence[Section], limit: int = SLICE) -> Update | None:
@@ -326,7 +327,7 @@ class Sheet:
 
 
 def _together(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """The same, with texts that come to one place joined to one."""
+    """The parts, with texts that come to one place joined to one."""
     return tuple(
         (start, end, "".join([text for _, _, text in some]))
         for (start, end), found in groupby(parts, lambda part: part[:2])

@@ -226,7 +226,7 @@ def _compared(old: Sequence[str], new: Sequence[str], part: Range) -> list[Chang
 
 
 def _joined(changes: Iterable[Change]) -> list[Change]:
-    """The same, with changes that touch joined to one."""
+    """The changes, with those that touch joined to one."""
     found: list[Change] = []
     for change in changes:
         last = found[-1] if found else None
@@ -301,7 +301,8 @@ def common_start(one: str, other: str) -> int:
 
 
 def common_end(one: str, other: str, most: int) -> int:
-    """The same of the longest common end, which has so many code points at most."""
+    """The length of the longest common end, which has so many code points at most. Searches by
+    halves, as `common_start` does."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

@@ -109,14 +109,15 @@ def groups_below(*pids: int) -> set[int]:
 
 
 def groups_of_commands(pid: int) -> set[int]:
-    """The same for a process that somebody else has started; empty if the system does not tell."""
+    """The process groups below a process that somebody else has started; empty if the system does
+    not tell."""
     children = _children()
     own = [each for row in children.values() for each in row if each[0] == pid]
     return _groups(children, own) - {group for _, group in own}
 
 
 def _children() -> dict[int, list[tuple[int, int]]]:
-    """By the process that started them: each process with its group."""
+    """Each process with its group, by the process that started it."""
     if sys.platform == "win32":
         return {}
     children: dict[int, list[tuple[int, int]]] = {}
@@ -126,7 +127,7 @@ def _children() -> dict[int, list[tuple[int, int]]]:
 
 
 def _groups(children: dict[int, list[tuple[int, int]]], top: list[tuple[int, int]]) -> set[int]:
-    """Those of these processes and of all below them."""
+    """The groups of these processes and of all below them."""
     below = list(top)
     for pid, _ in below:
         below += children.pop(pid, [])
@@ -154,7 +155,7 @@ def _from_proc() -> Iterator[tuple[int, int, int]]:
 
 
 def _from_ps() -> Iterator[tuple[int, int, int]]:
-    """The same on other systems."""
+    """Each process with its parent and group, on systems without /proc."""
     columns = ("-o", "pid=", "-o", "ppid=", "-o", "pgid=")
     for line in output("ps", "-A", *columns, seconds=LISTING).splitlines():
         with suppress(ValueError):

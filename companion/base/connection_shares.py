@@ -20,7 +20,7 @@ class NoPlace(Exception):
 
 @dataclass(frozen=True)
 class ConnectionPlace:
-    """For whose requests a connection was admitted, and whether for urgent ones alone."""
+    """What a connection was admitted for: whose requests, and whether urgent ones alone."""
 
     holder: str
     is_urgent: bool
@@ -31,8 +31,8 @@ class ConnectionPlace:
 
 @dataclass(frozen=True)
 class ConnectionShares:
-    """Of MAX_CONNECTIONS each holder may have `each`, and `each_urgent` more for urgent requests;
-    `urgent` of all are kept for urgent ones."""
+    """How many of MAX_CONNECTIONS each holder may have: `each`, and `each_urgent` more for urgent
+    requests. `urgent` of all are kept for urgent ones."""
 
     each: int = MAX_CONNECTIONS
     each_urgent: int = 0

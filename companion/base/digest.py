@@ -43,7 +43,7 @@ class Digest:
         return self.whole.old.starts[-1] + self.whole.new.starts[-1]
 
     def against(self, old: str) -> Digest:
-        """The same new text, compared with another old one."""
+        """The digest of this new text, compared with another old one."""
         return replace(digest_of(old, self.new_text), is_merged=self.is_merged)
 
     def still_dropped(self, earlier: Digest, dropped: frozenset[str]) -> frozenset[str]:
@@ -67,7 +67,7 @@ class Digest:
         return self.whole.new.text
 
     def without(self, dropped: frozenset[str]) -> Compared:
-        """The same with the changes of these keys dropped."""
+        """The comparison and the accepted text, with the changes of these keys dropped."""
         if not dropped:
             return self.shown, self.new_text if self.is_merged else None
         whole = self.whole
@@ -87,8 +87,8 @@ def digest_of(old: str, new: str) -> Digest:
 
 
 def _places(whole: Comparison) -> Iterator[tuple[tuple[int, str], str]]:
-    """For each change, the new row at which it begins, with the part of its key that names its
-    rows, and its key."""
+    """The place of each change and its key; a place is the new row at which the change begins, with
+    the part of the key that names its rows."""
     for start, key in zip(whole.new_starts, whole.keys):
         yield (start, key[:KEY_LENGTH]), key
 

@@ -56,7 +56,7 @@ class FileLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """The same, for the time of a block."""
+        """Take the lock as `wait` does, for the time of a block."""
         self.wait()
         try:
             yield

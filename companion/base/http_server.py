@@ -287,8 +287,8 @@ def end_with_client(request: BaseRequest) -> None:
 
 
 def outlive_client(request: BaseRequest) -> None:
-    """From now on the handler continues to its end even if its client leaves: for work that must
-    not be left half done."""
+    """Let the handler continue to its end from now on, even if its client leaves: for work that
+    must not be left half done."""
     if isinstance(request.protocol, Connection):
         request.protocol.ends_with_client = None
 

@@ -69,8 +69,8 @@ class _LongString:
 
 
 def _joined(parts: list[str]) -> str:
-    """The same as "".join, in several short calls. Most of the time is needed to allocate the
-    memory of a large text; text that is appended here grows in place."""
+    """The parts as one text, like "".join, but in several short calls. Most of the time is needed
+    to allocate the memory of a large text; text that is appended here grows in place."""
     text = ""
     for at in range(0, len(parts), TOGETHER):
         text += "".join(parts[at : at + TOGETHER])
@@ -101,7 +101,7 @@ class LargeJson:
         self._half_escape = b""
 
     def truncate(self, limit: int) -> None:
-        """From now on keep `limit` characters of each long string, at least LONG of them."""
+        """Keep `limit` characters of each long string from now on, at least LONG of them."""
         self._limit = max(limit, LONG)
         self._texts = [truncated(text, self._limit) for text in self._texts]
         if self._long is not None:
@@ -206,7 +206,8 @@ def pieces(value: Any) -> Iterator[bytes]:
 
 
 def encode_in_pieces(value: Any) -> bytes:
-    """The same JSON as that of `jsonrpc.encode`, in short calls; keeps half surrogate pairs."""
+    """The value as the JSON that `jsonrpc.encode` makes, in short calls; keeps half surrogate
+    pairs."""
     return b"".join([text.encode("ascii") for text in _tokens(value, _encode_ascii)])
 
 

@@ -21,7 +21,8 @@ HANDOVER = 10.0
 
 
 class State(IntEnum):
-    """In the order in which they come. Some may be skipped; none comes back."""
+    """The states of the thread, in the order in which they come. Some may be skipped; none comes
+    back."""
 
     NEW = 0
     RUNNING = 1
@@ -30,8 +31,8 @@ class State(IntEnum):
 
 
 class LoopThread(Generic[T]):
-    """For example a server, from `start` to its end. Every method may be called from any thread.
-    None waits, except `stop` if it is asked to.
+    """One asyncio loop in a thread of its own, for example a server, from `start` to its end. Every
+    method may be called from any thread. None waits, except `stop` if it is asked to.
 
     `serve` runs on the loop, and the thread ends with it. It gets a function, and calls it once
     with the object that receives the calls; calls that were posted before wait for that. If `serve`

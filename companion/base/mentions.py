@@ -29,7 +29,7 @@ def mentioned(text: str, find: Callable[[str], str | None]) -> list[str]:
 
 
 def _mentions(text: str) -> Iterator[list[str]]:
-    """For each mention the paths that it may mean, the longest first."""
+    """The paths that each mention may mean, the longest first."""
     for match in MENTION.finditer(text):
         quoted, plain = match.groups()
         path = quoted or re.sub(r"\\(.)", r"\1", plain)

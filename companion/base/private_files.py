@@ -58,7 +58,8 @@ def write(path: str, data: bytes, lasting: bool = False) -> None:
 
 
 def write_pieces(path: str, pieces: Iterable[bytes], lasting: bool = False) -> None:
-    """The same for data that is made while it is written. Raises what the pieces raise, too."""
+    """Create or replace a file as `write` does, with data that is made meanwhile. Raises what the
+    pieces raise, too."""
     name = f"{UNFINISHED}{os.getpid()}-{secrets.token_hex(8)}"
     unfinished = os.path.join(os.path.dirname(path), name)
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

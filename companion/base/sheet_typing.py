@@ -13,8 +13,8 @@ from .changes import Change, changes_between, common_end, common_start, rows_of
 
 
 class TypedEdit(NamedTuple):
-    """In the new text of the file with the id, the code points from `start` on, which are `old`,
-    become `new`."""
+    """One edit of the new text of the file with the id: the code points from `start` on, which are
+    `old`, become `new`."""
 
     file: str
     start: int
@@ -139,7 +139,7 @@ def _owner(sheet: Sheet, edit: RowEdit, above: int, below: int) -> tuple[Owner |
 
 
 def _moved(sheet: Sheet, edit: RowEdit, step: int, limit: int) -> RowEdit | None:
-    """The same edit of the text, one row higher or lower; None if it would be another one."""
+    """The edit one row higher or lower, if that makes the same text; else None."""
     start, end, rows = edit
     if (start if step < 0 else end) == limit:
         return None

@@ -31,7 +31,8 @@ class ValueSignal(Generic[T]):
         self._listeners: list[Callable[[T], object]] = []
 
     def subscribe(self, listener: Callable[[T], object]) -> Callable[[], None]:
-        """As that of `Signal`."""
+        """The listener is called with each value, in the order of the subscriptions. Gives what
+        ends the subscription, for a listener that ends before the owner."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 

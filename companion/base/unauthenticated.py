@@ -21,8 +21,9 @@ MAX_BYTES = 16 * 1024
 
 
 class UnauthenticatedConnections:
-    """These connections, oldest first, at most `limit`; one more ends the oldest. A client that
-    opens more than `limit` at once loses some before any byte of them is read."""
+    """The connections without a request that has the token, oldest first, at most `limit`; one more
+    ends the oldest. A client that opens more than `limit` at once loses some before any byte of
+    them is read."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

@@ -18,7 +18,7 @@ def unified(comparison: Comparison, old_name: str, new_name: str) -> str:
 
 
 def unified_rows(comparison: Comparison, old_name: str, new_name: str) -> Iterator[str]:
-    """The same, row by row."""
+    """The rows of the text that `unified` gives."""
     if comparison.in_force:
         yield f"--- {old_name}\n"
         yield f"+++ {new_name}\n"

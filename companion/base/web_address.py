@@ -81,7 +81,7 @@ def _divided(rest: str) -> tuple[str, str, str]:
 
 
 def _host(name: str) -> str:
-    """In ASCII; empty if it is not clear what it stands for."""
+    """The host's name in ASCII; empty if it is not clear what it stands for."""
     if name.startswith("["):
         return _address6(name[1:-1])
     labels = [_label(label) for label in name.split(".")]
@@ -107,7 +107,7 @@ def _address6(name: str) -> str:
 
 
 def _label(label: str) -> str:
-    """In ASCII; empty if it is none."""
+    """The label in ASCII; empty if it is none."""
     if not label.isascii():
         return _ENCODED + label.encode("punycode").decode("ascii") if _is_plain(label) else ""
     label = label.lower()

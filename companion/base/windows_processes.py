@@ -48,7 +48,7 @@ def parent_of(pid: int) -> int:
 
 
 def connections() -> list[TcpConnection]:
-    """Those of all processes; none if Windows does not tell."""
+    """The connections of all processes; none if Windows does not tell."""
     if sys.platform != "win32":
         return []
     import ctypes

@@ -156,7 +156,7 @@ def save(folder: str, edits: Iterable[Edit]) -> str:
 
 
 def _stores(folder: str) -> Mapping[bool, UndoStore]:
-    """By whether the edits were made without asking."""
+    """The stores of the folder, by whether their edits were made without asking."""
     folders = {False: folder, True: os.path.join(folder, UNASKED)}
     return {key: UndoStore(each, MAX_SAVED, MAX_ALL_SAVED) for key, each in folders.items()}
 
@@ -237,8 +237,8 @@ def _is_held_back(edit: Edit, *paths: str) -> bool:
 
 
 def _restored(store: UndoStore, stored: StoredEdit) -> Edit:
-    """Without texts if one of them is not there or cannot be read now. Raises ValueError, KeyError,
-    TypeError or ArithmeticError if something is damaged."""
+    """The edit with its texts; without them if one is not there or cannot be read now. Raises
+    ValueError, KeyError, TypeError or ArithmeticError if something is damaged."""
     details = stored.details
     turn, prompt = details.get("turn", ""), details.get("prompt", "")
     problem = details.get("problem", "")

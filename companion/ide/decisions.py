@@ -235,7 +235,8 @@ class Book:
             self._put(again, number)
 
     def grow_older(self, number: int) -> int:
-        """For one more hour the file has been something else; gives the number of such hours."""
+        """Count one more hour in which the file has been something else; gives the number of such
+        hours."""
         entry = self._entries[number]
         self._put(entry._replace(hours=entry.hours + 1), number)
         return entry.hours + 1

@@ -81,7 +81,7 @@ class DiskCheck:
             self._begin(number)
 
     async def look(self) -> None:
-        """To be called from time to time."""
+        """Look at the file of each text that a CLI was told; call it from time to time."""
         looks = (self._look_at(number, number in self._overdue) for number in self._book.of(TOLD))
         await asyncio.gather(*looks)
         # Other texts may have been told meanwhile; what was seen of their files counts.

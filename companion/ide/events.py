@@ -48,7 +48,7 @@ class _WindowEvent(Event):
 
 @dataclass(frozen=True)
 class WindowsChanged(Event):
-    """These windows exist, each with its folders (absolute paths); all others are closed. New
+    """The windows that exist, each with its folders (absolute paths); all others are closed. New
     windows start with these settings, or with the defaults if they are not in `settings`."""
 
     windows: Mapping[int, tuple[str, ...]]

@@ -61,7 +61,7 @@ class HookEvent:
 
     @property
     def has_failed(self) -> bool:
-        """At TOOL_ENDED: whether the tool did nothing."""
+        """Whether the tool did nothing, at TOOL_ENDED."""
         return isinstance(self.response, dict) and bool(self.response.get("error"))
 
     def paths(self) -> frozenset[str]:

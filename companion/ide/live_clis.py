@@ -100,7 +100,7 @@ class LiveClis:
             self.on_change()
 
     def forget(self, gone: Collection[LiveCli]) -> None:
-        """These have ended, unless something was heard of them since."""
+        """Forget CLIs that have ended, unless something was heard of them since."""
         keys = [key for key, each in self._known.items() if each in gone]
         for key in keys:
             del self._known[key]

@@ -32,7 +32,7 @@ def state(live: Iterable[LiveCli], now: float) -> str:
 
 
 def lines(live: LiveCli | None) -> list[str]:
-    """For a list of CLIs: the activity, since when, and what the user asked for."""
+    """A CLI's lines in a list: the activity, since when, and what the user asked for."""
     if live is None:
         return []
     since = time.strftime("%H:%M", time.localtime(live.since))

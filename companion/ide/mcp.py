@@ -90,7 +90,8 @@ class ToolCaller(NamedTuple):
 
 
 class StatelessCall(NamedTuple):
-    """The same in MCP 2026-07-28. `session` is None for a request that needs none."""
+    """Who calls a tool in MCP 2026-07-28, and who does its work. `session` is None for a request
+    that needs none."""
 
     desk: Desk
     session: Session | None

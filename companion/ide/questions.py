@@ -167,7 +167,7 @@ class ContextShared(Question["SharedContext | None"]):
 
 @dataclass(frozen=True)
 class FilesTold(Question["tuple[str, ...]"]):
-    """Those of the paths of files that the CLIs of the window may be told."""
+    """The files of these paths that the CLIs of the window may be told."""
 
     window_id: int
     paths: Sequence[str]

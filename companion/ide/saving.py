@@ -87,8 +87,8 @@ class Saving:
         return saved
 
     async def take_over(self) -> list[SavedWorkspace]:
-        """The same with a single attempt; to be called from time to time, because the other editor
-        may have ended."""
+        """Try once to lock the folder, and give the state saved there; call it from time to time,
+        because the other editor may have ended."""
         if self._path is None or self.is_on or not await in_thread(self._acquire):
             return []
         with ExitStack() as failing:

@@ -260,7 +260,7 @@ class OutgoingEvents(ABC, Generic[T]):
         sent. Raises StreamEnded."""
 
     async def next(self, silence: float) -> T | None:
-        """The same, but waits; None after `silence` seconds without a value, or when woken."""
+        """Wait for the next value; None after `silence` seconds without one, or when woken."""
         value = self.take()
         if value is None:
             try:

@@ -189,7 +189,7 @@ def _without_open_text(
 
 
 def _without_decisions(workspace: SavedWorkspace) -> Iterator[SavedWorkspace]:
-    """With one decision less each time; first without those that a CLI was told."""
+    """The workspace with one decision less each time; those that a CLI was told go first."""
     less = workspace
     for state in (TOLD, DECIDED, OPEN):
         for entry in [entry for entry in workspace.proposals if entry.state == state]:

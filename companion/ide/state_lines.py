@@ -90,7 +90,8 @@ class _Members:
             return otherwise
 
     def later(self, name: str, check: Callable[[Any], T], otherwise: T) -> T:
-        """The same for a member that older releases do not write."""
+        """The result of `check` as `get` gives it, for a member that older releases do not
+        write."""
         return self.get(name, check, otherwise) if name in self._value else otherwise
 
     def all(
@@ -115,8 +116,8 @@ class _Members:
         return tuple(found)
 
     def need(self, name: str, check: Callable[[Any], T]) -> T:
-        """The same as `get` for a member without which the whole is useless; raises what `check`
-        raises, and KeyError."""
+        """The result of `check` for a member without which the whole is useless; raises what
+        `check` raises, and KeyError."""
         return check(self._value[name])
 
 

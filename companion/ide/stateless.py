@@ -213,8 +213,8 @@ class Results:
         return self._before + (rest if rest == b"}" else b"," + rest)
 
     def cacheable(self, result: bytes, milliseconds: int, is_public: bool) -> bytes:
-        """The same for a result that a client may keep that long, and share with others if it is
-        public (MCP 2026-07-28, "Caching")."""
+        """The complete result with hints: a client may keep it that long, and share it with others
+        if it is public (MCP 2026-07-28, "Caching")."""
         hints = {"ttlMs": milliseconds, "cacheScope": "public" if is_public else "private"}
         return self.complete(encode(hints)[:-1] + (b"," + result[1:]))
 

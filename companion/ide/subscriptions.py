@@ -19,7 +19,7 @@ TOOLS_LIST_CHANGED = "toolsListChanged"
 
 
 class TooManySubscriptions(Exception):
-    """As many streams are open as one window may have."""
+    """One window has as many open streams as it may have."""
 
 
 class Subscription(OutgoingEvents[Notifiable]):
@@ -41,7 +41,7 @@ class Subscription(OutgoingEvents[Notifiable]):
         return {TOOLS_LIST_CHANGED: True} if self.wants_tools else {}
 
     def carry(self, session: Session) -> None:
-        """From now on this stream carries the session's events, and no other one does."""
+        """Send the session's events on this stream from now on, and on no other one."""
         self.session, self.stream = session, session.attach(None, self.wake)
         self.stream.peer = self.peer
         self.wake.set()

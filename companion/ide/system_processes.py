@@ -95,8 +95,8 @@ def _from_proc() -> Iterator[SystemProcess]:
 
 
 def _boot_time() -> float:
-    """In seconds since the epoch; 0.0 if it is not known. /proc/stat gives whole seconds: with
-    those, processes would seem up to a second older than they are."""
+    """When the system started, in seconds since the epoch; 0.0 if it is not known. /proc/stat gives
+    whole seconds: with those, processes would seem up to a second older than they are."""
     if sys.platform != "linux":
         return 0.0
     return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)

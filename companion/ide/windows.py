@@ -136,8 +136,8 @@ class Windows:
         windows: Mapping[int, tuple[str, ...]],
         settings: Mapping[int, WindowSettings] | None = None,
     ) -> None:
-        """These windows exist, each with its folders; all others are closed. `settings` are those
-        of new windows; a window that is not in them gets the defaults."""
+        """Keep one workspace for each of these windows, with its folders, and close all others.
+        `settings` are those of new windows; a window that is not in them gets the defaults."""
         for window_id in set(self.workspaces) - set(windows):
             self._close(self.workspaces.pop(window_id))
         for window_id, folders in windows.items():

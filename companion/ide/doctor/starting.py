@@ -9,8 +9,9 @@ from .facts import LINUX, WINDOWS, Facts
 
 
 def line(facts: Facts) -> str:
-    """With the folder, for a terminal that is anywhere; that of a CLI that runs is in it. In words
-    on Windows, whose shells change the folder in different ways."""
+    """The line that starts the CLI. It names the folder, for the terminal may be anywhere; that of
+    a CLI that runs is in the folder. On Windows, whose shells change the folder in different ways,
+    it says so in words."""
     if facts.process is not None:
         return _command(facts)
     if facts.platform == WINDOWS:
@@ -19,14 +20,14 @@ def line(facts: Facts) -> str:
 
 
 def _command(facts: Facts) -> str:
-    """With all variables that the CLI needs; of the shells of Windows, none takes them in the same
-    line."""
+    """The command with all variables that the CLI needs; of the shells of Windows, none takes them
+    in the same line."""
     name = facts.cli.command if facts.names_cli else facts.wrapper
     return name if facts.platform == WINDOWS else " ".join([*_variables(facts), name])
 
 
 def _variables(facts: Facts) -> list[str]:
-    """As `NAME=value`."""
+    """The variables that the CLI needs, each as `NAME=value`."""
     found = []
     if lookup.calls_container_host(facts) and not facts.reaches_host:
         found.append("REMOTE_CONTAINERS=1")

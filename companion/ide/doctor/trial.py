@@ -38,7 +38,7 @@ class _Trial:
         self._thread: threading.Thread | None = None
 
     def begin(self, path: str, environment: Mapping[str, str], home: str) -> None:
-        """With the lock."""
+        """Start the program, unless it runs or has run. The caller holds the lock."""
         if not self._is_over and (self._thread is None or not self._thread.is_alive()):
             work = partial(self._run, path, environment, home)
             self._thread = threading.Thread(target=work, name="trial of a CLI", daemon=True)

@@ -21,8 +21,9 @@ MAX_TURNS = 500
 
 
 class EditMakers:
-    """Those of one window that have not ended. A session is the CLI's id and its own. `on_change`
-    is called whenever something has changed that must be saved."""
+    """The sessions of one window that made edits without asking and have not ended. A session is
+    the CLI's id and its own. `on_change` is called whenever something has changed that must be
+    saved."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
@@ -59,8 +60,8 @@ class EditMakers:
             self._on_change()
 
     async def look_after(self) -> None:
-        """To be called from time to time: no hook says which sessions from before a restart have
-        ended meanwhile."""
+        """Forget sessions from before a restart that have ended; call it from time to time, because
+        no hook says which ones have."""
         expected = dict(self._expected)
         pids = {pid for pid, _until in expected.values()} - {0}
         present = await in_thread(partial(running, pids)) if pids else set()

@@ -189,11 +189,11 @@ def _hook(cli: Cli, form: ExtensionForm, event: str) -> dict[str, Any]:
 
 
 def _command(cli: Cli, form: ExtensionForm, event: str) -> str:
-    """For the shell that the CLI runs. If the program, Node.js or an editor is missing, the command
-    ends at once and successfully: any other end would block the CLI's prompts (docs/protocol.md 9).
-    So does what stands in for `node` and has no version for this folder. The program is told the
-    CLI's process, for the shell stays in between. Starting Node.js takes ten times as long as
-    checking for a file."""
+    """The hook's command, for the shell that the CLI runs. If the program, Node.js or an editor is
+    missing, the command ends at once and successfully: any other end would block the CLI's prompts
+    (docs/protocol.md 9). So does what stands in for `node` and has no version for this folder. The
+    program is told the CLI's process, for the shell stays in between. Starting Node.js takes ten
+    times as long as checking for a file."""
     discovery = _discovery(cli)
     if sys.platform == "win32":
         program = f"{form.here}/{PROGRAM}"

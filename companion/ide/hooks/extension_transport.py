@@ -43,8 +43,8 @@ class BodyLimits(NamedTuple):
 
 
 class ExtensionTransport:
-    """Those of one endpoint. `answer_tools` answers a message for the tool server `editor`, if it
-    needs an answer; it raises RpcError."""
+    """The extension's routes on one endpoint. `answer_tools` answers a message for the tool server
+    `editor`, if it needs an answer; it raises RpcError."""
 
     def __init__(
         self,

@@ -143,7 +143,8 @@ def _others(root: str) -> frozenset[str] | None:
 
 
 def _files(paths: Iterable[str]) -> list[str]:
-    """Without links, which lead to other files or to folders."""
+    """The first of these paths, in order, without links: those lead to other files or to
+    folders."""
     return list(islice((path for path in sorted(paths) if not os.path.islink(path)), MAX_CHANGED))
 
 
@@ -185,5 +186,5 @@ def _output(root: str, *arguments: str, told: str = "") -> bytes | None:
 
 
 def _environment(ours: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Without variables that lead git to another work tree."""
+    """The variables for git, without those that lead it to another work tree."""
     return {name: value for name, value in ours if not name.startswith("GIT_")}

@@ -159,8 +159,9 @@ class HookDesk:
         self._questions.stop()
 
     async def look_after(self) -> list[LiveCli]:
-        """To be called from time to time: a killed CLI does not report its end. Gives those whose
-        process has ended, unless another one goes on with the session."""
+        """Forget CLIs that have ended or left; call it from time to time, because a killed CLI does
+        not report its end. Gives those whose process has ended, unless another one goes on with the
+        session."""
         known = self.live.all()
         pids = {each.pid for each in known} & self._local
         gone = pids - await in_thread(partial(running, pids)) if pids else set()

@@ -33,7 +33,7 @@ class _Place(NamedTuple):
 
 
 class OpenQuestions:
-    """Those of one window's CLIs."""
+    """The questions that wait in the terminals of one window's CLIs."""
 
     def __init__(self, live: LiveClis) -> None:
         self._live = live

@@ -144,7 +144,7 @@ class UnaskedEdits:
         self._wait([*self._to_tell, (turn, client, sentence)])
 
     def forget(self, ended: Iterable[LiveCli]) -> None:
-        """These were killed, so no hook said so."""
+        """Forget the turns of CLIs that were killed, for no hook said so."""
         for each in ended:
             self._forget((each.cli_id, each.session_id))
 

@@ -40,8 +40,8 @@ RETURN = 600.0
 
 
 class WordsForModel:
-    """Those of one window's CLIs, told by the answers of `hooks`. `on_change` is called whenever
-    something has changed that must be saved."""
+    """The words that wait for one window's CLIs, told by the answers of `hooks`. `on_change` is
+    called whenever something has changed that must be saved."""
 
     def __init__(
         self, window_id: int, editor: Editor, hooks: HookDesk, on_change: Callable[[], None]
@@ -112,7 +112,7 @@ class WordsForModel:
         return HookAnswer(context=text, settle=(partial(self._settle, found),))
 
     async def look_after(self) -> None:
-        """To be called now and then: gives back the words of CLIs that have ended."""
+        """Give back the words of CLIs that have ended; call it now and then."""
         for number, words in await self._lost():
             if number not in self._waiting or number in self._under_way:
                 # Its CLI was heard of again while another tab opened.
@@ -148,7 +148,7 @@ class WordsForModel:
                 self._on_change()
 
     async def _lost(self) -> list[tuple[int, SavedWords]]:
-        """Those whose CLI has ended."""
+        """The words whose CLI has ended, each with its number."""
         live = {(each.cli_id, each.session_id) for each in self._live.all()}
         gone = {number for number, each in self._waiting.items() if _key(each) not in live}
         pids = {

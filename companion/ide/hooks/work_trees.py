@@ -27,7 +27,7 @@ SLOW = "git takes %.1f s in %s: what commands change there is looked for less of
 
 
 class WorkTrees:
-    """Those in which the CLIs of one window run commands, by the folder of a command."""
+    """The work trees in which the CLIs of one window run commands, by the folder of a command."""
 
     def __init__(self) -> None:
         # When git may be asked again, by the loop's time.
