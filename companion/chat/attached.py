@@ -57,26 +57,34 @@ def outgoing(words: str, attached: Sequence[Attached]) -> OutgoingMessage:
     'Why?\\n\\n@a.py#L1'
     """
     words = words.strip()
-    texts = [(it, it.text.strip()) for it in attached if it.text.strip()]
+    texts = [
+        (attachment, attachment.text.strip()) for attachment in attached if attachment.text.strip()
+    ]
     return OutgoingMessage(
         _joined([words, *(text for _, text in texts)]),
-        tuple(Addition(it.kind, it.name, len(text)) for it, text in texts),
-        tuple(dict.fromkeys(it.path for it in attached if it.kind in READ)),
-        tuple(dict.fromkeys(it for it in attached if it.kind == IMAGE and it.path)),
-        tuple(dict.fromkeys(it.id for it in attached if it.id)),
+        tuple(Addition(attachment.kind, attachment.name, len(text)) for attachment, text in texts),
+        tuple(dict.fromkeys(attachment.path for attachment in attached if attachment.kind in READ)),
+        tuple(
+            dict.fromkeys(
+                attachment
+                for attachment in attached
+                if attachment.kind == IMAGE and attachment.path
+            )
+        ),
+        tuple(dict.fromkeys(attachment.id for attachment in attached if attachment.id)),
     )
 
 
 def parted(said: Said) -> tuple[str, tuple[Attached, ...]]:
     """The words of the user, and the texts that went with them."""
     text, end, found = said.text, len(said.text), []
-    for it in reversed(said.additions):
-        start = end - it.size
+    for addition in reversed(said.additions):
+        start = end - addition.size
         begin = max(start - len(BETWEEN), 0)
-        if it.size < 1 or start < 0 or text[begin:start] not in ("", BETWEEN):
+        if addition.size < 1 or start < 0 or text[begin:start] not in ("", BETWEEN):
             # Somebody has changed it.
             return text, ()
-        found.append(Attached(it.kind, it.name, text=text[start:end]))
+        found.append(Attached(addition.kind, addition.name, text=text[start:end]))
         end = begin
     return text[:end], tuple(reversed(found))
 
@@ -88,35 +96,39 @@ def words_of(said: Said) -> str:
 
 def text_of(said: Said) -> str:
     """The words, with the texts that the user gave along; without what the editor added."""
-    return _joined([words_of(said), *(it.text for it in _own(said))])
+    return _joined([words_of(said), *(attachment.text for attachment in _own(said))])
 
 
 def returned(message: QueuedMessage) -> tuple[Attached, ...]:
     """What the user gave along with a message that waits."""
-    images = (Attached(IMAGE, it.name, id=it.id) for it in message.attachments)
+    images = (
+        Attached(IMAGE, attachment.name, id=attachment.id) for attachment in message.attachments
+    )
     return (*_files(message.given), *images, *_own(message))
 
 
 def again(turn: PastTurn) -> tuple[str, tuple[Attached, ...]]:
     """The words of a message that was said, and all that went with them, for its conversation."""
     words, texts = parted(turn)
-    images = (Attached(IMAGE, it.name, id=it.id) for it in turn.attachments)
+    images = (Attached(IMAGE, attachment.name, id=attachment.id) for attachment in turn.attachments)
     return words, (*_files(turn.files), *images, *texts)
 
 
 def said_with(turn: PastTurn, path_of: Callable[[str], str]) -> tuple[Attached, ...]:
     """What the user gave along with a message that was said, for any conversation; `path_of` gives
     the file of an attachment, or nothing if that is gone."""
-    images = (Attached(IMAGE, it.name, path_of(it.id)) for it in turn.attachments)
-    return (*_files(turn.files), *(it for it in images if it.path), *_own(turn))
+    images = (
+        Attached(IMAGE, attachment.name, path_of(attachment.id)) for attachment in turn.attachments
+    )
+    return (*_files(turn.files), *(image for image in images if image.path), *_own(turn))
 
 
 def _own(said: Said) -> Iterable[Attached]:
-    return (it for it in parted(said)[1] if it.kind not in TOLD)
+    return (attachment for attachment in parted(said)[1] if attachment.kind not in TOLD)
 
 
 def _files(paths: Iterable[str]) -> Iterable[Attached]:
-    return (Attached(FILE, os.path.basename(it) or it, it) for it in paths)
+    return (Attached(FILE, os.path.basename(path) or path, path) for path in paths)
 
 
 def _joined(texts: Iterable[str]) -> str:
@@ -131,11 +143,11 @@ def added(before: Sequence[Attached], new: Iterable[Attached]) -> tuple[Attached
 def from_json(stored: Any) -> tuple[Attached, ...]:
     """What cannot be read is left out."""
     found = map(_one, stored) if isinstance(stored, list) else ()
-    return tuple(it for it in found if it is not None)
+    return tuple(attachment for attachment in found if attachment is not None)
 
 
 def _one(stored: Any) -> Attached | None:
     if not isinstance(stored, Mapping) or stored.get("kind") not in KINDS:
         return None
     values = [stored.get(name, "") for name in ("kind", "name", "path", "text", "id")]
-    return Attached(*values) if all(isinstance(it, str) for it in values) else None
+    return Attached(*values) if all(isinstance(value, str) for value in values) else None

@@ -45,7 +45,7 @@ class Past:
 
 
 # No objects of its own for each of many blocks: the garbage collector would walk through them.
-PAST = {it: Past(it) for it in (False, True)}
+PAST = {is_compact: Past(is_compact) for is_compact in (False, True)}
 
 
 class Blocks:
@@ -80,7 +80,7 @@ class Blocks:
     def take(self) -> tuple[Patch, ...]:
         changed, self._changed = sorted(self._changed), set()
         blocks = [(number, self._blocks[number]) for number in changed]
-        patches = [it for number, block in blocks for it in self._patches(number, block)]
+        patches = [patch for number, block in blocks for patch in self._patches(number, block)]
         drawing = self._foot.draw()
         if drawing is not None:
             start, rendered = self._lengths.total, drawing[1]

@@ -136,7 +136,7 @@ class CallBlock(Block):
 
     def _take_diffs(self, diffs: tuple[Diff, ...]) -> tuple[EditCount, ...]:
         found = tuple(map(counted, diffs))
-        self._edits.update((it.path, it) for it in found)
+        self._edits.update((diff.path, diff) for diff in found)
         return found
 
     # How it looks.

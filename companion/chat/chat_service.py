@@ -125,7 +125,7 @@ class ChatService(User):
                     return
                 tasks |= {asyncio.ensure_future(_do(call, chats)) for call in calls}
                 is_idle = not await self._wait() and not (tasks or chats.are_used)
-                tasks = {it for it in tasks if not it.done()}
+                tasks = {task for task in tasks if not task.done()}
         finally:
             for task in tasks:
                 task.cancel()

@@ -51,6 +51,8 @@ def _apart(old: str, new: str) -> tuple[str, str]:
 
 def total(edits: tuple[EditCount, ...]) -> EditCount:
     """Of several files."""
-    if any(it.added is None for it in edits):
+    if any(edit.added is None for edit in edits):
         return EditCount("", None, None)
-    return EditCount("", sum(it.added or 0 for it in edits), sum(it.removed or 0 for it in edits))
+    return EditCount(
+        "", sum(edit.added or 0 for edit in edits), sum(edit.removed or 0 for edit in edits)
+    )

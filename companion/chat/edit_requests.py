@@ -74,9 +74,9 @@ class Checkpoints(ChatRequest["tuple[Checkpoint, ...]"]):
         page = await conversation.past.page(self.limit, None)
         turns = list(page.turns) if page is not None else []
         files = conversation.edits.files
-        found = await on_disk(lambda: [tuple(files(it.id)) for it in turns], None)
+        found = await on_disk(lambda: [tuple(files(turn.id)) for turn in turns], None)
         pairs = zip(turns, found)
-        made = [Checkpoint(it.id, words_of(it), it.time, changes) for it, changes in pairs]
+        made = [Checkpoint(turn.id, words_of(turn), turn.time, changes) for turn, changes in pairs]
         return tuple(reversed(made))
 
 
@@ -134,7 +134,7 @@ class Rewind(ChatRequest[Rewound]):
         if conversation.is_busy:
             raise failure.busy()
         turns = (await conversation.past.history()).turns
-        ids = [it.id for it in turns]
+        ids = [turn.id for turn in turns]
         if self.turn not in ids:
             raise AgentError(VALIDATION_ERROR, NO_TURN)
         at, id = ids.index(self.turn), secrets.token_hex(16)
@@ -143,9 +143,9 @@ class Rewind(ChatRequest[Rewound]):
             id = made.id if made is not None else id
         found: dict[str, FileChange] = {}
         for turn in reversed(ids[at:]):
-            found.update((it.path, it) for it in await conversation.undo(turn) or ())
+            found.update((change.path, change) for change in await conversation.undo(turn) or ())
         chats.agent.outbox.go_on(conversation)
-        left = tuple(it for it in found.values() if it.state != UNDONE)
+        left = tuple(change for change in found.values() if change.state != UNDONE)
         words, attached = await in_thread(partial(_taken_back, conversation, turns[at]))
         cli, workspace = conversation.cli, conversation.workspace
         return Rewound(id, cli.id, workspace, words, attached, left)
@@ -155,7 +155,11 @@ def _taken_back(conversation: Conversation, said: PastTurn) -> tuple[str, tuple[
     """Looks at the disk: a file that the words name goes along with them."""
     words, attached = words_of(said), said_with(said, partial(_file, conversation.attachments))
     named = named_files(words, conversation.workspace)
-    return words, tuple(it for it in attached if it.kind != FILE or it.path not in named)
+    return words, tuple(
+        attachment
+        for attachment in attached
+        if attachment.kind != FILE or attachment.path not in named
+    )
 
 
 def _file(attachments: Attachments, id: str) -> str:
@@ -174,7 +178,7 @@ async def _end_of_call(turn: Turn, call_id: str) -> None:
 
 def _missing(edits: Sequence[Diff]) -> tuple[str, ...]:
     """Runs in a thread."""
-    return tuple(it.path for it in edits if not _is_there(it))
+    return tuple(edit.path for edit in edits if not _is_there(edit))
 
 
 def _is_there(edit: Diff) -> bool:

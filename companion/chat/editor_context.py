@@ -27,8 +27,8 @@ def as_text(open_files: Sequence[Mapping[str, Any]], folder: str) -> str:
     '[From the editor] In front: a.py, line 3.'
     """
     told, selected = [], ""
-    others = [_name(it, folder) for it in open_files if not it.get("isActive")]
-    for each in (it for it in open_files if it.get("isActive")):
+    others = [_name(file, folder) for file in open_files if not file.get("isActive")]
+    for each in (file for file in open_files if file.get("isActive")):
         cursor = each.get("cursor")
         line = f", line {cursor['line']}" if isinstance(cursor, Mapping) else ""
         told.append(f"In front: {_name(each, folder)}{line}.")
@@ -43,8 +43,12 @@ def as_text(open_files: Sequence[Mapping[str, Any]], folder: str) -> str:
 def as_problems(found: Sequence[tuple[str, Sequence[str]]], folder: str) -> str:
     """New problems as a text: the paths of files that the agent has edited, each with its lines.
     Empty if there are none."""
-    lines = [f"{_line(path_in(folder, path))}, {it}" for path, told in found for it in told]
-    shown = [it if len(it) <= MAX_LINE else it[:MAX_LINE] + "..." for it in lines[:MAX_LINES]]
+    lines = [
+        f"{_line(path_in(folder, path))}, {problem}" for path, told in found for problem in told
+    ]
+    shown = [
+        line if len(line) <= MAX_LINE else line[:MAX_LINE] + "..." for line in lines[:MAX_LINES]
+    ]
     more = [MORE.format(len(lines) - MAX_LINES)] if len(lines) > MAX_LINES else []
     return "\n".join([HEAD + NEW_PROBLEMS, *shown, *more]) if lines else ""
 

@@ -58,7 +58,7 @@ def _enclosed(
 ) -> Enclosed:
     added: list[str] = []
     try:
-        for path, name in ((it.path, it.name) for it in images):
+        for path, name in ((image.path, image.name) for image in images):
             added.append(attachments.add(os.path.basename(name), _content(path)).id)
     except AgentError:
         _discard(added, attachments)

@@ -86,7 +86,7 @@ class _Shortening:
             return self.mapping(value, depth - 1)
         count = self._take(len(value))
         more = [f"… {len(value) - count:,} more"] if count < len(value) else []
-        return [*(self._short(it, depth - 1) for it in value[:count]), *more]
+        return [*(self._short(item, depth - 1) for item in value[:count]), *more]
 
     def _take(self, wanted: int) -> int:
         """How many of so many values are shown."""

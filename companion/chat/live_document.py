@@ -118,7 +118,7 @@ class LiveDocument:
         elif isinstance(event.body, Message):
             self._said()
         elif isinstance(event.body, ToolResult):
-            new = (UnaskedChange(event.turn_id, it) for it in event.body.unasked)
+            new = (UnaskedChange(event.turn_id, diff) for diff in event.body.unasked)
             self._unasked = (*self._unasked, *new)
             self._paths = (*self._paths, *event.body.changed)
         self._transcript.add(event)
@@ -139,9 +139,11 @@ async def _undone(
 def _undone_of(edits: TurnUndo, turns: Sequence[PastTurn]) -> dict[str, frozenset[str]]:
     """The same, the last one first: a turn is undone after all later ones. Runs in a thread."""
     found: dict[str, frozenset[str]] = {}
-    for turn in islice((it.id for it in reversed(turns) if _has_changed(it)), LOOKED_AT):
+    for turn in islice(
+        (past_turn.id for past_turn in reversed(turns) if _has_changed(past_turn)), LOOKED_AT
+    ):
         files = edits.files(turn)
-        if any(it.state == AS_LEFT for it in files):
+        if any(file.state == AS_LEFT for file in files):
             break
         paths = _put_back(files)
         # Without the edit below them, later ones of the same file are not there either.
@@ -151,8 +153,8 @@ def _undone_of(edits: TurnUndo, turns: Sequence[PastTurn]) -> dict[str, frozense
 
 def _has_changed(turn: PastTurn) -> bool:
     """Whether it changed files."""
-    return any(isinstance(it.body, ToolResult) and it.body.changed for it in turn.events)
+    return any(isinstance(event.body, ToolResult) and event.body.changed for event in turn.events)
 
 
 def _put_back(files: Sequence[FileChange]) -> frozenset[str]:
-    return frozenset(it.path for it in files if it.state == UNDONE)
+    return frozenset(file.path for file in files if file.state == UNDONE)

@@ -33,7 +33,7 @@ _LIKE_OURS = re.compile(rf"^([^ -~\t\n{MARKERS}]*)(?=[{MARKERS}])", re.MULTILINE
 def fenced(text: str, language: str = "") -> str:
     """Between fences that are longer than every one in the text; ends with a line end."""
     text = foreign(lined(text)).rstrip("\n")
-    fence = "`" * (1 + max((len(it) for it in FENCE.findall(text)), default=2))
+    fence = "`" * (1 + max((len(fence) for fence in FENCE.findall(text)), default=2))
     return f"{fence}{language}\n{text}\n{fence}\n"
 
 
@@ -117,7 +117,7 @@ class MarkdownState:
             return self
         depth = prefix.count(">")
         known = self.items if depth == self.depth else ()
-        items = [0, *(it for it in known if it <= _column(rest))]
+        items = [0, *(column for column in known if column <= _column(rest))]
         found = _ITEM.match(rest)
         while found is not None and _column(rest) < items[-1] + 4 and len(items) <= MAX_ITEMS:
             items.append(_content_of(found))

@@ -63,6 +63,6 @@ def told(error: AgentError) -> str:
 def _why(details: str) -> str:
     """The line that says most of what an agent wrote before its end: the first one about an error,
     else the last one."""
-    lines = [it.strip() for it in details.splitlines() if it.strip()]
-    found = [it for it in lines if SAYS_WHY.search(it)] or lines[-1:]
+    lines = [line.strip() for line in details.splitlines() if line.strip()]
+    found = [line for line in lines if SAYS_WHY.search(line)] or lines[-1:]
     return short(shown_line(found[0]), MAX_WORDS) if found else ""

@@ -57,17 +57,21 @@ def matching(
     begin = ESCAPED.sub(r"\1", fixed)
     low, pattern = typed.lower(), in_order(typed)
     # One search for each name: other threads run in between.
-    found = (it for it in names if it.startswith(begin) and pattern.match(it[len(begin) :].lower()))
+    found = (
+        name
+        for name in names
+        if name.startswith(begin) and pattern.match(name[len(begin) :].lower())
+    )
     ranked = ((*_rank(name, low), place, name) for place, name in enumerate(found))
     best = heapq.nsmallest(2 * most, ranked)
-    return [it[-1] for it in best if is_offered(it[-1])][:most]
+    return [rank[-1] for rank in best if is_offered(rank[-1])][:most]
 
 
 def in_order(letters: str) -> re.Pattern[str]:
     """Matches texts in lower case that have all these letters in this order. There is one way for
     it to do so, however often they are repeated: a search holds all threads up."""
     each = map(re.escape, letters.lower())
-    return re.compile("".join(f"[^{it}]*{it}" for it in each))
+    return re.compile("".join(f"[^{letter}]*{letter}" for letter in each))
 
 
 def escaped(name: str) -> str:
@@ -107,8 +111,8 @@ def _names(scope: PathScope) -> Iterator[str]:
 def _entries(folder: str) -> list[tuple[os.DirEntry[str], bool]]:
     try:
         with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda it: it.name)
-        return [(it, it.is_dir(follow_symlinks=False)) for it in entries]
+            entries = sorted(found, key=lambda entry: entry.name)
+        return [(entry, entry.is_dir(follow_symlinks=False)) for entry in entries]
     except OSError:
         return []
 
@@ -119,7 +123,11 @@ def _slashed(folder: str, name: str) -> str:
 
 def _excluding(patterns: Sequence[str]) -> Callable[[str, str], bool]:
     """Whether a name with its path is excluded."""
-    of_names = [translate(it) for it in patterns if "/" not in it]
-    of_paths = [translate("*/" + it.lstrip("/").rstrip("/")) for it in patterns if "/" in it]
-    names, paths = (re.compile("|".join(it) or r"(?!)") for it in (of_names, of_paths))
+    of_names = [translate(pattern) for pattern in patterns if "/" not in pattern]
+    of_paths = [
+        translate("*/" + pattern.lstrip("/").rstrip("/")) for pattern in patterns if "/" in pattern
+    ]
+    names, paths = (
+        re.compile("|".join(expressions) or r"(?!)") for expressions in (of_names, of_paths)
+    )
     return lambda name, path: bool(names.match(name) or paths.match("/" + path))

@@ -71,7 +71,7 @@ class ChatQuestion:
     @property
     def has_reviews(self) -> bool:
         """Whether each file that it edits gets a review."""
-        return 0 < len({it.path for it in self.diffs}) <= MOST_REVIEWS
+        return 0 < len({diff.path for diff in self.diffs}) <= MOST_REVIEWS
 
 
 def permission(event: TurnEvent, body: ToolConfirmation) -> ChatQuestion:
@@ -107,5 +107,7 @@ def ordered(options: Sequence[Option]) -> tuple[Option, ...]:
     known = {each.outcome: each for each in options}
     known.setdefault(CANCEL, Option(CANCEL, REJECT))
     places = {outcome: place for place, outcome in enumerate(ORDER)}
-    chosen = sorted(known.values(), key=lambda it: places.get(it.outcome, len(ORDER) - 1.5))
-    return tuple(Option(it.outcome, short(shown_line(str(it.label)), MAX_LABEL)) for it in chosen)
+    chosen = sorted(known.values(), key=lambda option: places.get(option.outcome, len(ORDER) - 1.5))
+    return tuple(
+        Option(option.outcome, short(shown_line(str(option.label)), MAX_LABEL)) for option in chosen
+    )

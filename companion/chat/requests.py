@@ -377,7 +377,9 @@ class Agents(ChatRequest["tuple[AgentRow, ...]"]):
 
     async def done(self, chats: Chats) -> tuple[AgentRow, ...]:
         backends = chats.agent.backends
-        return tuple([await _row(it, it.cli.id == backends.usual) for it in backends])
+        return tuple(
+            [await _row(backend, backend.cli.id == backends.usual) for backend in backends]
+        )
 
 
 async def _row(backend: Backend, is_usual: bool) -> AgentRow:
@@ -399,22 +401,26 @@ async def _row(backend: Backend, is_usual: bool) -> AgentRow:
     )
 
 
-async def _send(chats: Chats, conversation: Conversation, it: OutgoingMessage) -> Sent:
+async def _send(chats: Chats, conversation: Conversation, message: OutgoingMessage) -> Sent:
     outbox = chats.agent.outbox
-    turn = await outbox.send(conversation, it.text, it.files, it.attachments, True, it.additions)
+    turn = await outbox.send(
+        conversation, message.text, message.files, message.attachments, True, message.additions
+    )
     # The front end hears it by the feed, which nobody counts.
     turn.is_detached = True
     return Sent(turn=turn.id)
 
 
 async def _queue(
-    chats: Chats, conversation: Conversation, it: OutgoingMessage, given: Sequence[str]
+    chats: Chats, conversation: Conversation, message: OutgoingMessage, given: Sequence[str]
 ) -> Sent:
     attached: Sequence[Attachment] = ()
-    if it.attachments:
-        attached = await on_disk(partial(_all, conversation.attachments, it.attachments))
+    if message.attachments:
+        attached = await on_disk(partial(_all, conversation.attachments, message.attachments))
     async with conversation.hold.held():
-        added = conversation.queue.add(it.text, given, it.files, attached, it.additions)
+        added = conversation.queue.add(
+            message.text, given, message.files, attached, message.additions
+        )
         chats.agent.outbox.go_on(conversation)
         # The draft goes with the answer.
         await conversation.record.write()
@@ -424,8 +430,8 @@ async def _queue(
 def _said(turns: Sequence[PastTurn]) -> Iterator[str]:
     """The user's own words."""
     for turn in turns:
-        bodies = (it.body for it in turn.events)
-        messages = (it for it in bodies if isinstance(it, MessageAdded))
+        bodies = (event.body for event in turn.events)
+        messages = (body for body in bodies if isinstance(body, MessageAdded))
         yield from filter(None, [words_of(turn), *map(words_of, messages)])
 
 

@@ -58,7 +58,7 @@ class MessageBlock(Block):
     def rendered(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
         words, texts = parted(self._message)
-        heading, rest = _parted(words or next((it.label for it in texts), ""))
+        heading, rest = _parted(words or next((text.label for text in texts), ""))
         pen.write(f"{MESSAGE} {heading}", HEADING)
         pen.write("\n")
         pen.write(closed(rest) if rest else "")
@@ -76,7 +76,10 @@ class MessageBlock(Block):
             pen.write(before, DIM)
             pen.link(shown_line(path_in(self._folder, path)), OPEN_FILE, DIM, path=path)
             before = ", "
-        for name in (*(it.name for it in message.attachments), *(it.label for it in texts)):
+        for name in (
+            *(attachment.name for attachment in message.attachments),
+            *(text.label for text in texts),
+        ):
             pen.write(before + shown_line(name), DIM)
             before = ", "
         pen.write("\n" if before == ", " else "")
@@ -88,7 +91,7 @@ def _parted(text: str) -> tuple[str, str]:
     text = lined(text).strip("\n")
     first, _line_end, rest = text.partition("\n")
     if len(first) > MAX_HEADING or FENCE_LINE.match(first):
-        words = (it.strip() for it in text.split("\n") if not FENCE_LINE.match(it))
+        words = (line.strip() for line in text.split("\n") if not FENCE_LINE.match(line))
         return short(next(filter(None, words), UNTITLED), MAX_HEADING), text
     return first.strip() or UNTITLED, rest
 
@@ -118,7 +121,9 @@ class AnswerBlock(Block):
         kept = self._kept
         news = news if kept else self.leading + news
         self._news, self._end, self._kept = [], end, kept + len(news)
-        marks = [Mark(it.kind, it.start + len(news), it.end + len(news)) for it in end.marks]
+        marks = [
+            Mark(mark.kind, mark.start + len(news), mark.end + len(news)) for mark in end.marks
+        ]
         return kept, Rendered(news + end.text, tuple(marks))
 
     def _ending(self) -> Rendered:
@@ -157,7 +162,7 @@ class ThoughtBlock(Block):
     def rendered(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
         text = self._prose.text
-        first = next((it for it in text.split("\n") if it.strip()), "")
+        first = next((line for line in text.split("\n") if line.strip()), "")
         pen.line(
             "thinking: " + short(one_line(self._subject or first.strip(" *#")), MAX_SUBJECT), DIM
         )
@@ -311,7 +316,7 @@ class EndBlock(Block):
         found = [clock(facts.ended)]
         if facts.begun is not None:
             found.append(duration(facts.ended - facts.begun))
-        found += [shown_line(it) for it in (self._body.mode, self._body.model) if it]
+        found += [shown_line(words) for words in (self._body.mode, self._body.model) if words]
         found += _context(facts.usage)
         if usage.input_tokens or usage.output_tokens:
             found.append(f"{many(usage.input_tokens, 'token')} in, {usage.output_tokens:,} out")

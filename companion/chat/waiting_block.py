@@ -70,7 +70,7 @@ class WaitingBlock(Block):
 
     def end(self, turn: str) -> None:
         """Nothing of this turn waits any more."""
-        for kind, _turn, id in [it for it in self._questions if it[1] == turn]:
+        for kind, _turn, id in [question for question in self._questions if question[1] == turn]:
             self.settle(kind, turn, id)
 
     def draw(self) -> Drawing:

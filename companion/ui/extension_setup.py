@@ -44,7 +44,7 @@ class ExtensionSetup:
 
     async def remove(self, window: sublime.Window) -> None:
         """Remove it from the CLI that the user chooses among those that have it."""
-        found = {it: at for it, at in (await computed(_found) or {}).items() if at.is_there}
+        found = {cli: at for cli, at in (await computed(_found) or {}).items() if at.is_there}
         if not found:
             self._tell(NONE)
             return
@@ -85,9 +85,11 @@ def _state(at: Installed) -> str:
 def _found() -> Found:
     """The CLIs with a home here, and always Gemini CLI; runs in a thread."""
     home = os.path.expanduser("~")
-    paths = {it: extension.folder(it, os.environ, home) for it in CLIS if it.extension is not None}
-    wanted = [it for it, path in paths.items() if _has_home(path)] or list(paths)[:1]
-    return {it: extension.installed_at(it, paths[it]) for it in wanted}
+    paths = {
+        cli: extension.folder(cli, os.environ, home) for cli in CLIS if cli.extension is not None
+    }
+    wanted = [cli for cli, path in paths.items() if _has_home(path)] or list(paths)[:1]
+    return {cli: extension.installed_at(cli, paths[cli]) for cli in wanted}
 
 
 def _has_home(path: str) -> bool:

@@ -86,14 +86,14 @@ class Settings:
         """What starts the CLI of `cli_command` in a terminal. If that has only the CLI's name, the
         command of the agent counts, which is where its program is."""
         name, *options = self.cli_command
-        agent = next((it.id for it in CLIS if it.command == name), "")
+        agent = next((cli.id for cli in CLIS if cli.command == name), "")
         command = dict(self.agents).get(agent)
         return (*in_terminal(command), *options) if command else self.cli_command
 
 
 def in_terminal(command: tuple[str, ...]) -> tuple[str, ...]:
     """The command of an agent without the words by which it speaks the chat's protocol."""
-    return (*command[:1], *(it for it in command[1:] if it not in OF_PROTOCOL))
+    return (*command[:1], *(word for word in command[1:] if word not in OF_PROTOCOL))
 
 
 DEFAULTS = Settings()
@@ -164,7 +164,7 @@ def _is_agent(id: str, value: Any) -> bool:
 
 
 def _agent_commands(value: Mapping[str, Any]) -> tuple[AgentCommand, ...]:
-    return tuple(AgentCommand(id, tuple(it.get("command", ()))) for id, it in value.items())
+    return tuple(AgentCommand(id, tuple(entry.get("command", ()))) for id, entry in value.items())
 
 
 def _are_patterns(value: Any) -> bool:
@@ -172,14 +172,16 @@ def _are_patterns(value: Any) -> bool:
 
 
 def _bad_pattern(value: Any) -> str:
-    bad = [it for it in value if problem_of(it)] if isinstance(value, list) else []
+    bad = [pattern for pattern in value if problem_of(pattern)] if isinstance(value, list) else []
     which = f"{_shown(bad[0])} {problem_of(bad[0])}" if bad else f"is {_shown(value)}"
     return which + ". Until that is corrected, no CLI is told of any file."
 
 
 def _bad_rule(value: Any) -> str:
     lists = value.values() if isinstance(value, Mapping) else ()
-    bad = [it for each in lists if isinstance(each, list) for it in each if problem_of_rule(it)]
+    bad = [
+        rule for each in lists if isinstance(each, list) for rule in each if problem_of_rule(rule)
+    ]
     which = f"{_shown(bad[0])} {problem_of_rule(bad[0])}" if bad else f"is {_shown(value)}"
     return which + ". Until that is corrected, you are asked about each call."
 
@@ -262,7 +264,7 @@ KINDS: dict[str, SettingKind] = {
     # A project, which may be somebody else's, cannot call itself trusted.
     "trusted_folders": SettingKind(
         'a list of paths of folders, such as "~/projects/mine"',
-        lambda value: _is_words(value) and all(it and _is_folder_path(it) for it in value),
+        lambda value: _is_words(value) and all(path and _is_folder_path(path) for path in value),
         is_global=True,
     ),
     # A project, which may be somebody else's, allows no agent anything.

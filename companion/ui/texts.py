@@ -63,7 +63,7 @@ pending = PendingText()
 def select(view: sublime.View, regions: Sequence[tuple[int, int]]) -> None:
     """Select these. Whatever sets a selection outside of a command of the view, the editor may not
     draw it (docs/sublime.md 7.10)."""
-    view.run_command("gemini_companion_select", {"regions": [list(it) for it in regions]})
+    view.run_command("gemini_companion_select", {"regions": [list(region) for region in regions]})
 
 
 def text_of(view: sublime.View) -> str:
@@ -100,10 +100,10 @@ def replace_rows(view: sublime.View, comparison: Comparison) -> None:
     old, new = comparison.old, comparison.new
     parts = [
         (
-            sublime.Region(*old.region(it.old_start, it.old_end)),
-            "".join(new.rows[it.new_start : it.new_end]),
+            sublime.Region(*old.region(change.old_start, change.old_end)),
+            "".join(new.rows[change.new_start : change.new_end]),
         )
-        for it in comparison.changes
+        for change in comparison.changes
     ]
     replace_parts(view, parts)
 
@@ -133,10 +133,10 @@ def _parts_toward(old: str, new: str) -> list[Part]:
     starts = list(accumulate(map(len, old_rows), initial=before))
     return [
         (
-            sublime.Region(starts[it.old_start], starts[it.old_end]),
-            "".join(new_rows[it.new_start : it.new_end]),
+            sublime.Region(starts[change.old_start], starts[change.old_end]),
+            "".join(new_rows[change.new_start : change.new_end]),
         )
-        for it in changes_between(old_rows, new_rows)
+        for change in changes_between(old_rows, new_rows)
     ]
 
 

@@ -57,7 +57,9 @@ class UnseenMessages:
 
     def _forget_subjects(self) -> None:
         known = self._subjects.items()
-        self._subjects = {it: subjects for it, subjects in known if it in self._unseen}
+        self._subjects = {
+            message: subjects for message, subjects in known if message in self._unseen
+        }
 
     def look(self) -> None:
         """Show the newest message where it is not shown; to be called from time to time as well."""
@@ -81,7 +83,9 @@ class UnseenMessages:
         ]
         await panels.choice(window, items, TITLE)
         # Those that came meanwhile are not in the list.
-        self._unseen = {it: at for it, at in self._unseen.items() if listed.get(it) != at}
+        self._unseen = {
+            message: at for message, at in self._unseen.items() if listed.get(message) != at
+        }
         self._forget_subjects()
         self.look()
 
@@ -94,7 +98,7 @@ class UnseenMessages:
         """The companion ends: remove the text everywhere. What is about something of its own goes;
         the next one says it again where it is true. `outlives` tells what else there is."""
         self._is_shown = False
-        for about in {it for subjects in self._subjects.values() for it in subjects}:
+        for about in {subject for subjects in self._subjects.values() for subject in subjects}:
             if about and not outlives(about):
                 self.withdraw(about)
         for window in sublime.windows():

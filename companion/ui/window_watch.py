@@ -104,7 +104,9 @@ class WindowWatch:
         self._messages.withdraw(INVALID)
         if problems:
             # What the user has written just now comes first.
-            first, *rest = sorted(problems, key=lambda it: (it in self._problems, it))
+            first, *rest = sorted(
+                problems, key=lambda problem: (problem in self._problems, problem)
+            )
             more = f" The log has {len(rest)} more." if rest else ""
             self._messages.tell(first + more, INVALID)
         self._problems = problems

@@ -25,7 +25,7 @@ def wrapped(view: sublime.View, text: str) -> list[str]:
 
 def words(text: str, longest: int = sys.maxsize) -> list[Piece]:
     """Longer ones are broken."""
-    return [piece(it) for word in shown_line(text).split() for it in _broken(word, longest)]
+    return [piece(part) for word in shown_line(text).split() for part in _broken(word, longest)]
 
 
 def _broken(word: str, longest: int) -> Iterator[str]:
@@ -48,8 +48,8 @@ def cells(text: str) -> int:
     twice, accents that stand on others not at all."""
     if text.isascii():
         return len(text)
-    shown = (it for it in text if not unicodedata.combining(it))
-    return sum(2 if unicodedata.east_asian_width(it) in "WF" else 1 for it in shown)
+    shown = (character for character in text if not unicodedata.combining(character))
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in shown)
 
 
 def rows(pieces: Sequence[Piece], columns: int) -> list[str]:

@@ -126,7 +126,7 @@ class Deciding:
         counted, others = self._counted(sheet), 0
         if accept:
             counted, others = _one_for_each_file(counted)
-            accept = not all(it.is_dropped for it in counted)
+            accept = not all(counted_file.is_dropped for counted_file in counted)
         if not counted:
             self._tell(NOTHING)
             return
@@ -168,12 +168,12 @@ class Deciding:
         for asks in (False, True):
             left = await self._decide_each(press, left, asks)
         await sheet.refresh()
-        left = [it for it in left if it.id in sheet.model.numbers]
-        same = [it for it in left if self._is_as_counted(it)]
+        left = [counted_file for counted_file in left if counted_file.id in sheet.model.numbers]
+        same = [counted_file for counted_file in left if self._is_as_counted(counted_file)]
         changed = len(left) - len(same)
-        files = [it.file for it in sheet.model.sections if it.file.id != HEAD]
-        came = sum(1 for it in files if it.id not in known)
-        hidden = sum(1 for it in files if it.id in known and it.comparison is None)
+        files = [section.file for section in sheet.model.sections if section.file.id != HEAD]
+        came = sum(1 for file in files if file.id not in known)
+        hidden = sum(1 for file in files if file.id in known and file.comparison is None)
         said = _decided(accept, counted, press.takes) + _left_said(changed, came, hidden)
         self._tell(" ".join([*said, *_not_decided(same)]))
 
@@ -208,7 +208,7 @@ class Deciding:
 
 def _waits(source: Source, window: sublime.Window, id: str) -> bool:
     """Whether the user can decide on it still."""
-    return any(it.id == id for it in source.entries(window))
+    return any(entry.id == id for entry in source.entries(window))
 
 
 def _one_for_each_file(counted: Sequence[Counted]) -> tuple[list[Counted], int]:
@@ -227,8 +227,8 @@ def _one_for_each_file(counted: Sequence[Counted]) -> tuple[list[Counted], int]:
 
 def _hidden(sheet: ChangeSheet) -> list[str]:
     """About those that are not counted."""
-    files = [it.file for it in sheet.model.sections if it.file.id != HEAD]
-    count = sum(1 for it in files if it.comparison is None)
+    files = [section.file for section in sheet.model.sections if section.file.id != HEAD]
+    count = sum(1 for file in files if file.comparison is None)
     return [HIDDEN.format(count)] if count else []
 
 
@@ -239,9 +239,10 @@ def _others(count: int) -> list[str]:
 async def _is_wanted(
     window: sublime.Window, counted: Sequence[Counted], accept: bool, more: Sequence[str]
 ) -> bool:
-    meant = [it for it in counted if not (accept and it.is_dropped)]
-    files = [it.section.file for it in meant]
-    what = f"{extent([(it.section.file.title, it.source) for it in meant])}, {lines(files)}"
+    meant = [counted_file for counted_file in counted if not (accept and counted_file.is_dropped)]
+    files = [counted_file.section.file for counted_file in meant]
+    titles = [(counted_file.section.file.title, counted_file.source) for counted_file in meant]
+    what = f"{extent(titles)}, {lines(files)}"
     name, detail = ALL[accept]
     dropped = len(counted) - len(meant)
     detail = " ".join([*more, *([DROPPED.format(dropped)] if dropped else []), detail])
@@ -251,7 +252,7 @@ async def _is_wanted(
 
 def _not_decided(files: Sequence[Counted]) -> list[str]:
     """Which ones are as they were: there is a doubt about them, or they could not be undone."""
-    names = [os.path.basename(it.section.file.title) for it in files]
+    names = [os.path.basename(counted_file.section.file.title) for counted_file in files]
     more = f" and {len(names) - NAMED} more" if names[NAMED:] else ""
     return [NOT_DECIDED.format(", ".join(names[:NAMED]) + more)] if names else []
 
@@ -260,7 +261,7 @@ def _decided(
     accept: bool, counted: Sequence[Counted], takes: Mapping[bool, Sequence[UndoStep]]
 ) -> list[str]:
     """What was decided. Of what is accepted, that which was dropped is rejected."""
-    dropped = sum(1 for it in counted if accept and it.is_dropped)
+    dropped = sum(1 for counted_file in counted if accept and counted_file.is_dropped)
     what = "accepted" if accept else "rejected"
     said = [f"{len(takes[accept])} of {len(counted) - dropped} {what}."]
     return said + ([f"{len(takes[False])} rejected, because all was dropped."] if dropped else [])

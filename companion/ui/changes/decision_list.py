@@ -42,7 +42,7 @@ async def choose(commands: SheetCommands, window: sublime.Window) -> None:
     await sheet.refresh()
     choices = [*_of_file(commands.at_caret(window)), *_of_all(sheet)]
     if choices:
-        items = [[it.words, it.detail] for it in choices]
+        items = [[choice.words, choice.detail] for choice in choices]
         number = await panels.choice(window, items, CAPTION)
         if number >= 0:
             chosen = choices[number]

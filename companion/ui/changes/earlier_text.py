@@ -53,7 +53,7 @@ def sign(view: sublime.View, sections: Sequence[Section]) -> None:
 
 
 def _signature(sections: Sequence[Section]) -> str:
-    return text_digest("".join(it.text for it in sections[1:]))
+    return text_digest("".join(section.text for section in sections[1:]))
 
 
 def _below_head(text: str) -> str:

@@ -85,7 +85,7 @@ class Keeping:
     async def _file(self, sheet: ChangeSheet, id: str, is_kept: bool) -> None:
         await sheet.settled(self._reviews)
         count, number = sheet.edits.typed_count, sheet.model.numbers.get(id)
-        starts = [it for it in sheet.model.change_starts if it.section == number]
+        starts = [start for start in sheet.model.change_starts if start.section == number]
         if not starts:
             self._tell(NOTHING if number is not None else DECIDED)
         elif await self._several(sheet, [id], is_kept):
@@ -102,8 +102,8 @@ class Keeping:
     async def _all(self, sheet: ChangeSheet, is_kept: bool) -> None:
         await sheet.settled(self._reviews)
         starts = sheet.model.change_starts
-        sections = list(dict.fromkeys(it.section for it in starts))
-        ids = [sheet.model.sections[it].file.id for it in sections]
+        sections = list(dict.fromkeys(start.section for start in starts))
+        ids = [sheet.model.sections[number].file.id for number in sections]
         if not ids:
             self._tell(NOTHING)
         elif is_kept or await self._may_drop(sheet, ids, len(starts)):
@@ -226,7 +226,7 @@ class Keeping:
         if not undecided:
             self._tell(ALL_DECIDED)
             return
-        below = [it for it in undecided if it[:2] >= at[:2]]
+        below = [start for start in undecided if start[:2] >= at[:2]]
         if not below:
             self._tell(ABOVE)
         sight.put_caret(view, sheet.model.point_at((below or undecided)[0].caret))

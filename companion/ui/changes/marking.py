@@ -82,14 +82,14 @@ class Marking:
                 (key, "", model.regions(kind, start, sections_end)),
                 (f"{key}_characters", ".char", model.characters(kind, start, sections_end)),
             ):
-                regions = [sublime.Region(*it) for it in found]
+                regions = [sublime.Region(*ends) for ends in found]
                 scope, flags = marks.style(view, style, part)
                 view.add_regions(name, regions, scope, flags=flags)
 
     def links(self) -> None:
         """Draw the links again: what they say may have changed."""
         views = self._views()
-        first = next((it for it in views if it.is_primary()), None)
+        first = next((view for view in views if view.is_primary()), None)
         if first is not None:
             self._link(first, views)
 
@@ -111,16 +111,16 @@ class Marking:
         self._coloured.clear()
 
     def _look(self) -> None:
-        views = [it for it in self._views() if _is_in_front(it)]
+        views = [view for view in self._views() if _is_in_front(view)]
         self._is_following = bool(views)
         if views:
             # The next look comes also if this one fails.
             queues.on_ui_thread(self._look, INTERVAL)
-        if any(rows_in_sight(it) != self._seen.get(it.id()) for it in views):
+        if any(rows_in_sight(view) != self._seen.get(view.id()) for view in views):
             self.links()
 
     def _views(self) -> list[sublime.View]:
-        return [it for it in sublime.Buffer(self._buffer_id).views() if it.is_valid()]
+        return [view for view in sublime.Buffer(self._buffer_id).views() if view.is_valid()]
 
     def _link(self, view: sublime.View, views: Sequence[sublime.View]) -> None:
         """Draw the links in sight of all the views in the first one: phantoms belong to the buffer
@@ -129,7 +129,7 @@ class Marking:
         if view.size() != model.points[-1]:
             # Something was typed that is not taken yet, and the links are drawn again after that.
             return
-        self._seen = {it.id(): rows_in_sight(it) for it in views}
+        self._seen = {each.id(): rows_in_sight(each) for each in views}
         texts: dict[int, str] = {}
         for rows in self._seen.values():
             texts.update(self._texts(rows[0] - BEYOND, rows[-1] + BEYOND))
@@ -148,15 +148,15 @@ class Marking:
         model = self.model
         if not model.rows[-1]:
             return
-        first, last = (model.section_at(max(it, 0)) for it in (start, end))
+        first, last = (model.section_at(max(point, 0)) for point in (start, end))
         for number in range(first, last + 1):
             section, above = model.sections[number], model.rows[number]
             texts = self._of_head() if number == 0 else self._of_file(section)
             yield from ((above + row, text) for row, text in texts if start <= above + row <= end)
 
     def _of_head(self) -> Iterator[tuple[int, str]]:
-        names = [f"{it} all" for it in ("Keep", "Drop", "Accept", "Reject")]
-        links = [self._link_to(it, it.lower().replace(" ", "_")) for it in names]
+        names = [f"{verb} all" for verb in ("Keep", "Drop", "Accept", "Reject")]
+        links = [self._link_to(name, name.lower().replace(" ", "_")) for name in names]
         found = links if self.model.sections[1:] else []
         if self.undoable:
             found.append(self._link_to(self.undoable, "undo_all"))
@@ -169,7 +169,7 @@ class Marking:
             if run.kind == HEADING:
                 second = head.UNDO if file.is_written else head.REJECT
                 names = {head.ACCEPT: "accept_file", second: "reject_file"}
-                links = [self._link_to(*it, file=file.id) for it in names.items()]
+                links = [self._link_to(*pair, file=file.id) for pair in names.items()]
                 yield run.start, "&nbsp; ".join([*self._of_changes(file, kept), *links])
             elif _is_changed(run) and run.change is not None and run.change not in linked:
                 linked.add(run.change)

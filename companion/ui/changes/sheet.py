@@ -70,7 +70,7 @@ class ChangeSheet:
     @property
     def views(self) -> list[sublime.View]:
         """The view and its clones."""
-        return [it for it in sublime.Buffer(self.buffer_id).views() if it.is_valid()]
+        return [view for view in sublime.Buffer(self.buffer_id).views() if view.is_valid()]
 
     @property
     def window(self) -> sublime.Window | None:
@@ -86,20 +86,21 @@ class ChangeSheet:
         """The changes that are neither kept nor dropped."""
         decided: dict[int, frozenset[str]] = {}
         found = []
-        for it in self.model.change_starts:
-            file = self.model.sections[it.section].file
+        for start in self.model.change_starts:
+            file = self.model.sections[start.section].file
             if file.comparison is not None:
-                if it.section not in decided:
-                    decided[it.section] = self._files.kept(file.id) | file.comparison.dropped
-                found += [] if file.comparison.keys[it.change] in decided[it.section] else [it]
+                if start.section not in decided:
+                    decided[start.section] = self._files.kept(file.id) | file.comparison.dropped
+                if file.comparison.keys[start.change] not in decided[start.section]:
+                    found.append(start)
         return found
 
     def change_of(self, id: str, key: str) -> ChangeStart | None:
         """Where the change of the file begins; None if the sheet does not show it."""
-        for it in self.model.change_starts:
-            file = self.model.sections[it.section].file
-            if file.id == id and file.comparison and file.comparison.keys[it.change] == key:
-                return it
+        for start in self.model.change_starts:
+            file = self.model.sections[start.section].file
+            if file.id == id and file.comparison and file.comparison.keys[start.change] == key:
+                return start
         return None
 
     def section(self, id: str) -> Section | None:
@@ -150,15 +151,19 @@ class ChangeSheet:
             answer.give(None)
 
     async def _follow(self, entries: Sequence[SheetEntry]) -> None:
-        kept = {it.file.id: it for it in self.model.sections}
-        todo = [it for it in entries if it.is_current and not _is_same(it, kept.get(it.id))]
+        kept = {section.file.id: section for section in self.model.sections}
+        todo = [
+            entry
+            for entry in entries
+            if entry.is_current and not _is_same(entry, kept.get(entry.id))
+        ]
         made = await computed(partial(_made, todo)) if todo else {}
         if made is None:
             self._tell(FAILED)
             made = {}
-        counts = {it.id: it.change_count for it in todo}
-        shown = [made.get(it.id) or kept.get(it.id) for it in entries]
-        sections = [it for it in shown if it is not None]
+        counts = {entry.id: entry.change_count for entry in todo}
+        shown = [made.get(entry.id) or kept.get(entry.id) for entry in entries]
+        sections = [section for section in shown if section is not None]
         head = plain_section(HEAD, [await self._files.summary(sections), ""])
         await self._draw([head, *sections], counts)
 
@@ -213,15 +218,20 @@ class ChangeSheet:
                 return
             self.take_typed()
             busy = self.edits.busy
-            now = [self.section(it.file.id) if it.file.id in busy else it for it in wanted]
-            update = self.model.toward([it for it in now if it is not None])
+            now = [
+                self.section(section.file.id) if section.file.id in busy else section
+                for section in wanted
+            ]
+            update = self.model.toward([section for section in now if section is not None])
             if update is None:
                 break
-            before = {id(it) for it in self.model.sections}
+            before = {id(section) for section in self.model.sections}
             self._replace(update.parts)
             self.model = update.sheet
-            drawn = [it.file.id for it in self.model.sections if id(it) not in before]
-            self.edits.show_anew({it: counts[it] for it in drawn if it in counts})
+            drawn = [
+                section.file.id for section in self.model.sections if id(section) not in before
+            ]
+            self.edits.show_anew({id: counts[id] for id in drawn if id in counts})
             await sleep()
         self._sign()
         self.marking.draw(self.model)
@@ -258,12 +268,12 @@ class ChangeSheet:
         is_one = len(carets) == 1 and carets[0].empty()
         found = typed(self.model, text, carets[0].b if is_one else None)
         before, self.model = self.model, found.sheet
-        refused = [it for it in found.edits if not self.edits.pass_on(it, view)]
-        for id in dict.fromkeys(it.file for it in refused):
+        refused = [edit for edit in found.edits if not self.edits.pass_on(edit, view)]
+        for id in dict.fromkeys(edit.file for edit in refused):
             number = before.numbers[id]
             section = before.sections[number]
             self.model = self.model.with_section(number, section)
-            edits = [it for it in refused if it.file == id]
+            edits = [edit for edit in refused if edit.file == id]
             is_aside = self.edits.put_aside(view.window(), section, edits)
             self._tell_changed(section, is_aside)
         if self.model.text != text:

@@ -154,9 +154,9 @@ class SheetCommands:
         sheet.take_typed()
         starts, row = sheet.model.change_starts, sight.caret_row(view)
         if step > 0:
-            beyond = [it for it in starts if it.row > row] or starts
+            beyond = [start for start in starts if start.row > row] or starts
         else:
-            beyond = ([it for it in starts if it.caret < row] or starts)[::-1]
+            beyond = ([start for start in starts if start.caret < row] or starts)[::-1]
         if beyond:
             sight.put_caret(view, sheet.model.point_at(beyond[0].caret))
         else:

@@ -45,16 +45,16 @@ class SheetFiles:
         """How many changes they have, and how many of these the user has kept."""
         if not sections:
             return NOTHING
-        found = [(it.file.title, self.source_of.get(it.file.id)) for it in sections]
+        found = [(section.file.title, self.source_of.get(section.file.id)) for section in sections]
         known = [(title, source) for title, source in found if source is not None]
-        said = f"{extent(known)}: {lines([it.file for it in sections])}"
+        said = f"{extent(known)}: {lines([section.file for section in sections])}"
         changes = kept = 0
         slices = Slices()
-        for it in sections:
-            if it.file.comparison is not None:
-                keys = it.file.comparison.keys
+        for section in sections:
+            if section.file.comparison is not None:
+                keys = section.file.comparison.keys
                 changes += len(keys)
-                kept += len(self.kept(it.file.id).intersection(keys))
+                kept += len(self.kept(section.file.id).intersection(keys))
                 await slices.rest()
         return f"{said}, {kept:,} of {changes:,} changes kept" if kept else said
 
@@ -72,6 +72,6 @@ def extent(found: Sequence[tuple[str, Source]]) -> str:
 
 def lines(files: Sequence[FileChanges]) -> str:
     """How many lines they add and remove."""
-    added = sum(it.counts[0] for it in files)
-    removed = sum(it.counts[1] for it in files)
+    added = sum(file.counts[0] for file in files)
+    removed = sum(file.counts[1] for file in files)
     return f"{many(added, 'line')} added, {removed:,} removed"

@@ -56,12 +56,12 @@ class ShownTurns:
         window = view.window()
         if window is None:
             return
-        there = {it.turn for it in self._all(window)}
-        missing = [it for it in _kept(view) if it.turn not in there]
-        self._missing += [(window.id(), it) for it in missing]
+        there = {shown.turn for shown in self._all(window)}
+        missing = [shown for shown in _kept(view) if shown.turn not in there]
+        self._missing += [(window.id(), shown) for shown in missing]
         self._note(view)
-        for it in missing:
-            self._stories.begin(self._bring_back(window, it), window)
+        for shown in missing:
+            self._stories.begin(self._bring_back(window, shown), window)
 
     async def _bring_back(self, window: sublime.Window, shown: ShownTurn) -> None:
         found: Sequence[Edit] = ()
@@ -77,26 +77,26 @@ class ShownTurns:
     def _note(self, view: sublime.View) -> None:
         window = view.window()
         if window is not None:
-            values = [asdict(it) for it in self._all(window)]
+            values = [asdict(shown) for shown in self._all(window)]
             if values or view.settings().has(TURNS):
                 view.settings().set(TURNS, values)
 
     def _all(self, window: sublime.Window) -> list[ShownTurn]:
-        missing = [it for id, it in self._missing if id == window.id()]
+        missing = [shown for id, shown in self._missing if id == window.id()]
         return [*self._edits.shown(window), *missing]
 
 
 def _kept(view: sublime.View) -> list[ShownTurn]:
     """Without damaged ones."""
     stored = view.settings().get(TURNS)
-    found = (_shown(it) for it in (stored if isinstance(stored, (list, tuple)) else ()))
-    return [it for it in found if it is not None]
+    found = (_shown(value) for value in (stored if isinstance(stored, (list, tuple)) else ()))
+    return [shown for shown in found if shown is not None]
 
 
 def _shown(stored: Any) -> ShownTurn | None:
     values = stored if isinstance(stored, Mapping) else {}
-    turn, client, paths = (values.get(it) for it in ("turn", "client", "paths"))
+    turn, client, paths = (values.get(key) for key in ("turn", "client", "paths"))
     texts = [turn, client, *(paths if isinstance(paths, (list, tuple)) else [None])]
-    if not all(isinstance(it, str) for it in texts):
+    if not all(isinstance(text, str) for text in texts):
         return None
     return ShownTurn(texts[0], texts[1], tuple(texts[2:]))

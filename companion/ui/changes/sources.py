@@ -135,7 +135,7 @@ def title(path: str, window: sublime.Window) -> str:
     """The path as a heading has it: from a folder of the window on, if it is in one; with the
     folder's name if there are several."""
     folders = window.folders() if window.is_valid() else []
-    names = [os.path.basename(it) for it in folders]
+    names = [os.path.basename(folder) for folder in folders]
     for folder, name in zip(folders, names):
         if path.startswith(os.path.join(folder, "")) and names.count(name) == 1:
             # Two folders may have files of the same name.

@@ -70,6 +70,6 @@ class Steps(Step):
     steps: Sequence[Step]
 
     def go(self, is_undo: bool) -> list[sublime.View] | None:
-        found = [it.go(is_undo) for it in (self.steps[::-1] if is_undo else self.steps)]
-        done = [it for it in found if it is not None]
+        found = [step.go(is_undo) for step in (self.steps[::-1] if is_undo else self.steps)]
+        done = [views for views in found if views is not None]
         return [view for each in done for view in each] if done else None

@@ -134,7 +134,9 @@ class TypedEdits:
                 self.put_aside(window, self._section(id))
         # The user may have typed in it before the sheet heard that it is open.
         is_as_shown = view is not None and texts.text_of(view) == shown
-        is_done = is_as_shown and view is not None and all([self._put(view, it) for it in edits])
+        is_done = (
+            is_as_shown and view is not None and all([self._put(view, edit) for edit in edits])
+        )
         is_aside = not is_done and self.put_aside(window, self._section(id))
         self._opened(id, is_done, is_aside)
 
@@ -148,11 +150,11 @@ class TypedEdits:
         the user; `refused` was not passed on. Gives whether there was anything to keep."""
         text = _text_of(section)
         passed_on = self._passed_on.get(section.file.id, []) if section is not None else []
-        if section is None or text is None or not any(it.new for it in refused or passed_on):
+        if section is None or text is None or not any(edit.new for edit in refused or passed_on):
             return False
         # The places of later ones count in a text with the earlier ones.
-        for it in [*passed_on, *refused]:
-            text = text[: it.start] + it.new + text[it.start + len(it.old) :]
+        for edit in [*passed_on, *refused]:
+            text = text[: edit.start] + edit.new + text[edit.start + len(edit.old) :]
         home = window or sublime.active_window()
         # Not now: the sheet may be closing, and no tab opens within that.
         queues.on_ui_thread(partial(texts.return_text, home, section.file.title, text, YOURS))

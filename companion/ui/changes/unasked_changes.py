@@ -48,7 +48,7 @@ class UnaskedChanges:
 
     def entries(self, window: sublime.Window) -> Iterator[SheetEntry]:
         """Those of the window, oldest first."""
-        edits = [it for it in self._book.of_window(window) if it.turn and not it.problem]
+        edits = [edit for edit in self._book.of_window(window) if edit.turn and not edit.problem]
         open_views = self._open = self._written.views() if edits else {}
         for edit in edits:
             view = open_views.get(edit.id)
@@ -136,9 +136,11 @@ class UnaskedChanges:
         """The user has looked at it, and wants to do so again. What they made of the file stays; if
         that was nothing of the edit, it is made again."""
         there = [
-            it
-            for it in self._book.of_window(window)
-            if (it.turn, it.path) == (edit.turn, edit.path) and it.is_seen and not it.problem
+            other
+            for other in self._book.of_window(window)
+            if (other.turn, other.path) == (edit.turn, edit.path)
+            and other.is_seen
+            and not other.problem
         ]
         if not there:
             return await self._make_again(edit, present, window)

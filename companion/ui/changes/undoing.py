@@ -108,7 +108,7 @@ class Undoing:
         if chosen != 0:
             return
         # Those that are undone, and those that are not possible any more.
-        over, problems = [it for it in last.takes if it not in takes], []
+        over, problems = [take for take in last.takes if take not in takes], []
         try:
             for take in reversed(takes):
                 # Some do not wait for anything.
@@ -127,7 +127,7 @@ class Undoing:
         known = self._of(sheet)
         at = _place(known, last)
         if at is not None:
-            left = [it for it in known[at].takes if it not in over]
+            left = [take for take in known[at].takes if take not in over]
             known[at : at + 1] = [replace(last, takes=left)] if left else []
         self._remember(sheet)
         self.show_undo(sheet)
@@ -135,7 +135,7 @@ class Undoing:
     def _last(self, sheet: ChangeSheet) -> tuple[SheetDecision | None, Sequence[UndoStep]]:
         """The last decision of which something can be undone still, and what that is."""
         for each in reversed(self._of(sheet)):
-            possible = [it for it in each.takes if self._is_possible(it)]
+            possible = [take for take in each.takes if self._is_possible(take)]
             if possible:
                 return each, possible
         return None, ()
@@ -146,16 +146,16 @@ class Undoing:
 
     def _of(self, sheet: ChangeSheet) -> list[SheetDecision]:
         if sheet.buffer_id not in self._decisions:
-            stored = [it.settings().get(ACCEPTED) for it in sheet.views[:1]]
+            stored = [view.settings().get(ACCEPTED) for view in sheet.views[:1]]
             ids = stored[0] if stored and isinstance(stored[0], (list, tuple)) else ()
-            takes = [of_accepted(self._history, it) for it in ids if isinstance(it, str)]
+            takes = [of_accepted(self._history, id) for id in ids if isinstance(id, str)]
             self._decisions[sheet.buffer_id] = [SheetDecision(True, takes)] if takes else []
         return self._decisions[sheet.buffer_id]
 
     def _remember(self, sheet: ChangeSheet) -> None:
         """For the time after a restart."""
-        accepted = [it for it in self._of(sheet) if it.is_accepted]
-        ids = [it.edit_id for each in accepted[-1:] for it in each.takes if it.edit_id]
+        accepted = [decision for decision in self._of(sheet) if decision.is_accepted]
+        ids = [take.edit_id for each in accepted[-1:] for take in each.takes if take.edit_id]
         for view in sheet.views:
             if ids or view.settings().has(ACCEPTED):
                 view.settings().set(ACCEPTED, ids)
@@ -164,4 +164,4 @@ class Undoing:
 def _place(known: Sequence[SheetDecision], decision: SheetDecision) -> int | None:
     """Where the decision of this press and kind stands; None if it is not known."""
     of = decision.press, decision.is_accepted
-    return next((at for at, it in enumerate(known) if (it.press, it.is_accepted) == of), None)
+    return next((at for at, each in enumerate(known) if (each.press, each.is_accepted) == of), None)

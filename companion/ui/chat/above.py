@@ -61,7 +61,7 @@ class Above:
 
     def detach(self, gone: Iterable[Attached]) -> None:
         left = set(gone)
-        self._set(tuple(it for it in self.attached if it not in left))
+        self._set(tuple(attachment for attachment in self.attached if attachment not in left))
 
     def _set(self, attached: tuple[Attached, ...]) -> None:
         if attached != self.attached:
@@ -82,12 +82,12 @@ class Above:
 
 
 def _rows(queue: Queue, attached: Sequence[Attached]) -> tuple[LinkRow, ...]:
-    rows = [_waiting(it, queue) for it in queue.messages[:MOST]]
+    rows = [_waiting(message, queue) for message in queue.messages[:MOST]]
     if len(queue.messages) > MOST:
         rows.append(LinkRow(MORE.format(len(queue.messages) - MOST)))
     if queue.problem:
         rows.append(LinkRow(str(queue.problem)))
-    return (*rows, *(_attached(place, it) for place, it in enumerate(attached)))
+    return (*rows, *(_attached(place, attachment) for place, attachment in enumerate(attached)))
 
 
 def summary(message: QueuedMessage) -> str:
@@ -118,13 +118,14 @@ def _attached(place: int, attached: Attached) -> LinkRow:
 
 
 def _html(rows: Sequence[LinkRow], columns: int) -> str:
-    paragraphs = "".join(_paragraph(it, columns) for it in rows)
+    paragraphs = "".join(_paragraph(row, columns) for row in rows)
     return f'<body id="gemini-companion-chat">{STYLE}{paragraphs}</body>'
 
 
 def _paragraph(row: LinkRow, columns: int) -> str:
     links = [
-        (f'· <a href="{html.escape(it)}">{label}</a>', len(label) + 2) for label, it in row.links
+        (f'· <a href="{html.escape(href)}">{label}</a>', len(label) + 2)
+        for label, href in row.links
     ]
     pieces = [*wrapping.words(row.text, columns), *links]
     return f"<p>{'<br>'.join(wrapping.rows(pieces, columns))}</p>"

@@ -47,12 +47,12 @@ async def rows(chats: ChatActions) -> Sequence[AgentRow]:
     await chats.engines.needed()
     named = {each.id for each in settings.of().agents}
     found = await service.ask(Agents())
-    return sorted(found, key=lambda it: (not it.is_usual, it.id not in named, not it.is_there))
+    return sorted(found, key=lambda row: (not row.is_usual, row.id not in named, not row.is_there))
 
 
 async def chosen_of(window: sublime.Window, found: Sequence[AgentRow]) -> AgentRow | None:
     """The one of these that the user chooses; None for none."""
-    number = await panels.choice(window, [_item(it) for it in found], WHICH)
+    number = await panels.choice(window, [_item(row) for row in found], WHICH)
     return found[number] if number >= 0 else None
 
 

@@ -81,7 +81,7 @@ def ways_of(agent: str) -> tuple[Way, ...]:
     if row is None:
         return ()
     own = replace(WITH_OWN, details=WITH_OWN.details.format(row.own_login))
-    return (*(it for it in WAYS if it.kind in row.kinds), *([own] if row.own_login else []))
+    return (*(way for way in WAYS if way.kind in row.kinds), *([own] if row.own_login else []))
 
 
 def what_to_do(agent: str) -> str:
@@ -108,7 +108,7 @@ async def log_in(
     ways = ways_of(agent)
     number = 0
     if len(ways) > 1:
-        items = [panels.item(it.label, it.details) for it in ways]
+        items = [panels.item(way.label, way.details) for way in ways]
         number = await panels.choice(window, items, WHICH.format(name))
     if not 0 <= number < len(ways):
         return

@@ -86,9 +86,13 @@ class Answering:
         """A link of a question: DECIDE, ANSWER or DECLINE of `chat/rendered`, and the members of
         its argument."""
         window, id = view.window(), told.get("call") or told.get("elicitation")
-        found = [it for it in chat.waiting if (it.turn, it.id) == (told.get("turn"), id)]
+        found = [
+            question
+            for question in chat.waiting
+            if (question.turn, question.id) == (told.get("turn"), id)
+        ]
         if action == rendered.DECIDE:
-            found = [it for it in found if it.revision == told.get("revision")]
+            found = [question for question in found if question.revision == told.get("revision")]
         if window is None or not found:
             self._tell(OVER)
             return
@@ -97,7 +101,9 @@ class Answering:
             if self._is_open(asked):
                 self._answer(asked, window, ALLOW if action == rendered.ANSWER else DENY)
             return
-        options = [it for it in asked.question.options if it.outcome == told.get("outcome")]
+        options = [
+            option for option in asked.question.options if option.outcome == told.get("outcome")
+        ]
         for option in options:
             is_no = option.outcome == CANCEL
             if option.outcome == MODIFY:
@@ -153,9 +159,9 @@ class Answering:
 
     def _choose(self, asked: WaitingQuestion, window: sublime.Window, decision: str) -> None:
         offered = asked.question.options
-        fitting = [it for it in offered if it.outcome in OUTCOMES[decision]]
+        fitting = [option for option in offered if option.outcome in OUTCOMES[decision]]
         if not fitting:
-            self._tell(NO_SUCH.format(decision, ", ".join(str(it.label) for it in offered)))
+            self._tell(NO_SUCH.format(decision, ", ".join(str(option.label) for option in offered)))
         elif decision == DENY_WITH_NOTE:
             self._stories.begin(self._replies.deny_with_note(asked, fitting[0], window), window)
         elif len(fitting) == 1:
@@ -175,4 +181,11 @@ class Answering:
 def _waiting(chat: ChatView, told: Mapping[str, Any]) -> WaitingQuestion | None:
     """The question that a link is about; None if it waits no more."""
     key = told.get("turn"), told.get("call")
-    return next((WaitingQuestion(chat, it) for it in chat.waiting if (it.turn, it.id) == key), None)
+    return next(
+        (
+            WaitingQuestion(chat, question)
+            for question in chat.waiting
+            if (question.turn, question.id) == key
+        ),
+        None,
+    )

@@ -85,7 +85,7 @@ class AskedCall:
     @property
     def changed(self) -> list[Diff]:
         """Those of them that the user has changed."""
-        return [it for it in self.wanted if it.new_text != self.shown[it.path].proposed]
+        return [edit for edit in self.wanted if edit.new_text != self.shown[edit.path].proposed]
 
 
 def reviews(are_kept: bool = False) -> Iterator[tuple[sublime.View, DiffRecord]]:
@@ -138,5 +138,7 @@ def whole(
         found = None if found is None else edited(found, diff, diff.new_text)
     if found is not None:
         return present, Shown(present.text, found)
-    before, after = ("\n".join(it) for it in zip(*((it.old_text, it.new_text) for it in edits)))
+    before, after = (
+        "\n".join(texts) for texts in zip(*((edit.old_text, edit.new_text) for edit in edits))
+    )
     return Original(before, bool(before)), Shown(before, after)

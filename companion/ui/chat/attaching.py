@@ -96,11 +96,11 @@ class Attaching:
 
     async def _attach_open(self, window: sublime.Window, chat: ChatView) -> None:
         paths, is_excluded = sending.open_paths(window), sharing_settings.excluder(window)
-        told = await background.start(lambda: [it for it in paths if not is_excluded(it)])
+        told = await background.start(lambda: [path for path in paths if not is_excluded(path)])
         if not told:
             self._tell(sending.NO_FILES)
             return
-        chat.above.attach([_of("file", it, window) for it in told])
+        chat.above.attach([_of("file", path, window) for path in told])
         if len(told) < len(paths):
             self._tell(WITHOUT.format(len(paths) - len(told)))
 
@@ -145,16 +145,16 @@ def _offered(
 ) -> list[str]:
     """Open files first; what is excluded is not among them."""
     if what == "folder":
-        fitting = [it for it in names if it.endswith("/")]
+        fitting = [name for name in names if name.endswith("/")]
     elif what == "image":
-        fitting = [it for it in names if it.lower().endswith(IMAGES)]
+        fitting = [name for name in names if name.lower().endswith(IMAGES)]
     else:
         top = os.path.join(folder, "")
-        shorter = [it[len(top) :] if it.startswith(top) else it for it in near]
-        fitting = [*(it.replace(os.sep, "/") for it in shorter), *names]
-        fitting = [it for it in fitting if not it.endswith("/")]
+        shorter = [name[len(top) :] if name.startswith(top) else name for name in near]
+        fitting = [*(name.replace(os.sep, "/") for name in shorter), *names]
+        fitting = [name for name in fitting if not name.endswith("/")]
     each = list(dict.fromkeys(fitting))[:MOST]
-    return [it for it in each if not is_excluded(os.path.join(folder, it))]
+    return [name for name in each if not is_excluded(os.path.join(folder, name))]
 
 
 def _of(what: str, path: str, window: sublime.Window) -> Attached:

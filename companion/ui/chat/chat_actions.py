@@ -219,7 +219,7 @@ class ChatActions:
             return
         words = chat.composer.text if text is None else text
         attached = chat.above.attached if text is None else ()
-        if words.strip() or any(it.text.strip() for it in attached):
+        if words.strip() or any(attachment.text.strip() for attachment in attached):
             written = words if text is None else ""
             self._sending.begin(window, chat, words, written, attached)
         else:

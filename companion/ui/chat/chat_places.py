@@ -16,13 +16,13 @@ NO_CHAT = "This window has no chat."
 def views_of(conversation: str) -> list[sublime.View]:
     """All that show the conversation."""
     all_views = (view for window in sublime.windows() for view in window.views())
-    return [it for it in all_views if it.settings().get(CONVERSATION) == conversation]
+    return [view for view in all_views if view.settings().get(CONVERSATION) == conversation]
 
 
 def view_of(conversation: str, window: sublime.Window) -> sublime.View | None:
     """A view of the conversation, in this window if there is one; None if no window has one."""
     found = views_of(conversation)
-    return next((it for it in found if it.window() == window), found[0] if found else None)
+    return next((view for view in found if view.window() == window), found[0] if found else None)
 
 
 def in_front(

@@ -81,11 +81,11 @@ class ChatTabs:
         if front is not None and self.of(front) is not None:
             return front
         found = [view for view in window.views() if self.of(view) is not None]
-        return max(found, key=lambda it: it.id()) if found else None
+        return max(found, key=lambda view: view.id()) if found else None
 
     def in_sight(self, window: sublime.Window) -> sublime.View | None:
         """A chat that is in front in its group; None if none is."""
-        return next((it for it in _in_sight(window) if self.of(it) is not None), None)
+        return next((view for view in _in_sight(window) if self.of(view) is not None), None)
 
     # What happens to views
 
@@ -148,7 +148,7 @@ class ChatTabs:
             return
         del self._chats[view.buffer_id()]
         chat.close()
-        if any(it.conversation == chat.conversation for it in self.chats):
+        if any(other.conversation == chat.conversation for other in self.chats):
             # A tab that a project brought back shows it, too.
             return
         self.closings.emit(chat)
@@ -225,7 +225,7 @@ def _in_sight(window: sublime.Window) -> list[sublime.View]:
     active = window.active_group()
     groups = sorted(range(window.num_groups()), key=lambda group: group != active)
     shown = map(window.active_view_in_group, groups)
-    return [it for it in shown if it is not None]
+    return [view for view in shown if view is not None]
 
 
 def _link_at_caret(chat: ChatView, view: sublime.View) -> Link | None:

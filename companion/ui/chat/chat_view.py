@@ -191,7 +191,7 @@ class ChatView:
             self._drawing.reset(patches)
         typed, self._typed_above = self._typed_above, None
         if typed is not None:
-            transcript = "".join(it.rendered.text for it in patches)
+            transcript = "".join(patch.rendered.text for patch in patches)
             self._repair.keep(typed.add_to(self.composer.known_text, transcript))
         self._sign_transcript()
 
@@ -235,7 +235,7 @@ class ChatView:
 
 
 def _read(text: str, view: sublime.View, draft: str | None, draft_at: float) -> RestoredChat:
-    carets, settings = [it.end() for it in view.sel()], view.settings()
+    carets, settings = [region.end() for region in view.sel()], view.settings()
     left = settings.get(LEFT)
     if isinstance(left, (int, float)) and draft_at <= left and COMPOSER in text:
         draft = None
@@ -273,4 +273,4 @@ async def workspace_of(chat: ChatView, window: sublime.Window) -> str:
 
 def _as_in_window(folder: str, folders: Sequence[str]) -> str:
     """Waits for the disk."""
-    return next((it for it in folders if os.path.realpath(it) == folder), folder)
+    return next((each for each in folders if os.path.realpath(each) == folder), folder)

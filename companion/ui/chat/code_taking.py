@@ -70,7 +70,7 @@ class CodeTaking:
 
 
 def _at(blocks: list[CodeBlock], offset: int) -> CodeBlock | None:
-    return next((it for it in blocks if it.start <= offset < it.end), None)
+    return next((block for block in blocks if block.start <= offset < block.end), None)
 
 
 def _lines(code: str) -> tuple[str, str]:

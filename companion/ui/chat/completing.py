@@ -63,9 +63,9 @@ class Completing:
     ) -> sublime.CompletionList | None:
         """What to offer for the word before the carets; None for what other packages do."""
         chat, window = self._tabs.of(view), view.window()
-        if chat is None or window is None or any(it < chat.composer.start for it in points):
+        if chat is None or window is None or any(point < chat.composer.start for point in points):
             return None
-        before = {_before(chat, view, it) for it in points}
+        before = {_before(chat, view, point) for point in points}
         if len(before) != 1:
             return None
         (text,) = before
@@ -75,7 +75,7 @@ class Completing:
             asked = TypedWord(_without_end(name.group(1), prefix), prefix)
             self._stories.begin(self._find(chat, window, asked, found), view)
             return found
-        is_first = all(it - chat.composer.start < REACH for it in points)
+        is_first = all(point - chat.composer.start < REACH for point in points)
         if command is not None and is_first and command.group(1).endswith(prefix):
             return _commands(chat, _without_end(command.group(1), prefix))
         return None
@@ -136,16 +136,16 @@ def _without_end(text: str, end: str) -> str:
 def _commands(chat: ChatView, fixed: str) -> sublime.CompletionList:
     """Those that begin so; what the agent is not allowed to be told is not among them."""
     told = chat.told.commands if chat.told is not None else ()
-    fitting = [it for it in told if it.is_allowed and it.name.startswith(fixed)]
+    fitting = [command for command in told if command.is_allowed and command.name.startswith(fixed)]
     items = [
         sublime.CompletionItem(
-            it.name[len(fixed) :],
-            annotation=shown_line(it.hint),
-            completion=it.name[len(fixed) :] + " ",
+            command.name[len(fixed) :],
+            annotation=shown_line(command.hint),
+            completion=command.name[len(fixed) :] + " ",
             kind=AGENTS,
-            details=html.escape(shown_line(it.description), quote=False),
+            details=html.escape(shown_line(command.description), quote=False),
         )
-        for it in fitting
+        for command in fitting
     ]
     return sublime.CompletionList(items, sublime.INHIBIT_WORD_COMPLETIONS)
 
@@ -163,11 +163,12 @@ def _items(
         return not is_excluded(os.path.join(folder, name))
 
     best = matching(names, asked.fixed, asked.typed, is_offered, MOST)
-    items = [_name(it, asked.fixed) for it in best]
+    items = [_name(path, asked.fixed) for path in best]
     letters = in_order(asked.typed)
-    fitting = [it for it in symbols if it.name and letters.match(it.name.lower())][:MOST]
-    excluded = {it for it in {each.path for each in fitting} if is_excluded(it)}
-    return items + [_symbol(it, folder) for it in fitting if it.path not in excluded]
+    named = (symbol for symbol in symbols if symbol.name)
+    fitting = [symbol for symbol in named if letters.match(symbol.name.lower())][:MOST]
+    excluded = {path for path in {each.path for each in fitting} if is_excluded(path)}
+    return items + [_symbol(symbol, folder) for symbol in fitting if symbol.path not in excluded]
 
 
 def _name(name: str, fixed: str) -> sublime.CompletionItem:

@@ -42,11 +42,11 @@ class ComposerCarets:
 
     def is_left(self, view: sublime.View) -> bool:
         """Whether a caret or a selection reaches into the transcript."""
-        return any(it.begin() < self.start for it in view.sel())
+        return any(region.begin() < self.start for region in view.sel())
 
     def is_at_start(self, view: sublime.View) -> bool:
         """Whether there is nothing before a caret that could be deleted."""
-        return any(it.empty() and it.b == self.start for it in view.sel())
+        return any(region.empty() and region.b == self.start for region in view.sel())
 
     def has_caret(self, view: sublime.View) -> bool:
         """Whether there is one caret, nothing is selected, and it is here."""
@@ -67,7 +67,8 @@ class ComposerCarets:
 
     def is_selected(self, view: sublime.View) -> bool:
         """Whether all of the text is, so that more than that can only be the transcript."""
-        return [(it.begin(), it.end()) for it in view.sel()] == [(self.start, view.size())]
+        selected = [(region.begin(), region.end()) for region in view.sel()]
+        return selected == [(self.start, view.size())]
 
     def put_caret(self, view: sublime.View, point: int) -> None:
         texts.select(view, [(point, point)])

@@ -66,11 +66,11 @@ class Composing:
         is_excluded = sharing_settings.excluder(window)
         folder = await workspace_of(chat, window)
         named = await background.start(
-            lambda: [it for it in named_files(text, folder) if is_excluded(it)]
+            lambda: [file for file in named_files(text, folder) if is_excluded(file)]
         )
         if not named:
             return True
-        question = EXCLUDED.format(", ".join(os.path.basename(it) for it in named))
+        question = EXCLUDED.format(", ".join(os.path.basename(path) for path in named))
         panel = self._panels[chat.conversation] = Panel(window)
         try:
             return bool(chat.views) and await panel.choice([NO, YES], question) == 1

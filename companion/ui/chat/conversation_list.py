@@ -95,7 +95,7 @@ class ConversationList:
         while listed.infos or listed.words:
             items: list[Item] = [
                 ALL if listed.words else FIND,
-                *(self._item(it, listed) for it in listed.infos),
+                *(self._item(info, listed) for info in listed.infos),
             ]
             more = [OLDER] if listed.cursor else []
             # Enter is for the newest one, and not for a search.
@@ -247,5 +247,7 @@ def _agent(info: SessionInfo) -> str:
 
 
 def _file_name(title: str) -> str:
-    name = "".join(it if it.isalnum() or it in " -_." else "-" for it in title)
+    name = "".join(
+        character if character.isalnum() or character in " -_." else "-" for character in title
+    )
     return " ".join(name.split())[:60].strip(" .-") + ".md" if name.strip(" .-") else "chat.md"

@@ -50,7 +50,9 @@ class Decorations:
         folds: list[sublime.Region] = []
         for begin, block in blocks:
             self.draw(view, block, begin)
-            folds += [sublime.Region(it.start + begin, it.end + begin) for it in block.drawn.folds]
+            folds += [
+                sublime.Region(fold.start + begin, fold.end + begin) for fold in block.drawn.folds
+            ]
         if folds:
             view.fold(folds)
 
@@ -67,13 +69,13 @@ class Decorations:
 def fold(view: sublime.View, part: Rendered, begin: int) -> None:
     """Fold what is folded at first in a part that begins there."""
     if part.folds:
-        view.fold([sublime.Region(it.start, it.end) for it in moved(part.folds, begin)])
+        view.fold([sublime.Region(fold.start, fold.end) for fold in moved(part.folds, begin)])
 
 
 def is_opened(view: sublime.View, block: DrawnBlock, begin: int) -> bool:
     """Whether the user has unfolded something of the block."""
     folds = moved(block.drawn.folds, begin)
-    return not all(view.is_folded(sublime.Region(it.start, it.end)) for it in folds)
+    return not all(view.is_folded(sublime.Region(fold.start, fold.end)) for fold in folds)
 
 
 def _regions(part: Rendered, begin: int) -> dict[str, list[sublime.Region]]:
@@ -84,10 +86,10 @@ def _regions(part: Rendered, begin: int) -> dict[str, list[sublime.Region]]:
             region = sublime.Region(begin + mark.start, begin + mark.end)
             found.setdefault(mark.kind, []).append(region)
     # A button is outlined already.
-    buttons = {(it.start, it.end) for it in part.marks if it.kind == rendered.BUTTON}
-    links = [it for it in part.links if (it.start, it.end) not in buttons]
+    buttons = {(mark.start, mark.end) for mark in part.marks if mark.kind == rendered.BUTTON}
+    links = [link for link in part.links if (link.start, link.end) not in buttons]
     if links:
-        found[LINK] = [sublime.Region(begin + it.start, begin + it.end) for it in links]
+        found[LINK] = [sublime.Region(begin + link.start, begin + link.end) for link in links]
     return found
 
 

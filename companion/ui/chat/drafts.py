@@ -119,12 +119,16 @@ class Drafts:
 
     def others(self, known: Container[str]) -> list[tuple[str, str, str]]:
         """Id, folder and text of those that are not of these conversations."""
-        found = [(id, it.folder, it.text) for id, it in self._drafts.items()]
-        return [it for it in found if it[0] not in known]
+        found = [(id, draft.folder, draft.text) for id, draft in self._drafts.items()]
+        return [draft for draft in found if draft[0] not in known]
 
     def latest(self, folder: str) -> str | None:
         """The conversation of the folder with a text that was typed last; None if there is none."""
-        found = [id for id, it in self._drafts.items() if it.folder == folder and not it.is_empty]
+        found = [
+            id
+            for id, draft in self._drafts.items()
+            if draft.folder == folder and not draft.is_empty
+        ]
         return found[-1] if found else None
 
     def save(self) -> None:
@@ -151,7 +155,7 @@ class Drafts:
 
     def _write(self) -> None:
         """On the writer's thread, which may take its time for long texts."""
-        texts = {id: asdict(it) for id, it in self._saved.items()}
+        texts = {id: asdict(draft) for id, draft in self._saved.items()}
         data = json.dumps(texts).encode("ascii")
         try:
             private_files.make_parents(self._path)
@@ -186,8 +190,12 @@ def _read(path: str) -> dict[str, Draft]:
         with suppress(OSError):
             os.replace(path, path + ".damaged")
         return {}
-    found = {} if not isinstance(stored, Mapping) else {id: _draft(it) for id, it in stored.items()}
-    return {id: it for id, it in found.items() if it is not None}
+    found = (
+        {}
+        if not isinstance(stored, Mapping)
+        else {id: _draft(value) for id, value in stored.items()}
+    )
+    return {id: draft for id, draft in found.items() if draft is not None}
 
 
 def _draft(stored: Any) -> Draft | None:

@@ -38,7 +38,7 @@ class DrawnBlock:
         # Of a long block, only the rows that change are looked at.
         first, last = old.text.rfind("\n", 0, start) + 1, old.text.find("\n", end)
         behind = len(old.text) - last if last >= 0 else 0
-        before, now = (it[first : len(it) - behind] for it in (old.text, text))
+        before, now = (lines[first : len(lines) - behind] for lines in (old.text, text))
         self.rows_digest += rows_digest(now) - rows_digest(before)
         self.drawn = Rendered(
             text,
@@ -103,7 +103,9 @@ class DrawnDocument:
 
     def prepend(self, patches: Sequence[Patch]) -> None:
         """These blocks, each as a whole, come before the others."""
-        blocks = [self._made(it.block, it.rendered) for it in patches if it.rendered.text]
+        blocks = [
+            self._made(patch.block, patch.rendered) for patch in patches if patch.rendered.text
+        ]
         self._blocks[:0] = blocks
         self.size += sum(block.size for block in blocks)
         self._rows_digest += sum(block.rows_digest for block in blocks)
@@ -142,7 +144,7 @@ class DrawnDocument:
             begin = end - block.size
             if begin <= point:
                 found = moved(block.drawn.links, begin) if point < end else ()
-                return [it for it in found if it.start <= point < it.end]
+                return [link for link in found if link.start <= point < link.end]
             end = begin
         return []
 
@@ -183,12 +185,12 @@ def _signature(size: int, digest: int) -> str:
 
 def moved(items: Sequence[T], by: int) -> tuple[T, ...]:
     """The same ranges further on."""
-    return tuple(replace(it, start=it.start + by, end=it.end + by) for it in items)
+    return tuple(replace(item, start=item.start + by, end=item.end + by) for item in items)
 
 
 def _replaced(old: Sequence[T], start: int, end: int, new: Sequence[T], size: int) -> tuple[T, ...]:
     """Those before and behind the range, with the new ones between them; `size` is that of the new
     text. What is partly in the range goes with it."""
-    before = [it for it in old if it.end <= start]
-    behind = [it for it in old if it.start >= end and it.end > start]
+    before = [item for item in old if item.end <= start]
+    behind = [item for item in old if item.start >= end and item.end > start]
     return tuple(before) + moved(new, start) + moved(behind, size - (end - start))

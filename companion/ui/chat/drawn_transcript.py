@@ -67,7 +67,7 @@ class DrawnTranscript:
         part = self._undrawn.take(kept)
         composer = self._composer()
         self.document = DrawnDocument(old[:kept], self.document.numbered)
-        change = _difference(old, kept, "".join(it.rendered.text for it in part))
+        change = _difference(old, kept, "".join(patch.rendered.text for patch in part))
         self._surface.replace(
             change.at,
             change.at + len(change.removed),
@@ -102,7 +102,7 @@ class DrawnTranscript:
     def _draw_part(self) -> None:
         """The last one that is not drawn. What stands in its place already is not written."""
         part = self._undrawn.take()
-        text, above = "".join(it.rendered.text for it in part), self.document.above_size
+        text, above = "".join(patch.rendered.text for patch in part), self.document.above_size
         is_there, composer = self.document.ends_above(text), self._composer()
         self.document.cut_above(above - len(text) if is_there else 0)
         end, text = (0, "") if is_there else (above, text)

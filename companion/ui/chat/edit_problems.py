@@ -89,10 +89,10 @@ class EditProblems:
         path, window = view.file_name(), view.window()
         every = [
             known
-            for it in {*self._working, *self._edited}
-            for known in (self._known(it), self._since.get(it))
+            for id in {*self._working, *self._edited}
+            for known in (self._known(id), self._since.get(id))
         ]
-        awaiting = [it for it in every if it is not None and path not in it]
+        awaiting = [known for known in every if known is not None and path not in known]
         reports = diagnostics.reports(window, view) if awaiting and window is not None else {}
         if path is None or window is None or not reports:
             return
@@ -132,7 +132,7 @@ class EditProblems:
             return ()
         lines = {path: _lines(window, path, known.get(path)) for path in may}
         told = [(path, found) for path, found in lines.items() if found]
-        awaited = {it for it in may if not lines[it] and _is_awaited(window, known.get(it))}
+        awaited = {path for path in may if not lines[path] and _is_awaited(window, known.get(path))}
         # Sublime loads a file again some time after it was written.
         soon = {path for path, at in edited.items() if self._now() - at < LOADED}
         waiting = frozenset(awaited | soon.difference(tabs.values()))
@@ -150,18 +150,18 @@ class EditProblems:
             self._end(conversation, found)
         elif not self._edited.get(conversation):
             self._loaded.pop(conversation, None)
-        for path, it in self._since.pop(conversation, {}).items():
-            self._known(conversation).setdefault(path, it)
+        for path, loaded in self._since.pop(conversation, {}).items():
+            self._known(conversation).setdefault(path, loaded)
 
     def _end(self, conversation: str, found: _Found) -> None:
         known = self._known(conversation)
-        over = {it: known.pop(it, None) for it in found.over}
-        told = ((it, over[it]) for it in found.told)
-        self._told[conversation] = {path: it for path, it in told if it is not None}
+        over = {path: known.pop(path, None) for path in found.over}
+        told = ((path, over[path]) for path in found.told)
+        self._told[conversation] = {path: loaded for path, loaded in told if loaded is not None}
         edited = self._edited.pop(conversation, {})
-        left = {it: edited.get(it, 0.0) for it in found.waiting}
+        left = {path: edited.get(path, 0.0) for path in found.waiting}
         # The agent may have gone on meanwhile.
-        left.update((it, at) for it, at in edited.items() if found.edited.get(it) != at)
+        left.update((path, at) for path, at in edited.items() if found.edited.get(path) != at)
         if left:
             self._edited[conversation] = left
         if conversation not in self._working:
@@ -171,29 +171,29 @@ class EditProblems:
 
     def taken_back(self, conversation: str) -> None:
         """The agent does not get the last message."""
-        for path, it in self._told.pop(conversation, {}).items():
-            self._known(conversation).setdefault(path, it)
+        for path, loaded in self._told.pop(conversation, {}).items():
+            self._known(conversation).setdefault(path, loaded)
             self._edited.setdefault(conversation, {})[path] = self._now()
 
 
 def _tabs_of(edited: Sequence[str], tabs: Sequence[str]) -> dict[str, str]:
     """The paths of tabs whose files were edited, with those by which an agent names them: by their
     real paths. Waits for the disk."""
-    named = {os.path.realpath(it): it for it in edited}
-    real = ((it, os.path.realpath(it)) for it in tabs)
-    return {it: named[path] for it, path in real if path in named}
+    named = {os.path.realpath(path): path for path in edited}
+    real = ((tab, os.path.realpath(tab)) for tab in tabs)
+    return {tab: named[path] for tab, path in real if path in named}
 
 
-def _lines(window: sublime.Window, path: str, it: _Loaded | None) -> list[str]:
+def _lines(window: sublime.Window, path: str, loaded: _Loaded | None) -> list[str]:
     """What is new since then."""
-    if it is None or not it.view.is_valid() or it.view.is_dirty():
+    if loaded is None or not loaded.view.is_valid() or loaded.view.is_dirty():
         return []
     now = diagnostics.of(window, path)[: 2 * MAX_KNOWN]
-    return [each.text() for each in diagnostics.new(it.before, now)]
+    return [each.text() for each in diagnostics.new(loaded.before, now)]
 
 
-def _is_awaited(window: sublime.Window, it: _Loaded | None) -> bool:
+def _is_awaited(window: sublime.Window, loaded: _Loaded | None) -> bool:
     """Whether somebody who watches the file has not reported about its text yet."""
-    if it is None or not it.view.is_valid():
+    if loaded is None or not loaded.view.is_valid():
         return False
-    return not diagnostics.are_new(it.reports, diagnostics.reports(window, it.view))
+    return not diagnostics.are_new(loaded.reports, diagnostics.reports(window, loaded.view))

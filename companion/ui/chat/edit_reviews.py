@@ -91,7 +91,11 @@ class EditReviews(Owner):
         if update.state == STARTING:
             # It is not known yet what waits.
             return
-        asking = {it.id: it for it in update.waiting if it.kind == PERMISSION and it.diffs}
+        asking = {
+            question.id: question
+            for question in update.waiting
+            if question.kind == PERMISSION and question.diffs
+        }
         for key, asked in list(self._asked.items()):
             question = asking.get(key[1])
             is_same = question is not None and question.revision == asked.question.revision
@@ -106,14 +110,14 @@ class EditReviews(Owner):
 
     def closed(self, conversation: str) -> None:
         """The last tab of the chat is gone, and with it the questions."""
-        for key in [it for it in self._asked if it[0] == conversation]:
+        for key in [key for key in self._asked if key[0] == conversation]:
             self._over(key)
 
     def look(self) -> None:
         """Keep or give back what is left from before a restart: no agent waits for it. To be
         called from time to time."""
         views = list(reviews())
-        left = [it for it in views if key_of(it[1]) not in self._asked]
+        left = [pair for pair in views if key_of(pair[1]) not in self._asked]
         for view, record in left:
             self._restored(view, record)
         if left:
@@ -175,7 +179,7 @@ class EditReviews(Owner):
         self._add_seen(_on_top(views))
         asked = self._asked.get((chat, call))
         seen = asked.seen if asked is not None else set()
-        paths = [it.path for _, it in views if key_of(it) == (chat, call)]
+        paths = [record.path for _, record in views if key_of(record) == (chat, call)]
         return any(go(chat, call, path) for path in paths if path not in seen)
 
     def _add_seen(self, on_top: set[tuple[Key, str]]) -> None:
@@ -249,7 +253,7 @@ class EditReviews(Owner):
         outcome = MODIFY if changed or (edits and rejected) else ONCE if edits else CANCEL
         told = edits if outcome == MODIFY else ()
         # Unless all of them are known to be in their files.
-        missing = [it.path for it in changed]
+        missing = [edit.path for edit in changed]
         try:
             note = "\n\n".join(asked.words)
             service = await self._access.needed()

@@ -35,8 +35,11 @@ def links(update: ChatUpdate, is_long: bool = False) -> list[Piece]:
     """What can be done if it has failed, or if the user has been waiting for long; else empty."""
     actions = _actions(update) if update.state == FAILED else [STOP] if is_long else []
     id = update.conversation_id
-    made = (page.link(COMMAND, {"action": it, "conversation": id}, LABELS[it]) for it in actions)
-    return [(it, len(LABELS[action])) for it, action in zip(made, actions)]
+    made = (
+        page.link(COMMAND, {"action": action, "conversation": id}, LABELS[action])
+        for action in actions
+    )
+    return [(link, len(LABELS[action])) for link, action in zip(made, actions)]
 
 
 def _actions(update: ChatUpdate) -> list[str]:

@@ -108,7 +108,7 @@ class _Filling:
 
     async def review(self) -> int:
         """All values once more: SENT, REFUSED, the number of a field to change, or -1."""
-        rows = [[_title(it), self._shown(it)] for it in self._fields]
+        rows = [[_title(field), self._shown(field)] for field in self._fields]
         items = [[SEND, many(len(self.content), "answer")], *rows, [DECLINE_IT, ""]]
         chosen = await self._panel.choice(items, REVIEW)
         if chosen == 0:
@@ -123,7 +123,7 @@ class _Filling:
             return YES if value else NO
         names = {each.value: each.name for each in field.choices}
         parts = value if isinstance(value, list) else [value]
-        return short(one_line(", ".join(str(names.get(it, it)) for it in parts)), MAX_VALUE)
+        return short(one_line(", ".join(str(names.get(part, part)) for part in parts)), MAX_VALUE)
 
     def _caption(self, at: int, field: Field) -> str:
         count = len(self._fields)
@@ -154,8 +154,10 @@ class _Filling:
 
     async def _one(self, at: int, field: Field) -> Any:
         is_choice = field.kind == CHOICE
-        values: list[Any] = [it.value for it in field.choices] if is_choice else [True, False]
-        names = [it.name for it in field.choices] if is_choice else [YES, NO]
+        values: list[Any] = (
+            [choice.value for choice in field.choices] if is_choice else [True, False]
+        )
+        names = [choice.name for choice in field.choices] if is_choice else [YES, NO]
         if not field.is_required:
             values, names = [*values, NOTHING], [*names, LEAVE_OUT]
         known = self._known(field)
@@ -167,8 +169,8 @@ class _Filling:
         chosen = set(self._known(field) or ())
         number = 0
         while True:
-            marks = [CHOSEN if it.value in chosen else NOT_CHOSEN for it in field.choices]
-            names = [f"{mark} {it.name}" for mark, it in zip(marks, field.choices)]
+            marks = [CHOSEN if choice.value in chosen else NOT_CHOSEN for choice in field.choices]
+            names = [f"{mark} {choice.name}" for mark, choice in zip(marks, field.choices)]
             items = [*names, DONE.format(len(chosen))]
             caption = self._caption(at, field)
             number = await self._panel.choice(items, caption, selected_index=number)
@@ -177,7 +179,7 @@ class _Filling:
             if number < len(names):
                 chosen ^= {field.choices[number].value}
                 continue
-            values = [it.value for it in field.choices if it.value in chosen]
+            values = [choice.value for choice in field.choices if choice.value in chosen]
             if not values and not field.is_required:
                 return NOTHING
             if field.takes(values):
@@ -205,4 +207,4 @@ def _wanted(field: Field) -> str:
     unit = {STRING: " characters", CHOICES: " chosen"}.get(field.kind, "")
     least = f"at least {field.least:g}{unit}" if field.least is not None else ""
     most = f"at most {field.most:g}{unit}" if field.most is not None else ""
-    return ", ".join(it for it in (what, least, most) if it)
+    return ", ".join(words for words in (what, least, most) if words)

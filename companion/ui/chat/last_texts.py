@@ -28,9 +28,9 @@ class LastTexts:
     def of(self, window: sublime.Window) -> sublime.View | None:
         """The text in front, or if that is a chat or a terminal the one before it."""
         front = text_view(window)
-        groups = (window.active_view_in_group(it) for it in range(window.num_groups()))
+        groups = (window.active_view_in_group(group) for group in range(window.num_groups()))
         views = [front, *reversed(list(self._activated.values())), *groups]
-        return next((it for it in views if it is not None and _is_in(it, window)), None)
+        return next((view for view in views if view is not None and _is_in(view, window)), None)
 
 
 def _is_in(view: sublime.View, window: sublime.Window) -> bool:

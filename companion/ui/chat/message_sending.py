@@ -81,7 +81,9 @@ class MessageSending:
         try:
             await sent
             self._context.sent(chat.conversation, context)
-            all_tabs = [it for it in self._tabs.chats if it.conversation == chat.conversation]
+            all_tabs = [
+                other for other in self._tabs.chats if other.conversation == chat.conversation
+            ]
             for each in all_tabs or [chat]:
                 each.composer.take(written)
                 each.above.detach(attached)

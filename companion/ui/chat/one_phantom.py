@@ -30,7 +30,7 @@ class OnePhantom:
     def show(self, views: Sequence[sublime.View], point: int, content: str) -> None:
         """Show it below the line of the point, if it is another one or the first view is; none
         without content."""
-        view = next((it for it in views if it.is_primary()), None)
+        view = next((view for view in views if view.is_primary()), None)
         if view is None or self._shown == (view.id(), content):
             return
         self._drawing()

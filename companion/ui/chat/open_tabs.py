@@ -41,8 +41,8 @@ class OpenTabs(OpenFiles):
     def accept(self, path: str) -> None:
         """The user has accepted an edit of the file, with what is unsaved in its tab now. Which of
         these tabs is the file's is seen when the edit is saved."""
-        found = [(it, texts.unsaved_view(it)) for it in (path, *_others(path))]
-        digests = {it: text_digest(texts.text_of(view)) for it, view in found if view is not None}
+        found = [(tab, texts.unsaved_view(tab)) for tab in (path, *_others(path))]
+        digests = {tab: text_digest(texts.text_of(view)) for tab, view in found if view is not None}
         if digests:
             self._accepted[path] = digests
 
@@ -109,13 +109,13 @@ def _others(path: str) -> list[str]:
     if texts.unsaved_view(path) is not None:
         return []
     views = [view for window in application.windows() for view in window.views()]
-    dirty = [it.file_name() or "" for it in views if it.is_dirty()]
-    return [it for it in dirty if os.path.basename(it) == os.path.basename(path)]
+    dirty = [view.file_name() or "" for view in views if view.is_dirty()]
+    return [tab for tab in dirty if os.path.basename(tab) == os.path.basename(path)]
 
 
 def _same(path: str, others: Iterable[str]) -> str:
     """The first of the others that leads to the same file, else the path. Waits for the disk."""
-    return next((it for it in others if _is_same(it, path)), path)
+    return next((other for other in others if _is_same(other, path)), path)
 
 
 def _is_same(path: str, other: str) -> bool:
@@ -133,7 +133,7 @@ def _look(path: str, name: str) -> tuple[list[Rule], str | None]:
         windows.append(home)
     is_told = view is not None and not any(map(sharing_settings.is_paused, windows))
     text = texts.text_of(view) if view is not None and is_told else None
-    return [sharing_settings.excluder(it) for it in windows], text
+    return [sharing_settings.excluder(window) for window in windows], text
 
 
 def _windows_of(path: str) -> list[sublime.Window]:
@@ -141,9 +141,9 @@ def _windows_of(path: str) -> list[sublime.Window]:
     windows = application.windows()
     real = os.path.join(path, "")
     found = [
-        it
-        for it in windows
-        if any(real.startswith(os.path.join(each, "")) for each in it.folders())
+        window
+        for window in windows
+        if any(real.startswith(os.path.join(each, "")) for each in window.folders())
     ]
     return found or list(windows)
 

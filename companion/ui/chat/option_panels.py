@@ -50,7 +50,7 @@ class OptionPanels:
         elif option is not None and value is not None:
             await self._chats.ask(chat, ChooseOption(chat.conversation, option.id, value))
         else:
-            others = [it for it in told.options.options if it is not option]
+            others = [other for other in told.options.options if other is not option]
             chosen = await _chosen(window, option, others)
             if chosen is not None and chosen[1] != chosen[0].current:
                 wanted = ChooseOption(chat.conversation, chosen[0].id, chosen[1])
@@ -78,9 +78,9 @@ async def _chosen(
     """The option and its new value; None for none."""
     while True:
         values = _values(option) if option is not None else []
-        items = [it for it, _value in values] + [_row(it) for it in others]
+        items = [item for item, _value in values] + [_row(other) for other in others]
         placeholder = option.name if option is not None else "Options"
-        at = next((n for n, it in enumerate(values) if option and it[1] == option.current), -1)
+        at = next((n for n, pair in enumerate(values) if option and pair[1] == option.current), -1)
         number = await panels.choice(window, items, placeholder, selected_index=at)
         if number < 0:
             return None
@@ -92,10 +92,13 @@ async def _chosen(
 def _values(option: ConfigOption) -> list[tuple[sublime.QuickPanelItem, str | bool]]:
     """Its values as rows; the current one is marked."""
     if option.kind == BOOLEAN:
-        return [(_item(name, "", it == option.current), it) for name, it in SWITCH]
+        return [(_item(name, "", value == option.current), value) for name, value in SWITCH]
     return [
-        (_item(it.name, it.description or it.group, it.value == option.current), it.value)
-        for it in option.choices
+        (
+            _item(choice.name, choice.description or choice.group, choice.value == option.current),
+            choice.value,
+        )
+        for choice in option.choices
     ]
 
 

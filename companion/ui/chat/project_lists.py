@@ -51,14 +51,17 @@ def scope_of(window: sublime.Window, folder: str) -> PathScope:
     """The folder and those of the window, without what its project and its settings exclude."""
     front: Any = window.active_view()
     data: Any = window.project_data() or {}
-    of_folders = [it for it in data.get("folders", ()) if isinstance(it, dict)]
+    of_folders = [entry for entry in data.get("folders", ()) if isinstance(entry, dict)]
     excluded: dict[str, tuple[str, ...]] = {}
     for name in (FILES, FOLDERS):
         found = _texts(front.settings().get(name)) if front is not None else []
-        excluded[name] = (*found, *(text for it in of_folders for text in _texts(it.get(name))))
+        excluded[name] = (
+            *found,
+            *(text for entry in of_folders for text in _texts(entry.get(name))),
+        )
     folders = dict.fromkeys((folder, *views.folders(window)))
     return PathScope(tuple(folders), excluded[FILES], excluded[FOLDERS])
 
 
 def _texts(value: Any) -> list[str]:
-    return [it for it in value if isinstance(it, str)] if isinstance(value, list) else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

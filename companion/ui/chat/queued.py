@@ -76,7 +76,9 @@ class Queued:
         """Do it with the message that waits. Raises Unanswered."""
         from ...chat.requests import SendNow
 
-        message = next((it for it in chat.above.queue.messages if it.id == queued), None)
+        message = next(
+            (message for message in chat.above.queue.messages if message.id == queued), None
+        )
         service = await self._followed(chat)
         if service is None:
             return
@@ -98,7 +100,7 @@ class Queued:
             return
         before, files = chat.composer.text, returned(message)
         put = words_of(message) + ("\n\n" if before.strip() else "")
-        new = [it for it in files if it not in chat.above.attached]
+        new = [file for file in files if file not in chat.above.attached]
         chat.composer.write(chat.views[0], put + before)
         chat.above.attach(files)
         try:
@@ -148,5 +150,7 @@ class Queued:
 
 
 def _items(messages: Sequence[QueuedMessage], attached: Sequence[Attached]) -> list[str]:
-    waiting = [f"Waits: {summary(it)}" for it in messages]
-    return waiting + [f"Goes with the next one: {it.kind}, {it.name}" for it in attached]
+    waiting = [f"Waits: {summary(message)}" for message in messages]
+    return waiting + [
+        f"Goes with the next one: {attachment.kind}, {attachment.name}" for attachment in attached
+    ]

@@ -72,7 +72,7 @@ class Replies:
         for key, panel in list(self._panels.items()):
             if key[0] == id and key[1] not in waiting:
                 panel.withdraw()
-        self._answered -= {it for it in self._answered if it[0] == id and it[1] not in waiting}
+        self._answered -= {key for key in self._answered if key[0] == id and key[1] not in waiting}
         self.whole_texts.keep(id, waiting)
 
     def closing(self, chat: ChatView) -> None:
@@ -89,7 +89,7 @@ class Replies:
 
     def edit(self, asked: WaitingQuestion) -> None:
         """Go to the review of its edit, to change it there."""
-        if not any(self.go_to_edit(asked, it.path) for it in asked.question.diffs):
+        if not any(self.go_to_edit(asked, diff.path) for diff in asked.question.diffs):
             self._tell(NO_REVIEW)
 
     def go_to_edit(self, asked: WaitingQuestion, path: str) -> bool:
@@ -112,7 +112,7 @@ class Replies:
         self, asked: WaitingQuestion, options: Sequence[Option], window: sublime.Window
     ) -> None:
         panel = self._panel(asked, window)
-        labels = [str(it.label) for it in options]
+        labels = [str(option.label) for option in options]
         chosen = await panel.choice(labels, WHICH.format(asked.question.title))
         if self._ends(asked, panel) and chosen >= 0:
             await self.decide(asked, options[chosen])

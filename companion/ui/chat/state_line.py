@@ -55,7 +55,7 @@ def words_of(update: ChatUpdate, patience: str = "", is_empty: bool = False) -> 
     name = update.agent_name or "The agent"
     if update.state == FAILED:
         return failure_words.problem(update)
-    mode, model = (_chosen(update, *it) for it in ((MODE, update.mode), (MODEL, update.model)))
+    mode, model = (_chosen(update, *pair) for pair in ((MODE, update.mode), (MODEL, update.model)))
     if update.waiting:
         return _joined(mode, question_words.above_composer(update, question_words.utc_now()))
     if update.state in SENTENCES:

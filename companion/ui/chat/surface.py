@@ -83,7 +83,7 @@ class Surface:
         self.look()
         followings = [Following(view, composer) for view in views]
         if start < end or text:
-            carets = [[(it.a, it.b) for it in view.sel()] for view in views]
+            carets = [[(region.a, region.b) for region in view.sel()] for view in views]
             self._write(start, end, text)
             for view, before in zip(views, carets):
                 _keep_carets(view, before, start, end, len(text))
@@ -123,5 +123,5 @@ def _keep_carets(
         return min(point, start + size)
 
     wanted = [(moved(a), moved(b)) for a, b in before]
-    if [(it.a, it.b) for it in view.sel()] != wanted:
+    if [(region.a, region.b) for region in view.sel()] != wanted:
         texts.select(view, wanted)

@@ -37,8 +37,8 @@ class TabSymbols:
 
     async def of(self, window: sublime.Window) -> list[FoundCode]:
         """Those of files, tab by tab."""
-        views = (it for it in window.views() if it.file_name() and it.size() <= LARGE)
-        asked = [it for it in views if not it.settings().get(CONVERSATION)][:TABS]
+        views = (view for view in window.views() if view.file_name() and view.size() <= LARGE)
+        asked = [view for view in views if not view.settings().get(CONVERSATION)][:TABS]
         slices = Slices()
         for view in asked:
             if view.is_valid() and not self._is_read(view):

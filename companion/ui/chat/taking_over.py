@@ -63,7 +63,7 @@ class TakingOver:
     async def _agent(self, window: sublime.Window) -> AgentRow | None:
         """The only agent that has the user's own login, or the one that they choose of several;
         None for none. Raises Unanswered."""
-        rows = [it for it in await agent_choice.rows(self._chats) if _knows_terminal(it)]
+        rows = [row for row in await agent_choice.rows(self._chats) if _knows_terminal(row)]
         if not rows:
             self._tell(NO_OWN_LOGIN)
             return None
@@ -76,7 +76,10 @@ def _knows_terminal(row: AgentRow) -> bool:
 
 def _items(sessions: Sequence[ListedSession]) -> list[sublime.QuickPanelItem]:
     now = datetime.now(timezone.utc)
-    return [panels.item(it.title or UNTITLED, *_facts(it.updated, now)) for it in sessions]
+    return [
+        panels.item(session.title or UNTITLED, *_facts(session.updated, now))
+        for session in sessions
+    ]
 
 
 def _facts(updated: datetime | None, now: datetime) -> tuple[str, str]:

@@ -60,7 +60,9 @@ class ToldContext:
         if shared is None:
             return ""
         maps = sharing_settings.path_maps(window)
-        files = [{**it, "path": maps.to_local(str(it["path"]))} for it in shared.update.open_files]
+        files = [
+            {**file, "path": maps.to_local(str(file["path"]))} for file in shared.update.open_files
+        ]
         return as_text(files, folder)
 
     async def tools(self, window: sublime.Window) -> tuple[ToolServer, ...]:
@@ -73,7 +75,7 @@ class ToldContext:
         except Unanswered:
             return ()
         told = self._companion.environments.get(window.id(), {})
-        port, token = (told.get(it, "") for it in (VARIABLES.port, VARIABLES.token))
+        port, token = (told.get(name, "") for name in (VARIABLES.port, VARIABLES.token))
         if not port or not token:
             return ()
         headers = [{"name": "Authorization", "value": f"Bearer {token}"}]
@@ -89,7 +91,7 @@ class ToldContext:
 
     def taken_back(self, conversation: str, message: QueuedMessage) -> None:
         """The agent does not get the message, nor what it is told with it."""
-        kinds = {it.kind for it in parted(message)[1]}
+        kinds = {attachment.kind for attachment in parted(message)[1]}
         if CONTEXT in kinds:
             self._told.pop(conversation, None)
         if PROBLEMS in kinds:

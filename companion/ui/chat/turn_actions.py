@@ -103,15 +103,15 @@ class TurnActions:
         found = await self._chats.ask(chat, Checkpoints(chat.conversation)) or ()
         turn = _to_redo(found) if again else _to_undo(found)
         if not turn:
-            newest = next((it.files for it in found if it.files), ())
+            newest = next((turn.files for turn in found if turn.files), ())
             self._tell(NOTHING[again] + _excluded(() if again else newest))
             return
         files = await self._chats.ask(chat, UndoTurn(chat.conversation, turn, again))
         wanted = AS_LEFT if again else UNDONE
-        done = [it for it in files or () if it.state == wanted]
-        others = [it for it in files or () if it.state == OTHER]
+        done = [file for file in files or () if file.state == wanted]
+        others = [file for file in files or () if file.state == OTHER]
         if not again:
-            self._edits.forget(turn_id(chat.conversation, turn), [it.path for it in done])
+            self._edits.forget(turn_id(chat.conversation, turn), [file.path for file in done])
         said = f"{'Made again' if again else 'Undone'}: {many(len(done), 'file')}."
         left = (NOT_LEFT if again else LEFT).format(many(len(others), "file")) if others else ""
         self._tell(said + left + _excluded(() if again else files or ()))
@@ -129,7 +129,10 @@ class TurnActions:
         if not found:
             self._tell(NO_MESSAGES)
             return
-        items = [[_line(it.text), _extent(found[: at + 1])] for at, it in enumerate(found)]
+        items = [
+            [_line(checkpoint.text), _extent(found[: at + 1])]
+            for at, checkpoint in enumerate(found)
+        ]
         number = await panels.choice(window, items, "Go back to before which message?")
         if number < 0:
             return
@@ -151,25 +154,25 @@ class TurnActions:
             return
         if not turn:
             turns = await self._chats.ask(chat, Checkpoints(chat.conversation)) or ()
-            turn = next((it.turn for it in turns if it.files), "")
+            turn = next((checkpoint.turn for checkpoint in turns if checkpoint.files), "")
         found = await self._chats.ask(chat, TurnTexts(chat.conversation, turn)) or ()
         name = chat.told.agent_name if chat.told is not None else ""
         edits = _edits(window, turn_id(chat.conversation, turn), name, found)
         if path:
-            await self._show_file(window, path, [it for it in edits if it.path == path])
+            await self._show_file(window, path, [edit for edit in edits if edit.path == path])
         elif edits:
-            listed = {(it.turn, it.path) for it in _unseen(self._unasked.of_window(window))}
-            self._edits.show([it for it in edits if (it.turn, it.path) not in listed])
+            listed = {(edit.turn, edit.path) for edit in _unseen(self._unasked.of_window(window))}
+            self._edits.show([edit for edit in edits if (edit.turn, edit.path) not in listed])
             self._show_changes(window)
         else:
-            is_undone = any(it.change.state == UNDONE for it in found)
+            is_undone = any(file.change.state == UNDONE for file in found)
             self._tell(ALL_UNDONE if is_undone else NO_CHANGES)
 
     async def _show_file(self, window: sublime.Window, path: str, edits: Sequence[Edit]) -> None:
         unasked = [
-            it
-            for it in _unseen(self._unasked.of_window(window))
-            if (it.turn, it.path) in ((mine.turn, path) for mine in edits)
+            edit
+            for edit in _unseen(self._unasked.of_window(window))
+            if (edit.turn, edit.path) in ((mine.turn, path) for mine in edits)
         ]
         for edit in unasked or edits:
             self._edits.add([] if unasked else [edit])
@@ -192,7 +195,7 @@ class TurnActions:
             return []
         answer: Answer[tuple[FileTexts, ...]] = service.ask(TurnTexts(*parts_of(shown.turn)))
         edits = _edits(window, shown.turn, shown.client, await answer)
-        return [it for it in edits if it.path in shown.paths]
+        return [edit for edit in edits if edit.path in shown.paths]
 
     def tell_change(self, edit: Edit) -> None:
         """The user has changed what an agent of a chat wrote, which it is told with the next
@@ -202,7 +205,7 @@ class TurnActions:
     def put_words(self, window: sublime.Window, edit: Edit, words: str) -> None:
         """The user's words about what an agent of a chat wrote stand in its composer then."""
         id = conversation_of(edit)
-        chat = next((it for it in self._chats.tabs.chats if it.conversation == id), None)
+        chat = next((chat for chat in self._chats.tabs.chats if chat.conversation == id), None)
         if chat is not None:
             chat.composer.insert(chat.views[0], words)
         else:
@@ -225,7 +228,7 @@ class TurnActions:
         self._chats.drafts.put(rewound.conversation, *draft)
         self._chats.open(window, rewound.conversation, rewound.agent, rewound.workspace)
         if rewound.left:
-            changed = _names(it for it in rewound.left if not it.is_excluded)
+            changed = _names(file for file in rewound.left if not file.is_excluded)
             said = NOT_LEFT.format(changed) if changed else ""
             self._tell((said + _excluded(rewound.left)).strip())
 
@@ -235,8 +238,8 @@ class TurnActions:
         from ...chat.edit_requests import TurnTexts
 
         found = await self._chats.ask(chat, TurnTexts(chat.conversation, turn)) or ()
-        paths = {it.path for it in others}
-        left = [it for it in found if it.change.path in paths]
+        paths = {edit.path for edit in others}
+        left = [file for file in found if file.change.path in paths]
         text = await computed(partial(_undoing, left))
         if text:
             view = texts.open_tab(window, "undo.diff", text)
@@ -246,7 +249,11 @@ class TurnActions:
 
 def _to_undo(found: Sequence[Checkpoint]) -> str:
     """The last turn that left a file as it is."""
-    turns = [it.turn for it in found if any(file.state == AS_LEFT for file in it.files)]
+    turns = [
+        checkpoint.turn
+        for checkpoint in found
+        if any(file.state == AS_LEFT for file in checkpoint.files)
+    ]
     return turns[0] if turns else ""
 
 
@@ -254,7 +261,7 @@ def _to_redo(found: Sequence[Checkpoint]) -> str:
     """The first of the turns that were undone after the last one that was not."""
     turn = ""
     for each in found:
-        states = {it.state for it in each.files}
+        states = {file.state for file in each.files}
         if AS_LEFT in states:
             break
         turn = each.turn if UNDONE in states else turn
@@ -262,17 +269,17 @@ def _to_redo(found: Sequence[Checkpoint]) -> str:
 
 
 def _names(files: Iterable[FileChange]) -> str:
-    return ", ".join(shown_line(os.path.basename(it.path)) for it in files)
+    return ", ".join(shown_line(os.path.basename(file.path)) for file in files)
 
 
 def _excluded(files: Iterable[FileChange]) -> str:
     """Which of them were not kept, because the user's rules exclude them."""
-    names = _names(it for it in files if it.is_excluded)
+    names = _names(file for file in files if file.is_excluded)
     return EXCLUDED.format(names) if names else ""
 
 
 def _unseen(edits: Sequence[Edit]) -> list[Edit]:
-    return [it for it in edits if it.turn and not it.is_seen and not it.problem]
+    return [edit for edit in edits if edit.turn and not edit.is_seen and not edit.problem]
 
 
 def _line(text: str) -> str:
@@ -282,7 +289,7 @@ def _line(text: str) -> str:
 
 def _extent(turns: Sequence[Checkpoint]) -> str:
     """What going back by these turns concerns."""
-    paths = {it.path for turn in turns for it in turn.files if it.state != UNDONE}
+    paths = {file.path for turn in turns for file in turn.files if file.state != UNDONE}
     when = time.strftime("%H:%M", time.localtime(turns[-1].at.timestamp()))
     return f"{when}, {many(len(turns), 'message')}, {many(len(paths), 'changed file')}"
 
@@ -294,9 +301,9 @@ def _original(data: bytes | None) -> Original:
 def _undoing(left: Sequence[FileTexts]) -> str:
     """What undoing would change in files that have changed since. Runs in a thread."""
     parts = []
-    for it in left:
-        name = os.path.basename(it.change.path)
-        found = compare(read(it.change.path).text, _original(it.before).text)
+    for file in left:
+        name = os.path.basename(file.change.path)
+        found = compare(read(file.change.path).text, _original(file.before).text)
         parts.append(unified(found, f"{name} now", f"{name} before the turn"))
     return "".join(parts)
 
@@ -306,14 +313,14 @@ def _edits(
 ) -> list[Edit]:
     """Those that are not undone, and of which all is known."""
     edits = []
-    for it in found:
-        after = _original(it.after)
-        if it.is_whole and it.change.state != UNDONE and not after.note:
+    for file in found:
+        after = _original(file.after)
+        if file.is_whole and file.change.state != UNDONE and not after.note:
             rules = sharing_settings.of(window)
             edit = Edit(
                 window.id(),
-                it.change.path,
-                _original(it.before),
+                file.change.path,
+                _original(file.before),
                 after.text,
                 client,
                 # When it was written is not known, nor whether the user was asked.
@@ -322,7 +329,7 @@ def _edits(
                 rules,
                 turn,
                 # The same after a restart, so that its review comes back.
-                id=text_digest(f"{turn} {it.change.path}"),
+                id=text_digest(f"{turn} {file.change.path}"),
             )
             edits.append(edit)
     return edits

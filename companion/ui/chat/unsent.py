@@ -78,7 +78,7 @@ class Unsent:
     def _forget(self) -> None:
         """The oldest steps go; the last one always stays."""
         del self._done[:-STEPS]
-        while len(self._done) > 1 and sum(it.size for it in self._done) > CHARACTERS:
+        while len(self._done) > 1 and sum(step.size for step in self._done) > CHARACTERS:
             del self._done[0]
 
 
@@ -111,8 +111,8 @@ def written_into(old: str, new: str) -> str:
         return change.inserted if change is not None else ""
     before, after = rows_of(change.removed), rows_of(change.inserted)
     found = []
-    for it in changes_between(before, after):
-        gone, came = before[it.old_start : it.old_end], after[it.new_start : it.new_end]
+    for part in changes_between(before, after):
+        gone, came = before[part.old_start : part.old_end], after[part.new_start : part.new_end]
         # As many rows as before: something was written in each of them.
         if len(gone) != len(came):
             gone, came = ["".join(gone)], ["".join(came)]

@@ -36,7 +36,7 @@ class ViewRepair:
         what is in the view now counts."""
         if self._is_damaged or self._is_paused or self._surface.change_count == self._checked:
             return
-        is_above = any(it.a.pt < self._composer.start for it in changes)
+        is_above = any(change.a.pt < self._composer.start for change in changes)
         if self._has_line() and not (is_above and self._is_damaged_above()):
             with self._unwatched():
                 self._composer.read()

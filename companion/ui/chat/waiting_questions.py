@@ -41,7 +41,9 @@ class WaitingQuestion:
     def view_in(self, window: sublime.Window) -> sublime.View | None:
         """The chat's view in the window: one that is visible, if there is one."""
         views = [view for view in self.chat.views if view.window() == window]
-        return next((it for it in views if is_on_top(window, it)), views[0] if views else None)
+        return next(
+            (view for view in views if is_on_top(window, view)), views[0] if views else None
+        )
 
 
 class WaitingQuestions:
@@ -66,8 +68,8 @@ class WaitingQuestions:
             return
         self._known[chat.conversation] = keys
         if known - keys:
-            self.sight.moved([(chat.conversation, it) for it in keys])
-        self.sight.keep([it.key for it in self.all])
+            self.sight.moved([(chat.conversation, key) for key in keys])
+        self.sight.keep([question.key for question in self.all])
         self._tell(chat, keys - known)
         self.changes.emit()
 
@@ -86,17 +88,23 @@ class WaitingQuestions:
 
     @property
     def all(self) -> list[WaitingQuestion]:
-        return [WaitingQuestion(chat, it) for chat in self._tabs.chats for it in chat.waiting]
+        return [
+            WaitingQuestion(chat, question)
+            for chat in self._tabs.chats
+            for question in chat.waiting
+        ]
 
     def in_window(self, window: sublime.Window) -> list[WaitingQuestion]:
         """The oldest first."""
-        found = [it for it in self.all if it.view_in(window) is not None]
-        times = {it.key: it.question.asked for it in found}
-        return sorted(found, key=lambda it: (times[it.key] is None, times[it.key]))
+        found = [question for question in self.all if question.view_in(window) is not None]
+        times = {question.key: question.question.asked for question in found}
+        return sorted(
+            found, key=lambda question: (times[question.key] is None, times[question.key])
+        )
 
     def words(self, window: sublime.Window) -> str:
         """For the status bar; empty if nothing waits."""
-        waiting = [(it.question, it.patience) for it in self.in_window(window)]
+        waiting = [(question.question, question.patience) for question in self.in_window(window)]
         return question_words.in_status_bar(waiting, question_words.utc_now())
 
     def meant(self, window: sublime.Window) -> WaitingQuestion | None:
@@ -105,12 +113,16 @@ class WaitingQuestions:
         found = self.in_window(window)
         if not found:
             return None
-        views = [it.view_in(window) for it in found]
-        in_front = [it for it, view in zip(found, views) if view == window.active_view()]
-        visible = [it for it, view in zip(found, views) if view and is_on_top(window, view)]
+        views = [question.view_in(window) for question in found]
+        in_front = [
+            question for question, view in zip(found, views) if view == window.active_view()
+        ]
+        visible = [
+            question for question, view in zip(found, views) if view and is_on_top(window, view)
+        ]
         first = (in_front or visible or found)[0]
-        same = [it for it in found if it.chat is first.chat]
-        return next((it for it in same if _is_at_caret(it, window)), first)
+        same = [question for question in found if question.chat is first.chat]
+        return next((question for question in same if _is_at_caret(question, window)), first)
 
     def is_waiting(self, asked: WaitingQuestion) -> bool:
         return key_of(asked.question) in map(key_of, asked.chat.waiting)
@@ -157,4 +169,4 @@ def _is_at_caret(asked: WaitingQuestion, window: sublime.Window) -> bool:
     view, place = asked.view_in(window), asked.place
     if view is None or place is None:
         return False
-    return any(place[0] <= it.b <= place[1] for it in view.sel())
+    return any(place[0] <= region.b <= place[1] for region in view.sel())

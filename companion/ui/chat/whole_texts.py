@@ -39,7 +39,7 @@ class WholeTexts:
 
     def keep(self, conversation: str, waiting: Container[Key]) -> None:
         """Forget the conversation's other questions."""
-        self._opened = {it for it in self._opened if it[0] != conversation or it[1] in waiting}
+        self._opened = {key for key in self._opened if key[0] != conversation or key[1] in waiting}
 
 
 async def _show(question: ChatQuestion, window: sublime.Window) -> None:

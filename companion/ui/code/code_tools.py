@@ -58,7 +58,9 @@ def window_of(window_id: int) -> sublime.Window:
 def unsaved(window_id: int) -> frozenset[str]:
     """Raises EditorError."""
     views = window_of(window_id).views()
-    return frozenset(path for path in (it.file_name() for it in views if it.is_dirty()) if path)
+    return frozenset(
+        path for path in (view.file_name() for view in views if view.is_dirty()) if path
+    )
 
 
 def selection(view_id: int) -> Selection:
@@ -126,7 +128,7 @@ async def _exact(window: sublime.Window, query: DefinitionsOf | ReferencesTo) ->
     which only the name is known."""
     if query.name and isinstance(query, DefinitionsOf):
         named = await language_servers.symbols_named(window, query.name)
-        rows = tuple(it for it in named.rows if it.name == query.name)
+        rows = tuple(row for row in named.rows if row.name == query.name)
         return Findings(rows, named.source if rows or not named.rows else "")
     view = window.find_open_file(query.spot.path) if query.spot is not None else None
     if query.spot is None or view is None:
@@ -142,8 +144,15 @@ async def _problems(window: sublime.Window, paths: Sequence[str]) -> Findings:
     names, slices = diagnostics.sources(), Slices()
     for path in paths if names else ():
         found += [
-            FoundCode(path, it.row + 1, it.column + 1, it.told, it.severity, is_utf16=it.is_utf16)
-            for it in diagnostics.of(window, path)
+            FoundCode(
+                path,
+                diagnostic.row + 1,
+                diagnostic.column + 1,
+                diagnostic.told,
+                diagnostic.severity,
+                is_utf16=diagnostic.is_utf16,
+            )
+            for diagnostic in diagnostics.of(window, path)
         ]
         await slices.rest()
     return Findings(tuple(found), " and ".join(names) or NOBODY)
@@ -166,7 +175,11 @@ async def _symbols_named(window: sublime.Window, query: str) -> Findings:
     rows, slices = symbol_index.definitions(window, query), Slices()
     for view in window.views():
         if view.is_valid() and view.file_name():
-            rows += [it for it in symbol_index.symbols_in(view) if query.lower() in it.name.lower()]
+            rows += [
+                symbol
+                for symbol in symbol_index.symbols_in(view)
+                if query.lower() in symbol.name.lower()
+            ]
         await slices.rest()
     return Findings(tuple(symbol_index.each_once(rows)), INDEX + found.source)
 
@@ -194,4 +207,4 @@ def _word_on_disk(spot: Spot) -> str:
         return ""
     line = [*re.split("\r\n|\r|\n", text)[spot.line - 1 : spot.line], ""][0]
     words = re.finditer(r"\w+", line)
-    return next((it[0] for it in words if it.start() < spot.column <= it.end() + 1), "")
+    return next((match[0] for match in words if match.start() < spot.column <= match.end() + 1), "")

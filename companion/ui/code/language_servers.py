@@ -130,11 +130,12 @@ def _failed(heard: Callable[[str, Any], None], name: str, error: Any) -> None:
 def _servers(window: sublime.Window, view: sublime.View | None, capability: str) -> list[Any]:
     """LSP's sessions."""
     manager = sys.modules[LSP].windows.lookup(window)
-    found = [it for it in (manager.get_sessions() if manager is not None else ())]
-    able = [it for it in found if it.has_capability(capability)]
+    found = [session for session in (manager.get_sessions() if manager is not None else ())]
+    able = [session for session in found if session.has_capability(capability)]
     if view is None:
         return able
-    return [it for it in able if it.session_view_for_view_async(view) is not None][:1]
+    watching = [each for each in able if each.session_view_for_view_async(view) is not None]
+    return watching[:1]
 
 
 def _params(view: sublime.View | None, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,7 +161,7 @@ def _findings(
             continue
         rows += found
         names += [name] if found else []
-    rows.sort(key=lambda it: (it.path, it.line, it.column))
+    rows.sort(key=lambda place: (place.path, place.line, place.column))
     source = f"the language server {', '.join(names)}" if rows else ""
     return Findings(tuple(dict.fromkeys(rows)), source)
 

@@ -35,9 +35,13 @@ def _located(window: sublime.Window, name: str, type: sublime.SymbolType) -> lis
     found = window.symbol_locations(name, sublime.SYMBOL_SOURCE_ANY, type)
     return each_once(
         FoundCode(
-            os.path.normpath(it.path), it.row, it.col, it.display_name.strip(), _kind(it.kind)
+            os.path.normpath(location.path),
+            location.row,
+            location.col,
+            location.display_name.strip(),
+            _kind(location.kind),
         )
-        for it in found
+        for location in found
     )
 
 
@@ -48,7 +52,7 @@ def symbols_in(view: sublime.View) -> list[FoundCode]:
         row, column = view.rowcol(symbol.region.begin())
         name = " ".join(symbol.name.split())
         found.append(FoundCode(path, row + 1, column + 1, name, _kind(symbol.kind)))
-    return sorted(found, key=lambda it: (it.line, it.column))
+    return sorted(found, key=lambda symbol: (symbol.line, symbol.column))
 
 
 def with_line(found: FoundCode, view: sublime.View | None) -> FoundCode:
@@ -64,7 +68,7 @@ def with_line(found: FoundCode, view: sublime.View | None) -> FoundCode:
 
 def each_once(found: Iterable[FoundCode]) -> list[FoundCode]:
     """In the order of files and lines."""
-    rows = {(it.path, it.line, it.column): it for it in found}
+    rows = {(place.path, place.line, place.column): place for place in found}
     return [rows[place] for place in sorted(rows)]
 
 

@@ -81,7 +81,7 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
             return True
         pair.bring_into_sight(view, keyboard)
         words = self.name().split("_")[2:]
-        caption = " ".join(it if it in SMALL else it.capitalize() for it in words)
+        caption = " ".join(word if word in SMALL else word.capitalize() for word in words)
         more = "" if was_in_sight or not self.decides else OUT_OF_SIGHT
         running.messages.answer(f"{caption}: {open_diffs.name_of(view)}{more}")
         return was_in_sight
@@ -311,7 +311,7 @@ class GeminiCompanionSelectCommand(sublime_plugin.TextCommand):
     def run(self, edit: sublime.Edit, regions: Sequence[Sequence[int]]) -> None:
         selection = self.view.sel()
         selection.clear()
-        selection.add_all([sublime.Region(*it) for it in regions])
+        selection.add_all([sublime.Region(*region) for region in regions])
 
 
 def _current(window: sublime.Window) -> sublime.View | None:

@@ -91,15 +91,19 @@ def _results(examination: Examination) -> dict[str, Ok | Failed | None]:
         failed.discard("login")
     if isinstance(connected, Failed):
         connected = None if failed else _on_its_way(facts)
-    shown = {id: it for id, it in results.items() if it is not None and id not in SILENT - failed}
+    shown = {
+        id: result
+        for id, result in results.items()
+        if result is not None and id not in SILENT - failed
+    }
     return {**shown, "connected": connected}
 
 
 def _on_its_way(facts: Facts) -> Failed | None:
     """The first failure among the doctor's checks that are not steps of this page."""
-    others = [it for it in checks.CHECKS if it.id not in STEPS or it.id == "connected"]
-    results = (it.look(facts) for it in others if not (it.is_way and facts.is_connected))
-    return next((it for it in results if isinstance(it, Failed)), None)
+    others = [check for check in checks.CHECKS if check.id not in STEPS or check.id == "connected"]
+    results = (check.look(facts) for check in others if not (check.is_way and facts.is_connected))
+    return next((result for result in results if isinstance(result, Failed)), None)
 
 
 def _step(title: str, result: Ok | Failed | None, examination: Examination, is_next: bool) -> str:

@@ -72,7 +72,7 @@ def reports(window: sublime.Window, view: sublime.View) -> Reports:
 
 def are_new(before: Reports, now: Reports) -> bool:
     """Whether each that watched the file then has reported since, or watches it no more."""
-    return all(name not in now or _is_new(it, now[name]) for name, it in before.items())
+    return all(name not in now or _is_new(earlier, now[name]) for name, earlier in before.items())
 
 
 def _is_new(before: tuple[Any, ...] | None, now: tuple[Any, ...] | None) -> bool:
@@ -91,17 +91,19 @@ def new(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> list[Diagnos
     groups: defaultdict[object, list[Diagnostic]] = defaultdict(list)
     for each in now:
         groups[_kind(each)].append(each)
-    return sorted(it for kind, group in groups.items() for it in _rest(group, known[kind]))
+    return sorted(
+        diagnostic for kind, group in groups.items() for diagnostic in _rest(group, known[kind])
+    )
 
 
 def _rest(group: list[Diagnostic], rows: list[int]) -> Iterator[Diagnostic]:
     """Without as many as were known, at first those that are where one was."""
-    there = sorted(group, key=lambda it: (it.row not in rows, it.row))
+    there = sorted(group, key=lambda diagnostic: (diagnostic.row not in rows, diagnostic.row))
     yield from there[len(rows) :]
 
 
-def _kind(it: Diagnostic) -> tuple[str, str, str]:
-    return it.severity, it.message, it.source
+def _kind(diagnostic: Diagnostic) -> tuple[str, str, str]:
+    return diagnostic.severity, diagnostic.message, diagnostic.source
 
 
 def _asked(name: str, ask: Callable[..., list[T]], *arguments: Any) -> list[T]:

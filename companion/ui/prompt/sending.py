@@ -209,7 +209,9 @@ class Text:
         if not found:
             names = " and ".join(diagnostics.sources())
             raise NothingToSend(NO_DIAGNOSTICS.format(names, place))
-        return "\n".join([self._named(path) + ":", *self._within([it.text() for it in found])])
+        return "\n".join(
+            [self._named(path) + ":", *self._within([diagnostic.text() for diagnostic in found])]
+        )
 
     def _build_results(self) -> str:
         found = excerpts.build_results(self._window)

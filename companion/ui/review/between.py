@@ -120,7 +120,9 @@ class Between:
         """Show these links, as HTML by the numbers of their changes. Phantoms of another comparison
         get their links when they are drawn again."""
         numbers = {*links, *self._links}
-        changed = {it // CHANGES for it in numbers if links.get(it) != self._links.get(it)}
+        changed = {
+            number // CHANGES for number in numbers if links.get(number) != self._links.get(number)
+        }
         self._links = links
         for part in changed:
             if part in self._parts and self._parts[part].comparison is comparison:
@@ -130,21 +132,24 @@ class Between:
         """Show these comments below their lines; `comparison` is that of the views, if there is
         one."""
         left, right = self._views
-        ours = [(it.row, _block(COMMENT, it.lines)) for it in comments]
+        ours = [(comment.row, _block(COMMENT, comment.lines)) for comment in comments]
         if comparison is None:
             points = [(right.line(right.text_point(row, 0)).end(), text) for row, text in ours]
             self._comments[1].update([_phantom(*each) for each in points])
             return
         self._comments[1].update(_phantoms(comparison.new, ours))
         if left.is_valid():
-            rooms = [(it.left_row, _block(ROOM, [BLANK] * len(it.lines))) for it in comments]
+            rooms = [
+                (comment.left_row, _block(ROOM, [BLANK] * len(comment.lines)))
+                for comment in comments
+            ]
             self._comments[0].update(_phantoms(comparison.old, rooms))
 
     def _show_left(self, number: int) -> None:
         """Room beside the links."""
         part = self._parts[number]
-        changes = (part.comparison.changes[it] for it in part.numbers)
-        blanks = [(max(it.old_start - 1, 0), _block(ROOM, [BLANK])) for it in changes]
+        changes = (part.comparison.changes[at] for at in part.numbers)
+        blanks = [(max(change.old_start - 1, 0), _block(ROOM, [BLANK])) for change in changes]
         self._update(0, number, _phantoms(part.comparison.old, (*blanks, *part.left)))
 
     def _show_right(self, number: int) -> None:
@@ -277,7 +282,7 @@ def _text(text: str, begin: int, end: int, tab_size: int) -> str:
 
 def _room(view: sublime.View, fillers: Sequence[Filler]) -> list[Piece]:
     height = view.line_height()
-    return [(max(it.above - 1, 0), _space(it.rows * height)) for it in fillers]
+    return [(max(filler.above - 1, 0), _space(filler.rows * height)) for filler in fillers]
 
 
 def _space(height: float) -> str:

@@ -35,7 +35,7 @@ class EditBooks:
 
     def find(self, id: str) -> Edit | None:
         found = (book.find(id) for book in self._books)
-        return next((it for it in found if it is not None), None)
+        return next((edit for edit in found if edit is not None), None)
 
     def bring_back(self, edit: Edit) -> None:
         """Into the first of them."""

@@ -82,8 +82,8 @@ def _first(record: DiffRecord, summary: DiffSummary | None, is_alone: bool) -> l
     name = os.path.basename(record.path)
     name += f" ({record.original_state})" if is_alone and record.original_state else ""
     said = [name] if summary is None else [f"{name},", summary.text()]
-    links = [(f"{it}&nbsp;", len(name) + 1) for name, it in decision_links(record).items()]
-    return [*links, *(piece(shown_line(it)) for it in said)]
+    links = [(f"{link}&nbsp;", len(name) + 1) for name, link in decision_links(record).items()]
+    return [*links, *(piece(shown_line(words)) for words in said)]
 
 
 def _second(record: DiffRecord) -> list[Piece]:

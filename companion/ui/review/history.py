@@ -107,12 +107,12 @@ class EditHistory:
     def add(self, edit: Edit) -> None:
         """The user accepted the edit, or a CLI made it without asking."""
         self._edits.append(_bounded(edit))
-        alike = [it for it in self._edits if bool(it.turn) == bool(edit.turn)]
-        own = [it for it in alike if it.is_of(edit.window_id, edit.folders)]
+        alike = [known for known in self._edits if bool(known.turn) == bool(edit.turn)]
+        own = [known for known in alike if known.is_of(edit.window_id, edit.folders)]
         if len(own) > MAX_KNOWN:
             self._edits.remove(own[0])
             logger.info("the oldest edit of a window is not listed any more")
-        whole = [it for it in own if not it.problem]
+        whole = [known for known in own if not known.problem]
         if edit.turn and len(whole) > MAX_UNASKED:
             self._drop_texts(whole[0])
         self._make_room()
@@ -121,7 +121,7 @@ class EditHistory:
     def bring_back(self, edit: Edit) -> None:
         """An edit that was undone is made again: it is where it was."""
         self.add(edit)
-        self._edits = deque(sorted(self._edits, key=lambda it: it.at))
+        self._edits = deque(sorted(self._edits, key=lambda known: known.at))
 
     def replace(self, edit: Edit, by: Edit | None) -> None:
         """Put another edit in place of this one, or none. One with other texts has another id."""
@@ -136,8 +136,8 @@ class EditHistory:
     def _make_room(self) -> None:
         """Edits of one kind take nothing from those of the other."""
         for is_unasked in (False, True):
-            alike = [it for it in self._edits if bool(it.turn) is is_unasked and it.size]
-            excess = sum(it.size for it in alike) - _limit(is_unasked)
+            alike = [edit for edit in self._edits if bool(edit.turn) is is_unasked and edit.size]
+            excess = sum(edit.size for edit in alike) - _limit(is_unasked)
             for edit in alike:
                 if excess > 0:
                     excess -= edit.size
@@ -151,15 +151,15 @@ class EditHistory:
         """The window's edits, oldest first. A window that was closed may be open again, with
         another id."""
         id, folders = window.id(), window.folders()
-        gone = {it.window_id for it in self._edits} - {each.id() for each in sublime.windows()}
-        return [it for it in self._edits if it.is_of(id, folders, gone)]
+        gone = {edit.window_id for edit in self._edits} - {each.id() for each in sublime.windows()}
+        return [edit for edit in self._edits if edit.is_of(id, folders, gone)]
 
     def of_turn(self, turn: str) -> list[Edit]:
         """What a CLI did in one turn without asking, oldest first."""
-        return [it for it in self._edits if turn and it.turn == turn]
+        return [edit for edit in self._edits if turn and edit.turn == turn]
 
     def find(self, id: str) -> Edit | None:
-        return next((it for it in self._edits if it.id == id), None)
+        return next((edit for edit in self._edits if edit.id == id), None)
 
     def _save(self) -> None:
         self.changes.emit()
@@ -182,7 +182,7 @@ class EditHistory:
 
     async def choose(self, window: sublime.Window) -> None:
         """Let the user choose one of the window's edits, and what to do with it."""
-        own = (it for it in reversed(self.of_window(window)) if not it.turn)
+        own = (edit for edit in reversed(self.of_window(window)) if not edit.turn)
         edits = list(islice(own, MAX_EDITS))
         if not edits:
             self._tell(NOTHING)
@@ -259,7 +259,7 @@ class EditHistory:
 def newest(history: EditHistory, window: sublime.Window) -> Edit | None:
     """The newest accepted edit of the window that can be undone."""
     own = reversed(history.of_window(window))
-    return next((it for it in own if not (it.turn or it.problem)), None)
+    return next((edit for edit in own if not (edit.turn or edit.problem)), None)
 
 
 def accepted_edit(claimed: ClaimedDiff, before: Original) -> Edit:
@@ -297,10 +297,10 @@ def _with_rules(edits: Iterable[Edit]) -> tuple[Edit, ...]:
     usual = Sharing(exclude=settings.of().exclude)
     return tuple(
         replace(
-            it,
-            rules=by_id.get(it.window_id) or it.rules or by_folders.get(it.folders, usual),
+            edit,
+            rules=by_id.get(edit.window_id) or edit.rules or by_folders.get(edit.folders, usual),
         )
-        for it in edits
+        for edit in edits
     )
 
 
@@ -313,7 +313,10 @@ def _difference(edit: Edit) -> str:
 def _item(edit: Edit) -> sublime.QuickPanelItem:
     when = time.localtime(edit.at)
     is_today = when[:3] == time.localtime()[:3]
-    details = [os.path.dirname(edit.path), *(it for it in (edit.client, edit.problem) if it)]
+    details = [
+        os.path.dirname(edit.path),
+        *(words for words in (edit.client, edit.problem) if words),
+    ]
     return sublime.QuickPanelItem(
         os.path.basename(edit.path),
         details,

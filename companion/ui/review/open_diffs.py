@@ -94,7 +94,7 @@ def current(window: sublime.Window) -> sublime.View | None:
 def _of_side(view: sublime.View | None) -> sublime.View | None:
     """The right view of the undecided diff that has the view on either side."""
     sides = () if view is None else (view, partner(view))
-    return next((it for it in sides if waiting(it) is not None), None)
+    return next((side for side in sides if waiting(side) is not None), None)
 
 
 def meant(window: sublime.Window) -> sublime.View | None:
@@ -114,7 +114,7 @@ def group_without_diff(window: sublime.Window) -> int:
     diff. If all show one, the active group."""
     groups = [window.active_group(), *range(window.num_groups())]
     # There may be hundreds of diffs, and few groups.
-    free = (it for it in groups if _of_side(window.active_view_in_group(it)) is None)
+    free = (group for group in groups if _of_side(window.active_view_in_group(group)) is None)
     return next(free, groups[0])
 
 

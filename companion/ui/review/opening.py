@@ -36,7 +36,9 @@ def open_diff(
     which the user types, and continues to type unless `take_focus`. With a digest, both texts are
     only the changed parts."""
     others = list(diffs(window))
-    older = [it for it, record in others if origin == OF_SESSION and _makes_way(record, proposal)]
+    older = [
+        view for view, record in others if origin == OF_SESSION and _makes_way(record, proposal)
+    ]
     with ExitStack() as undo:
         if not others:
             before = keyboard.id() if keyboard is not None else 0

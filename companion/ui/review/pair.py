@@ -111,7 +111,7 @@ def show_original(right: sublime.View, original: Original, is_digest: bool = Fal
         left.set_read_only(False)
         texts.fill(left, original.text or original.note, record.path)
         left.set_read_only(True)
-    said = ". ".join(it for it in (state, original.note) if it)
+    said = ". ".join(words for words in (state, original.note) if words)
     record = update(right, record, file_digest=original.digest, original_state=said)
     compare(right, record, original, is_digest)
 
@@ -147,11 +147,11 @@ def bring_into_sight(right: sublime.View, keyboard: sublime.View | None) -> None
     """Bring both views to the front of their groups, if they are not. The user continues to type in
     the view that has the keyboard, unless that would cover one of them again."""
     window, left = right.window(), partner(right)
-    if window is None or all(is_on_top(window, it) for it in (left, right) if it.is_valid()):
+    if window is None or all(is_on_top(window, view) for view in (left, right) if view.is_valid()):
         return
     show(window, right)
     if keyboard is not None and keyboard.is_valid() and keyboard.window() == window:
-        groups = [window.get_view_index(it)[0] for it in (left, right) if it.is_valid()]
+        groups = [window.get_view_index(view)[0] for view in (left, right) if view.is_valid()]
         if window.get_view_index(keyboard)[0] not in groups:
             window.focus_view(keyboard)
 

@@ -33,7 +33,7 @@ def adopt(window: sublime.Window) -> list[tuple[str, str]]:
     set_listed(window, found)
     records = [record for record in map(waiting, found) if record is not None]
     # No CLI and no book know of the others.
-    own = (it for it in records if it.is_of_session)
+    own = (record for record in records if record.is_of_session)
     return [(record.session_id, record.path) for record in own]
 
 

@@ -80,11 +80,11 @@ class Returned(Owner):
         self._reviews = reviews
         self._words = words
 
-    async def bring_back(self, it: Rejected, window: sublime.Window) -> str:
+    async def bring_back(self, rejected: Rejected, window: sublime.Window) -> str:
         """Show it beside the file as that is now. Gives a sentence if it cannot be shown."""
-        name = os.path.basename(it.path)
-        present = await file_reading.content(it.path)
-        text = await computed(lambda: it.whole_text)
+        name = os.path.basename(rejected.path)
+        present = await file_reading.content(rejected.path)
+        text = await computed(lambda: rejected.whole_text)
         if text is None:
             return NOT_KNOWN.format(name)
         digest = await computed(partial(large.parts, present.text, text))
@@ -92,10 +92,10 @@ class Returned(Owner):
             return NOT_KNOWN.format(name)
         if digest is not None and not self._reviews.has_room_for(digest):
             digest = None
-        proposal = Proposal("", it.path, text, client=it.client, opened_at=time.time())
+        proposal = Proposal("", rejected.path, text, client=rejected.client, opened_at=time.time())
         keyboard, is_digest = self._keyboard.in_window(window), digest is not None
         shown = large.shown(proposal, present, digest)
-        view, _note = opening.open_diff(window, *shown, keyboard, False, is_digest, it.origin)
+        view, _note = opening.open_diff(window, *shown, keyboard, False, is_digest, rejected.origin)
         self._reviews.begin(view, present.text, digest)
         return ""
 

@@ -97,7 +97,7 @@ class Reviews:
         """Whether the texts of one more large diff can be kept."""
         self.forget_ended()
         digests = [digest, *(review.digest for review in self._reviews.values())]
-        return sum(it.size for it in digests if it is not None) <= MAX_HELD
+        return sum(each.size for each in digests if each is not None) <= MAX_HELD
 
     def resume(self, window: sublime.Window) -> None:
         """Review the diffs that came back with the window."""

@@ -160,10 +160,10 @@ class SingleChanges:
             return False
         parts = [
             (
-                sublime.Region(*comparison.new.region(it.new_start, it.new_end)),
-                "".join(comparison.old.rows[it.old_start : it.old_end]),
+                sublime.Region(*comparison.new.region(change.new_start, change.new_end)),
+                "".join(comparison.old.rows[change.old_start : change.old_end]),
             )
-            for it in comparison.changes
+            for change in comparison.changes
         ]
         texts.replace_parts(right, parts)
         self._reviews.refresh(right)

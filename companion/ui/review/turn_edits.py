@@ -36,36 +36,38 @@ class TurnEdits:
 
     def show(self, edits: Sequence[Edit]) -> None:
         """These instead of those of the same turn."""
-        turns = {it.turn for it in edits}
-        self._order.update((turn, [it.path for it in edits if it.turn == turn]) for turn in turns)
-        kept = {id: it for id, it in self._edits.items() if it.turn not in turns}
-        self._edits = {**kept, **{it.id: it for it in edits}}
+        turns = {edit.turn for edit in edits}
+        self._order.update(
+            (turn, [edit.path for edit in edits if edit.turn == turn]) for turn in turns
+        )
+        kept = {id: edit for id, edit in self._edits.items() if edit.turn not in turns}
+        self._edits = {**kept, **{edit.id: edit for edit in edits}}
         self.changes.emit()
 
     def add(self, edits: Sequence[Edit]) -> None:
         """These as well; one that is there already stays what it is."""
-        if any(it.id not in self._edits for it in edits):
-            self._edits = {**{it.id: it for it in edits}, **self._edits}
+        if any(edit.id not in self._edits for edit in edits):
+            self._edits = {**{edit.id: edit for edit in edits}, **self._edits}
             self.changes.emit()
 
     def forget(self, turn: str, paths: Iterable[str]) -> None:
         """The turn was undone in these files."""
         gone = set(paths)
-        kept = [it for it in self._edits.values() if it.turn != turn or it.path not in gone]
+        kept = [edit for edit in self._edits.values() if edit.turn != turn or edit.path not in gone]
         if len(kept) < len(self._edits):
-            self._edits = {it.id: it for it in kept}
+            self._edits = {edit.id: edit for edit in kept}
             self.changes.emit()
 
     def shown(self, window: sublime.Window) -> list[ShownTurn]:
         """The turns of which the window shows edits."""
         turns: dict[tuple[str, str], list[str]] = {}
-        for it in self.of_window(window):
-            if not it.is_seen:
-                turns.setdefault((it.turn, it.client), []).append(it.path)
+        for edit in self.of_window(window):
+            if not edit.is_seen:
+                turns.setdefault((edit.turn, edit.client), []).append(edit.path)
         return [ShownTurn(*key, tuple(paths)) for key, paths in turns.items()]
 
     def of_window(self, window: sublime.Window) -> list[Edit]:
-        return [it for it in self._edits.values() if it.window_id == window.id()]
+        return [edit for edit in self._edits.values() if edit.window_id == window.id()]
 
     def find(self, id: str) -> Edit | None:
         return self._edits.get(id)
@@ -74,15 +76,17 @@ class TurnEdits:
         """To its place among the others of its turn."""
         edits, paths = list(self._edits.values()), self._order.get(edit.turn, [])
         below = paths[paths.index(edit.path) + 1 :] if edit.path in paths else []
-        after = (at for at, it in enumerate(edits) if it.turn == edit.turn and it.path in below)
+        after = (
+            at for at, known in enumerate(edits) if known.turn == edit.turn and known.path in below
+        )
         edits.insert(next(after, len(edits)), edit)
-        self._edits = {it.id: it for it in edits}
+        self._edits = {known.id: known for known in edits}
         self.changes.emit()
 
     def replace(self, edit: Edit, by: Edit | None) -> None:
         if edit.id in self._edits:
-            now = (by if it.id == edit.id else it for it in self._edits.values())
-            self._edits = {it.id: it for it in now if it is not None}
+            now = (by if known.id == edit.id else known for known in self._edits.values())
+            self._edits = {known.id: known for known in now if known is not None}
             self.changes.emit()
 
 

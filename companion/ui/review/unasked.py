@@ -56,7 +56,7 @@ class Unasked:
 
     def count(self, window: sublime.Window) -> int:
         """How many of the window's the user has not looked at."""
-        return sum(1 for it in self._history.of_window(window) if it.turn and not it.is_seen)
+        return sum(1 for edit in self._history.of_window(window) if edit.turn and not edit.is_seen)
 
     async def choose(self, window: sublime.Window) -> None:
         """Let the user choose one of the window's edits, and show it; the newest turn comes
@@ -66,14 +66,16 @@ class Unasked:
             self._tell(NONE)
             return
         counts = await computed(partial(_counts, edits)) or {}
-        items = [_item(it, counts.get(it.id, "")) for it in edits]
+        items = [_item(edit, counts.get(edit.id, "")) for edit in edits]
         number = await panels.choice(window, items, "Edits made without asking")
         if number >= 0:
             await self._show(window, edits[number])
 
     async def show_next(self, window: sublime.Window) -> bool:
         """Show the oldest edit that the user has not looked at; False if there is none."""
-        unseen = [it for it in self._history.of_window(window) if it.turn and not it.is_seen]
+        unseen = [
+            edit for edit in self._history.of_window(window) if edit.turn and not edit.is_seen
+        ]
         if unseen:
             await self._reviews.open(window, unseen[0])
         return bool(unseen)
@@ -81,13 +83,13 @@ class Unasked:
     async def undo_turn(self, window: sublime.Window) -> None:
         """Undo all edits of a turn, the newest first; of several turns the user chooses one."""
         known = self._turns(window)
-        turns = [it for it in known if not all(each.problem for each in it)]
+        turns = [turn for turn in known if not all(each.problem for each in turn)]
         if not turns:
             self._tell(NOTHING_LEFT if known else NONE)
             return
         number = 0
         if len(turns) > 1:
-            items = [[_prompt(it[0]), _extent(it)] for it in turns]
+            items = [[_prompt(turn[0]), _extent(turn)] for turn in turns]
             number = await panels.choice(window, items, "Undo the edits of which turn?")
         if number < 0:
             return
@@ -99,13 +101,13 @@ class Unasked:
     async def _undo_all(self, window: sublime.Window, turn: str) -> None:
         edits = self._history.of_turn(turn)
         undoable = _undoable(edits)
-        problems = [await self._reviews.undo(window, it) for it in reversed(undoable)]
-        found = [it for it in problems if it]
+        problems = [await self._reviews.undo(window, edit) for edit in reversed(undoable)]
+        found = [problem for problem in problems if problem]
         done, lost = UNDONE.format(_edits(len(undoable) - len(found))), _lost(edits)
         found += [lost] if lost else []
         self._tell(" ".join([done, *found]))
         if found:
-            await panels.choice(window, [[it, ""] for it in found], f"{done} Not undone:")
+            await panels.choice(window, [[problem, ""] for problem in found], f"{done} Not undone:")
 
     async def _show(self, window: sublime.Window, edit: Edit) -> None:
         # It may have gone on while the list was open.
@@ -114,7 +116,7 @@ class Unasked:
             await self._reviews.open(window, now)
 
     def _latest(self, edit: Edit) -> Edit | None:
-        alike = [it for it in self._history.of_turn(edit.turn) if it.path == edit.path]
+        alike = [other for other in self._history.of_turn(edit.turn) if other.path == edit.path]
         return alike[-1] if alike else None
 
     def _turns(self, window: sublime.Window) -> list[list[Edit]]:
@@ -128,9 +130,9 @@ class Unasked:
     def _earlier(self, edit: Edit) -> Edit | None:
         """The edit that this one goes on with."""
         alike = [
-            it
-            for it in self._history.of_turn(edit.turn)
-            if (it.path, it.is_seen) == (edit.path, False)
+            other
+            for other in self._history.of_turn(edit.turn)
+            if (other.path, other.is_seen) == (edit.path, False)
         ]
         if not alike or edit.problem or alike[-1].problem or self._reviews.is_open(alike[-1]):
             return None
@@ -172,8 +174,8 @@ def _item(edit: Edit, counts: str) -> sublime.QuickPanelItem:
     at = time.strftime("%H:%M", time.localtime(edit.at))
     return sublime.QuickPanelItem(
         os.path.basename(edit.path),
-        [it for it in (*details, edit.problem) if it],
-        ", ".join(it for it in (counts, state, at) if it),
+        [detail for detail in (*details, edit.problem) if detail],
+        ", ".join(words for words in (counts, state, at) if words),
     )
 
 
@@ -184,28 +186,28 @@ def _prompt(edit: Edit) -> str:
 
 def _files(edits: Sequence[Edit]) -> str:
     """How many files they wrote, and which."""
-    count = len({it.path for it in edits})
+    count = len({edit.path for edit in edits})
     return f"{count} file{'' if count == 1 else 's'}: {_names(edits)}"
 
 
 def _names(edits: Sequence[Edit]) -> str:
-    names = list(dict.fromkeys(os.path.basename(it.path) for it in edits))
+    names = list(dict.fromkeys(os.path.basename(edit.path) for edit in edits))
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
 
 
 def _undoable(edits: Sequence[Edit]) -> list[Edit]:
-    return [it for it in edits if not it.problem]
+    return [edit for edit in edits if not edit.problem]
 
 
 def _extent(turn: Sequence[Edit]) -> str:
     """What undoing the turn concerns, and what of it cannot be undone."""
-    return ". ".join(it for it in (_files(_undoable(turn)), _lost(turn)) if it)
+    return ". ".join(words for words in (_files(_undoable(turn)), _lost(turn)) if words)
 
 
 def _lost(turn: Sequence[Edit]) -> str:
     """Which edits can only be listed; empty if there are none."""
-    lost = [it for it in turn if it.problem]
+    lost = [edit for edit in turn if edit.problem]
     return f"{_edits(len(lost))} cannot be undone: {_names(lost)}" if lost else ""
 
 

@@ -164,9 +164,9 @@ def _saved(view: sublime.View, text: str, name: str) -> str:
 
 def _tab(window: sublime.Window, path: str) -> sublime.View | None:
     """The file's tab, that of the window if there are several."""
-    others = [it for it in application.windows() if it != window]
-    found = (it.find_open_file(path) for it in (window, *others) if it.is_valid())
-    return next((it for it in found if it is not None), None)
+    others = [other for other in application.windows() if other != window]
+    found = (each.find_open_file(path) for each in (window, *others) if each.is_valid())
+    return next((view for view in found if view is not None), None)
 
 
 def _opened(window: sublime.Window, path: str) -> sublime.View:
@@ -187,5 +187,7 @@ def _bare(text: str) -> str:
 
 def _is_alike(before: Original, present: Original) -> bool:
     """Whether a tab that shows the present file would save the text as it was before."""
-    ends, others = ([it for it in each.traits if it not in ENDS] for each in (before, present))
+    ends, others = (
+        [trait for trait in each.traits if trait not in ENDS] for each in (before, present)
+    )
     return ends == others and MIXED not in ends
