@@ -45,7 +45,7 @@ def path_in(folder: str, path: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """With single spaces between the words."""
+    """The text with single spaces between the words."""
     return " ".join(text.split())
 
 
@@ -57,5 +57,5 @@ def short_path(folder: str, path: str, most: int) -> str:
 
 
 def short(text: str, most: int) -> str:
-    """At most so many code points."""
+    """The text, cut to so many code points."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"

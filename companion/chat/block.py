@@ -49,9 +49,9 @@ PAST = {is_compact: Past(is_compact) for is_compact in (False, True)}
 
 
 class Blocks:
-    """Those that change are looked at, and no others. `foot` stands below all of them; its patches
-    have another id whenever it was empty, because blocks that came meanwhile are below that
-    place."""
+    """The blocks of a document: looks at those that change, and at no others. `foot` stands below
+    all of them; its patches have another id whenever it was empty, because blocks that came
+    meanwhile are below that place."""
 
     def __init__(self, foot: Block) -> None:
         self._foot = foot
@@ -65,7 +65,7 @@ class Blocks:
         self._changed: set[int] = set()
 
     def show(self, block: Block) -> None:
-        """At the end if it is new; else it is drawn again."""
+        """Put the block at the end if it is new; else draw it again."""
         number = self._numbers.get(block.id)
         if number is None:
             number = self._numbers[block.id] = len(self._blocks)

@@ -58,7 +58,8 @@ PATHS = ("file_path", "filePath", "path", "dir_path")
 
 
 class CallBlock(Block):
-    """Of the agent's texts it keeps what it shows. `id` is the block's, `call` the call's."""
+    """The block of one call, which keeps of the agent's texts what it shows. `id` is the block's,
+    `call` the call's."""
 
     is_compact = True
 

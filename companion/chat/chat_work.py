@@ -58,7 +58,7 @@ class MessagesUnderWay:
         return bool(self._count)
 
     def stop(self) -> None:
-        """Those that are on their way are not to be sent."""
+        """Stop the messages that are on their way: they are not to be sent."""
         self._stops += 1
 
     async def over(self) -> None:

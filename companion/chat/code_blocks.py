@@ -18,7 +18,7 @@ class CodeBlock:
 
 
 def code_blocks(text: str) -> list[CodeBlock]:
-    """In their order; one without an end goes to the end of the text.
+    """The code blocks of the text, in their order; one without an end goes to the end of the text.
 
     >>> [it.code for it in code_blocks("a\\n```py\\nx = 1\\n```\\n")]
     ['x = 1\\n']

@@ -50,7 +50,7 @@ def _apart(old: str, new: str) -> tuple[str, str]:
 
 
 def total(edits: tuple[EditCount, ...]) -> EditCount:
-    """Of several files."""
+    """The sum of the counts of several files."""
     if any(edit.added is None for edit in edits):
         return EditCount("", None, None)
     return EditCount(

@@ -64,7 +64,7 @@ def shortened(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Shortening:
-    """Of one call's arguments."""
+    """Shortens the arguments of one call."""
 
     def __init__(self) -> None:
         # The values that may still be shown.
@@ -75,7 +75,7 @@ class _Shortening:
         return {str(name): self._short(value, depth) for name, value in taken}
 
     def _short(self, value: Any, depth: int) -> Any:
-        """With so many lists within each other."""
+        """The value, shortened, with at most `depth` lists within each other."""
         if isinstance(value, str) and len(value) > MAX_TEXT:
             return f"{value[:MAX_TEXT]}… {many(len(value) - MAX_TEXT, 'more character')}"
         if not isinstance(value, (Mapping, list, tuple)):

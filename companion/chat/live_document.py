@@ -137,7 +137,8 @@ async def _undone(
 
 
 def _undone_of(edits: TurnUndo, turns: Sequence[PastTurn]) -> dict[str, frozenset[str]]:
-    """The same, the last one first: a turn is undone after all later ones. Runs in a thread."""
+    """The files that were put back, of each turn that is undone, the last one first: a turn is
+    undone after all later ones. Runs in a thread."""
     found: dict[str, frozenset[str]] = {}
     for turn in islice(
         (past_turn.id for past_turn in reversed(turns) if _has_changed(past_turn)), LOOKED_AT

@@ -52,13 +52,14 @@ def unfenced(text: str) -> str:
 
 
 def lined(text: str) -> str:
-    """With line ends as a view has them."""
+    """The text with line ends as a view has them."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def foreign(text: str, before: str = "") -> str:
-    """With a space before the sign of each line that would look like one of ours, also behind
-    characters that nobody sees. `before` is what stands in the line that the text continues."""
+    """The text with a space before the sign of each line that would look like one of ours, also
+    behind characters that nobody sees. `before` is what stands in the line that the text
+    continues."""
     if not is_unseen(before):
         # Whatever one sees does for a pattern, and it may be long.
         before = "x"
@@ -85,7 +86,7 @@ class Fence:
 
     @property
     def depth(self) -> int:
-        """Of the quotation."""
+        """The depth of the quotation."""
         return self.quote.count(">")
 
 
@@ -169,7 +170,7 @@ class Prose:
 
     @property
     def text(self) -> str:
-        """Without the last line end."""
+        """The text without the last line end."""
         if len(self._parts) > 1:
             self._parts = ["".join(self._parts)]
         return self._parts[0] if self._parts else ""

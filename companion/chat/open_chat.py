@@ -178,8 +178,8 @@ class OpenChat:
         )
 
     async def _follow(self, conversation: Conversation) -> None:
-        """From now on; a disk that could not be read may have ended it before. Raises
-        AgentError."""
+        """Follow the conversation from now on; a disk that could not be read may have ended it
+        before. Raises AgentError."""
         if self._following is not None:
             self._following.cancel()
         # Before the transcript is read, so that no event is missed in between.

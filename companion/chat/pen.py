@@ -22,7 +22,7 @@ class Pen:
         self.at = len(leading)
 
     def write(self, text: str, *kinds: str) -> None:
-        """With marks of these kinds."""
+        """Write the text with marks of these kinds."""
         start, self.at = self.at, self.at + len(text)
         self._parts.append(text)
         self._marks += [Mark(kind, start, self.at) for kind in kinds if text]
@@ -48,8 +48,8 @@ class Pen:
         self._links.append(Link(start, self.at, action, told))
 
     def fold(self, start: int) -> None:
-        """From there to before the last line end, with the line end before it: what is folded
-        stands behind the line above."""
+        """Fold the text from there to before the last line end, with the line end before it: what
+        is folded stands behind the line above."""
         if self.at > start:
             self._folds.append(Fold(start - 1, self.at - 1))
 

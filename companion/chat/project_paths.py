@@ -75,7 +75,7 @@ def in_order(letters: str) -> re.Pattern[str]:
 
 
 def escaped(name: str) -> str:
-    """As a message has to write it behind `@`."""
+    """The name as a message has to write it behind `@`."""
     return SPECIAL.sub(r"\\\g<0>", name)
 
 

@@ -103,7 +103,8 @@ def elicited(event: TurnEvent, body: Elicitation) -> ChatQuestion:
 
 
 def ordered(options: Sequence[Option]) -> tuple[Option, ...]:
-    """In our order. A rejection is always possible; outcomes that we do not know come before it."""
+    """The options in our order. A rejection is always possible; outcomes that we do not know come
+    before it."""
     known = {each.outcome: each for each in options}
     known.setdefault(CANCEL, Option(CANCEL, REJECT))
     places = {outcome: place for place, outcome in enumerate(ORDER)}

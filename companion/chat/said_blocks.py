@@ -238,7 +238,7 @@ class ChangesBlock(Block):
         self._is_again = False
 
     def undo(self, paths: Iterable[str]) -> None:
-        """These files of the turn are as they were before it, and no others."""
+        """Show that these files of the turn are as they were before it, and no others."""
         before, self._undone = self._undone, self._paths.intersection(paths)
         self._is_again = not self._undone and (bool(before) or self._is_again)
 

@@ -12,8 +12,8 @@ from .requests import ChatRequest
 
 @dataclass(frozen=True)
 class OwnSessions(ChatRequest["tuple[ListedSession, ...]"]):
-    """Those of an agent (its id) in a folder (an absolute path) that are no conversations here, the
-    last used ones first. Starts the agent."""
+    """Asks for the sessions of an agent (its id) in a folder (an absolute path) that are no
+    conversations here, the last used ones first. Starts the agent."""
 
     agent: str
     workspace: str

@@ -60,7 +60,8 @@ class Transcript:
                     self._handle(event)
 
     def undo(self, turn: str, paths: Iterable[str]) -> None:
-        """These files of the turn, which is over, are as they were before it, and no others."""
+        """Show that these files of the turn, which is over, are as they were before it, and no
+        others."""
         for block in self._changes.get(turn, ()):
             block.undo(paths)
             self._blocks.show(block)

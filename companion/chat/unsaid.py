@@ -10,8 +10,8 @@ from ..agent.failure import AgentError
 
 
 class Unsaid:
-    """Of one conversation, which may also be one that was begun long ago. Belongs to the engine's
-    loop."""
+    """What is unsaid in one conversation, which may also be one that was begun long ago. Belongs to
+    the engine's loop."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation

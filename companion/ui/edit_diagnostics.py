@@ -35,7 +35,8 @@ class _Watched:
 
 
 class EditDiagnostics(EditWatch):
-    """Of the windows of one companion. `ask` runs work on the UI thread, for the loop."""
+    """Watches the edits in the windows of one companion. `ask` runs work on the UI thread, for the
+    loop."""
 
     def __init__(self, ask: Callable[[Callable[[], Any]], Awaitable[Any]]) -> None:
         self._ask = ask

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Engines:
-    """At most one engine, for as long as the package is loaded."""
+    """Makes the engine, at most one for as long as the package is loaded."""
 
     def __init__(self) -> None:
         self._engine: Engine | None = None
@@ -81,7 +81,7 @@ def chosen_agents() -> tuple[Chosen, ...]:
 
 
 def trusted_folders() -> tuple[str, ...]:
-    """Those of the settings, as absolute paths."""
+    """The trusted folders of the settings, as absolute paths."""
     return tuple(map(os.path.expanduser, settings.of().trusted_folders))
 
 

@@ -43,7 +43,7 @@ class FoundAgents:
 
 
 def _imported() -> bool:
-    """In a thread, because an import takes some time."""
+    """Whether the engine can be imported. Runs in a thread, because an import takes some time."""
     try:
         from ..agent import launches  # noqa: F401
     except ImportError:
@@ -52,7 +52,7 @@ def _imported() -> bool:
 
 
 def _names(chosen: Sequence[Chosen]) -> tuple[str, ...]:
-    """In a thread, because of the disk."""
+    """The names of the agents that can be started. Runs in a thread, because of the disk."""
     from ..agent.failure import AgentError
     from ..agent.supported import CLIS
 

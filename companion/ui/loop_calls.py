@@ -21,7 +21,8 @@ class LoopCalls:
         self.is_stopped = False
 
     def stop(self) -> None:
-        """From now on nothing is done. Called on the UI thread, so that no work runs meanwhile."""
+        """Ends all work: from now on nothing is done. Called on the UI thread, so that no work runs
+        meanwhile."""
         self.is_stopped = True
 
     def run(self, work: Callable[[], T]) -> asyncio.Future[T]:

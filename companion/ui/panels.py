@@ -76,14 +76,15 @@ class Panel:
         self._is_line = self.is_withdrawn = False
 
     async def choice(self, items: Sequence[Item], placeholder: str, **options: Any) -> int:
-        """As `choice`."""
+        """Let the user choose one of the items, as the function `choice` does; -1 once it is
+        withdrawn."""
         if self.is_withdrawn:
             return -1
         self._choice, self._is_line = Answer(), False
         return await choice(self._window, items, placeholder, self._choice, **options)
 
     async def line(self, caption: str, text: str = "") -> str | None:
-        """As `line`."""
+        """Let the user write a line, as the function `line` does; None once it is withdrawn."""
         if self.is_withdrawn:
             return None
         self._line, self._is_line = Answer(), True

@@ -23,8 +23,8 @@ class Presses:
         self._questions: list[str] = []
 
     def turn(self, of: str) -> PlaceInLine:
-        """For `async with`: begins when all earlier presses are done. The first one waits for
-        nothing."""
+        """A place in the line, for `async with`: the body begins when all earlier presses are done.
+        The first one waits for nothing."""
         return PlaceInLine(self._lines, of, self._say_what_comes_first)
 
     @contextmanager
@@ -50,8 +50,8 @@ class Presses:
 
 
 class PlaceInLine:
-    """That of one press; `on_wait` is called if it has to wait. A story that is cut leaves its
-    line."""
+    """The place of one press in its line; `on_wait` is called if the press has to wait. A story
+    that is cut leaves its line."""
 
     def __init__(
         self, lines: dict[str, deque[Answer[None]]], of: str, on_wait: Callable[[], None]

@@ -335,7 +335,8 @@ def of(window: sublime.Window | None = None) -> Settings:
 
 
 def read(window: sublime.Window | None = None) -> tuple[Settings, tuple[str, ...]]:
-    """The same, and a sentence for each invalid value."""
+    """The settings of a window, or without one those for all windows, and a sentence for each
+    invalid value."""
     # All at once, because each call to Sublime goes to another process (docs/sublime.md 6.6).
     stored = sublime.load_settings(FILE).to_dict()
     user = {name: stored[name] for name in KINDS if name in stored}
@@ -347,5 +348,6 @@ def read(window: sublime.Window | None = None) -> tuple[Settings, tuple[str, ...
 
 @lru_cache(maxsize=16)
 def _parsed(user_and_project: str) -> tuple[Settings, tuple[str, ...]]:
-    """The same values, as JSON, are checked only once: every command asks for them."""
+    """Parses the values, given as JSON; equal ones are checked only once, because every command
+    asks for them."""
     return parse(*json.loads(user_and_project))

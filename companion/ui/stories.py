@@ -62,8 +62,8 @@ class Stories:
                 self._cut(story)
 
     def look(self) -> None:
-        """To be called from time to time, because some closes have no event (docs/sublime.md
-        4.6)."""
+        """Cut the stories whose views are gone; to be called from time to time, because some closes
+        have no event (docs/sublime.md 4.6)."""
         for story, ends_with in list(self._running.items()):
             if not all(end.is_valid() for end in ends_with):
                 self._cut(story)
@@ -122,7 +122,7 @@ async def computed(work: Callable[[], T]) -> T | None:
 
 
 def sleep(milliseconds: int = 0) -> Answer[None]:
-    """To be awaited; 0 lets everything else in the queue run first."""
+    """A pause, to be awaited; 0 lets everything else in the queue run first."""
     answer: Answer[None] = Answer()
     queues.on_ui_thread(partial(answer.give, None), milliseconds)
     return answer

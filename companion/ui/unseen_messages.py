@@ -35,7 +35,7 @@ class UnseenMessages:
         self._subjects: dict[str, set[str]] = {}
 
     def add(self, message: str, about: str = "") -> None:
-        """Without what it is `about`, it stays until it is seen."""
+        """Add a message. It is shown until it is seen, or until what it is `about` is withdrawn."""
         self._unseen.pop(message, None)
         self._unseen[message] = time.time()
         self._subjects.setdefault(message, set()).add(about)

@@ -53,7 +53,7 @@ def cells(text: str) -> int:
 
 
 def rows(pieces: Sequence[Piece], columns: int) -> list[str]:
-    """As many pieces in each row as fit."""
+    """Rows that have as many of the pieces as fit in each."""
     found: list[list[str]] = []
     room = 0
     for text, width in pieces:

@@ -21,7 +21,7 @@ SYNTAX = "Packages/GeminiCompanion/GeminiCompanionChanges.sublime-syntax"
 
 
 class ChangeSheets:
-    """Those of one companion."""
+    """The open sheets of one companion."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class ChangeSheets:
         return sheet if sheet is not None and sheet.views else None
 
     def views(self) -> list[sublime.View]:
-        """Those of all sheets, and their clones."""
+        """The views of all sheets, and their clones."""
         return [view for sheet in self._sheets.values() for view in sheet.views]
 
     def resume(self) -> None:

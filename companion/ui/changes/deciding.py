@@ -212,8 +212,8 @@ def _waits(source: Source, window: sublime.Window, id: str) -> bool:
 
 
 def _one_for_each_file(counted: Sequence[Counted]) -> tuple[list[Counted], int]:
-    """Those that can be accepted together, and how many others there are. Of several proposals for
-    one file it is the oldest one: the next one does not know its text, and would replace it."""
+    """The files that can be accepted together, and how many others there are. Of several proposals
+    for one file it is the oldest one: the next one does not know its text, and would replace it."""
     found: list[Counted] = []
     titles: set[str] = set()
     for each in counted:

@@ -25,7 +25,7 @@ PATIENCE = 5.0
 
 
 class EarlierText:
-    """That of one view, which nobody has drawn yet."""
+    """The earlier text of one view, which nobody has drawn yet."""
 
     def __init__(self, view: sublime.View) -> None:
         self._signature = view.settings().get(SIGNATURE)

@@ -33,7 +33,7 @@ STAY = ["Go back", "Nothing is dropped."]
 
 
 class Keeping:
-    """That of one companion."""
+    """Keeps and drops changes in the sheets of one companion."""
 
     def __init__(
         self, reviews: Reviews, changes: SingleChanges, tell: Callable[[str], None]
@@ -180,7 +180,8 @@ class Keeping:
     async def _drop(
         self, sheet: ChangeSheet, source: Source, file: FileChanges, key: str | None = None
     ) -> Step | None:
-        """The same of one change, or without a key of all."""
+        """Drop one change of a file, or without a key all of them. Gives the step; None if the user
+        has to decide again."""
         window = sheet.window
         view = await source.open(window, file.id) if window is not None else None
         if view is None:

@@ -36,8 +36,8 @@ BLOCK = 25
 
 
 class Marking:
-    """Of one sheet, in all views of the buffer. `kept` gives the keys of the changes of a file that
-    the user has kept."""
+    """The colours and links of one sheet, in all views of the buffer. `kept` gives the keys of the
+    changes of a file that the user has kept."""
 
     def __init__(self, buffer_id: int, kept: Callable[[str], frozenset[str]]) -> None:
         self._buffer_id = buffer_id

@@ -18,7 +18,7 @@ from .sources import SheetEntry, UndoStep, entry_of, of_accepted
 
 
 class Proposals:
-    """Those of one companion."""
+    """The proposals to one companion."""
 
     names = ("proposal", "proposals")
 
@@ -39,7 +39,7 @@ class Proposals:
         self._views: dict[str, sublime.View] = {}
 
     def entries(self, window: sublime.Window) -> Iterator[SheetEntry]:
-        """Those of the window, oldest first."""
+        """The proposals of the window, oldest first."""
         for view, record in diffs(window):
             review = self._reviews.with_id(record.id)
             if review is None or record.edit_id:
@@ -61,7 +61,7 @@ class Proposals:
         return self.view(id)
 
     def kept(self, id: str) -> frozenset[str]:
-        """As its review shows it."""
+        """The keys of the changes that the user has kept in the proposal's review."""
         view = self.view(id)
         return seen(view) if view is not None else frozenset()
 
@@ -72,13 +72,13 @@ class Proposals:
         return view is not None
 
     async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> UndoStep | None:
-        """As *Accept* in its review does."""
+        """Accept the proposal, as *Accept* in its review does."""
         view = self.view(id)
         edit = await self._accepting.accepted(window, view, asks) if view is not None else None
         return of_accepted(self._history, edit.id) if edit is not None else None
 
     async def reject(self, window: sublime.Window, id: str) -> UndoStep | None:
-        """As *Reject* in its review does."""
+        """Reject the proposal, as *Reject* in its review does."""
         view = self.view(id)
         record = waiting(view) if view is not None else None
         if view is None or record is None:

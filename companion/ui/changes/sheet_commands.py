@@ -53,7 +53,7 @@ class AtCaret(NamedTuple):
 
 
 class SheetCommands:
-    """Those of one companion."""
+    """The keys and commands in the sheets of one companion."""
 
     def __init__(
         self,

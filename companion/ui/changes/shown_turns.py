@@ -22,8 +22,8 @@ Fetch = Callable[[sublime.Window, ShownTurn], Coroutine[Any, Any, Sequence[Edit]
 
 
 class ShownTurns:
-    """Those of one companion. `fetch` gives the edits of a turn, or raises Unanswered; `come_back`
-    is called when some have come back."""
+    """The turns that the sheets of one companion show. `fetch` gives the edits of a turn, or raises
+    Unanswered; `come_back` is called when some have come back."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class ShownTurns:
 
 
 def _kept(view: sublime.View) -> list[ShownTurn]:
-    """Without damaged ones."""
+    """The turns that the view has kept, without damaged ones."""
     stored = view.settings().get(TURNS)
     found = (_shown(value) for value in (stored if isinstance(stored, (list, tuple)) else ()))
     return [shown for shown in found if shown is not None]

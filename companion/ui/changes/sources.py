@@ -58,13 +58,14 @@ class Source(Protocol):
     names: tuple[str, str]
 
     def entries(self, window: sublime.Window) -> Iterable[SheetEntry]:
-        """Those of the window, in their order; not all of them are fetched at once."""
+        """The files of the window, in their order; not all of them are fetched at once."""
 
     def view(self, id: str) -> sublime.View | None:
         """The right view of the file's own review; None if it is not open."""
 
     async def open(self, window: sublime.Window, id: str) -> sublime.View | None:
-        """The same, opened if need be; the keyboard stays where it is."""
+        """The right view of the file's own review, opened if need be; the keyboard stays where it
+        is."""
 
     def kept(self, id: str) -> frozenset[str]:
         """The keys of the changes of the file that the user has kept."""
@@ -116,7 +117,7 @@ def _is_dropped(view: sublime.View, record: DiffRecord, comparison: Comparison |
 
 
 def of_accepted(history: EditHistory, id: str) -> UndoStep:
-    """For the edit with the id, which the user has accepted."""
+    """The step that undoes the edit with the id, which the user has accepted."""
 
     async def back(window: sublime.Window) -> str:
         edit = history.find(id)

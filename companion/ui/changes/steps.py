@@ -34,8 +34,8 @@ class EditStep(Step):
 
 @dataclass(frozen=True)
 class DropStep(Step):
-    """Of a review whose text is too large to be edited: the keys of the changes that were dropped
-    before, and afterwards."""
+    """The dropping of changes in a review whose text is too large to be edited: the keys of the
+    changes that were dropped before, and afterwards."""
 
     reviews: Reviews
     view: sublime.View
@@ -51,7 +51,8 @@ class DropStep(Step):
 
 @dataclass(frozen=True)
 class KeepStep(Step):
-    """The same of the changes of a file that the user has kept."""
+    """The keeping of changes of a file: the keys of the changes that the user had kept before, and
+    afterwards."""
 
     source: Source
     id: str

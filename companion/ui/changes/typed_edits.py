@@ -24,9 +24,9 @@ YOURS = "your edits"
 
 
 class TypedEdits:
-    """Of one sheet. `source_of` has the sources of its files. `opened` is called when a review was
-    opened: with the file, whether its text has all that was typed, and else whether that was put
-    aside; `section` gives what the sheet shows of the file."""
+    """What is typed in one sheet. `source_of` has the sources of its files. `opened` is called when
+    a review was opened: with the file, whether its text has all that was typed, and else whether
+    that was put aside; `section` gives what the sheet shows of the file."""
 
     def __init__(
         self,

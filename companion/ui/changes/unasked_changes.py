@@ -30,7 +30,7 @@ Decision = Coroutine[Any, Any, Optional[UndoStep]]
 
 
 class UnaskedChanges:
-    """Those of one companion, as `book` has them."""
+    """The unasked edits to one companion, as `book` has them."""
 
     names = ("edit made without asking", "edits made without asking")
 
@@ -47,7 +47,7 @@ class UnaskedChanges:
         self._pressed: set[str] = set()
 
     def entries(self, window: sublime.Window) -> Iterator[SheetEntry]:
-        """Those of the window, oldest first."""
+        """The edits of the window, oldest first."""
         edits = [edit for edit in self._book.of_window(window) if edit.turn and not edit.problem]
         open_views = self._open = self._written.views() if edits else {}
         for edit in edits:
@@ -80,7 +80,8 @@ class UnaskedChanges:
         return self._found(id)
 
     def kept(self, id: str) -> frozenset[str]:
-        """Those of its review, and those that were kept while that was not open."""
+        """The keys of the changes that the user has kept in the edit's review, and of those that
+        were kept while that was not open."""
         view, own = self.view(id), self._kept.get(id, frozenset())
         return own | seen(view) if view is not None else own
 
@@ -151,7 +152,7 @@ class UnaskedChanges:
         return await self._written.redo(window, self._book, edit, present)
 
     def _found(self, id: str) -> sublime.View | None:
-        """The same, also if it was opened a moment ago."""
+        """The view of the edit's review, also if it was opened a moment ago."""
         self._open = self._written.views()
         return self.view(id)
 

@@ -153,7 +153,7 @@ class Undoing:
         return self._decisions[sheet.buffer_id]
 
     def _remember(self, sheet: ChangeSheet) -> None:
-        """For the time after a restart."""
+        """Keep in the sheet's views which edits can be undone after a restart."""
         accepted = [decision for decision in self._of(sheet) if decision.is_accepted]
         ids = [take.edit_id for each in accepted[-1:] for take in each.takes if take.edit_id]
         for view in sheet.views:

@@ -74,7 +74,7 @@ IN_TERMINAL = 'It uses its own login: press "Log in in a terminal", and try agai
 
 
 def ways_of(agent: str) -> tuple[Way, ...]:
-    """Those of a known agent; an unknown one has its own login."""
+    """The ways to log in to a known agent; an unknown one has its own login."""
     from ...agent.supported import CLIS
 
     row = CLIS.get(agent)

@@ -84,7 +84,7 @@ class AskedCall:
 
     @property
     def changed(self) -> list[Diff]:
-        """Those of them that the user has changed."""
+        """The wanted edits that the user has changed."""
         return [edit for edit in self.wanted if edit.new_text != self.shown[edit.path].proposed]
 
 

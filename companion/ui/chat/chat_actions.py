@@ -263,5 +263,5 @@ class ChatActions:
 
 
 def new_id() -> str:
-    """Of a conversation that does not exist yet, as the engine makes them."""
+    """An id of a conversation that does not exist yet, as the engine makes them."""
     return secrets.token_hex(16)

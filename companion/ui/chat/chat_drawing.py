@@ -33,7 +33,7 @@ class ChatDrawing:
         self._unfinished: set[ChatView] = set()
 
     def updated(self, update: ChatUpdate) -> None:
-        """From any thread: it is drawn soon."""
+        """Draw an update soon; may be called from any thread."""
         self._updates.append(update)
         queues.on_ui_thread(self._draw)
 

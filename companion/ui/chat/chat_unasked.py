@@ -22,7 +22,8 @@ Gather = Callable[[int, UnaskedEdit], None]
 
 
 class ChatUnasked:
-    """Those of one companion; `gather` gets each with the id of its window."""
+    """Gathers the unasked edits of chats of one companion; `gather` gets each with the id of its
+    window."""
 
     def __init__(self, stories: Stories, gather: Gather) -> None:
         self._stories = stories

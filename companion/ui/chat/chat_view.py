@@ -229,7 +229,8 @@ class ChatView:
         _sign(self.views, UNSENT, text_digest(self.composer.known_text))
 
     def _sign_transcript(self) -> None:
-        """As the unsent text, but not before the transcript itself is known."""
+        """Sign the transcript in the views, as the unsent text is signed, but not before the
+        transcript itself is known."""
         if self._typed_above is None and self.document.signature is not None:
             _sign(self.views, TRANSCRIPT, self.document.signature)
 

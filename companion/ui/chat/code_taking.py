@@ -55,7 +55,7 @@ class CodeTaking:
             self._tell(COPIED.format(*_lines(code)))
 
     def insert(self, window: sublime.Window, view: sublime.View, chat: ChatView) -> None:
-        """In the place of each selection of the text that was worked on last."""
+        """Insert the code in the place of each selection of the text that was worked on last."""
         code, target = code_at(chat, view), self._last.of(window)
         if code is None or target is None:
             self._tell(NO_CODE if code is None else NO_TEXT)

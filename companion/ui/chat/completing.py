@@ -48,7 +48,7 @@ class TypedWord:
 
 
 class Completing:
-    """Of the composers of all chats."""
+    """Completes in the composers of all chats."""
 
     def __init__(self, tabs: ChatTabs, lists: ProjectLists, stories: Stories) -> None:
         self._tabs = tabs
@@ -134,7 +134,7 @@ def _without_end(text: str, end: str) -> str:
 
 
 def _commands(chat: ChatView, fixed: str) -> sublime.CompletionList:
-    """Those that begin so; what the agent is not allowed to be told is not among them."""
+    """The commands that begin so; what the agent is not allowed to be told is not among them."""
     told = chat.told.commands if chat.told is not None else ()
     fitting = [command for command in told if command.is_allowed and command.name.startswith(fixed)]
     items = [
@@ -157,7 +157,8 @@ def _items(
     folder: str,
     is_excluded: Callable[[str], bool],
 ) -> list[sublime.CompletionItem]:
-    """Those that fit. Runs in a thread, because it looks at links on the disk, and at all names."""
+    """The items that fit. Runs in a thread, because it looks at links on the disk, and at all
+    names."""
 
     def is_offered(name: str) -> bool:
         return not is_excluded(os.path.join(folder, name))

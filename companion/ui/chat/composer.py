@@ -32,13 +32,13 @@ class Composer(ComposerCarets):
 
     @property
     def text(self) -> str:
-        """As it is in the view now."""
+        """The unsent text as it is in the view now."""
         self._look()
         return self._unsent.text
 
     @property
     def known_text(self) -> str:
-        """As it was when the view was last looked at."""
+        """The unsent text as it was when the view was last looked at."""
         return self._unsent.text
 
     @property

@@ -116,12 +116,13 @@ class ConversationList:
         return None
 
     async def _others(self, service: ChatService, window: sublime.Window, before: Listed) -> Listed:
-        """Those with other words, or all again."""
+        """List the conversations with other words, or all again."""
         words = "" if before.words else await panels.line(window, WORDS)
         return await self._page(service, window, Listed((words or "").strip()))
 
     async def _page(self, service: ChatService, window: sublime.Window, listed: Listed) -> Listed:
-        """With the next page. A page of a search may have nothing although there are more."""
+        """Add the next page to what is listed. A page of a search may have nothing although there
+        are more."""
         from ...chat.requests import ListConversations
 
         before, folders = len(listed.infos), await _workspaces(window)

@@ -79,7 +79,7 @@ def is_opened(view: sublime.View, block: DrawnBlock, begin: int) -> bool:
 
 
 def _regions(part: Rendered, begin: int) -> dict[str, list[sublime.Region]]:
-    """Those of a part that begins there, by the kinds of marks."""
+    """The regions of a part that begins there, by the kinds of marks."""
     found: dict[str, list[sublime.Region]] = {}
     for mark in part.marks:
         if mark.kind in STYLES or mark.kind in DIFFERENCES:

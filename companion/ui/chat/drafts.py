@@ -177,8 +177,9 @@ class Drafts:
 
 
 def _read(path: str) -> dict[str, Draft]:
-    """Those that were typed longest ago first; damaged ones are left out. The UI thread may wait
-    for this disk: Sublime Text keeps its own cache there, and reads it at its start."""
+    """Read the drafts, those that were typed longest ago first; damaged ones are left out. The UI
+    thread may wait for this disk: Sublime Text keeps its own cache there, and reads it at its
+    start."""
     try:
         with open(path, encoding="utf-8") as file:
             stored = json.load(file)

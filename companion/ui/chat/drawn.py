@@ -102,7 +102,7 @@ class DrawnDocument:
         self.above_size = size
 
     def prepend(self, patches: Sequence[Patch]) -> None:
-        """These blocks, each as a whole, come before the others."""
+        """Put these blocks, each as a whole, before the others."""
         blocks = [
             self._made(patch.block, patch.rendered) for patch in patches if patch.rendered.text
         ]
@@ -175,7 +175,7 @@ class DrawnDocument:
 
 
 def signature_of(text: str) -> str:
-    """That of a document with this text."""
+    """The signature of a document with this text."""
     return _signature(len(text), rows_digest(text))
 
 
@@ -184,13 +184,13 @@ def _signature(size: int, digest: int) -> str:
 
 
 def moved(items: Sequence[T], by: int) -> tuple[T, ...]:
-    """The same ranges further on."""
+    """The ranges, each `by` characters further on."""
     return tuple(replace(item, start=item.start + by, end=item.end + by) for item in items)
 
 
 def _replaced(old: Sequence[T], start: int, end: int, new: Sequence[T], size: int) -> tuple[T, ...]:
-    """Those before and behind the range, with the new ones between them; `size` is that of the new
-    text. What is partly in the range goes with it."""
+    """The ranges before and behind the one from `start` to `end`, with the new ones between them;
+    `size` is that of the new text. What is partly in the range goes with it."""
     before = [item for item in old if item.end <= start]
     behind = [item for item in old if item.start >= end and item.end > start]
     return tuple(before) + moved(new, start) + moved(behind, size - (end - start))

@@ -51,9 +51,9 @@ Accept = Callable[[sublime.Window, sublime.View], Coroutine[Any, Any, bool]]
 
 
 class EditReviews(Owner):
-    """Those of one companion. `typed_texts` keeps what the user types, by the ids of the diffs.
-    `tabs` hears which unsaved texts an edit may replace. `access` leads to the service of
-    chats."""
+    """The reviews of edits that chats of one companion ask about. `typed_texts` keeps what the user
+    types, by the ids of the diffs. `tabs` hears which unsaved texts an edit may replace. `access`
+    leads to the service of chats."""
 
     def __init__(
         self,

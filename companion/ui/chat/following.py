@@ -58,7 +58,8 @@ class Bottoms:
         self._rooms: dict[int, _Room] = {}
 
     def look(self, views: Sequence[sublime.View]) -> None:
-        """To be called from time to time, and before and after the text is changed."""
+        """Look which views show the end of the text; to be called from time to time, and before and
+        after the text is changed."""
         before, self._rooms = self._rooms, {}
         for view in views:
             known, now = before.get(view.id()), _room(view)

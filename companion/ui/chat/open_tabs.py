@@ -27,7 +27,7 @@ Rule = Callable[[str], bool]
 
 
 class OpenTabs(OpenFiles):
-    """Those of the editor. `accept` is called on the UI thread, all else on the loop."""
+    """The open files of the editor. `accept` is called on the UI thread, all else on the loop."""
 
     are_there = True
 
@@ -71,7 +71,7 @@ class OpenTabs(OpenFiles):
         return await _on_ui_thread(lambda: any(map(_holds, _windows_of(folder))))
 
     def _save(self, name: str, text: str, accepted: Mapping[str, str]) -> Saved | None:
-        """In one step, so that nobody types in between. The tab has this name."""
+        """Save the text to the tab with the name, in one step, so that nobody types in between."""
         view = texts.unsaved_view(name)
         if view is None:
             return None
@@ -137,7 +137,7 @@ def _look(path: str, name: str) -> tuple[list[Rule], str | None]:
 
 
 def _windows_of(path: str) -> list[sublime.Window]:
-    """Those of whose folders one holds the file or folder, else all."""
+    """The windows of whose folders one holds the file or folder, else all."""
     windows = application.windows()
     real = os.path.join(path, "")
     found = [

@@ -12,7 +12,7 @@ STARTING_LONG, SILENT_LONG = 5, 60
 
 
 class Patience:
-    """Of one chat. `now` gives seconds."""
+    """The patience of the user of one chat. `now` gives seconds."""
 
     def __init__(self, now: Callable[[], float] = monotonic) -> None:
         self._now = now

@@ -26,7 +26,8 @@ class ProjectLists:
         self._coming: dict[PathScope, Answer[PathListing]] = {}
 
     async def of(self, window: sublime.Window, folder: str) -> PathListing:
-        """That of the window's project as seen from the folder; waits only for the first one."""
+        """The listing of the window's project as seen from the folder; waits only for the first
+        one."""
         scope = scope_of(window, folder)
         self._take(scope)
         found = self._found.get(scope)

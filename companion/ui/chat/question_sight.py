@@ -21,8 +21,8 @@ MOMENT = 0.5
 
 @dataclass
 class _Seen:
-    """From its beginning to the offset `end`; `since` is when its beginning came into sight, at its
-    place."""
+    """What was seen of a question: from its beginning to the offset `end`; `since` is when its
+    beginning came into sight, at its place."""
 
     since: float
     end: int = 0
@@ -40,7 +40,8 @@ class Sight:
         self._seen = {key: seen for key, seen in self._seen.items() if key in keys}
 
     def moved(self, keys: Container[Hashable]) -> None:
-        """These are in another place now, which is where something else was a moment ago."""
+        """Count anew for these questions: they are in another place now, which is where something
+        else was a moment ago."""
         for key, seen in self._seen.items():
             if key in keys:
                 seen.since = self._now()

@@ -31,7 +31,8 @@ def time_left(question: ChatQuestion, patience: float, now: datetime) -> str:
 
 
 def in_status_bar(waiting: Sequence[tuple[ChatQuestion, float]], now: datetime) -> str:
-    """Of questions with their patience, the oldest first; empty without any."""
+    """The words for the status bar, of questions with their patience, the oldest first; empty
+    without any."""
     if not waiting:
         return ""
     left = time_left(*waiting[0], now)
@@ -45,7 +46,7 @@ def in_status_bar(waiting: Sequence[tuple[ChatQuestion, float]], now: datetime) 
 
 
 def above_composer(update: ChatUpdate, now: datetime) -> str:
-    """Of a chat in which something waits."""
+    """The words above the composer of a chat in which something waits."""
     first, count = update.waiting[0], len(update.waiting)
     name = update.agent_name or "The agent"
     more = f" you {many(count, 'question')}" if count > 1 else " you"
@@ -58,7 +59,7 @@ def above_composer(update: ChatUpdate, now: datetime) -> str:
 
 
 def on_desktop(name: str, question: ChatQuestion) -> str:
-    """As a sentence for a notice."""
+    """The question as a sentence for a notice."""
     subject = one_line(question.text) if question.kind == PERMISSION else ""
     what = question.title + (f": {subject}" if subject else "")
     return f"{name or 'An agent'} asks you: {short(one_line(what), MAX_SUBJECT)}"

@@ -92,8 +92,8 @@ class Queued:
             await self._take_back(chat, service, message)
 
     async def _change(self, chat: ChatView, service: ChatService, message: QueuedMessage) -> None:
-        """In the composer first, and on the disk: whatever happens, the text is in one of the two
-        places."""
+        """Move a message to the composer first, and on the disk: whatever happens, the text is in
+        one of the two places."""
         from ...chat.requests import TakeBack
 
         if not chat.views:
@@ -123,7 +123,8 @@ class Queued:
         self._tell(IS_BACK)
 
     async def choose(self, window: sublime.Window, chat: ChatView) -> None:
-        """The same by lists, for the keyboard. Raises Unanswered."""
+        """Let the user choose by lists, for the keyboard, what to do with what waits. Raises
+        Unanswered."""
         messages, attached = chat.above.queue.messages, chat.above.attached
         items = _items(messages, attached)
         if not items:

@@ -89,7 +89,7 @@ class Recovery:
             await self._chats.ask(chat, Reopen(chat.conversation))
 
     async def _use_another(self, window: sublime.Window, chat: ChatView) -> None:
-        """In a new chat, with what is written and attached in this one, which closes."""
+        """Open a new chat with what is written and attached in this one, which closes."""
         agent = await agent_choice.chosen(window, self._chats)
         if agent is None:
             return

@@ -61,7 +61,7 @@ class InputHistory:
         return is_shown or (back and not chat.composer.text.strip())
 
     def _walk(self, chat: ChatView) -> Walk | None:
-        """That of which the composer shows a message, unchanged."""
+        """The walk through messages of which the composer shows one, unchanged."""
         walk = self._walks.get(chat.conversation)
         return walk if walk is not None and walk.shown == chat.composer.text else None
 

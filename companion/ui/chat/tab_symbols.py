@@ -36,7 +36,7 @@ class TabSymbols:
         self._read: dict[int, _Read] = {}
 
     async def of(self, window: sublime.Window) -> list[FoundCode]:
-        """Those of files, tab by tab."""
+        """The symbols of tabs that show files, tab by tab."""
         views = (view for view in window.views() if view.file_name() and view.size() <= LARGE)
         asked = [view for view in views if not view.settings().get(CONVERSATION)][:TABS]
         slices = Slices()

@@ -187,7 +187,7 @@ class TurnActions:
             window.open_file(path)
 
     async def fetch(self, window: sublime.Window, shown: ShownTurn) -> list[Edit]:
-        """Those edits again, as they are kept. Raises Unanswered."""
+        """The edits of a turn again, as they are kept. Raises Unanswered."""
         from ...chat.edit_requests import TurnTexts
 
         service = await self._chats.needed()
@@ -311,7 +311,7 @@ def _undoing(left: Sequence[FileTexts]) -> str:
 def _edits(
     window: sublime.Window, turn: str, client: str, found: Sequence[FileTexts]
 ) -> list[Edit]:
-    """Those that are not undone, and of which all is known."""
+    """The edits that are not undone, and of which all is known."""
     edits = []
     for file in found:
         after = _original(file.after)

@@ -79,8 +79,8 @@ class WaitingQuestions:
         self.changes.emit()
 
     def look(self) -> None:
-        """To be called about once a second: what the user has scrolled to, and the time that passes
-        above the composers."""
+        """Look at what the user has scrolled to, and show the time that passes above the composers;
+        to be called about once a second."""
         for chat in self._tabs.chats:
             if chat.waiting:
                 self._look_at(chat)
@@ -103,7 +103,7 @@ class WaitingQuestions:
         )
 
     def words(self, window: sublime.Window) -> str:
-        """For the status bar; empty if nothing waits."""
+        """The words for the status bar; empty if nothing waits."""
         waiting = [(question.question, question.patience) for question in self.in_window(window)]
         return question_words.in_status_bar(waiting, question_words.utc_now())
 

@@ -200,7 +200,7 @@ async def _word(window: sublime.Window, spot: Spot | None) -> str:
 
 
 def _word_on_disk(spot: Spot) -> str:
-    """In a thread."""
+    """The word at the place, in the file on the disk. Runs in a thread."""
     try:
         text = read_beginning(spot.path, MAX_FILE).decode("utf-8", "replace")
     except OSError:

@@ -57,7 +57,7 @@ async def _located(
 
 
 async def symbols_in(window: sublime.Window, view: sublime.View) -> Findings:
-    """In the order of the text."""
+    """The symbols that the view's server knows, in the order of the text."""
     what, capability = "textDocument/documentSymbol", "documentSymbolProvider"
     replies = await _asked(window, view, what, capability, {})
     return _findings(replies, partial(_symbols, view.file_name() or ""))
@@ -167,7 +167,7 @@ def _findings(
 
 
 def _locations(reply: Any) -> Iterator[FoundCode]:
-    """Of one location, several, or links to some."""
+    """The places in a server's reply: one location, several, or links to some."""
     for each in [reply] if isinstance(reply, dict) else reply or ():
         if "targetUri" in each:
             yield from _location(each["targetUri"], each["targetSelectionRange"])
@@ -191,7 +191,8 @@ def _found(path: str, range: Any, name: str, kind: str) -> FoundCode:
 
 
 def _symbols(path: str, reply: Any) -> Iterator[FoundCode]:
-    """Of symbols that have children, or of symbols that say their place."""
+    """The symbols in a server's reply: symbols that have children, or symbols that say their
+    place."""
     for each in reply or ():
         kind = KINDS[each["kind"] - 1] if 0 < each["kind"] <= len(KINDS) else ""
         name = str(each["name"])

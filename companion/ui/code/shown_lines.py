@@ -21,7 +21,7 @@ def show(window: sublime.Window, path: str, line: int, keyboard: sublime.View | 
 
 
 def _group(window: sublime.Window, view: sublime.View | None, keyboard: sublime.View | None) -> int:
-    """That of the file's tab; else one in which the user does not type, if there is one."""
+    """The group of the file's tab; else one in which the user does not type, if there is one."""
     if view is not None:
         return int(window.get_view_index(view)[0])
     theirs = window.get_view_index(keyboard)[0] if keyboard is not None else -1

@@ -23,7 +23,7 @@ KINDS: dict[int, str] = {
 
 
 def definitions(window: sublime.Window, name: str) -> list[FoundCode]:
-    """Of all files of the project and all open ones."""
+    """The definitions of the name in all files of the project and all open ones."""
     return _located(window, name, sublime.SYMBOL_TYPE_DEFINITION)
 
 
@@ -46,7 +46,7 @@ def _located(window: sublime.Window, name: str, type: sublime.SymbolType) -> lis
 
 
 def symbols_in(view: sublime.View) -> list[FoundCode]:
-    """In the order of the text."""
+    """The symbols of the view, in the order of the text."""
     path, found = view.file_name() or "", []
     for symbol in view.symbol_regions():
         row, column = view.rowcol(symbol.region.begin())
@@ -56,7 +56,7 @@ def symbols_in(view: sublime.View) -> list[FoundCode]:
 
 
 def with_line(found: FoundCode, view: sublime.View | None) -> FoundCode:
-    """With the text of its line in the view, if there is one that has it."""
+    """The place with the text of its line in the view, if there is one that has it."""
     if found.text is not None or view is None or not view.is_valid() or view.is_loading():
         return found
     point = view.text_point(found.line - 1, 0)
@@ -67,11 +67,12 @@ def with_line(found: FoundCode, view: sublime.View | None) -> FoundCode:
 
 
 def each_once(found: Iterable[FoundCode]) -> list[FoundCode]:
-    """In the order of files and lines."""
+    """Each place once, in the order of files and lines."""
     rows = {(place.path, place.line, place.column): place for place in found}
     return [rows[place] for place in sorted(rows)]
 
 
 def _kind(kind: tuple[int, str, str]) -> str:
-    """In a word of Sublime's or of the syntax, such as "function"; empty if it says none."""
+    """The kind of symbol in a word of Sublime's or of the syntax, such as "function"; empty if it
+    says none."""
     return kind[2].lower() or KINDS.get(kind[0], "")

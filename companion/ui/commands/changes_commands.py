@@ -31,7 +31,7 @@ class GeminiCompanionDecideOnChangesCommand(GeminiCompanionRunningCommand):
 
 
 class GeminiCompanionGoToChangeCommand(GeminiCompanionRunningCommand):
-    """In a sheet of changes: show the line at the caret in the file's own review."""
+    """Shows the line at the caret in the file's own review, from a sheet of changes."""
 
     def act(self, running: Running) -> None:
         view = self.window.active_view()

@@ -57,8 +57,8 @@ class GeminiCompanionSendCommand(sublime_plugin.WindowCommand):
 
 
 class GeminiCompanionTypeCommand(sublime_plugin.WindowCommand):
-    """For a key binding of all characters: the character that was pressed goes into the composer of
-    the chat with the keyboard."""
+    """Writes the character that was pressed into the composer of the chat with the keyboard, for a
+    key binding of all characters."""
 
     def run(self, character: str) -> None:
         view = self.window.active_view()

@@ -19,8 +19,8 @@ FAILED = 'The examination failed; "Gemini Companion: Show Log" shows more.'
 
 
 class Checkups:
-    """At most one sheet for each window. `look` must be called about once a second. `draw` makes
-    the page."""
+    """Shows the sheets, at most one for each window. `look` must be called about once a second.
+    `draw` makes the page."""
 
     def __init__(
         self,

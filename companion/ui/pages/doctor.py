@@ -63,7 +63,8 @@ def _rows(examination: Examination) -> list[str]:
 
 
 def report(found: Examinations) -> str:
-    """The same as text for a bug report: no token, no text of a file, ~ for the home folder."""
+    """The examinations as text for a bug report: no token, no text of a file, ~ for the home
+    folder."""
     lines = [
         f"Gemini Companion {__version__}",
         f"Sublime Text {sublime.version()}, {sys.platform}, Python {sys.version.split()[0]}",

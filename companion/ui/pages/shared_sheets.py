@@ -29,7 +29,7 @@ REASONS = {
 
 
 class SharedSheets:
-    """At most one sheet for each window. `look` must be called from time to time."""
+    """Shows the sheets, at most one for each window. `look` must be called from time to time."""
 
     def __init__(self, companion: Companion, stories: Stories) -> None:
         self._companion = companion

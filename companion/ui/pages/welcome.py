@@ -77,7 +77,7 @@ def _meant(found: Examinations) -> Examination:
 
 
 def _results(examination: Examination) -> dict[str, Ok | Failed | None]:
-    """By the ids of the steps; None for the last one if it has to wait for others."""
+    """The results of the steps by their ids; None for the last one if it has to wait for others."""
     facts = examination.facts
     results = {id: checks.by_id(id).look(facts) for id in STEPS}
     settings = checks.by_id("settings").look(facts)

@@ -52,7 +52,7 @@ class Diagnostic:
 
 
 def sources() -> list[str]:
-    """Those of the two packages that are loaded."""
+    """The names of the two packages, of those that are loaded."""
     loaded = {"LSP": LSP, "SublimeLinter": LINTER}
     return [name for name, module in loaded.items() if module in sys.modules]
 
@@ -64,8 +64,8 @@ def of(window: sublime.Window, path: str) -> list[Diagnostic]:
 
 
 def reports(window: sublime.Window, view: sublime.View) -> Reports:
-    """By the server or linter that watches the view's file: what it has reported so far, None while
-    it works. Another report has other values, even if it found the same (`are_new`)."""
+    """What each server or linter that watches the view's file has reported so far, None while it
+    works. Another report has other values, even if it found the same (`are_new`)."""
     servers = _asked("LSP", _reports_of_servers, window, view)
     return dict([*servers, *_asked("SublimeLinter", _reports_of_linters, view)])
 
@@ -84,7 +84,7 @@ def _is_new(before: tuple[Any, ...] | None, now: tuple[Any, ...] | None) -> bool
 
 
 def new(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Those of `now` that `before` has not; lines may have moved."""
+    """The diagnostics of `now` that `before` has not; lines may have moved."""
     known: defaultdict[object, list[int]] = defaultdict(list)
     for each in before:
         known[_kind(each)].append(each.row)
@@ -97,7 +97,8 @@ def new(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> list[Diagnos
 
 
 def _rest(group: list[Diagnostic], rows: list[int]) -> Iterator[Diagnostic]:
-    """Without as many as were known, at first those that are where one was."""
+    """The diagnostics of a group without as many as were known, which are at first those that are
+    where one was."""
     there = sorted(group, key=lambda diagnostic: (diagnostic.row not in rows, diagnostic.row))
     yield from there[len(rows) :]
 

@@ -48,7 +48,8 @@ def reference(
 def remote_reference(
     path: str, folders: Sequence[str], maps: PathMaps, rows: tuple[int, int] | None = None
 ) -> str:
-    """The same for CLIs that know the editor's files by these maps. Raises NoReference."""
+    """The reference to a file for CLIs that know the editor's files by these maps. Raises
+    NoReference."""
     remote = [maps.to_remote(folder) for folder in folders]
     return reference(maps.to_remote(path), remote, rows, maps.is_remote_windows)
 

@@ -1,5 +1,5 @@
-"""From a command to the prompt of a CLI: finds the text, checks whether it may be sent, and
-where."""
+"""Sends what a command is about to the prompt of a CLI: finds the text, checks whether it may be
+sent, and where."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ class Text:
         return "\n".join([*cut, excerpts.fenced(found.text)])
 
     def _within(self, lines: list[str]) -> list[str]:
-        """As many of the lines as fit."""
+        """Cut the lines: as many as fit, and how many more there are."""
         room = excerpts.LIMIT
         for count, line in enumerate(lines):
             room -= len(line) + 1

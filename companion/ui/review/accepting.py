@@ -84,8 +84,8 @@ class Accepting:
     async def accepted(
         self, window: sublime.Window, view: sublime.View, asks: bool = True
     ) -> Edit | None:
-        """The same of a proposal; gives the edit that can be undone later. With doubts, nothing is
-        done if it does not ask, and whoever calls it says so."""
+        """Accept a proposal; gives the edit that can be undone later. With doubts, nothing is done
+        if it does not ask, and whoever calls it says so."""
         record, name = waiting(view), name_of(view)
         if record is None or record.id in self._pressed:
             if asks:

@@ -71,8 +71,8 @@ class Actions:
         return self.decide(view, accept=False, note=note) is not None
 
     async def reject_in_turn(self, view: sublime.View, note: str = "") -> bool:
-        """The same after what the user has pressed before; an edit that is made already is undone
-        by then. Gives whether it was done."""
+        """Reject a diff after what the user has pressed before; an edit that is made already is
+        undone by then. Gives whether it was done."""
         record = waiting(view)
         if record is None:
             self._messages.tell(OVER.format(name_of(view)))

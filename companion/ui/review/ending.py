@@ -162,8 +162,8 @@ def close(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
 
 
 def put_away(claimed: ClaimedDiff, keyboard: sublime.View | None, name: str) -> None:
-    """Like `close`, but a proposal that the user edited stays as a tab of their own, with `name` in
-    brackets."""
+    """Close the diff, as `close` does; but a proposal that the user edited stays as a tab of their
+    own, with `name` in brackets."""
     if claimed.is_edited:
         _hand_over(claimed, name)
         _go_on(claimed, keyboard)
@@ -172,7 +172,8 @@ def put_away(claimed: ClaimedDiff, keyboard: sublime.View | None, name: str) -> 
 
 
 def release(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
-    """The same, also for a proposal that the user did not edit."""
+    """Close the diff, but let the proposal stay as a tab of the user's own, whether they edited it
+    or not."""
     if claimed.text is None or not claimed.view.is_valid():
         put_away(claimed, keyboard, RELEASED)
         return

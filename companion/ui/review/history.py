@@ -93,7 +93,7 @@ class EditHistory:
         self._save()
 
     def stop(self) -> None:
-        """From now on only the next companion saves."""
+        """End the saving: from now on only the next companion saves."""
         self._is_stopped = True
 
     def _read(self, read: Answer[list[Edit] | None]) -> None:

@@ -49,7 +49,8 @@ class Marks:
         return [*colours, *self.between.steps(comparison)]
 
     def steps_beside(self, comparison: Comparison) -> list[Callable[[], None]]:
-        """The same for the line numbers of the rows in sight. They are drawn with the links."""
+        """Functions that draw the line numbers of the rows in sight. They are drawn with the
+        links."""
         left, right = self._numbers
         return [*left.steps(comparison.old), *right.steps(comparison.new)]
 

@@ -98,8 +98,8 @@ def _of_side(view: sublime.View | None) -> sublime.View | None:
 
 
 def meant(window: sublime.Window) -> sublime.View | None:
-    """The same, else the diff of the window that has waited longest; for a command that names
-    none."""
+    """The diff that a command without a name is about: the current one, else the diff of the window
+    that has waited longest."""
     return current(window) or next((view for view, _record in diffs(window)), None)
 
 

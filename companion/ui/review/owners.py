@@ -52,7 +52,8 @@ class WordsToClis:
         self._warn = warn
 
     def give(self, record: DiffRecord, words: str, is_accepted: bool | None) -> None:
-        """To be called before the companion is told of the decision: the CLI may go on at once."""
+        """Give the CLI the user's words; to be called before the companion is told of the decision,
+        because the CLI may go on at once."""
         if words:
             window = sublime.Window(record.window_id)
             question = WordsForCli(

@@ -38,7 +38,7 @@ class ReviewQueue:
             show(other)
 
     def go_within(self, right: sublime.View, step: int) -> bool:
-        """The same among the diffs of its window; False if there is no other one."""
+        """Show the next waiting diff of this one's window; False if there is no other one."""
         window = right.window()
         here = [] if window is None else [view for view, _record in diffs(window)]
         other = _beside(here, right, step)

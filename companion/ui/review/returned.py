@@ -64,7 +64,7 @@ def rejected(view: sublime.View, reviews: Reviews) -> Rejected | None:
 
 
 class Returned(Owner):
-    """Those of one companion."""
+    """The proposals for which nobody waits any more, of one companion."""
 
     def __init__(
         self,

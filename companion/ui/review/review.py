@@ -27,8 +27,8 @@ class Drawn(NamedTuple):
     change_id: tuple[Any, ...]
 
     def number_in(self, later: Comparison, right: sublime.View, key: str) -> int | None:
-        """For the change with the key in this comparison: its number in a later one, that of the
-        present text; None if the change is gone."""
+        """The number of a change in a later comparison, that of the present text; `key` names the
+        change in this one. None if the change is gone."""
         keys = self.comparison.keys
         if key not in keys:
             return None

@@ -121,7 +121,7 @@ class Reviews:
         return self._reviews.get(record.id) if record is not None else None
 
     def with_id(self, id: str) -> Review | None:
-        """That of the diff."""
+        """The review of the diff with the id."""
         return self._reviews.get(id)
 
     def refresh(self, view: sublime.View) -> None:

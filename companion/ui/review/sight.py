@@ -55,7 +55,8 @@ def show_change(right: sublime.View, comparison: Comparison, number: int) -> Non
 
 
 def show_row(right: sublime.View, comparison: Comparison, row: int) -> None:
-    """The same for a row of the proposal that need not begin a change."""
+    """Put the caret on a row of the proposal, and the change that it is in, if there is one, into
+    the middle of both sides."""
     number = comparison.change_at(row)
     if number is not None:
         show_change(right, comparison, number)
@@ -63,7 +64,8 @@ def show_row(right: sublime.View, comparison: Comparison, row: int) -> None:
 
 
 def show_first_difference(right: sublime.View, old: str, new: str) -> None:
-    """The same for the first change, before there is a comparison."""
+    """Put the caret on the first difference, and that into the middle of both sides, before there
+    is a comparison."""
     point = new.rfind("\n", 0, common_start(old, new)) + 1
     put_caret(right, point)
     left = partner(right)

@@ -139,7 +139,8 @@ class SingleChanges:
         return is_left
 
     async def drop_all(self, right: sublime.View) -> bool:
-        """The same of all changes at once; nothing is asked, because undo brings them back."""
+        """Drop all changes at once; nothing is asked, because undo brings them back. Gives whether
+        any change is left."""
         record = self._waiting(right)
         if record is None:
             return False
@@ -245,7 +246,8 @@ class SingleChanges:
     async def _drop_of_large(
         self, right: sublime.View, comparison: Comparison, number: int, _count: int, goes_on: bool
     ) -> bool:
-        """The same if the view has only the changed parts; or undo that."""
+        """Drop a change in a view that has only the changed parts; or undo that. Gives whether any
+        change is left."""
         review, key = self._reviews.of(right), comparison.keys[number]
         if review is None or review.digest is None:
             self._say(right, FORGOTTEN)

@@ -25,7 +25,7 @@ class ShownTurn:
 
 
 class TurnEdits:
-    """Those of one companion."""
+    """The edits of turns that the user of one companion looks at."""
 
     def __init__(self) -> None:
         self._edits: dict[str, Edit] = {}
@@ -35,7 +35,7 @@ class TurnEdits:
         self.changes = Signal()
 
     def show(self, edits: Sequence[Edit]) -> None:
-        """These instead of those of the same turn."""
+        """Show these edits instead of others of the same turns."""
         turns = {edit.turn for edit in edits}
         self._order.update(
             (turn, [edit.path for edit in edits if edit.turn == turn]) for turn in turns
@@ -45,7 +45,7 @@ class TurnEdits:
         self.changes.emit()
 
     def add(self, edits: Sequence[Edit]) -> None:
-        """These as well; one that is there already stays what it is."""
+        """Show these edits as well; one that is there already stays what it is."""
         if any(edit.id not in self._edits for edit in edits):
             self._edits = {**{edit.id: edit for edit in edits}, **self._edits}
             self.changes.emit()
@@ -73,7 +73,7 @@ class TurnEdits:
         return self._edits.get(id)
 
     def bring_back(self, edit: Edit) -> None:
-        """To its place among the others of its turn."""
+        """Put the edit back to its place among the others of its turn."""
         edits, paths = list(self._edits.values()), self._order.get(edit.turn, [])
         below = paths[paths.index(edit.path) + 1 :] if edit.path in paths else []
         after = (
@@ -91,7 +91,7 @@ class TurnEdits:
 
 
 def turn_id(conversation: str, turn: str) -> str:
-    """Of a chat, as `Edit.turn` has it."""
+    """The id of a chat's turn, as `Edit.turn` has it."""
     return f"{CHAT}{conversation}/{turn}"
 
 

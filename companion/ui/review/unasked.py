@@ -29,7 +29,7 @@ NAMED, SHOWN = 5, 80
 
 
 class Unasked:
-    """Those of one companion, which the history keeps."""
+    """The unasked edits to one companion, which the history keeps."""
 
     def __init__(
         self,

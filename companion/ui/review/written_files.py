@@ -181,7 +181,7 @@ def _opened(window: sublime.Window, path: str) -> sublime.View:
 
 
 def _bare(text: str) -> str:
-    """Without the byte order mark, which no view shows."""
+    """The text without the byte order mark, which no view shows."""
     return text[1:] if text.startswith(MARK) else text
 
 

@@ -35,8 +35,8 @@ def line_for(shell: str, variables: Variables) -> str:
 
 
 def posix(variables: Variables) -> str:
-    """For bash, zsh and sh. Always in quotes: zsh gives a "=" at the beginning a special
-    meaning."""
+    """The command for bash, zsh and sh that sets the variables. Always in quotes: zsh gives a "="
+    at the beginning a special meaning."""
     quoted = {name: value.replace("'", "'\\''") for name, value in variables.items()}
     return " export " + " ".join(f"{name}='{value}'" for name, value in quoted.items())
 
@@ -52,8 +52,8 @@ def powershell(variables: Variables) -> str:
 
 
 def cmd(variables: Variables) -> str:
-    """Without quotes, which would become part of the value. A "^" before a "%" ensures that no
-    existing variable has the name that would be read."""
+    """The command for cmd that sets the variables. It has no quotes, which would become part of the
+    value. A "^" before a "%" ensures that no existing variable has the name that would be read."""
     escaped = {name: OF_CMD.sub(r"^\g<0>", value) for name, value in variables.items()}
     return "&".join(f"set {name}={value}" for name, value in escaped.items())
 
