@@ -35,8 +35,8 @@ CHUNKS_BESIDE, CHUNKS_SHARE = 64 * 1024, 0.2
 # Seconds within which a client must read some of an answer that waits for it. The kernel holds a
 # few megabytes and reports them only in large steps.
 STALLED = 60.0
-# Rounds of the loop after which no parsed request can still be waiting if none has begun: from one
-# request to the next the library needs three.
+# Rounds of the loop after which no parsed request can still be waiting if none has begun and no
+# answer waits for its reader: from one request to the next the library needs three.
 ROUNDS = 8
 
 
@@ -131,6 +131,10 @@ class Connection(RequestHandler):
         # The body of the request that began last, and whether its handling has not ended.
         self._last_body: StreamReader = EMPTY_PAYLOAD
         self._is_handling = False
+        # Whether that request asks for another protocol.
+        self._is_upgrade = False
+        # Whether an answer waits for its reader: then the library begins no other request.
+        self._is_answer_waiting = False
         # Of the chunked body that is being read.
         self._chunk_limit: ChunkLimit | None = None
         # The handler that is cancelled if the client leaves; None for other handlers.
@@ -144,7 +148,8 @@ class Connection(RequestHandler):
         if self._waiting:
             self._waiting -= 1
         self._last_body, self._is_handling = request.content, True
-        if "Upgrade" in request.headers:
+        self._is_upgrade = "Upgrade" in request.headers
+        if self._is_upgrade and request.content.is_eof():
             # What follows belongs to another protocol, which is refused: the library's older
             # releases keep all of it and then lose it.
             self.close()
@@ -156,7 +161,9 @@ class Connection(RequestHandler):
         """The request was handled."""
         self._is_handling = False
         self.ends_with_client = None
-        if self._waiting:
+        if self._is_upgrade:
+            self.close()
+        elif self._waiting:
             self._check_again()
 
     @property
@@ -202,6 +209,8 @@ class Connection(RequestHandler):
     def _check_again(self, rounds: int = 2 * ROUNDS) -> None:
         """Continue to parse after some rounds of the loop, unless a request begins before."""
         self._stop_looking()
+        if self._is_answer_waiting:
+            return
         if not rounds:
             self._waiting = 0
             self._parse()
@@ -277,12 +286,16 @@ class Connection(RequestHandler):
 
     def pause_writing(self) -> None:
         super().pause_writing()
+        self._is_answer_waiting = True
         if self.transport is not None:
             self._stall_watch.begin(self.transport)
 
     def resume_writing(self) -> None:
         super().resume_writing()
+        self._is_answer_waiting = False
         self._stall_watch.end()
+        if self._waiting and not self._is_handling:
+            self._check_again()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._stall_watch.end()

@@ -33,6 +33,7 @@ class Pipelining(unittest.IsolatedAsyncioTestCase):
         asyncio.get_running_loop().set_debug(False)
         self.may_go_on = asyncio.Event()
         self.requests: list[BaseRequest] = []
+        self.filling = b""
         self.server = HttpServer(self.handle, (b"no HTTP", "text/plain"), 8)
         self.port = await self.server.start(0, 0.1)
         self.addAsyncCleanup(self.server.stop)
@@ -65,7 +66,8 @@ class Pipelining(unittest.IsolatedAsyncioTestCase):
         body = await request.read()
         if request.path == "/slow":
             await self.may_go_on.wait()
-        return small_answer(200, {}, request.path.encode("ascii") + body)
+        filling = self.filling if request.path == "/large" else b""
+        return small_answer(200, {}, request.path.encode("ascii") + body + filling)
 
     async def answered(self, reader: asyncio.StreamReader, *ends: bytes) -> None:
         for end in ends:
@@ -193,6 +195,30 @@ class Pipelining(unittest.IsolatedAsyncioTestCase):
             connection.data_received(b"a" * 3 * PARSED_AT_ONCE)
             await until(partial(self.has_parsed_all, connection))
         self.assertEqual(set(depths), {1})
+
+    async def test_few_are_parsed_while_an_answer_waits_for_its_reader(self) -> None:
+        _reader, writer = await self.connect()
+        # What the reader does not take is more than the kernel holds.
+        self.filling = b"x" * 1024 * 1024
+        cast(asyncio.Transport, writer.transport).pause_reading()
+        writer.writelines([REQUEST % b"/large"] * 50 * MANY)
+        connection = self.connection()
+        await until(lambda: connection._stall_watch._timer)
+        # As many rounds of the loop as would parse all that has arrived.
+        for _ in range(2000):
+            await asyncio.sleep(0)
+        self.assertLess(self.waiting, MANY)
+        writer.transport.abort()
+
+    async def test_a_body_that_comes_after_a_head_for_another_protocol_is_read(self) -> None:
+        """As the HTTP client of Java sends its first request."""
+        reader, writer = await self.connect()
+        head, _, body = (POST % (b"/body", 4, b"late")).partition(b"\r\n\r\n")
+        writer.write(head + b"\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n")
+        await until(lambda: self.requests[-1].path == "/body")
+        writer.write(body)
+        await self.answered(reader, b"/bodylate")
+        self.assertEqual(await asyncio.wait_for(reader.read(), PATIENCE), b"")
 
     async def test_what_follows_a_request_for_another_protocol_is_not_kept(self) -> None:
         reader, writer = await self.connect()
