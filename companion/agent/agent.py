@@ -111,8 +111,8 @@ class Agent:
     pages, `turns` their turns, `clis` their CLIs, `outbox` sends messages, and `feed` has events.
 
     Whatever is not possible raises AgentError, whose `code` is one of those in `failure`. Processes
-    are started when they are first needed, and again after they have died. It has more than twenty
-    methods, because other rooms reach the operations of all folders by it.
+    are started when they are first needed, and again after they have died. Other rooms
+    reach the operations of all folders by it.
     """
 
     def __init__(self, options: Options) -> None:

@@ -1,4 +1,4 @@
-"""What happens to one object, told to others that subscribe to it. On the thread of its owner."""
+"""What happens to one object, told to others that subscribe to it: on the thread that emits it."""
 
 from __future__ import annotations
 

@@ -108,7 +108,9 @@ class Host:
         if self.drafts is None:
             self.drafts = Drafts.in_cache(sublime.cache_path())
             self.drafts.refusals.subscribe(partial(self.warn, about=DRAFTS))
-            self.drafts.recoveries.subscribe(partial(messages.withdraw, DRAFTS))
+            # Queued once more, as what is told is: it must not come before that.
+            withdraw = partial(messages.withdraw, DRAFTS)
+            self.drafts.recoveries.subscribe(partial(queues.on_ui_thread, withdraw))
         if self.running is None:
             self.running = Running(self.engines, self.drafts, messages)
             self.running.start()

@@ -28,7 +28,7 @@ NO_DEVICES = "this system has no devices and pipes among its files"
 GROWTH = """
 import resource, sys
 from companion.agent.edited_file import read_file
-from companion.ide import file_content
+from companion.base import file_content
 from companion.base.file_content import read
 # The seconds after which a large file is given up.
 file_content.PATIENCE = 0.5
