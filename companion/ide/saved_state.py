@@ -60,6 +60,16 @@ class SavedTurn:
 
 
 @dataclass(frozen=True)
+class SavedSentence:
+    """What a model is still to be told of an edit that the user has undone
+    (`hooks.unasked_edits`): `turn` is the id of the edit's turn, `client` the name of its CLI."""
+
+    turn: str
+    client: str
+    text: str
+
+
+@dataclass(frozen=True)
 class SavedWorkspace:
     """A window's endpoint. `folders` decide which window gets it back; if several windows have the
     same folders, the editor's `window_id` does as well. `proposals` are the entries of its book.
@@ -77,6 +87,7 @@ class SavedWorkspace:
     window_id: int = 0
     words: tuple[SavedWords, ...] = ()
     turns: tuple[SavedTurn, ...] = ()
+    sentences: tuple[SavedSentence, ...] = ()
 
     @property
     def has_texts(self) -> bool:

@@ -14,7 +14,7 @@ from ..base.large_json import encode_in_pieces
 from ..base.log import logger
 from .clis import GEMINI_CLI
 from .decisions import OPEN, STATES, Entry
-from .saved_state import SavedSession, SavedTurn, SavedWords, SavedWorkspace
+from .saved_state import SavedSentence, SavedSession, SavedTurn, SavedWords, SavedWorkspace
 
 T = TypeVar("T")
 
@@ -132,6 +132,7 @@ def _workspace(members: _Members) -> SavedWorkspace:
         members.get("window_id", _integer, 0),
         members.all("words", _words, is_later=True),
         members.all("turns", _turn, is_later=True),
+        members.all("sentences", _sentence, is_later=True),
     )
 
 
@@ -153,6 +154,12 @@ def _turn(members: _Members) -> SavedTurn:
         members.need("cli_id", _text),
         members.need("session_id", _text),
         members.need("pid", _natural),
+    )
+
+
+def _sentence(members: _Members) -> SavedSentence:
+    return SavedSentence(
+        members.need("turn", _text), members.need("client", _text), members.need("text", _text)
     )
 
 

@@ -86,10 +86,11 @@ class Workspace:
             book, self._give_back, editor.repeat, lambda: self.delivery.follow_book()
         )
         self.delivery = Delivery(book, sessions, editor, disk.watch, on_change, asking)
-        self.hooks = HookDesk(sessions, lambda: self.advertisement.port)
+        self.hooks = HookDesk(sessions, lambda: self.advertisement.port, partial(_proposing, self))
         self.words = WordsForModel(window_id, editor, self.hooks, on_change)
         self.diffs = Diffs(window_id, editor, book, sessions, self.delivery, disk, on_change)
-        self.diffs.offers_diffs, self.diffs.on_decided = settings.diffs, self.hooks.live.decided
+        self.diffs.offers_diffs = settings.diffs
+        self.diffs.decisions.subscribe(lambda decision: self.hooks.live.decided(*decision))
         self.context.path_maps = self.diffs.path_maps = self.words.path_maps = settings.path_maps
         self.unasked, self.edit_diagnostics = _hook_listeners(self, editor, settings)
         self.restored_diffs = RestoredDiffs(window_id, editor, book, sessions, self.diffs, disk)
@@ -102,6 +103,7 @@ class Workspace:
         self._wanted_port = saved.port
         self.words.adopt(saved.words)
         self.unasked.makers.adopt(saved.turns)
+        self.unasked.adopt(saved.sentences)
         numbers = self.adopt(saved.proposals)
         event_ids = dict(zip(numbers, (entry.event_id for entry in saved.proposals)))
         self.delivery.restore(saved.sessions, event_ids)
@@ -131,6 +133,7 @@ class Workspace:
             self.window_id,
             self.words.saved(),
             self.unasked.makers.saved(),
+            self.unasked.saved(),
         )
 
     @property
@@ -323,7 +326,6 @@ def _hook_listeners(
     edits.shows, edits.asks = settings.shows_unasked, settings.asks_for_edits
     found = DiagnosticsAfterEdits(workspace.window_id, editor.edit_watch, context)
     found.is_on = settings.diagnostics_after_edits
-    workspace.hooks.proposing = partial(_proposing, workspace)
     # The one that may wait comes last.
     workspace.hooks.listeners += [edits, found]
     return edits, found

@@ -18,6 +18,7 @@ from GeminiCompanion.companion.base.text_digest import text_digest
 from GeminiCompanion.companion.ide import state_file, state_lines
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Entry
 from GeminiCompanion.companion.ide.saved_state import (
+    SavedSentence,
     SavedSession,
     SavedTurn,
     SavedWords,
@@ -33,6 +34,7 @@ DECISION = entry("/a", DECIDED, "typed", decided_at=2.0, event_id=7)
 SESSION = SavedSession("id", "2025-06-18", 7, "a CLI 1.0")
 WORDS = SavedWords("gemini", "s", 7, "No.", "", "/a", "The user says:")
 TURN = SavedTurn("turn", "gemini", "s", 7)
+SENTENCE = SavedSentence("turn", "Gemini CLI", "The user has undone your edit of /a.")
 WORKSPACE = SavedWorkspace(("/w",), 1234, "secret", (SESSION,), (DECISION,), time.time())
 EMPTY = SavedWorkspace(("/w",), 1234, "secret", (), (), time.time())
 
@@ -65,7 +67,7 @@ class StateFile(unittest.TestCase):
     def test_what_is_saved_is_loaded(self) -> None:
         odd = entry("/a", TOLD, "\u00e9\ud800\u2028\r\n", comes_back=True, proposed="digest")
         saved = [
-            replace(WORKSPACE, window_id=3, words=(WORDS,), turns=(TURN,)),
+            replace(WORKSPACE, window_id=3, words=(WORDS,), turns=(TURN,), sentences=(SENTENCE,)),
             replace(WORKSPACE, sessions=(replace(SESSION, newest_then=2),)),
             replace(WORKSPACE, proposals=(odd, DECISION)),
         ]

@@ -594,6 +594,19 @@ class UndoneEdit(WithoutServer):
         self.assertEqual(await self.prompt(2), "")
         self.assertEqual(await self.prompt(1), self.sentence)
 
+    async def test_what_was_undone_before_a_restart_and_not_heard_yet_is_heard_after_it(
+        self,
+    ) -> None:
+        await self.edit()
+        self.undo()
+        self.start_again()
+        self.start_again()
+        await self.workspace.look_after()
+        self.assertEqual(await self.prompt(2), "")
+        self.assertEqual(await self.prompt(1), self.sentence)
+        self.start_again()
+        self.assertEqual(await self.prompt(1), "")
+
     async def test_after_a_restart_the_next_cli_hears_it_once_the_one_that_made_the_edit_has_ended(
         self,
     ) -> None:
@@ -612,6 +625,16 @@ class UndoneEdit(WithoutServer):
         await self.workspace.look_after()
         self.assertEqual(await self.prompt(2), "")
         late = time.time() + hook_desk.SILENT + 1
+        with mock.patch.object(time, "time", lambda: late):
+            await self.workspace.look_after()
+        self.assertEqual(await self.prompt(2), self.sentence)
+
+    async def test_after_a_restart_a_process_of_that_number_is_waited_for_a_day(self) -> None:
+        """It may be another one by then."""
+        await self.edit()
+        self.start_again()
+        self.undo()
+        late = time.time() + edit_makers.RUNS + 1
         with mock.patch.object(time, "time", lambda: late):
             await self.workspace.look_after()
         self.assertEqual(await self.prompt(2), self.sentence)

@@ -18,6 +18,9 @@ from .hook_desk import SILENT, running
 
 # Turns that are known: as many as edits are listed.
 MAX_TURNS = 500
+# Seconds after a restart in which a session has to be heard of whose process seems to run: after
+# a start of the system another process may have that number.
+RUNS = 24 * 3600.0
 
 
 class EditMakers:
@@ -30,7 +33,7 @@ class EditMakers:
         # By the turn's id, oldest first.
         self._turns: OrderedDict[str, SavedTurn] = OrderedDict()
         # Sessions from before a restart that were not heard of since: the process, and until when
-        # one may be heard of whose process is not known, in seconds since the epoch.
+        # one may be heard of, in seconds since the epoch.
         self._expected: dict[tuple[str, str], tuple[int, float]] = {}
 
     def note(self, turn: str, event: HookEvent) -> None:
@@ -66,7 +69,7 @@ class EditMakers:
         pids = {pid for pid, _until in expected.values()} - {0}
         present = await in_thread(partial(running, pids)) if pids else set()
         for session, (pid, until) in expected.items():
-            is_there = pid in present if pid else time.time() < until
+            is_there = time.time() < until and (not pid or pid in present)
             if session in self._expected and not is_there:
                 self.forget(session)
 
@@ -77,7 +80,8 @@ class EditMakers:
         """Take the turns from before a restart."""
         for turn in saved:
             self._turns[turn.id] = turn
-            self._expected[_session(turn)] = turn.pid, time.time() + SILENT
+            until = time.time() + (RUNS if turn.pid else SILENT)
+            self._expected[_session(turn)] = turn.pid, until
 
 
 def _session(turn: SavedTurn) -> tuple[str, str]:

@@ -27,6 +27,7 @@ from ..editor import UnaskedEdit
 from ..extension_forms import EDITS, Moment
 from ..hook_events import HookEvent
 from ..live_clis import LiveCli
+from ..saved_state import SavedSentence
 from ..session import Session
 from . import git_files
 from .edit_makers import EditMakers
@@ -87,8 +88,8 @@ class _Turn:
 
 class UnaskedEdits:
     """A listener of the window's HookDesk. `context` knows the open files. `show` gets each edit.
-    `offers_diffs` says whether CLIs can show their edits in the editor. `on_change` is that of the
-    `makers`.
+    `offers_diffs` says whether CLIs can show their edits in the editor. `on_change` is called
+    whenever something has changed that must be saved.
 
     If it `shows`, edits are shown after they were made; if it `asks`, a CLI that is connected and
     can ask does so before each of them."""
@@ -103,13 +104,13 @@ class UnaskedEdits:
         self._context = context
         self._show = show
         self._offers_diffs = offers_diffs
+        self._on_change = on_change
         self.makers = EditMakers(on_change)
         self._work_trees = WorkTrees()
         self.shows, self.asks = True, False
         # By the CLI's id and the session's, oldest first.
         self._turns: OrderedDict[tuple[str, str], _Turn] = OrderedDict()
-        # The id of a turn, the CLI's name, and what it is to be told.
-        self._to_tell: list[tuple[str, str, str]] = []
+        self._to_tell: list[SavedSentence] = []
         # Of each tool that runs, the CLI's id and the session's, the turn's id, and the subject.
         self._running: list[tuple[tuple[str, str], str, str]] = []
         # By path, the digest of the newest text that was shown.
@@ -141,7 +142,15 @@ class UnaskedEdits:
         """The user has undone an edit, or a part of it: its CLI tells the model so, as soon as it
         can."""
         sentence = (UNDONE if is_whole else CHANGED).format(self._context.path_maps.to_remote(path))
-        self._wait([*self._to_tell, (turn, client, sentence)])
+        self._wait([*self._to_tell, SavedSentence(turn, client, sentence)])
+
+    def saved(self) -> tuple[SavedSentence, ...]:
+        """What models are still to be told."""
+        return tuple(self._to_tell)
+
+    def adopt(self, saved: Iterable[SavedSentence]) -> None:
+        """Take what was to be told before a restart."""
+        self._wait([*saved, *self._to_tell])
 
     def forget(self, ended: Iterable[LiveCli]) -> None:
         """Forget the turns of CLIs that were killed, for no hook said so."""
@@ -177,28 +186,30 @@ class UnaskedEdits:
 
     def _telling(self, event: HookEvent) -> HookAnswer:
         """What the user took back, for the model."""
-        found = [remark for remark in self._to_tell if self._is_for(event, *remark[:2])]
+        found = [sentence for sentence in self._to_tell if self._is_for(event, sentence)]
         if not found or not takes_context(event):
             return NOTHING
-        sizes = accumulate(len(remark[2]) + 1 for remark in found)
+        sizes = accumulate(len(sentence.text) + 1 for sentence in found)
         # The others go along with the next prompt.
         found = found[: max(1, sum(size <= MAX_CONTEXT for size in sizes))]
-        self._to_tell = [remark for remark in self._to_tell if remark not in found]
-        text = "\n".join(dict.fromkeys(remark[2] for remark in found))
+        self._wait([sentence for sentence in self._to_tell if sentence not in found])
+        text = "\n".join(dict.fromkeys(sentence.text for sentence in found))
         return HookAnswer(context=text, settle=(partial(self._told, found),))
 
-    def _told(self, found: list[tuple[str, str, str]], went_out: bool) -> None:
+    def _told(self, found: list[SavedSentence], went_out: bool) -> None:
         if not went_out:
             self._wait([*found, *self._to_tell])
 
-    def _wait(self, to_tell: list[tuple[str, str, str]]) -> None:
+    def _wait(self, to_tell: list[SavedSentence]) -> None:
         if len(to_tell) > MAX_SENTENCES:
             logger.info("no CLI takes what was undone: the oldest of that is not told any more")
         self._to_tell = to_tell[-MAX_SENTENCES:]
+        self._on_change()
 
-    def _is_for(self, event: HookEvent, turn: str, client: str) -> bool:
-        session = self.makers.session_of(turn)
-        return session == _key(event) if session is not None else client == event.cli.name
+    def _is_for(self, event: HookEvent, sentence: SavedSentence) -> bool:
+        session = self.makers.session_of(sentence.turn)
+        its_kind = sentence.client == event.cli.name
+        return session == _key(event) if session is not None else its_kind
 
     def _remember(self, event: HookEvent, turn: _Turn, before: dict[str, Original]) -> None:
         """Keep what was before a tool that runs. Of a tool whose end is never told, as after a

@@ -37,12 +37,10 @@ class Edit:
 
 @dataclass
 class Undone:
-    """How many edits of a file were undone of which its CLI is not told. It `is_unsure` if the
-    package was unloaded before."""
+    """How many edits of a file were undone of which its CLI is not told."""
 
     cli: Cli
     waiting: int = 0
-    is_unsure: bool = False
 
 
 class HookLedger:
@@ -113,8 +111,6 @@ class HookLedger:
             proposal.may_be_listed = True
         for edit in self._edits.values():
             edit.is_unsure = True
-        for undone in self._undone.values():
-            undone.is_unsure |= undone.waiting > 0
 
     def told(self, cli: Cli, context: str) -> None:
         """A hook's answer has arrived."""
@@ -125,7 +121,7 @@ class HookLedger:
         for path, undone in self._undone.items():
             if UNDONE.format(path) in context:
                 self._count("told of an undone edit")
-                if undone.cli is not cli and not undone.cli.is_dead and not undone.is_unsure:
+                if undone.cli is not cli and not undone.cli.is_dead:
                     self._ledger.violate(f"{cli} was told that {path} was undone")
                 if not undone.waiting:
                     self._ledger.violate(f"{cli} was told twice that {path} was undone")
@@ -148,7 +144,5 @@ class HookLedger:
             if edit.is_told and not edit.is_unsure and not edit.listed:
                 self._ledger.violate(f"not listed: {edit.text!r}")
         for path, undone in self._undone.items():
-            if undone.waiting and undone.is_unsure:
-                self._count("not told of an undone edit after a reload")
-            elif undone.waiting:
+            if undone.waiting:
                 self._ledger.violate(f"nobody was told that {path} was undone")
