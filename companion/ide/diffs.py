@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import Any, Awaitable, Callable, TypeVar
+from typing import Any, Awaitable, Callable, Tuple, TypeVar
 
 from ..base.digest import LARGE
 from ..base.large_json import TruncatedString
 from ..base.merge import has_marks
 from ..base.path_maps import NO_MAPS
+from ..base.signal import ValueSignal
 from .decisions import DECIDED, OPEN, Book
 from .delivery import Delivery
 from .disk_check import DiskCheck
@@ -56,8 +57,8 @@ class Diffs(Desk):
         # The tasks that wait for the editor at the moment.
         self._under_way: set[asyncio.Task[Any] | None] = set()
         self._is_stopped = False
-        # Called with the MCP session, and whether the user accepted.
-        self.on_decided: Callable[[str, bool], None] = lambda session_id, is_accepted: None
+        # The user has decided: the id of the MCP session, and whether they accepted.
+        self.decisions = ValueSignal[Tuple[str, bool]]()
         self.offers_diffs = True
         self.path_maps = NO_MAPS
 
@@ -257,7 +258,7 @@ class Diffs(Desk):
         number = known[0]
         self._book.decide(number, text, before)
         self._delivery.send(number)
-        self.on_decided(session_id, text is not None)
+        self.decisions.emit((session_id, text is not None))
 
     def reject(self, session_id: str, path: str) -> None:
         self.decide(session_id, path, None)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Callable, Collection
 
+from ..base.signal import Signal
 from .extension_forms import Moment, ToolKind
 from .hook_events import HookEvent
 
@@ -50,12 +51,12 @@ class LiveCli:
 
 
 class LiveClis:
-    """`clock` gives seconds since the epoch; `on_change` is called whenever a CLI has changed. None
-    of it is saved."""
+    """`clock` gives seconds since the epoch; `changes` says that a CLI has changed. None of it is
+    saved."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self.on_change: Callable[[], None] = lambda: None
+        self.changes = Signal()
         self._known: dict[tuple[str, str], LiveCli] = {}
 
     def all(self) -> tuple[LiveCli, ...]:
@@ -78,7 +79,7 @@ class LiveClis:
             while len(self._known) > MAX_CLIS:
                 del self._known[next(iter(self._known))]
         if self._known.get(_key(event)) != known:
-            self.on_change()
+            self.changes.emit()
 
     def decided(self, mcp_session: str, is_accepted: bool) -> None:
         """The user decided in the editor. A rejection ends the CLI's turn without a hook
@@ -87,7 +88,7 @@ class LiveClis:
         for key, each in self._known.items():
             if mcp_session and each.mcp_session == mcp_session:
                 self._known[key] = self._turned(each, activity)
-                self.on_change()
+                self.changes.emit()
 
     def answered(self, event: HookEvent, is_allowed: bool) -> None:
         """The user has answered in the terminal what the event asked."""
@@ -97,7 +98,7 @@ class LiveClis:
             if is_allowed:
                 now = replace(now, kind=known.kind, subject=known.subject)
             self._known[_key(event)] = now
-            self.on_change()
+            self.changes.emit()
 
     def forget(self, gone: Collection[LiveCli]) -> None:
         """Forget CLIs that have ended, unless something was heard of them since."""
@@ -105,7 +106,7 @@ class LiveClis:
         for key in keys:
             del self._known[key]
         if keys:
-            self.on_change()
+            self.changes.emit()
 
     def _after(self, known: LiveCli, event: HookEvent) -> LiveCli:
         if event.moment is Moment.STARTED:

@@ -169,7 +169,7 @@ class Windows:
             partial(_asking, self),
             self._reach,
         )
-        workspace.hooks.live.on_change = self._updates.soon
+        workspace.hooks.live.changes.subscribe(self._updates.soon)
         saved = self._unclaimed.claim(window_id, folders, others)
         if saved is not None:
             workspace.restore(saved)

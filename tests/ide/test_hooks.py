@@ -244,7 +244,7 @@ class Desk(InLoop):
     async def test_a_cli_in_a_container_is_known_by_the_edit_about_which_it_asks(self) -> None:
         its = mock.Mock(cli=GEMINI_CLI, id="its", ordinal=1)
         self.desk._sessions = [its]  # type: ignore[assignment]
-        self.desk.proposing = {"/w/a.py": {"its"}, "/w/both.py": {"its", "other"}}.__getitem__
+        self.desk._proposing = {"/w/a.py": {"its"}, "/w/both.py": {"its", "other"}}.__getitem__
         rows = (
             (body("BeforeAgent", prompt="x"), ""),
             (asked({**EDIT, "filePath": "/w/both.py"}), ""),
@@ -265,7 +265,7 @@ class Desk(InLoop):
         settings = WindowSettings(path_maps=maps)
         workspace = Workspace(1, (), FakeEditor(), settings)
         workspace.book.open("its", maps.to_local("/w/a.py"), "new")
-        found = [set(workspace.hooks.proposing(path)) for path in ("/w/a.py", "/w/b.py")]
+        found = [set(workspace.hooks._proposing(path)) for path in ("/w/a.py", "/w/b.py")]
         self.assertEqual(found, [{"its"}, set()])
 
     async def test_a_killed_cli_in_a_container_ends_with_its_connection(self) -> None:
@@ -298,7 +298,7 @@ class Live(unittest.TestCase):
         self.now = 1000.0
         self.changes = 0
         self.live = LiveClis(lambda: self.now)
-        self.live.on_change = self.changed
+        self.live.changes.subscribe(self.changed)
 
     def changed(self) -> None:
         self.changes += 1

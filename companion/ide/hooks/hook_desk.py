@@ -45,9 +45,15 @@ class HookListener(Protocol):
 
 
 class HookDesk:
-    """`port` gives the window's port."""
+    """`port` gives the window's port, `proposing` by the path of a file, as a CLI knows it, the MCP
+    sessions that propose a text for it."""
 
-    def __init__(self, sessions: Sessions, port: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        sessions: Sessions,
+        port: Callable[[], int],
+        proposing: Callable[[str], Collection[str]] = lambda path: (),
+    ) -> None:
         self._sessions = sessions
         self._port = port
         self.listeners: list[HookListener] = []
@@ -68,8 +74,7 @@ class HookDesk:
         self._elsewhere: list[LiveCli] = []
         # Those of other systems that have been connected.
         self._were_connected: set[tuple[str, str]] = set()
-        # By the path of a file as a CLI knows it, the MCP sessions that propose a text for it.
-        self.proposing: Callable[[str], Collection[str]] = lambda path: ()
+        self._proposing = proposing
 
     async def answer(
         self, cli: Cli, body: Any, is_there: Callable[[], bool] = lambda: True
@@ -109,7 +114,7 @@ class HookDesk:
         if cli not in self.outdated:
             logger.warning("the extension of %s is that of an earlier version", cli.name)
             self.outdated.add(cli)
-            self.live.on_change()
+            self.live.changes.emit()
 
     async def session_of(self, event: HookEvent) -> Session | None:
         """The MCP session of the hook's CLI, found by its process's connection to this window, or
@@ -133,7 +138,7 @@ class HookDesk:
         that of this CLI; empty if nobody can tell. The proposal comes before the hook
         (docs/protocol.md 9.61)."""
         asks = event.moment is Moment.ASKS and event.kind in EDITS
-        proposing = self.proposing(event.subject) if asks else ()
+        proposing = self._proposing(event.subject) if asks else ()
         if len(proposing) == 1:
             return next(iter(proposing))
         known = self.live.find(event)
