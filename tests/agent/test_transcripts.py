@@ -186,8 +186,7 @@ class Files(unittest.TestCase):
 
     def test_what_the_disk_refuses_is_told_once_and_written_when_it_takes_it(self) -> None:
         refused: list[None] = []
-        self.transcripts.refused = lambda: refused.append(None)
-        transcript = self.again()
+        transcript = self.transcripts.of(ID, lambda: refused.append(None))
         full = mock.patch.object(LineFile, "append", side_effect=OSError(28, "No space left"))
         with full, self.assertLogs("GeminiCompanion", "ERROR") as logs:
             for id in ("one", "two"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import Callable, Iterable
+from typing import Iterable
 
 from ...base.log import logger
 from .conversation import Conversation
@@ -14,11 +14,12 @@ PAUSE = 10.0
 
 
 class Refusals:
-    """The refused writes of the present conversations. Belongs to the loop, except where a method
-    says otherwise."""
+    """The refused writes of the present conversations. Belongs to the loop on which it is made,
+    except where a method says otherwise."""
 
     def __init__(self, conversations: Iterable[Conversation]) -> None:
         self._conversations = conversations
+        self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -26,16 +27,11 @@ class Refusals:
         """Whether the disk refuses what is said."""
         return any(each.record.transcript.is_waiting for each in self._conversations)
 
-    def listener(self) -> Callable[[], None]:
-        """A function to be called, by any thread, when the disk refuses."""
-        loop = asyncio.get_running_loop()
-
-        def noticed() -> None:
-            # If the loop is closed, nobody waits.
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(self._try_later)
-
-        return noticed
+    def notice(self) -> None:
+        """The disk refuses. May be called from any thread."""
+        # If the loop is closed, nobody waits.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._try_later)
 
     def try_at_last(self) -> None:
         """The last attempt. Blocks; may be called from any thread once nothing is said any more."""
@@ -47,7 +43,7 @@ class Refusals:
 
     def _try_later(self) -> None:
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(PAUSE, self._try_again)
+            self._timer = self._loop.call_later(PAUSE, self._try_again)
 
     def _try_again(self) -> None:
         self._timer = None

@@ -72,7 +72,6 @@ class Conversations:
     async def load(self) -> None:
         """Find the conversations that are on disk. One that cannot be read is skipped and stays on
         disk; temporary ones are deleted. Must be called before everything else."""
-        self._transcripts.refused = self.refusals.listener()
         await self.index.load()
 
     def __iter__(self) -> Iterator[Conversation]:
@@ -231,7 +230,7 @@ class Conversations:
     def _conversation(
         self, summary: ConversationSummary, cli: AgentCli, seen: Stat | None
     ) -> Conversation:
-        transcript = self._transcripts.of(summary.id)
+        transcript = self._transcripts.of(summary.id, self.refusals.notice)
         changed = partial(self._changed, summary.id)
         last_use = partial(getattr, self.index, "last_used")
         made = Conversation(transcript, summary, cli, self._feed.publish, changed, seen, last_use)

@@ -262,14 +262,12 @@ class TranscriptFile:
 
 
 class Transcripts:
-    """The folder of all transcripts. The thread that writes calls `refused` if the disk refuses.
-    Raises OSError, NotPrivate."""
+    """The folder of all transcripts. Raises OSError, NotPrivate."""
 
     def __init__(self, folder: str) -> None:
         for each in (folder, folder + LOCKS):
             private_files.make_folder(each)
         self.folder = folder
-        self.refused: Callable[[], None] = lambda: None
         self._writer = WriteBehind()
         self._limit = UnwrittenLimit(MAX_UNWRITTEN)
 
@@ -283,8 +281,10 @@ class Transcripts:
                 found[entry.name[: -len(SUFFIX)]] = status.st_size, status.st_mtime_ns
         return found
 
-    def of(self, id: str) -> TranscriptFile:
-        return TranscriptFile(self.folder, id, self._writer, self._limit, lambda: self.refused())
+    def of(self, id: str, refused: Callable[[], None] = lambda: None) -> TranscriptFile:
+        """The transcript with this id. The thread that writes calls `refused` if the disk
+        refuses."""
+        return TranscriptFile(self.folder, id, self._writer, self._limit, refused)
 
     def sweep(self) -> None:
         """Remove what a crash has left of conversations during their deletion. Raises OSError."""
