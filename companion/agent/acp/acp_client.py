@@ -92,6 +92,14 @@ class Listener(ABC):
         """The process has ended. Called once, as the last call."""
 
 
+def take_log_line(listener: Listener, line: str) -> bool:
+    """Whether a line of standard error is of the CLI's own log; if so, the listener gets it."""
+    found = LOG_LINE.match(line)
+    if found:
+        listener.logged(line[found.end() :])
+    return found is not None
+
+
 class OfferedCommands:
     """The commands of all sessions of a process; they may arrive before a session's id is known."""
 
@@ -192,7 +200,6 @@ class AcpClient:
         self._writes = self._reads = False
         self.commands = OfferedCommands()
         self.early = EarlyUpdates()
-        process.takes_error = self._take_error
         self._reading = asyncio.ensure_future(self._read())
 
     @property
@@ -308,12 +315,6 @@ class AcpClient:
             if not waiting.answer.done():
                 waiting.answer.set_exception(self._gone())
         self._listener.ended()
-
-    def _take_error(self, line: str) -> bool:
-        found = LOG_LINE.match(line)
-        if found:
-            self._listener.logged(line[found.end() :])
-        return found is not None
 
     def _dispatch(self, message: jsonrpc.Message) -> None:
         try:

@@ -40,15 +40,21 @@ class AgentProcess:
     `last_errors`.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.takes_error: Callable[[str], bool] = lambda line: False
+    def __init__(
+        self, process: asyncio.subprocess.Process, takes_error: Callable[[str], bool]
+    ) -> None:
         self._process = process
+        self._takes_error = takes_error
         self._errors: deque[str] = deque(maxlen=KEPT_LINES)
         self._drain = asyncio.ensure_future(self._drain_errors())
 
     @classmethod
     async def start(
-        cls, command: Sequence[str], environment: Mapping[str, str], folder: str
+        cls,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        folder: str,
+        takes_error: Callable[[str], bool] = lambda line: False,
     ) -> AgentProcess:
         """Raises OSError if the process cannot be started."""
         process = await asyncio.create_subprocess_exec(
@@ -62,7 +68,7 @@ class AgentProcess:
             start_new_session=sys.platform != "win32",
             creationflags=NO_WINDOW,
         )
-        return cls(process)
+        return cls(process, takes_error)
 
     @property
     def pid(self) -> int:
@@ -157,7 +163,7 @@ class AgentProcess:
                 lines, rest = [*lines, rest], b""
             for line in lines:
                 text = line.decode("utf-8", "replace").strip()
-                if text and not self.takes_error(text):
+                if text and not self._takes_error(text):
                     self._errors.append(text)
             if not data:
                 break

@@ -12,7 +12,7 @@ from typing import Any, Callable, Mapping
 from ...base import private_files
 from ...base.background import in_thread
 from ...base.log import logger
-from ..acp.acp_client import AcpClient, Listener
+from ..acp.acp_client import AcpClient, Listener, take_log_line
 from ..acp.process import AgentProcess
 from ..agents.cli import AgentCli
 from ..credentials import GOOGLE, OWN, Credentials
@@ -125,7 +125,7 @@ class Runner:
 
     async def connect(self, credentials: Credentials, listener: Listener) -> AcpClient:
         """A new process that is not authenticated yet. Raises AgentError."""
-        process = await self._process(credentials)
+        process = await self._process(credentials, partial(take_log_line, listener))
         self.starts += 1
         client = AcpClient(process, listener, self._cli.name, self._opening)
         try:
@@ -177,7 +177,9 @@ class Runner:
         except (OSError, ValueError, IndexError, AttributeError):
             return 0
 
-    async def _process(self, credentials: Credentials) -> AgentProcess:
+    async def _process(
+        self, credentials: Credentials, takes_error: Callable[[str], bool]
+    ) -> AgentProcess:
         """Raises AgentError if it cannot be started."""
         launch, cli = self.launch, self._cli
         if launch.model:
@@ -187,7 +189,7 @@ class Runner:
             cli.prepare(credentials, launch.settings)
             environment = cli.environment(credentials, launch.environment)
             command = (*found, *cli.arguments(launch.model))
-            return await AgentProcess.start(command, environment, cli.folder)
+            return await AgentProcess.start(command, environment, cli.folder, takes_error)
         except private_files.NotPrivate as error:
             told = sentence("Other users can read the folder of {cli}.", cli=cli.name)
             raise AgentError(CLIENT_NOT_INITIALIZED, told, str(error)) from error

@@ -41,7 +41,6 @@ class AgentProcess:
     count = 0
 
     def __init__(self, world: World) -> None:
-        self.takes_error: Callable[[str], bool] = lambda line: False
         self.last_errors = ""
         self.is_running = True
         AgentProcess.count += 1
