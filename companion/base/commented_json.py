@@ -60,7 +60,7 @@ class _Reader:
         at = self.at if at is None else at
         return Broken(self.text.count("\n", 0, at) + 1, what)
 
-    def found(self) -> str:
+    def next_token(self) -> str:
         """The next token, for an error message."""
         word = WORD.match(self.text, self.at)
         return repr(word.group()) if word else "the end of the file"
@@ -92,7 +92,7 @@ class _Reader:
             return Node(start, self.at, string)
         scalar = SCALAR.match(self.text, start)
         if scalar is None:
-            raise self.broken(f"expected a value, found {self.found()}")
+            raise self.broken(f"expected a value, found {self.next_token()}")
         self.at = scalar.end()
         return Node(start, self.at, json.loads(scalar.group()))
 
@@ -115,11 +115,11 @@ class _Reader:
         while not self.closes("}", comma, bool(members), '"name": value'):
             key_at = self.at
             if not self.text.startswith('"', key_at):
-                raise self.broken(f"expected a name in double quotes, found {self.found()}")
+                raise self.broken(f"expected a name in double quotes, found {self.next_token()}")
             key = self.string()
             self.skip()
             if not self.text.startswith(":", self.at):
-                raise self.broken(f'expected ":" after "{key}", found {self.found()}')
+                raise self.broken(f'expected ":" after "{key}", found {self.next_token()}')
             self.at += 1
             self.skip()
             members.append((key, key_at, self.value(depth + 1)))
@@ -146,9 +146,9 @@ class _Reader:
                 self.commas.append(comma)
             return True
         if has_items and comma < 0:
-            raise self.broken(f'expected "," or "{bracket}", found {self.found()}')
+            raise self.broken(f'expected "," or "{bracket}", found {self.next_token()}')
         if self.at == len(self.text):
-            raise self.broken(f'expected {item} or "{bracket}", found {self.found()}')
+            raise self.broken(f'expected {item} or "{bracket}", found {self.next_token()}')
         return False
 
     def separator(self) -> int:
@@ -173,7 +173,7 @@ def _read(text: str) -> tuple[Node | None, list[int]]:
     node = reader.value(0)
     reader.skip()
     if reader.at < len(text):
-        raise reader.broken(f"expected the end of the file, found {reader.found()}")
+        raise reader.broken(f"expected the end of the file, found {reader.next_token()}")
     return node, reader.commas
 
 

@@ -243,7 +243,9 @@ class HttpServer:
         connection = cast(Connection, request.protocol)
         if connection.place is None or not connection.place.serves(holder, is_urgent):
             try:
-                connection.place = self._shares.place(self._taken(connection), holder, is_urgent)
+                connection.place = self._shares.place(
+                    self._other_places(connection), holder, is_urgent
+                )
             except NoPlace as error:
                 raise Refused(OWN_CROWDED if error.is_own else CROWDED) from None
         protocol = request.transport.get_protocol()
@@ -253,9 +255,9 @@ class HttpServer:
     @property
     def has_room(self) -> bool:
         """Whether a client that has no connection would get one for what is not urgent."""
-        return self._shares.has_room(self._taken())
+        return self._shares.has_room(self._other_places())
 
-    def _taken(self, but: Connection | None = None) -> list[ConnectionPlace]:
+    def _other_places(self, but: Connection | None = None) -> list[ConnectionPlace]:
         """The places of all other connections."""
         open_ones = cast("list[Connection]", self._server.connections)
         return [

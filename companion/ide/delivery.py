@@ -182,7 +182,7 @@ class Delivery:
             self._tell_away(number)
         self._on_change()
 
-    def told(self, number: int) -> None:
+    def confirm_delivery(self, number: int) -> None:
         """The whole decision was sent, or is not to be sent any more."""
         if number not in self._book:
             return
@@ -210,7 +210,7 @@ class Delivery:
         session.forget(path, but=under_way)
         text = self._book[waiting[-1]].text
         for number in waiting:
-            self.told(number)
+            self.confirm_delivery(number)
         return text
 
     def supersede(self, session: Session, path: str) -> None:
@@ -224,7 +224,7 @@ class Delivery:
                     self._book.queue(number, decision.session_id, 0)
         session.forget(path)
         for number in self._book.of(DECIDED, session.id, path):
-            self.told(number)
+            self.confirm_delivery(number)
         for number in self._book.of(TOLD, session.id, path):
             self._book.queue(number, session.id, 0)
 

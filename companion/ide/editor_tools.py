@@ -68,17 +68,19 @@ class EditorTools:
             paths = [await self._path(arguments, gate)]
         else:
             paths = [file.path for file in self._context.files()]
-        return await self._found(ProblemsIn(tuple(paths)), gate, arguments, ("severity", "message"))
+        return await self._result_page(
+            ProblemsIn(tuple(paths)), gate, arguments, ("severity", "message")
+        )
 
     async def definition(self, arguments: Mapping[str, Any]) -> bytes:
         gate = self._gate()
         query = DefinitionsOf(*await self._symbol(arguments, gate))
-        return await self._found(query, gate, arguments, ("kind", "name"))
+        return await self._result_page(query, gate, arguments, ("kind", "name"))
 
     async def references(self, arguments: Mapping[str, Any]) -> bytes:
         gate = self._gate()
         query = ReferencesTo(*await self._symbol(arguments, gate))
-        return await self._found(query, gate, arguments, ())
+        return await self._result_page(query, gate, arguments, ())
 
     async def symbols(self, arguments: Mapping[str, Any]) -> bytes:
         gate = self._gate()
@@ -88,7 +90,7 @@ class EditorTools:
             query = SymbolsNamed(_name(arguments["query"]))
         else:
             raise EditorError(WHAT_SYMBOLS)
-        return await self._found(query, gate, arguments, ("kind", "name"))
+        return await self._result_page(query, gate, arguments, ("kind", "name"))
 
     async def open_files(self, arguments: Mapping[str, Any]) -> bytes:
         gate, active = self._gate(), self._context.active
@@ -161,7 +163,7 @@ class EditorTools:
             return _name(arguments["name"]), None
         raise EditorError(WHAT_SYMBOL)
 
-    async def _found(
+    async def _result_page(
         self, query: Query, gate: Gate, arguments: Mapping[str, Any], names: tuple[str, ...]
     ) -> bytes:
         """The result with a page of what was found; `names` are those of each row's `kind` and

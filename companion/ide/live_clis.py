@@ -65,7 +65,7 @@ class LiveClis:
     def find(self, event: HookEvent) -> LiveCli | None:
         return self._known.get(_key(event))
 
-    def heard(self, event: HookEvent, mcp_session: str = "") -> None:
+    def apply_hook(self, event: HookEvent, mcp_session: str = "") -> None:
         """A hook ran."""
         if event.replaces and event.pid:
             # The hook of its end may be lost, and the process goes on.

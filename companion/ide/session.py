@@ -144,7 +144,7 @@ class Session:
             self._unconfirmed.append((now, event))
             self._on_told(event.number)
 
-    def heard(self) -> None:
+    def note_activity(self) -> None:
         """The client has sent something, so it has read what was sent some time before."""
         now = asyncio.get_running_loop().time()
         self.last_seen = now

@@ -88,7 +88,7 @@ class Sessions:
         Raises TooManyNames."""
         known = self._sessions.get(id)
         if known is not None:
-            known.heard()
+            known.note_activity()
             return known
         named = [session for session in self if session.is_named]
         if len(named) >= MAX_NAMED:
@@ -142,7 +142,7 @@ class Sessions:
         session = self._sessions.get(id or "")
         if session is None or session.is_named:
             raise UnknownSession
-        session.heard()
+        session.note_activity()
         # Its client is here: it has not come back as any of the others.
         session.newest_then = self._opened
         return session

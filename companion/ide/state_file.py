@@ -55,7 +55,7 @@ def load(path: str) -> tuple[list[SavedWorkspace], str]:
         if not stat.S_ISREG(status.st_mode):
             # A pipe may never give anything, and a device may have no end.
             raise OSError(0, "it is not a file")
-        found, is_whole = _found(path, status.st_size)
+        found, is_whole = _readable_workspaces(path, status.st_size)
     except (FileNotFoundError, NotADirectoryError):
         return [], ""
     except OSError as error:
@@ -69,7 +69,7 @@ def load(path: str) -> tuple[list[SavedWorkspace], str]:
     return young, " ".join(filter(None, problems))
 
 
-def _found(path: str, size: int) -> tuple[list[SavedWorkspace], bool]:
+def _readable_workspaces(path: str, size: int) -> tuple[list[SavedWorkspace], bool]:
     """The readable part of the file, and whether that is all of it. Raises OSError."""
     if size > MAX_READ:
         return [], False

@@ -130,7 +130,7 @@ class Endpoint:
         self._tell = tell
         self._memory = MemoryBudget(MAX_MEMORY)
         limits = BodyLimits(MAX_BODY, LARGE, self._memory)
-        self._extension = ExtensionTransport(hooks, self._asked, limits)
+        self._extension = ExtensionTransport(hooks, self._answer_for_tools, limits)
         self._stateless = StatelessTransport(sessions, on_stream, self._answer)
         self._servers = {
             PATH: McpServer(
@@ -256,7 +256,7 @@ class Endpoint:
     async def _reply(self, request: BaseRequest, found: Examined, value: Any) -> StreamResponse:
         """`value` is the parsed body."""
         if request.path == TOOLS and found.head is None:
-            return await answers.sent(request, await self._asked(value))
+            return await answers.sent(request, await self._answer_for_tools(value))
         if found.head is not None:
             call = stateless.checked(value, found.head, mcp.SUPPORTED)
             server = self._servers[request.path]
@@ -266,9 +266,11 @@ class Endpoint:
             stateless.refuse_disguised(message)
         if isinstance(message, Request) and message.method == "initialize":
             return self._initialize(message, found.cli)
-        return await answers.sent(request, await self._told(message, self._session(request)))
+        return await answers.sent(
+            request, await self._answer_for_companion(message, self._session(request))
+        )
 
-    async def _asked(self, value: Any) -> bytes | None:
+    async def _answer_for_tools(self, value: Any) -> bytes | None:
         """The answer of the server `editor`. Raises RpcError."""
         message = messages(value)
         if isinstance(message, list):
@@ -277,7 +279,7 @@ class Endpoint:
             stateless.refuse_disguised(message)
         return await self._answer(message, editor_tools.handle(message, self._tools))
 
-    async def _told(
+    async def _answer_for_companion(
         self, message: Message | list[Message | RpcError], session: Session
     ) -> bytes | None:
         """The answer of the companion. Raises RpcError."""
@@ -312,7 +314,7 @@ class Endpoint:
             if isinstance(message, RpcError):
                 replies.append(message.encode())
             else:
-                reply = await self._told(message, session)
+                reply = await self._answer_for_companion(message, session)
                 replies.extend([] if reply is None else [reply])
         return b"[" + b",".join(replies) + b"]" if replies else None
 

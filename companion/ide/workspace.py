@@ -78,7 +78,7 @@ class Workspace:
         self.sessions = sessions = Sessions(
             self._session_ended,
             self._session_absent,
-            lambda number: self.delivery.told(number),
+            lambda number: self.delivery.confirm_delivery(number),
             lambda session, unread: self.delivery.stream_lost(session, unread),
         )
         self.updates = ContextUpdates(self.context, sessions, settings.is_trusted)

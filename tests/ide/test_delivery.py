@@ -116,7 +116,7 @@ class Alone(InLoop):
         self.true: dict[str, str] = {}
         self.sessions = Sessions(
             lambda session: self.delivery.session_ended(session),
-            on_told=lambda number: self.delivery.told(number),
+            on_told=lambda number: self.delivery.confirm_delivery(number),
             on_stream_lost=lambda session, unread: self.delivery.stream_lost(session, unread),
         )
         self.delivery = Delivery(self.book, self.sessions, self, lambda number: None, lambda: None)

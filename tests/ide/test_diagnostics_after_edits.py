@@ -65,7 +65,7 @@ class Case(InLoop):
         told = {"hook_event_name": event, "session_id": "c", "cwd": self.folder, **call, **told}
         found = hook_events.read(GEMINI_CLI, {"pid": 7, "input": told})
         assert found is not None
-        self.read = (await self.listener.heard(found, None)).context
+        self.read = (await self.listener.answer_hook(found, None)).context
 
     @word(r"(\S+) is watched")
     def is_watched(self, name: str) -> None:

@@ -467,6 +467,6 @@ class Logins(unittest.TestCase):
         )
         for given, expected in cases:
             with self.subTest(given):
-                found = "".join(logins.found(*given)[:1])
+                found = "".join(logins.ways_to_log_in(*given)[:1])
                 self.assertTrue(found.startswith(expected) and bool(found) == bool(expected), found)
                 self.assertNotIn("hush", found)

@@ -50,7 +50,7 @@ class Routes(unittest.TestCase):
         async with endpoint.listening() as port:
             yield port
 
-    async def heard(self, event: Any, session: Any) -> HookAnswer:
+    async def answer_hook(self, event: Any, session: Any) -> HookAnswer:
         self.heard_of.append(event.cli)
         return HookAnswer(asks=True, message="Look.")
 

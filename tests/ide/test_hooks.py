@@ -117,7 +117,7 @@ class Desk(InLoop):
         self.desk = HookDesk(Sessions(mock.Mock()), mock.Mock())
         self.desk.listeners.append(self)
 
-    async def heard(self, event: Any, session: Any) -> HookAnswer:
+    async def answer_hook(self, event: Any, session: Any) -> HookAnswer:
         return HookAnswer(context="Mind the tests.", settle=(self.settled.append,))
 
     async def test_an_answer_counts_as_given_where_somebody_waits_for_it(self) -> None:
@@ -271,7 +271,7 @@ class Desk(InLoop):
     async def test_a_killed_cli_in_a_container_ends_with_its_connection(self) -> None:
         self.desk._sessions = sessions = Sessions(*[mock.Mock()] * 4)
         clock = Clock()
-        sessions.open("2025-06-18").heard()
+        sessions.open("2025-06-18").note_activity()
         for name in ("connected", "not connected"):
             told = {**body("BeforeAgent", name, prompt="x"), "pid_namespace": "pid:[1]"}
             await self.desk.answer(GEMINI_CLI, told)
@@ -286,7 +286,7 @@ class Desk(InLoop):
         self.assertEqual(self.desk.live.all(), ())
 
     async def test_an_answer_that_another_listener_breaks_is_not_given(self) -> None:
-        broken = mock.Mock(heard=mock.AsyncMock(side_effect=ZeroDivisionError))
+        broken = mock.Mock(answer_hook=mock.AsyncMock(side_effect=ZeroDivisionError))
         self.desk.listeners.append(broken)
         with self.assertRaises(ZeroDivisionError):
             await self.desk.answer(GEMINI_CLI, body("BeforeAgent", prompt="x"))
@@ -306,7 +306,7 @@ class Live(unittest.TestCase):
     def hear(self, value: dict[str, Any], cli: Cli = GEMINI_CLI, mcp_session: str = "m") -> None:
         event = hook_events.read(cli, value)
         if event is not None:
-            self.live.heard(event, mcp_session)
+            self.live.apply_hook(event, mcp_session)
 
     def one(self) -> tuple[Activity, ToolKind | None, str]:
         (only,) = self.live.all()

@@ -489,7 +489,7 @@ class WordsForAModel(OutlivingTestCase):
         event = hook_events.read(GEMINI_CLI, {"pid": os.getpid(), "input": told})
         workspace = windows.workspaces.get(1)
         assert event is not None and workspace is not None
-        workspace.hooks.live.heard(event, "session")
+        workspace.hooks.live.apply_hook(event, "session")
         return WordsForCli(1, "session", "/a/b", "No.", False).look_up(windows)
 
     async def begin_and_take(self, windows: Windows) -> None:

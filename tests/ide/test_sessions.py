@@ -218,7 +218,7 @@ class OneSession(InLoop):
         "the tools have changed": lambda t: t.session.send(ToolsChanged(), passing=True),
         "it is ended": lambda t: t.streams[-1].end(),
         "the stream is gone": lambda t: setattr(t.session, "stream", None),
-        "the client asks": lambda t: t.session.heard(),
+        "the client asks": lambda t: t.session.note_activity(),
         "a becomes c": lambda t: t.session.replace(number_of("a"), decision("c")),
         "a is forgotten( but for itself)?": lambda t, itself: t.session.forget(
             "a", but=[number_of("a")] if itself else []

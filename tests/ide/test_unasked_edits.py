@@ -55,7 +55,7 @@ class Hearing(InLoop):
         whole.update(told)
         event = hook_events.read(self.cli, {"pid": 7, "input": whole})
         assert event is not None
-        self.answer = await self.unasked.heard(event, self.connected)
+        self.answer = await self.unasked.answer_hook(event, self.connected)
         for settle in self.answer.settle:
             settle(self.goes_out)
 

@@ -52,8 +52,8 @@ class WordsCase(InLoop):
         told = {"hook_event_name": event, "session_id": name, "cwd": FOLDER, **told}
         found = hook_events.read(cli, {"pid": PIDS[name], "version": "1", "input": told})
         assert found is not None
-        self.live.heard(found, name)
-        answer = await self.words_for_model.heard(found, None)
+        self.live.apply_hook(found, name)
+        answer = await self.words_for_model.answer_hook(found, None)
         for settle in answer.settle:
             settle(self.goes_out)
         self.read = answer.context
@@ -249,8 +249,8 @@ class Bounds(WordsCase):
     async def test_words_that_are_under_way_are_in_no_second_answer(self) -> None:
         await self.lives("c", "begins")
         self.decided("a.py", "c", "rejected", "No.")
-        first = await self.words_for_model.heard(self.prompt(), None)
-        second = await self.words_for_model.heard(self.prompt(), None)
+        first = await self.words_for_model.answer_hook(self.prompt(), None)
+        second = await self.words_for_model.answer_hook(self.prompt(), None)
         self.assertEqual((bool(first.context), second.context), (True, ""))
         await self.look(None)
         first.settle[0](False)
@@ -266,7 +266,7 @@ class Bounds(WordsCase):
 
         async def slow(window_id: int, path: str, text: str, what: str) -> None:
             # Meanwhile the CLI is there again.
-            answers.append(await self.words_for_model.heard(self.prompt(), None))
+            answers.append(await self.words_for_model.answer_hook(self.prompt(), None))
             self.editor.returned.append((window_id, path, text))
 
         with mock.patch.object(self.editor, "return_text", slow):

@@ -94,19 +94,19 @@ def gather(scope: ExaminedScope, known: Mapping[int, SystemProcess]) -> list[Fac
     kind before others. If none of that kind runs there, also the facts of CLIs that run in no
     window's folders, and of one of that kind that would be started there. `known` are the processes
     of the machine."""
-    own_here, own_astray = _found(scope, known)
+    own_here, own_astray = _running_clis(scope, known)
     examined: list[SystemProcess | None] = [*own_here] or [*own_astray, None]
     facts = [_facts(scope, known, each) for each in examined]
     for cli in CLIS:
         if cli != scope.cli:
             other = replace(scope, cli=cli, command=(cli.command,))
-            here, astray = _found(other, known)
+            here, astray = _running_clis(other, known)
             shown = here if here or own_here else astray
             facts += [replace(_facts(other, known, each), is_started=False) for each in shown]
     return facts
 
 
-def _found(
+def _running_clis(
     scope: ExaminedScope, known: Mapping[int, SystemProcess]
 ) -> tuple[list[SystemProcess], list[SystemProcess]]:
     """The CLIs that run in the window's folders, and those that run in no window's folders."""
@@ -376,7 +376,7 @@ def _logins(facts: Facts) -> tuple[str, ...]:
             texts[path] = read_beginning(path, MAX_BYTES).decode("utf-8", "replace")
     selected = facts.settings.value(logins.SELECTED)
     has_login = os.path.exists(os.path.join(home, "oauth_creds.json"))
-    return logins.found(facts.environment, texts, selected, has_login)
+    return logins.ways_to_log_in(facts.environment, texts, selected, has_login)
 
 
 def _real_paths(facts: Facts) -> dict[str, str]:

@@ -23,7 +23,7 @@ def names_in(text: str) -> Iterator[str]:
             yield name.strip()
 
 
-def found(
+def ways_to_log_in(
     environment: Mapping[str, str],
     env_files: Mapping[str, str],
     selected: Any,

@@ -37,7 +37,7 @@ class DiagnosticsAfterEdits:
         # The editor's paths of files that CLIs are about to write.
         self._watched: set[str] = set()
 
-    async def heard(self, event: HookEvent, session: Session | None) -> HookAnswer:
+    async def answer_hook(self, event: HookEvent, session: Session | None) -> HookAnswer:
         paths = {self._context.path_maps.to_local(path) for path in event.paths()}
         if self.is_on and event.moment is Moment.TOOL_BEGINS:
             for path in paths:

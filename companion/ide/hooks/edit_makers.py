@@ -49,7 +49,7 @@ class EditMakers:
         made = self._turns.get(turn)
         return _session(made) if made is not None else None
 
-    def heard(self, session: tuple[str, str]) -> None:
+    def confirm_session(self, session: tuple[str, str]) -> None:
         """It is there, also after a restart."""
         self._expected.pop(session, None)
 

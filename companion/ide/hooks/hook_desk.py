@@ -41,7 +41,7 @@ class HookListener(Protocol):
     """Answers hooks. The MCP session is that of the CLI with this window; None if the CLI has none
     here, or if it is not known."""
 
-    async def heard(self, event: HookEvent, session: Session | None) -> HookAnswer: ...
+    async def answer_hook(self, event: HookEvent, session: Session | None) -> HookAnswer: ...
 
 
 class HookDesk:
@@ -95,13 +95,13 @@ class HookDesk:
             raise NotConnected
         self.heard_of[cli.id] = (event.version, time.time())
         self.outdated.discard(cli)
-        self.live.heard(event, session.id if session is not None else "")
+        self.live.apply_hook(event, session.id if session is not None else "")
         if event.moment is Moment.ASKS:
             self._questions.asked(event)
         answer, went_out = NOTHING, False
         try:
             for listener in self.listeners:
-                answer = answer.with_more(await listener.heard(event, session))
+                answer = answer.with_more(await listener.answer_hook(event, session))
             went_out = is_there()
         finally:
             for settle in answer.settle:

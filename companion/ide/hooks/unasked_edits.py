@@ -119,8 +119,8 @@ class UnaskedEdits:
         self._readings = 0
         self._moved: list[tuple[str, Original, Original]] = []
 
-    async def heard(self, event: HookEvent, session: Session | None) -> HookAnswer:
-        self.makers.heard(_key(event))
+    async def answer_hook(self, event: HookEvent, session: Session | None) -> HookAnswer:
+        self.makers.confirm_session(_key(event))
         turn = self._turn(event)
         answer = NOTHING
         if event.moment is Moment.ASKS and event.kind in EDITS:
@@ -194,9 +194,9 @@ class UnaskedEdits:
         found = found[: max(1, sum(size <= MAX_CONTEXT for size in sizes))]
         self._wait([sentence for sentence in self._to_tell if sentence not in found])
         text = "\n".join(dict.fromkeys(sentence.text for sentence in found))
-        return HookAnswer(context=text, settle=(partial(self._told, found),))
+        return HookAnswer(context=text, settle=(partial(self._settle_sentences, found),))
 
-    def _told(self, found: list[SavedSentence], went_out: bool) -> None:
+    def _settle_sentences(self, found: list[SavedSentence], went_out: bool) -> None:
         if not went_out:
             self._wait([*found, *self._to_tell])
 
@@ -340,14 +340,14 @@ def _before(event: HookEvent, known: Original | None, now: Original, shown: str 
     """The file before the edit; `shown` is the digest of the newest text that was shown. A hook
     that the CLI no longer waited for may have read the file after the edit. What is known from a
     tool whose end was not heard is older than what was shown since."""
-    told = _told(event, now)
+    told = _claimed_original(event, now)
     goes_on = not told.note and told.known_digest == shown
     if known is not None and _differ(known, now) and not goes_on:
         return known
     return told if known is None or not told.note else known
 
 
-def _told(event: HookEvent, now: Original) -> Original:
+def _claimed_original(event: HookEvent, now: Original) -> Original:
     """The file before the edit as the CLI tells it: only where the disk now has what the CLI says
     that it wrote, and where that text has all that the file has."""
     told = _response(event).get("returnDisplay")

@@ -90,7 +90,7 @@ class WordsForModel:
         self._add(words)
         return True
 
-    async def heard(self, event: HookEvent, session: Session | None) -> HookAnswer:
+    async def answer_hook(self, event: HookEvent, session: Session | None) -> HookAnswer:
         key = (event.cli.id, event.session_id)
         self._expected.pop(key, None)
         if not takes_context(event):
