@@ -7,6 +7,7 @@ import asyncio
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, AsyncContextManager, Awaitable, Callable, Mapping, Sequence, TypeVar
 
 from ...base import jsonrpc
@@ -165,6 +166,10 @@ class _Waiting:
             self.answer.set_exception(AgentError(GEMINI_ERROR, told, str(unreadable)))
 
 
+# Authenticates with the agent of a connection. Raises AgentError.
+LogIn = Callable[["AcpClient"], Awaitable[None]]
+
+
 class AcpClient:
     """One connection, from `start` to `stop`. All calls are made on one loop. `name` is the agent's
     name for people. `log_in` authenticates with an agent that asks for it only when a session is
@@ -181,6 +186,7 @@ class AcpClient:
         listener: Listener,
         name: str,
         opening: AsyncContextManager[None],
+        log_in: LogIn | None = None,
     ) -> None:
         self.process = process
         self.name = name
@@ -194,7 +200,7 @@ class AcpClient:
         self._unreadable = UnreadableMessages(name)
         self.capabilities = messages.AgentCapabilities()
         self.auth_methods: tuple[messages.AuthMethod, ...] = ()
-        self.log_in: Callable[[], Awaitable[None]] | None = None
+        self.log_in = None if log_in is None else partial(log_in, self)
         # Told where the agent asks for a login, if the user has to log in by themselves.
         self.advice: Words = ""
         self._writes = self._reads = False

@@ -12,7 +12,7 @@ from typing import Any, Callable, Mapping
 from ...base import private_files
 from ...base.background import in_thread
 from ...base.log import logger
-from ..acp.acp_client import AcpClient, Listener, take_log_line
+from ..acp.acp_client import AcpClient, Listener, LogIn, take_log_line
 from ..acp.process import AgentProcess
 from ..agents.cli import AgentCli
 from ..credentials import GOOGLE, OWN, Credentials
@@ -109,12 +109,12 @@ class Runner:
         if credentials.kind == GOOGLE and not self._cli.login.is_there:
             told = sentence("Nobody has logged in with Google yet.")
             raise AgentError(AUTH_REQUIRED, told)
-        client = await self.connect(credentials, self._listener)
+        log_in = partial(self._authenticate, credentials=credentials)
+        later = None if self._cli.authenticates_first else log_in
+        client = await self.connect(credentials, self._listener, later)
         try:
             if self._cli.authenticates_first:
-                await self._authenticate(client, credentials)
-            else:
-                client.log_in = partial(self._authenticate, client, credentials)
+                await log_in(client)
             if credentials.kind == OWN:
                 client.advice = self._no_login(client, credentials)
             self._client = client
@@ -123,11 +123,13 @@ class Runner:
                 await client.kill()
         return client
 
-    async def connect(self, credentials: Credentials, listener: Listener) -> AcpClient:
+    async def connect(
+        self, credentials: Credentials, listener: Listener, log_in: LogIn | None = None
+    ) -> AcpClient:
         """A new process that is not authenticated yet. Raises AgentError."""
         process = await self._process(credentials, partial(take_log_line, listener))
         self.starts += 1
-        client = AcpClient(process, listener, self._cli.name, self._opening)
+        client = AcpClient(process, listener, self._cli.name, self._opening, log_in)
         try:
             reads = self._cli.asks_to_write and self._cli.open_files.are_there
             await client.initialize(STARTING, self._cli.asks_to_write, reads)
