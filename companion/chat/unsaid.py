@@ -42,7 +42,7 @@ class Unsaid:
                 hold.give_soon()
 
     async def remove(self, agent: Agent) -> None:
-        """Its chat is closed: delete it if nothing was said, and nothing is about to be."""
+        """Delete the conversation of a closed chat, unless something was said or is about to be."""
         conversation = self._conversation
         is_used = conversation.record.turns or conversation.is_busy or conversation.queue.messages
         if self._is_ours and not is_used:

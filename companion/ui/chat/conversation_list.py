@@ -213,7 +213,7 @@ class ConversationList:
         return [*told, *([HAS_DRAFT] if has_draft else [])]
 
     def _forget(self, conversation: str) -> None:
-        """It was deleted: its tabs close, and its unsent text goes."""
+        """The conversation was deleted: its tabs close, and its unsent text goes."""
         for view in chat_places.views_of(conversation):
             view.close()
         self._chats.drafts.forget(conversation)

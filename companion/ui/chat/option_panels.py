@@ -90,7 +90,7 @@ async def _chosen(
 
 
 def _values(option: ConfigOption) -> list[tuple[sublime.QuickPanelItem, str | bool]]:
-    """Its values as rows; the current one is marked."""
+    """The values of an option as rows; the current one is marked."""
     if option.kind == BOOLEAN:
         return [(_item(name, "", value == option.current), value) for name, value in SWITCH]
     return [

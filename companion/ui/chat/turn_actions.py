@@ -273,7 +273,7 @@ def _names(files: Iterable[FileChange]) -> str:
 
 
 def _excluded(files: Iterable[FileChange]) -> str:
-    """Which of them were not kept, because the user's rules exclude them."""
+    """Which files were not kept, because the user's rules exclude them."""
     names = _names(file for file in files if file.is_excluded)
     return EXCLUDED.format(names) if names else ""
 
