@@ -15,6 +15,8 @@ import os
 import secrets
 from typing import Any, NamedTuple
 
+from .waiting import wait_for
+
 PATH = "/extension"
 JSON = {"Content-Type": "application/json"}
 
@@ -33,7 +35,10 @@ class ExtensionAnswer(NamedTuple):
 def key_of(port: int) -> str:
     """The key in the file of this user's window."""
     folder = os.path.join(os.environ.get("TMPDIR", "/tmp"), "gemini", "ide")
-    (path,) = glob.glob(os.path.join(folder, f"gemini-companion-*-{port}.key"))
+    pattern = os.path.join(folder, f"gemini-companion-*-{port}.key")
+    # The first test of a run has a temp folder that the window has not written to yet.
+    wait_for(lambda: glob.glob(pattern))
+    (path,) = glob.glob(pattern)
     with open(path, encoding="ascii") as file:
         return str(json.load(file)["key"])
 
