@@ -165,6 +165,9 @@ class Host:
             self.running.messages.tell(sentence, about)
         else:
             self.tell(sentence)
+            if self.messages is not None:
+                # The next companion shows it: a disk may refuse unsent texts right after a stop.
+                self.messages.add(sentence, about)
 
 
 host = Host()

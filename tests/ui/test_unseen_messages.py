@@ -122,6 +122,15 @@ class Unseen(ReviewCase):
         yield lambda: expected not in self.running().messages.unseen._unseen
         self.assertIn("It stays.", self.running().messages.unseen._unseen)
 
+    def test_what_is_told_between_two_companions_stands_there_for_the_next(self) -> Steps:
+        plugin._host.stop()
+        plugin._host.warn("It is not saved.", "texts")
+        plugin._host.start()
+        yield lambda: plugin._host.environment(self.window)
+        yield lambda: "It is not saved." in self.running().messages.unseen._unseen
+        self.running().messages.withdraw("texts")
+        yield lambda: "It is not saved." not in self.running().messages.unseen._unseen
+
     def test_bad_values_are_told_until_they_are_mended(self) -> Steps:
         yield from self.open("a.txt", "a\n")
         stored = sublime.load_settings(settings.FILE)
